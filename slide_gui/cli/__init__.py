@@ -1,7 +1,7 @@
 """The `slide-gui` command: without a subcommand it opens the window, with a subcommand it runs without one.
 
-Exit codes: 0 success, 1 failure or cancelled, 2 wrong usage. If SIGINT (Ctrl+C) or SIGTERM closes the window, the code
-is 130 or 143. If SIGINT arrives during start-up, it is 130. Heavy modules are imported only when they are needed.
+Exit codes: 0 success, 1 failure, 2 wrong usage, 130 after SIGINT (Ctrl+C), 143 after SIGTERM. Heavy modules are
+imported only when they are needed.
 """
 
 from __future__ import annotations

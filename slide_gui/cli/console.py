@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import math
 import os
@@ -15,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 from slide_gui.progress import Cancelled, Progress, Stage, TimeLeft
 from slide_gui.text import about, printable, time_left
@@ -53,12 +54,16 @@ def interruptible() -> Iterator[None]:
     before = signal.getsignal(signal.SIGINT)
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, signal.default_int_handler)
+            signal.signal(number, _interrupt)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _interrupt(number: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt(number)
 
 
 def guarded(command: Callable[[], int]) -> int:
@@ -72,7 +77,7 @@ def guarded(command: Callable[[], int]) -> int:
     except UsageError as error:
         warn(str(error))
         return USAGE
-    except (KeyboardInterrupt, Cancelled):
+    except Cancelled:
         warn("cancelled")
     except BrokenPipeError:
         # The reader of stdout is gone. Redirect stdout, so that the interpreter does not report the pipe at exit.
@@ -82,25 +87,25 @@ def guarded(command: Callable[[], int]) -> int:
         warn(message or "not enough memory; use less data or a smaller depth")
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        warn(f"{place}{error.strerror or error}")
+        forbidden = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+        remedy = "; choose another path, or change the permissions" if forbidden else ""
+        warn(f"{place}{error.strerror or error}{remedy}")
     except ValueError as error:  # includes DataError
         warn(str(error))
-    except Exception as error:
-        text = f"unexpected {type(error).__name__}: {error}; please report it"
-        warn("cancelled" if _was_interrupted(error) else text)
+    except BaseException as error:
+        interrupt: BaseException | None = error  # compiled modules convert KeyboardInterrupt while they are imported
+        while interrupt is not None and not isinstance(interrupt, KeyboardInterrupt):
+            interrupt = interrupt.__cause__ or interrupt.__context__
+        if interrupt is not None:
+            warn("cancelled")
+            return 128 + int((*interrupt.args, signal.SIGINT)[0])
+        warn(f"unexpected {type(error).__name__}: {error}; please report it")
     return FAILED
 
 
 def warn(sentence: str) -> None:
     """Print a sentence on stderr."""
     print_line(f"slide-gui: {' '.join(sentence.split())}", sys.stderr)
-
-
-def _was_interrupted(error: BaseException | None) -> bool:
-    """Return True if KeyboardInterrupt caused the error: compiled modules convert it while they are imported."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error is not None
 
 
 def print_line(text: str, stream: TextIO | None = None) -> None:

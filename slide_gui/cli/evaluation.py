@@ -68,8 +68,11 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
 def _benchmark(arguments: argparse.Namespace) -> int:
     for path in arguments.tables:
         options.check_suffix(path, _SUFFIXES, "--tables")
-    if arguments.shipped and (arguments.store or arguments.stored):
-        raise UsageError("--shipped reads no store; leave out --store and --stored")
+    computing = ("store", "stored", "splits", "workers", "scheduler", "generated")
+    given = [f"--{name}" for name in computing if getattr(arguments, name) not in (None, 0, "")]
+    given += ["KEY=FILE"] if any("=" in word for word in arguments.data) else []
+    if arguments.shipped and given:
+        raise UsageError(f"--shipped shows stored tables and computes nothing; leave out {', '.join(given)}")
     if arguments.store is None and not arguments.shipped:
         raise UsageError("the following arguments are required: --store")
     files = dict(word.split("=", 1) for word in arguments.data if "=" in word)

@@ -76,13 +76,22 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
         if part is not None:
             with suppress(OSError):
                 part.unlink()
-        if isinstance(error, OSError) and error.errno is not None and _is_temporary(error.filename):
-            raise OSError(error.errno, error.strerror, str(path)) from error
+        if isinstance(error, OSError) and error.errno is not None:
+            why = read_only(path)
+            if why or _is_temporary(error.filename):
+                raise OSError(error.errno, why or error.strerror, str(path)) from error
         raise
 
 
+def read_only(path: Path) -> str:
+    """Return a phrase that names the folder at or above a path if it is read-only, otherwise an empty text."""
+    target = Path(os.path.realpath(path))
+    folder = next(each for each in (target, *target.parents) if each.is_dir())
+    return "" if os.access(folder, os.W_OK) else f"the folder {folder} is read-only"
+
+
 def check_outputs(outputs: Iterable[Path], inputs: Sequence[Path]) -> None:
-    """Refuse to overwrite input files or any run store.
+    """Refuse to overwrite input files or any run store, and outputs in read-only folders.
 
     Links and other spellings of the same file are recognised.
 
@@ -96,9 +105,11 @@ def check_outputs(outputs: Iterable[Path], inputs: Sequence[Path]) -> None:
     Raises
     ------
     DataError
-        If an output is one of the inputs, lies in a folder among them, or is an SQLite database.
+        If an output is one of the inputs, lies in a folder among them, is an SQLite database, or cannot be written.
     """
     for output in outputs:
+        if why := read_only(output):
+            raise DataError(f"{why}; choose another path, or change the permissions", str(output))
         for each in inputs:
             if _is_same(output, each):
                 raise DataError("is an input; choose another output file", str(output))

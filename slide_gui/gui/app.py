@@ -177,10 +177,10 @@ def take_screenshot(path: Path, *, theme: str = "light") -> None:
     app.processEvents()
     fitted = window.workspace.model() is not None
     saved = fitted and window.grab().save(str(path))
-    interrupted = interruption.stop() is not None
+    number = interruption.stop()
     tear_down(window)
-    if interrupted:
-        raise KeyboardInterrupt
+    if number is not None:
+        raise KeyboardInterrupt(number)
     if not fitted:
         raise TimeoutError(f"the layers were not fitted within {_SCREENSHOT_MILLISECONDS // 1000} s")
     if not saved:

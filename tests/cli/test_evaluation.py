@@ -30,7 +30,9 @@ def test_that_shipped_tables_are_printed_with_their_origin_and_without_a_store(c
     assert [len(cell["splits"]) for cell in shipped["cells"]] == [1, 1, 1, 1]
     assert "shipped with the program" in shipped["origin"]
     assert "Quick protocol, shipped with the program" in cli("benchmark --shipped").out
-    assert "leave out --store" in cli("benchmark --shipped --store r.sqlite", code=2).err
+    line = "benchmark mnist=d.npz --shipped --store r.sqlite --stored --splits 3 --workers 2 --generated"
+    names = "--store, --stored, --splits, --workers, --generated, KEY=FILE"
+    assert f"computes nothing; leave out {names}\n" in cli(line, code=2).err
 
 
 def test_that_damaged_shipped_results_are_refused_with_the_remedy(cli, monkeypatch):

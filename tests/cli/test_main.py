@@ -68,11 +68,12 @@ def _caused_by_interrupt():
     [
         (console.UsageError("two"), 2, "two"),
         (ValueError("bad value"), 1, "bad value"),
-        (KeyboardInterrupt(), 1, "cancelled"),
-        (_caused_by_interrupt(), 1, "cancelled"),
+        (KeyboardInterrupt(), 130, "cancelled"),
+        (_caused_by_interrupt(), 130, "cancelled"),
         (Cancelled(), 1, "cancelled"),
         (MemoryError(), 1, "not enough memory"),
-        (FileNotFoundError(2, "No such file or directory", "x.csv"), 1, "x.csv: No such file"),
+        (FileNotFoundError(2, "No such file or directory", "x.csv"), 1, "x.csv: No such file or directory\n"),
+        (PermissionError(13, "the folder y is read-only", "y/x.csv"), 1, "y/x.csv: the folder y is read-only; choose"),
         (KeyError("inside"), 1, "unexpected KeyError"),
         (ValueError("two\nlines"), 1, "two lines"),
     ],
@@ -148,10 +149,10 @@ sys.exit(main(["fit", "rows.npy", "--depth", "3", "-o", "m.npz"]))
 """
 
 
-@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
-def test_that_ctrl_c_or_sigterm_ends_a_fit_in_one_sentence_and_leaves_no_file(tmp_path, sent):
+@pytest.mark.parametrize(("sent", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_that_ctrl_c_or_sigterm_ends_a_fit_in_one_sentence_and_leaves_no_file(tmp_path, sent, code):
     np.save(tmp_path / "rows.npy", np.random.default_rng(0).random((5000, 99), dtype=np.float32))
-    assert started(tmp_path, "-c", INTERRUPTED, sent) == (1, "", "slide-gui: cancelled\n")
+    assert started(tmp_path, "-c", INTERRUPTED, sent) == (code, "", "slide-gui: cancelled\n")
     assert os.listdir(tmp_path) == ["rows.npy"]
 
 
@@ -173,20 +174,20 @@ sys.exit(main())
 
 
 @pytest.mark.parametrize(
-    ("module", "code"),
+    "module",
     [
-        ("slide_gui.cli.console", 130),
-        ("dataclasses", 130),
-        ("slide_gui.cli.parser", 130),
-        ("argparse", 130),
-        ("numpy", 130),
-        ("numpy.linalg", 130),
-        ("slide_gui.experiments.files.model_file", 130),
-        ("slide_gui.data.generators.rectangles", 1),
+        "slide_gui.cli.console",
+        "dataclasses",
+        "slide_gui.cli.parser",
+        "argparse",
+        "numpy",
+        "numpy.linalg",
+        "slide_gui.experiments.files.model_file",
+        "slide_gui.data.generators.rectangles",
     ],
 )
-def test_that_ctrl_c_in_an_import_ends_the_program_in_one_line(tmp_path, module, code):
-    assert started(tmp_path, "-c", INTERRUPTED_IMPORT, module) == (code, "", "slide-gui: cancelled\n")
+def test_that_ctrl_c_in_an_import_ends_the_program_in_one_line(tmp_path, module):
+    assert started(tmp_path, "-c", INTERRUPTED_IMPORT, module) == (130, "", "slide-gui: cancelled\n")
     assert os.listdir(tmp_path) == []
 
 

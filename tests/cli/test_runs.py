@@ -310,7 +310,7 @@ def test_that_the_time_that_many_classes_take_is_printed_before_training(cli, mo
 
     for module in ("runs.run", "sweeps.executor"):
         monkeypatch.setattr(f"slide_gui.experiments.{module}.run", stop)
-    announced, cancelled = cli(f"{command} many.npz", code=1).err.splitlines()
+    announced, cancelled = cli(f"{command} many.npz", code=130).err.splitlines()
     assert announced.startswith("estimated time: about ")
     assert announced.endswith("about 60 s" if command == "try" else " min")
     assert cancelled == "slide-gui: cancelled"

@@ -1,5 +1,6 @@
 """Files are written completely or not at all, with the usual permissions; refusals name the requested file."""
 
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -8,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.files import check_folder, folder_files, write_whole
+from slide_gui.data.files import check_folder, check_outputs, folder_files, write_whole
+from slide_gui.experiments.store.store import RunStore
+from tests.faults import faults
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="permissions, links and locks of POSIX")
 
@@ -41,6 +44,19 @@ def test_that_a_refusal_names_the_target_and_leaves_no_other_file(tmp_path):
             write(tmp_path / target)
         assert refusal.value.filename in (str(tmp_path / target), str(tmp_path / named))
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("save", [write, RunStore])
+def test_that_a_read_only_folder_is_named(save, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda folder, _mode: folder != tmp_path)  # root may write anywhere
+    phrase = f"the folder {tmp_path} is read-only"
+    with faults("open", 1, errno.EACCES), pytest.raises(OSError, match=phrase) as refusal:
+        save(tmp_path / "out")
+    assert refusal.value.filename == str(tmp_path / "out")
+    with pytest.raises(DataError, match="is read-only; choose another path"):
+        check_outputs([tmp_path / "new" / "out"], [])
+    (tmp_path / "writable").mkdir()
+    check_outputs([tmp_path / "writable"], [])
 
 
 def test_that_a_file_is_synchronised_before_it_is_renamed(tmp_path, monkeypatch):

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from slide_gui.data.errors import DataError
+from slide_gui.data.files import read_only
 
 _WAIT = 60.0  # seconds for another process's lock
 _LARGEST = 64 << 20  # bytes of one value
@@ -172,8 +173,12 @@ class Database:
             raise OSError(None, "is not a file, so it cannot be opened as a run store; name a file", str(self.path))
         # Create only a new file here. Closing an existing one would drop the locks that other connections of this
         # process hold on it, because POSIX locks belong to the process, not to the descriptor.
-        with suppress(FileExistsError):
+        try:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise OSError(error.errno, read_only(self.path) or error.strerror, str(self.path)) from None
         return self._connected("mode=rw", self.path)
 
     def _open_for_reading(self) -> sqlite3.Connection:
@@ -237,7 +242,8 @@ class Database:
         if _code(error) == sqlite3.SQLITE_READONLY and _forbids_writing(self.path):
             return self._damaged("its header requires a newer format than SQLite can write", checked_by(self.path))
         if _code(error) in _WORLD:
-            reason = _full_disk(self.path.parent) or str(error)
+            forbidden = read_only(self.path) or ("" if os.access(self.path, os.W_OK) else "the file is read-only")
+            reason = f"{forbidden}; name another store" if forbidden else _full_disk(self.path.parent) or str(error)
             return OSError(None, f"the store cannot be {done} ({reason})", str(self.path))
         return self._damaged(str(error), "restore a copy" if done == "opened" else checked_by(self.path))
 

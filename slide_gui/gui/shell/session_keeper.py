@@ -110,7 +110,8 @@ class SessionKeeper(QObject):
             check_outputs([path], self.inputs()())
             write_session(record, path)
         except (OSError, DataError) as error:
-            self.message.emit(UserMessage("The session could not be saved", f"{sentence(error)} Choose another path."))
+            remedy = " Choose another path." if isinstance(error, OSError) else ""
+            self.message.emit(UserMessage("The session could not be saved", f"{sentence(error)}{remedy}"))
         else:
             self.message.emit(UserMessage("Session saved", str(path), kind="information"))
 
