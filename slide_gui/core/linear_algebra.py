@@ -41,12 +41,12 @@ def tiles(n: int, size: int, progress: Progress, *, fraction: bool = False) -> I
         progress.report(stop / n if fraction else 0.0)
 
 
-def product(a: Array, b: Array, progress: Progress = NO_PROGRESS) -> Array:
-    """Return the product a @ b, computed in blocks of rows if it is large."""
+def product(a: NDArray[np.floating], b: NDArray[np.floating], progress: Progress = NO_PROGRESS) -> NDArray[Any]:
+    """Return the product a @ b, computed in blocks of rows if it is large; float32 matrices stay float32."""
     step = max(1, _PIECE * WHOLE**2 // max(b.shape[0] * b.shape[1], 1))
     if len(a) <= step:
-        return np.asarray(a @ b, dtype=np.float64)
-    result = np.empty((a.shape[0], b.shape[1]))
+        return np.asarray(a @ b)
+    result = np.empty((a.shape[0], b.shape[1]), np.result_type(a, b))
     for rows in tiles(len(a), step, progress):
         np.matmul(a[rows], b, out=result[rows])
     return result

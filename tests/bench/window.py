@@ -223,40 +223,89 @@ def hover() -> Iterator[Figure]:
 
 
 def drag() -> Iterator[Figure]:
-    """Noise slider moved to first-layer tiles painted, and to all four layers after it rests."""
+    """Noise slider moved to tiles of the first layer and of all layers painted, and to the exact fit after it rests."""
+    from slide_gui.gui.state.fitting import Fitting
+
+    app, window, slider, tiles = _noise_slider()
+    floor = _image_seconds(app, tiles)
+    paints, first, all_layers, exact = paint_times(tiles), [], [], []
+    workspace = window.workspace
+    fitting: Fitting = workspace.fitting
+
+    def first_layer_shown() -> bool:
+        preview = fitting.preview
+        return fitting.is_fresh(1) or (preview is not None and preview.parameters == workspace.state.parameters)
+
+    def all_layers_shown() -> bool:
+        layers = () if fitting.preview is None else fitting.preview.layers
+        return workspace.model() is not None or any(fitting.is_current(layer.parameters) for layer in layers)
+
+    for sweep in range(scaled(20, 2)):
+        for step in range(20):
+            began = time.perf_counter()
+            # It rests where no fit is kept from before.
+            slider.setValue(95 - sweep if step == 19 else 5 + 3 * step + sweep % 3)
+            wait(app, first_layer_shown)
+            app.processEvents()  # paints the update
+            assert paints[-1] > began
+            first.append(time.perf_counter() - began)
+        for shown, times in ((all_layers_shown, all_layers), (lambda: workspace.model() is not None, exact)):
+            wait(app, shown)
+            app.processEvents()
+            times.append(time.perf_counter() - began)
+        wait_for_fit(app, window)
+    tear_down(window)
+    note = "generated Rectangles, noise slider moved to"
+    yield _milliseconds("drag-first-layer", first, floor, f"{note} layer 1 painted", 22.0)
+    yield _milliseconds("drag-all-layers", all_layers, floor, f"{note} four approximate layers painted", 100.0)
+    yield _milliseconds("drag-exact", exact, floor, f"{note} four exact layers painted", 400.0)
+
+
+def follow() -> Iterator[Figure]:
+    """Time between two pictures of all four layers while the noise slider moves, on Rectangles and on MNIST."""
+    from slide_gui.data.catalogue import find
+    from slide_gui.gui.state.workspace import DataSource
+
+    app, window, slider, tiles = _noise_slider()
+    workspace = window.workspace
+    for key in ("rectangles", "mnist") if find("mnist") and scaled(True, False) else ("rectangles",):
+        if key != workspace.dataset.key:
+            workspace.open(DataSource(key=key))
+            wait(app, lambda: workspace.dataset.key == "mnist")
+            wait_for_fit(app, window)
+        floor, times = _image_seconds(app, tiles), _picture_times(app, window, slider)
+        note = f"between two pictures of four layers of {key} while the noise slider moves"
+        yield _milliseconds(f"follow-{key}", times, floor, note, 250.0)
+    tear_down(window)
+
+
+def _picture_times(app: Any, window: Any, slider: Any) -> list[float]:
+    """Move the noise slider for some seconds; return the seconds between two pictures of approximate layers."""
+    shown: list[tuple[Any, float]] = [((), time.perf_counter())]
+    begun, moved = shown[0][1], 0
+
+    def move() -> None:
+        nonlocal moved
+        preview, now = window.workspace.fitting.preview, time.perf_counter()
+        if preview is not None and preview.layers and preview.layers is not shown[-1][0]:
+            shown.append((preview.layers, now))
+        if now - begun > moved * _MOUSE_SECONDS:
+            moved += 1
+            slider.setValue(20 + abs(moved % 120 - 60))
+
+    wait(app, lambda: time.perf_counter() > begun + scaled(10.0, 1.0), move)
+    wait_for_fit(app, window)
+    return [b - a for (_, a), (_, b) in pairwise(shown)]
+
+
+def _noise_slider() -> tuple[Any, Any, Any, Any]:
+    """Return the application, a fitted window, its noise slider and its tiles."""
     from PySide6.QtWidgets import QSlider
 
     from tests.gui.helpers import image_and_tiles
 
     app, window = _fitted_window()
-    slider = window.panel.sliders["noise"].findChild(QSlider)
-    _, tiles = image_and_tiles(window)
-    floor = _image_seconds(app, tiles)
-    paints, first, rested = paint_times(tiles), [], []
-    workspace = window.workspace
-
-    def first_layer_shown() -> bool:
-        preview = workspace.fitting.preview
-        shown = preview is not None and preview.parameters == workspace.state.parameters
-        return shown or workspace.fitting.is_fresh(1)
-
-    for sweep in range(scaled(10, 2)):
-        for step in range(20):
-            began = time.perf_counter()
-            # It rests where no fit is kept from before.
-            slider.setValue(82 + sweep if step == 19 else 5 + 4 * step + sweep % 4)
-            wait(app, first_layer_shown)
-            app.processEvents()  # paints the update
-            assert paints[-1] > began
-            first.append(time.perf_counter() - began)
-        wait(app, lambda: workspace.model() is not None)
-        app.processEvents()
-        rested.append(time.perf_counter() - began)
-        wait_for_fit(app, window)
-    tear_down(window)
-    note = "generated Rectangles, noise slider moved to"
-    yield _milliseconds("drag-first-layer", first, floor, f"{note} layer 1 painted", 22.0)
-    yield _milliseconds("drag-all-layers", rested, floor, f"{note} four layers painted", 100.0)
+    return app, window, window.panel.sliders["noise"].findChild(QSlider), image_and_tiles(window)[1]
 
 
 def pages() -> Iterator[Figure]:
@@ -427,6 +476,7 @@ BENCHMARKS = {
     "full-store": full_store,
     "hover": _own_process(hover),
     "drag": _own_process(drag),
+    "follow": _own_process(follow),
     "pages": _own_process(pages),
     "clicks": _own_process(clicks),
     "lateness": lateness,

@@ -81,9 +81,68 @@ def test_that_grey_rows_are_summed_in_the_precision_that_the_noise_needs(squashi
     for noise in (0.3, 0.02, 0.3, 0.02):
         parameters = StackParameters(noise=noise, depth=2, squashing=squashing)
         same(stack := used.update(parameters, (7,), progress=recorder), fit_stack(rows, parameters))
-    previews = [payload for payload in recorder.payloads if isinstance(payload, Preview)]
+    previews = [payload for payload in recorder.payloads if isinstance(payload, Preview) and not payload.layers]
     assert [preview.parameters.noise for preview in previews] == [0.3, 0.02]
     np.testing.assert_allclose(previews[1].rows[7], stack.layers[0].weights[7], atol=1e-8)
+
+
+class Interrupting(Recorder):
+    """Cancels at its k-th report, as a newer position of the slider does."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.left = k
+
+    def report(self, fraction, payload=None):
+        super().report(fraction, payload)
+        self.left -= 1
+        self.unwanted = self.left <= 0
+
+
+def noises_of_layers(recorder):
+    previews = [payload for payload in recorder.payloads if isinstance(payload, Preview) and payload.layers]
+    return [{layer.parameters.noise for layer in preview.layers} for preview in previews]
+
+
+def test_that_all_layers_are_approximated_before_the_fit_except_near_noise_0():
+    rows = images().astype("float32")
+    used = Explorer(rows)
+    used.update(StackParameters(depth=3))
+    recorder = Recorder()
+    stack = used.update(StackParameters(depth=3, noise=0.6), (3,), progress=recorder)
+    rows_only, complete, *fitted = recorder.payloads
+    assert not rows_only.layers
+    assert [len(stack.layers) for stack in fitted] == [1, 2, 3]
+    for approximate, exact in zip(complete.layers, stack.layers, strict=True):
+        difference = np.linalg.norm(approximate.weights - exact.weights, axis=1)
+        assert (difference <= 1e-2 * np.linalg.norm(exact.weights, axis=1)).all()
+    used.update(StackParameters(depth=3, noise=0.0))
+    used.update(StackParameters(depth=3, noise=0.0), (3,), progress=(near := Recorder()))
+    assert not noises_of_layers(near)
+
+
+def test_that_a_moving_slider_completes_approximations_and_the_latest_follows_once_it_rests(monkeypatch):
+    used = Explorer(images().astype("float32"))
+    used.update(StackParameters(depth=3))
+    monkeypatch.setattr(inspection, "_REST_SECONDS", 1000.0)
+    for noise in (0.6, 0.61, 0.62):
+        with pytest.raises(Cancelled):
+            used.update(StackParameters(depth=3, noise=noise), (3,), progress=Interrupting(1))
+    recorder = Recorder()
+    monkeypatch.setattr(inspection, "_FOLLOW_SECONDS", 0.0)
+    used.update(StackParameters(depth=3, noise=0.63), (3,), progress=recorder)
+    assert noises_of_layers(recorder) == [{0.6}, {0.63}]
+
+
+def test_that_an_interrupted_approximation_is_replaced_once_the_slider_rests(monkeypatch):
+    used = Explorer(images().astype("float32"))
+    used.update(StackParameters(depth=3))
+    monkeypatch.setattr(inspection, "_REST_SECONDS", 0.0)
+    with pytest.raises(Cancelled):
+        used.update(StackParameters(depth=3, noise=0.6), (3,), progress=Interrupting(1))
+    recorder = Recorder()
+    used.update(StackParameters(depth=3, noise=0.7), (3,), progress=recorder)
+    assert noises_of_layers(recorder) == [{0.7}]
 
 
 def test_that_passes_and_the_noise_path_are_made_once_for_every_noise(monkeypatch):

@@ -35,6 +35,45 @@ def test_that_a_new_noise_first_previews_watched_rows_then_refits(workspace, eve
     assert seen[-1] == (None, [True] * 4)
 
 
+def test_that_approximate_layers_are_shown_with_their_mark_until_each_is_fitted_and_are_never_taken_for_it(
+    workspace, every_payload
+):
+    seen, source = [], TileSource(workspace)
+    workspace.fitting.watch((9,))
+
+    def look():
+        table, n_fresh = source.tiles((9,)), workspace.fitting.n_fresh
+        marked = [title.startswith("≈") for title in table.titles]
+        captions = [tile.caption.startswith("≈ ") for tile in table.tiles[0]]
+        pale = [tile.stale for tile in table.tiles[0]], [mosaic.stale for mosaic in source.mosaics(9)]
+        exact = [k for k, _ in source.fresh_rows(9)]
+        seen.append((n_fresh, marked, captions, pale, exact, workspace.model() is None))
+
+    workspace.fitting.changed.connect(look)
+    workspace.set_parameters(noise=0.6)
+    wait(lambda: workspace.model() is not None)
+    rows_only = next(each for each in seen if not each[3][0][0])
+    assert rows_only == (0, [False] * 4, [False] * 4, ([False, True, True, True], [True] * 4), [1], True)
+    for n_fresh in range(4):
+        marked = [k > n_fresh for k in range(1, 5)]
+        rows = [k > max(n_fresh, 1) for k in range(1, 5)]  # the row of the first layer is exact
+        exact = list(range(1, max(n_fresh, 1) + 1))
+        assert (n_fresh, marked, rows, ([False] * 4,) * 2, exact, True) in seen
+    assert seen[-1] == (4, [False] * 4, [False] * 4, ([False] * 4,) * 2, [1, 2, 3, 4], False)
+
+
+def test_that_approximate_layers_of_an_earlier_noise_are_pale_and_a_failed_fit_drops_them(workspace, every_payload):
+    source = TileSource(workspace)
+    workspace.fitting.watch((9,))
+    workspace.set_parameters(noise=0.6)
+    wait(lambda: workspace.fitting.preview is not None and workspace.fitting.preview.layers)
+    workspace.set_parameters(noise=0.7)
+    assert [tile.stale for tile in source.tiles((9,)).tiles[0]] == [True] * 4
+    workspace.set_parameters(ridge=-1.0)
+    wait(lambda: not workspace.queue.busy)
+    assert workspace.fitting.preview is None
+
+
 def test_that_fewer_layers_need_no_fit_and_more_do(workspace):
     workspace.set_parameters(depth=2)
     assert workspace.model() is not None

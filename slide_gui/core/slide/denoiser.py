@@ -17,9 +17,13 @@ from slide_gui.core.validation import check_noise, check_ridge
 from slide_gui.progress import NO_PROGRESS, Progress
 
 Array = NDArray[np.float64]
+Single = NDArray[np.float32]
 
 RIDGE = 1e-5
 """Value added to the diagonal of E[Q], including the bias entry; E[Q] is not divided by n (Algorithm 1)."""
+
+LEAST_NOISE = 0.01
+"""Lowest noise level of `approximate_weights`."""
 
 _SINGULAR = (
     "E[Q] is singular to working precision because some features are linear combinations of others: "
@@ -107,7 +111,7 @@ def denoiser_weights(
         If the noise level or the ridge is out of range, or if E[Q] is singular to working precision.
     """
     noise, ridge = check_noise(noise), check_ridge(ridge)
-    d, p = len(scatter) - 1, 1.0 - noise
+    d = len(scatter) - 1
     rows: NDArray[np.intp] = np.arange(d) if features is None else np.asarray(features, dtype=np.intp)
     q = expected_q(scatter, noise, ridge)
     progress.report(0.0)
@@ -115,16 +119,49 @@ def denoiser_weights(
         factor = inverse_factor(q, progress)
     except np.linalg.LinAlgError:
         raise ValueError(_singular(np.diag(scatter)[:-1])) from None
-    # p E[P] is E[Q] without the extra terms g = (p − p²) diag(S) + ridge on its diagonal. Therefore the inverse alone
-    # gives W = (I − diag(g) E[Q]⁻¹) / p.
     inverse = factor_square(factor, np.empty_like(q), progress) if features is None else factor[:, rows].T @ factor
-    weights = inverse[: len(rows)]
-    diagonal = np.diag(scatter)[rows]
-    weights *= -((p * noise * diagonal + ridge) / p)[:, None]
-    weights[np.arange(len(rows)), rows] += 1.0 / p
-    weights[diagonal == 0] = 0.0
+    weights = _from_inverse(inverse[: len(rows)], rows, np.diag(scatter)[rows], noise, ridge)
     _refine(weights, rows, scatter, noise, q, factor, progress)
     return weights
+
+
+def _from_inverse(
+    inverse: NDArray[Any], rows: NDArray[np.intp], diagonal: NDArray[np.floating], noise: float, ridge: float
+) -> NDArray[Any]:
+    """Overwrite rows of the inverse of E[Q] with those of W = (I − diag(g) E[Q]⁻¹) / p.
+
+    p E[P] is E[Q] without the extra terms g = (p − p²) diag(S) + ridge on its diagonal. Therefore the inverse alone
+    gives W.
+    """
+    p = 1.0 - noise
+    inverse *= -((p * noise * diagonal + ridge) / p)[:, None].astype(inverse.dtype)
+    inverse[np.arange(len(rows)), rows] += 1.0 / p
+    inverse[diagonal == 0] = 0.0
+    return inverse
+
+
+def approximate_weights(scatter: NDArray[np.floating], noise: float, ridge: float = RIDGE) -> Single:
+    """Return W in float32, in a third of the time of `denoiser_weights`.
+
+    E[Q] is scaled to a diagonal of ones, because float32 then suffices at noise levels from `LEAST_NOISE`: the error
+    of each row is at most 1e-3 of its length.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If E[Q] is not positive definite in float32.
+    """
+    q = expected_q(scatter.astype(np.float32, copy=False), noise, ridge)
+    if not np.diag(q).min() > 0.0:
+        raise np.linalg.LinAlgError("a feature is 0 in every row, and the ridge is 0")
+    scale = 1.0 / np.sqrt(np.diag(q))
+    q *= scale[:, None]
+    q *= scale
+    factor = inverse_factor(q)
+    factor *= scale
+    inverse = factor_square(factor, q)
+    rows = np.arange(len(scatter) - 1)
+    return _from_inverse(inverse[:-1], rows, np.diag(scatter)[:-1], noise, ridge)
 
 
 def _refine(

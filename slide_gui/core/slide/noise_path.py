@@ -60,6 +60,7 @@ class NoisePath:
         within = sigma[np.ix_(self._common, self._common)] * np.outer(self._scale, self._scale)
         self._values, vectors = np.linalg.eigh((within + within.T) / 2)
         self._basis = self._scale[:, None] * vectors
+        self._gram = self._basis.T @ self._basis
         self._across = self._basis.T @ sigma[np.ix_(self._common, self._rare)]
         self._sigma_rare = sigma[np.ix_(self._rare, self._rare)]
         self._smallest = float(diagonal[self._common].min()) if self._common.size else np.inf
@@ -146,18 +147,15 @@ class NoisePath:
         rare[self._position[features[where]], where] = 1.0
 
         inner, rare = solve(projected, rare)
-        common = self._basis @ inner
-        size = np.abs(common).max(initial=0.0)
-        step_common = common
+        size, step = np.abs(inner).max(initial=0.0), inner.copy()
         while left_out > 0 and size > 0:
-            inner, step_rare = solve(-left_out * (self._basis.T @ step_common), np.zeros_like(rare))
-            step_common = self._basis @ inner
-            common += step_common
+            step, step_rare = solve(-left_out * (self._gram @ step), np.zeros_like(rare))
+            inner += step
             rare += step_rare
-            if np.abs(step_common).max() <= _TOLERANCE * size:
+            if np.abs(step).max() <= _TOLERANCE * size:
                 break
         result = np.zeros((k, self.n_features))
-        result[:, self._common] = common.T
+        result[:, self._common] = (self._basis @ inner).T
         result[:, self._rare] = rare.T
         return result
 

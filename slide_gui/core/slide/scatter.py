@@ -415,7 +415,7 @@ def input_scatter(rows: Rows, parameters: StackParameters, *, progress: Progress
     return InputScatter(scatters[0], scatters[-1], parameters)
 
 
-def scatter_after(weights: Array, squashed: Array, progress: Progress = NO_PROGRESS) -> Array:
+def scatter_after(weights: NDArray[np.floating], squashed: Array, progress: Progress = NO_PROGRESS) -> Array:
     """Return the scatter W̃ S_T W̃ᵀ of [W t, 1], given the scatter S_T of [t, 1]."""
     d = len(weights)
     progress.report(0.0)

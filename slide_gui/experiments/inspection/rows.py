@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from slide_gui.core.linear_algebra import WHOLE
-from slide_gui.core.slide.denoiser import survival
+from slide_gui.core.slide.approximation import ApproximateLayer, Approximation
+from slide_gui.core.slide.denoiser import LEAST_NOISE, survival
 from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import InputScatter, input_scatter
@@ -25,22 +26,45 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _MOST_FITS, _MOST_BYTES = 32, 256 << 20  # cache of the latest fits; four layers on MNIST take 40 MB
+_REST_SECONDS = 0.02  # a slider without a newer value for this long is at rest
+_FOLLOW_SECONDS = 0.2  # between two approximations while it moves, which leaves time for its first layer
 _NEAR = 2  # pixels
 _DROWNING = 10.0
 
 
 @dataclass(frozen=True, eq=False)
 class Preview:
-    """Rows of the first layer at a noise level whose stack is not fitted yet.
+    """Weights at a noise level whose stack is not fitted yet.
 
     Attributes
     ----------
     rows : dict of int to ndarray of shape (d + 1,)
         Feature → its row of W¹, bias last.
+    layers : tuple of ApproximateLayer
+        All layers, perhaps of parameters shortly before; empty if there are no new ones.
     """
 
     parameters: StackParameters
     rows: dict[int, Array]
+    layers: tuple[ApproximateLayer, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Approximating:
+    """An approximation in progress, which may continue after an interruption."""
+
+    parameters: StackParameters
+    steps: Iterator[ApproximateLayer | None]
+    layers: list[ApproximateLayer] = field(default_factory=list)
+
+    def advance(self) -> bool:
+        """Take the next step, and return False at the end and at a singular matrix, which the fit will report."""
+        try:
+            layer = next(self.steps)
+        except (StopIteration, np.linalg.LinAlgError):
+            return False
+        self.layers.extend(() if layer is None else (layer,))
+        return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +88,9 @@ class Explorer:
         self._scatters: dict[str, InputScatter] = {}  # by the dtype of the sums
         self._paths: dict[str, tuple[StackParameters, NoisePath]] = {}  # also by dtype
         self._problems: dict[tuple[str, float, bool], str] = {}  # of the threshold: the same at every noise level
+        self._approximations: dict[str, tuple[InputScatter, Approximation]] = {}  # also by dtype
+        self._approximating: _Approximating | None = None
+        self._begun = 0.0  # time at which the latest approximation began
 
     def update(
         self,
@@ -73,16 +100,16 @@ class Explorer:
         settle: float = 0.0,
         progress: Progress = NO_PROGRESS,
     ) -> Stack:
-        """Fit a stack, after previewing rows of its first layer.
+        """Fit a stack, after previewing rows of its first layer and approximate weights of all layers.
 
         Parameters
         ----------
         features : tuple of int
-            Rows of the first layer to preview by the noise path, if it is available.
+            Rows of the first layer to preview, if `prepare` was called. Without any there is no preview.
         settle : float
-            Seconds between the preview and the fit, in which a newer request may supersede this one.
+            Shortest time in seconds before the fit, in which a newer request may supersede this one.
         progress : Progress
-            Receives a `Preview`, then the stack after each layer.
+            Receives a `Preview` without layers and one with them, then the stack after each layer.
 
         Raises
         ------
@@ -95,6 +122,8 @@ class Explorer:
             rows = path.rows(np.array(features), parameters.noise)
             preview = Preview(parameters, dict(zip(features, rows, strict=True)))
             progress.report(0.0, preview)
+            for layers in self._approximate(parameters, progress):
+                progress.report(0.0, replace(preview, layers=layers))
         while (left := started + settle - time.monotonic()) > 0:
             time.sleep(min(left, 0.005))
             progress.report(0.0)
@@ -107,6 +136,30 @@ class Explorer:
         stack = fit_stack(self._rows, parameters, scatter=scatter, progress=progress.part(share, 1.0))
         self._keep(Fit(stack, time.monotonic() - started - settle, self._problem(parameters)))
         return stack
+
+    def _approximate(self, parameters: StackParameters, progress: Progress) -> Iterator[tuple[ApproximateLayer, ...]]:
+        """Yield approximate layers at these parameters, perhaps after those of an interrupted update.
+
+        While a slider moves, each update continues the approximation that the one before it has left unfinished, so
+        that deep layers follow however fast it moves. Once it is at rest, such an approximation is replaced.
+        """
+        approximation = self.approximation(parameters)
+        if approximation is None or parameters.noise < LEAST_NOISE:
+            return
+        started, own = time.monotonic(), _Approximating(parameters, approximation.layers(parameters))
+        current: _Approximating | None = None
+        while current is not own or self._approximating is not None:
+            now = time.monotonic()
+            is_at_rest = now > started + _REST_SECONDS
+            if is_at_rest or (self._approximating is None and now > self._begun + _FOLLOW_SECONDS):
+                self._approximating, self._begun = own, now
+            current = self._approximating
+            if current is None:
+                time.sleep(0.002)
+            elif not current.advance():
+                self._approximating = None
+                yield tuple(current.layers)
+            progress.report(0.0)
 
     def stored_fit(self, parameters: StackParameters) -> Fit | None:
         """Return a cached fit with these parameters and at least as many layers, or None."""
@@ -136,6 +189,23 @@ class Explorer:
         """Return the available scatter for these parameters, or None."""
         scatter = self._scatters.get(parameters.sums)
         return scatter if scatter is not None and scatter.fits(parameters) else None
+
+    def prepare(self, parameters: StackParameters, progress: Progress = NO_PROGRESS) -> None:
+        """Make the noise path and the approximation, so that the next preview is immediate."""
+        self.noise_path(parameters)
+        self.approximation(parameters, progress)
+
+    def approximation(self, parameters: StackParameters, progress: Progress = NO_PROGRESS) -> Approximation | None:
+        """Return the approximation of all layers, or None before a fit and with too many features."""
+        scatter = self._scatter(parameters)
+        if scatter is None or self._rows.shape[1] > WHOLE:
+            return None
+        known = self._approximations.get(parameters.sums)
+        if known is None or known[0] is not scatter:
+            self._approximating = None
+            approximation = Approximation(self._rows, scatter, progress)
+            known = self._approximations[parameters.sums] = scatter, approximation
+        return known[1]
 
     def noise_path(self, parameters: StackParameters) -> NoisePath | None:
         """Return the noise path of the first layer, or None before a fit and if an eigendecomposition is slow."""
@@ -267,7 +337,7 @@ def rows_by_noise(
     return weights
 
 
-def input_rms(layer: Layer) -> Array | None:
+def input_rms(layer: Layer | ApproximateLayer) -> Array | None:
     """Return the root mean square of each input feature of a layer, shape (d,), or None without its scatter.
 
     It is sqrt(S_jj / n). Multiplied by the weight of its pixel it gives the pixel's contribution to a typical

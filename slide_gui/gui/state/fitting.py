@@ -16,7 +16,7 @@ _SETTLE_SECONDS = 0.04  # a slider that has not moved for this long counts as re
 
 
 class Fitting(QObject):
-    """The fitted stack, a preview of its first layer, and the job that fits it.
+    """The fitted stack, a preview of the next one, and the job that fits it.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Fitting(QObject):
     stack : Stack or None
         The stack fitted last.
     preview : Preview or None
-        Rows of the first layer that are newer than `stack`.
+        Weights that are newer than those of `stack`.
     seconds : float
         Time that the fit took.
     problem : str
@@ -68,8 +68,12 @@ class Fitting(QObject):
         stack = self.stack
         if stack is None:
             return 0
-        ours, wanted = stack.parameters, self.parameters
-        return len(stack.layers) if ours is wanted or replace(ours, depth=wanted.depth) == wanted else 0
+        return len(stack.layers) if self.is_current(stack.parameters) else 0
+
+    def is_current(self, parameters: StackParameters) -> bool:
+        """True if parameters differ from the current ones at most in the depth."""
+        wanted = self.parameters
+        return parameters is wanted or replace(parameters, depth=wanted.depth) == wanted
 
     def is_fresh(self, layer: int) -> bool:
         """True if a layer, from 1, is fitted with the current parameters."""
@@ -98,7 +102,7 @@ class Fitting(QObject):
             fit = explorer.stored_fit(parameters)
             assert fit is not None
             progress.report(1.0, fit)
-            explorer.noise_path(parameters)  # so that the first preview is immediate
+            explorer.prepare(parameters, progress)
             return fit
 
         self._queue.submit(
@@ -107,7 +111,7 @@ class Fitting(QObject):
             channel="fit",
             on_payload=self._fitted,
             on_result=self._fitted,
-            on_failure=lambda _error: self.changed.emit(),
+            on_failure=self._failed,
             on_stop=self.changed.emit,
             failure="The layers could not be fitted",
             automatic=True,
@@ -115,12 +119,21 @@ class Fitting(QObject):
         self.changed.emit()
 
     @Slot(object)
+    def _failed(self, _error: Exception) -> None:
+        self.preview = None
+        self.changed.emit()
+
+    @Slot(object)
     def _fitted(self, payload: Preview | Stack | Fit) -> None:
+        before = self.preview
         if isinstance(payload, Preview):
-            self.preview = payload
+            layers = payload.layers or (() if before is None else before.layers)
+            self.preview = replace(payload, layers=layers)
         else:
             fit = payload if isinstance(payload, Fit) else Fit(payload, 0.0)
-            if fit.stack is self.stack and fit.seconds == self.seconds and self.preview is None:
+            if fit.stack is self.stack and fit.seconds == self.seconds and before is None:
                 return  # the result equals the last report
-            self.preview, self.stack, self.seconds, self.problem = None, fit.stack, fit.seconds, fit.problem
+            self.stack, self.seconds, self.problem = fit.stack, fit.seconds, fit.problem
+            if before is None or self.is_fresh(self.parameters.depth) or not self.is_current(before.parameters):
+                self.preview = None  # otherwise it shows the layers that are not fitted yet
         self.changed.emit()

@@ -102,7 +102,8 @@ class _Job(Progress):
     seconds_left: float | None = None
     seconds_before: float = 0.0
     started: float = 0.0
-    delivered: float = 0.0
+    delivered: float = 0.0  # time of the last payload
+    drained: float = 0.0
     future: Future[Any] | None = None
     unwanted: threading.Event = field(default_factory=threading.Event)
     yielding: threading.Event = field(default_factory=threading.Event)
@@ -118,7 +119,7 @@ class _Job(Progress):
                 self.payload = payload
                 self.seconds_left = getattr(payload, "seconds_left", None)
                 self.seconds_before = getattr(payload, "seconds_before", 0.0)
-        self.queue._wake_up(self)
+        self.queue._wake_up(self, urgent=payload is not None)
 
     def run(self) -> Any:
         self.started = time.monotonic()
@@ -276,10 +277,10 @@ class JobQueue(QObject):
             timer.stop()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _wake_up(self, job: _Job) -> None:
-        """Signal news to the GUI thread, with at most one pending signal per job."""
+    def _wake_up(self, job: _Job, *, urgent: bool = False) -> None:
+        """Signal news to the GUI thread, with at most one pending signal per job except for payloads."""
         with job.lock:
-            if job.awake or job.unwanted.is_set():
+            if (job.awake and not urgent) or job.unwanted.is_set():
                 return
             job.awake = True
         self._wake.emit()
@@ -290,7 +291,8 @@ class JobQueue(QObject):
         for job in list(self._jobs.values()):
             if not job.awake or not self.wants(job.number):  # a callback may have cancelled this job
                 continue
-            wait = job.delivered + _REDRAW_SECONDS - time.monotonic()
+            latest = job.drained if job.payload is None else job.delivered
+            wait = latest + _REDRAW_SECONDS - time.monotonic()
             if wait > 0 and not job.ended:
                 if not self._timer.isActive():
                     self._timer.start(max(1, round(wait * 1000)))
@@ -299,7 +301,8 @@ class JobQueue(QObject):
                 job.awake = False
                 payload, job.payload = job.payload, None
             ended = job.ended  # read again, because an end before the lines above sent no signal
-            job.delivered = time.monotonic()
+            job.drained = time.monotonic()
+            job.delivered = job.delivered if payload is None else job.drained
             if payload is not None and job.on_payload is not None:
                 job.on_payload(payload)
             if ended and self._jobs.get(job.number) is job:  # a payload's callback may have cancelled the job

@@ -31,7 +31,7 @@ class Tile:
     marker : int or None
         Pixel with a ring: the one that these weights reconstruct.
     quantity : str
-        Name of the values if they are not weights.
+        Name of the values if they are not weights, after "≈" if they are approximate.
     stale : bool
         True to grey the tile because a newer one is being computed.
     """
@@ -98,7 +98,7 @@ def row_tile(
         Name of the values if they are not weights.
     """
     largest = float(np.abs(row[:-1]).max(initial=0.0))
-    caption = f"max {short_size(largest)} · b {signed(float(row[-1]), 2)}"
+    caption = "≈ " * quantity.startswith("≈") + f"max {short_size(largest)} · b {signed(float(row[-1]), 2)}"
     return Tile.of(row[:-1], shape, scale, caption, feature, quantity, stale)
 
 

@@ -504,9 +504,9 @@ class WeightTiles(PaintedWidget):
 
 
 def _fitting(title: str, metrics: QFontMetrics, width: float) -> str:
-    """Return the longest form of a heading that fits: all, the part before the dot, or the last word."""
+    """Return the longest form of a heading that fits: all, the part before the dot, or the last word after "≈"."""
     name = title.split(" · ")[0]
-    texts = (title, name, name.split(" ")[-1])
+    texts = (title, name, "≈" * name.startswith("≈") + name.split(" ")[-1])
     return next((text for text in texts if metrics.horizontalAdvance(text) <= width), texts[-1])
 
 

@@ -175,17 +175,17 @@ class ExplainedWeight(Experiment):
             self._show_none(f"Layer {layer} is being fitted", "The numbers appear when the fit ends.")
             return
         b, why = self._other(row.weights, a)
-        preview = fitting.preview if layer == 1 else None
+        preview, stale = fitting.preview if layer == 1 else None, row.stale or row.approximate
         parameters = stack.parameters if preview is None or a not in preview.rows else preview.parameters
         explanation = explain(scatter, row.weights, parameters.noise, parameters.ridge, a, b)
         name_a, name_b = self._workspace.feature_name(a), self._workspace.feature_name(b)
         lines = tuple(replace(x, meaning=self._workspace.worded(x.meaning)) for x in lines_of(explanation))
-        if row.stale:
+        if stale:
             lines = tuple(replace(line, numbers="", value="") for line in lines)
         fitted_on = f"The layer is fitted on {'x' if layer == 1 else layer_name(layer - 1)}."
         title = f"Layer {layer}: weight of b = {name_b} in the reconstruction of a = {name_a}"
-        self.table.set_lines(title, f"{why} {fitted_on}", lines, row.stale)
-        self._show_rows(explanation, row.stale)
+        self.table.set_lines(title, f"{why} {fitted_on}", lines, stale)
+        self._show_rows(explanation, stale)
         self.tiles.set_crosshair(b)
 
     def numbers(self) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QColor
 
+from slide_gui.core.slide.approximation import ApproximateLayer
 from slide_gui.core.slide.stack import Layer
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.rows import drowns, input_rms, nearby_peak, typical_peak
@@ -130,11 +131,17 @@ class ShownRow:
         The row as tiles show it: weights or contributions, with the bias last.
     stale : bool
         True if it was fitted with other parameters than the current ones.
+    approximate : bool
+        True if it is to be replaced by the fitted row.
     """
 
     weights: NDArray[np.float64]
     shown: NDArray[np.float64]
     stale: bool
+    approximate: bool = False
+
+
+_Shown = Layer | ApproximateLayer
 
 
 class TileSource:
@@ -149,28 +156,41 @@ class TileSource:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self.color_map = "blue-white-red"
-        self._known: dict[tuple[Layer, bool], tuple[float, NDArray[np.float32]]] = {}
+        self._known: dict[tuple[_Shown, bool], tuple[float, NDArray[np.float32]]] = {}
         self._judged: tuple[Dataset | None, tuple[Layer, ...]] = (None, ())
         self._drowned = False
-        self._latest: tuple[Dataset | None, tuple[Layer, ...]] = (None, ())
+        self._latest: tuple[Dataset | None, tuple[_Shown, ...]] = (None, ())
 
-    def _layers(self) -> tuple[Layer, ...]:
-        """Return the layers to show: those fitted last, followed by deeper ones of earlier fits to the same data."""
-        dataset, stack = self._workspace.dataset, self._workspace.fitting.stack
+    def _layers(self) -> tuple[_Shown, ...]:
+        """Return the newest layers, fitted or approximate, followed by deeper ones of earlier fits to the same data."""
+        dataset, fitting = self._workspace.dataset, self._workspace.fitting
         before, layers = self._latest
-        if stack is None or dataset is not before:
+        if fitting.stack is None or dataset is not before:
             layers = ()
-        if stack is not None:
-            layers = (*stack.layers, *layers[len(stack.layers) :])
+        fitted = () if fitting.stack is None else fitting.stack.layers
+        approximate = () if fitting.preview is None else fitting.preview.layers
+        older, newer = (approximate, fitted) if fitting.n_fresh else (fitted, approximate)
+        for newest in (older, newer):
+            layers = (*newest, *layers[len(newest) :])
         self._latest = dataset, layers
         return layers[: self._workspace.state.parameters.depth]
+
+    def _is_stale(self, layer: int) -> bool:
+        """True if the layer to show, from 1, belongs to other parameters than the current ones."""
+        shown, fitting = self._layers()[layer - 1], self._workspace.fitting
+        if isinstance(shown, ApproximateLayer):
+            return not fitting.is_current(shown.parameters)
+        return not fitting.is_fresh(layer)
 
     def tiles(self, features: tuple[int, ...]) -> WeightTable:
         """Return the tiles of some rows of W from the current state, stack and preview."""
         levels, layers = self._workspace.state.selection.levels, range(1, self._workspace.state.parameters.depth + 1)
         quantity, shape = self.quantity(), self._shape
         limits = [self._limit(k) for k in layers]
-        titles, labels = tuple(f"layer {k}" for k in layers), SHARES_OF_LIMIT
+        shown, labels = self._layers(), SHARES_OF_LIMIT
+        titles = tuple(
+            "≈ " * isinstance(layer, ApproximateLayer) + f"layer {k}" for k, layer in zip_longest(layers, shown)
+        )
         note = quantity or f"per {levels}"
         if levels == "layer":
             stack = self._workspace.fitting.stack
@@ -188,7 +208,8 @@ class TileSource:
             if levels == "tile":
                 limit = self.strength * nearby_peak(row.shown[:-1], feature, shape)
             scale = ColorScale.symmetric(self.color_map, limit)
-            return row_tile(row.shown, shape, scale, feature, quantity, row.stale)
+            approximate = f"≈ {quantity}".strip() if row.approximate else quantity
+            return row_tile(row.shown, shape, scale, feature, approximate, row.stale)
 
         most = max(limits, default=1.0) if levels == "global" else 1.0
         return WeightTable(
@@ -204,9 +225,11 @@ class TileSource:
             if k > len(layers) or selected >= len(layers[k - 1].weights):
                 mosaics.append(None)
                 continue
-            scale, stale = ColorScale.symmetric(self.color_map, self._limit(k)), not self._workspace.fitting.is_fresh(k)
-            key = layers[k - 1], self.shows_contributions()
-            mosaics.append(Mosaic(self._fields(k)[1], scale, "", selected, stale=stale, key=key))
+            scale, key = (
+                ColorScale.symmetric(self.color_map, self._limit(k)),
+                (layers[k - 1], self.shows_contributions()),
+            )
+            mosaics.append(Mosaic(self._fields(k)[1], scale, "", selected, stale=self._is_stale(k), key=key))
         return tuple(mosaics)
 
     def _fields(self, layer: int) -> tuple[float, NDArray[np.float32]]:
@@ -215,7 +238,7 @@ class TileSource:
         key = layers[layer - 1], contributes
         if key not in self._known:
             self._known = {k: known for k, known in self._known.items() if k[0] in layers}
-            rows = key[0].weights[:, :-1].astype(np.float32)
+            rows: NDArray[np.float32] = key[0].weights[:, :-1].astype(np.float32)
             rms = self.rms(layer) if contributes else None
             if rms is not None:
                 rows *= rms.astype(np.float32)
@@ -233,20 +256,22 @@ class TileSource:
     def row(self, feature: int, layer: int) -> ShownRow | None:
         """Return a row of W, from the preview if that is newer, or None if these data have none yet."""
         fitting, layers = self._workspace.fitting, self._layers()
-        preview = fitting.preview if layer == 1 else None
+        preview, approximate = None if layer > 1 or fitting.is_fresh(1) else fitting.preview, False
         if preview is not None and feature in preview.rows:
             weights, stale = preview.rows[feature], preview.parameters != fitting.parameters
         elif layer <= len(layers) and feature < len(layers[layer - 1].weights):
-            weights, stale = layers[layer - 1].weights[feature], not fitting.is_fresh(layer)
+            weights = layers[layer - 1].weights[feature].astype(np.float64)
+            stale, approximate = self._is_stale(layer), isinstance(layers[layer - 1], ApproximateLayer)
         else:
             return None
         rms = self.rms(layer) if self.shows_contributions() else None
-        return ShownRow(weights, weights if rms is None else np.append(weights[:-1] * rms, weights[-1]), stale)
+        shown = weights if rms is None else np.append(weights[:-1] * rms, weights[-1])
+        return ShownRow(weights, shown, stale, approximate)
 
     def fresh_rows(self, feature: int) -> list[tuple[int, ShownRow]]:
-        """Return each layer that matches the parameters with its row of a feature."""
+        """Return each layer that matches the parameters with its exact row of a feature."""
         rows = [(k, self.row(feature, k)) for k in range(1, self._workspace.state.parameters.depth + 1)]
-        return [(k, row) for k, row in rows if row is not None and not row.stale]
+        return [(k, row) for k, row in rows if row is not None and not (row.stale or row.approximate)]
 
     def shows_contributions(self) -> bool:
         """True if tiles show contributions, by the user's choice or because of the weights."""

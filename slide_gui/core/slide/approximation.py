@@ -1,0 +1,114 @@
+"""Approximate layers of a stack in float32, from at most a few thousand rows, which follow a moving slider.
+
+All rows of a small data set are used. Then float32 is the only approximation, and the error of a row of W is at most
+1 % of its length. Of a larger data set, rows are sampled in proportion to their leverage t̃ᵀ S_T⁻¹ t̃ and weighted by
+1 / probability, because rarely lit pixels need the few rows in which they are lit. The median error of a row of
+contributions, which are weights times the RMS of the input, is at most a fifth of its length. On MNIST it is 7 % in
+the third layer and 11 % in the fourth; with as many rows drawn uniformly it is above 100 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.linear_algebra import inverse_factor, tiles
+from slide_gui.core.slide.activations import Rows, SquashBuffer, rows_per_product
+from slide_gui.core.slide.denoiser import Array, Single, approximate_weights
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.scatter import InputScatter, scatter_after
+from slide_gui.progress import NO_PROGRESS, Progress
+
+MOST_ROWS = 3072
+"""Largest number of rows that are used."""
+
+_BLOCK = 600  # rows between two pauses, 6 ms for 784 features
+_SINGULAR = 1e-7  # relative to the trace, added to the scatter before its inversion
+
+
+@dataclass(frozen=True, eq=False)
+class ApproximateLayer:
+    """An approximate layer, to be shown until the exact one is fitted.
+
+    Attributes
+    ----------
+    parameters : StackParameters
+    weights : ndarray of shape (d, d + 1), float32
+        Bias last.
+    scatter : ndarray of shape (d + 1, d + 1)
+        Approximate scatter of the layer's input.
+    """
+
+    parameters: StackParameters
+    weights: Single
+    scatter: NDArray[np.floating]
+
+
+class Approximation:
+    """Approximate stacks of one data set at any noise level, ridge and depth.
+
+    Parameters
+    ----------
+    rows : array or memmap of shape (n, d)
+    scatter : InputScatter
+        Scatters of the same rows; its parameters give the squashing function and its threshold.
+    """
+
+    def __init__(self, rows: Rows, scatter: InputScatter, progress: Progress = NO_PROGRESS) -> None:
+        self._input, parameters, (n, d) = scatter, scatter.parameters, rows.shape
+        self._roots: Single | None = None  # of the weights of the rows
+        if n > MOST_ROWS:
+            chosen, weights = _by_leverage(rows, scatter, progress)
+            rows, self._roots = rows[chosen], np.sqrt(weights)[:, None].astype(np.float32)
+        self._squashed = np.ones((len(rows), d + 1), np.float32)
+        parameters.squash(np.asarray(rows, parameters.dtype), out=self._squashed[:, :d])
+
+    def layers(self, parameters: StackParameters) -> Iterator[ApproximateLayer | None]:
+        """Yield layer after layer, and None wherever the computation may pause.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If a matrix is singular in float32.
+        """
+        values, squashed, d = parameters.fit_on == "values", self._squashed, self._squashed.shape[1] - 1
+        scatter: NDArray[np.floating] = self._input.values if values else self._input.squashed
+        h = np.ones((_BLOCK, d + 1), np.float32)
+        for k in range(1, parameters.depth + 1):
+            weights = approximate_weights(scatter, parameters.noise, parameters.ridge)
+            yield ApproximateLayer(parameters, weights, scatter)
+            if k == parameters.depth:
+                return
+            follows = k == 1 and values and self._roots is not None
+            scatter = scatter_after(weights, self._input.squashed) if follows else np.zeros((d + 1, d + 1), np.float32)
+            above = np.ones_like(squashed) if k == 1 else squashed
+            for some in tiles(len(squashed), _BLOCK, NO_PROGRESS):
+                part = h[: len(squashed[some])]
+                np.matmul(squashed[some], weights.T, out=part[:, :d])
+                parameters.squash(part[:, :d], out=above[some, :d])
+                if not follows:
+                    summed = part if values else above[some]
+                    summed = summed if self._roots is None else summed * self._roots[some]
+                    scatter += summed.T @ summed
+                yield None
+            squashed = above
+
+
+def _by_leverage(rows: Rows, scatter: InputScatter, progress: Progress) -> tuple[NDArray[np.intp], Array]:
+    """Return the sampled rows and their weights."""
+    (n, d), squashed = rows.shape, scatter.squashed
+    small = _SINGULAR * np.trace(squashed) * np.eye(d + 1)
+    factor = inverse_factor(squashed + small, progress).T.astype(np.float32)
+    size, leverage = rows_per_product(d), np.empty(n)
+    buffer = SquashBuffer(size, d, scatter.parameters)
+    for some in tiles(n, size, progress):
+        leverage[some] = np.square(buffer.of(rows[some]) @ factor).sum(axis=1)
+    chances = leverage
+    for _ in range(20):
+        chances = np.minimum(chances * (MOST_ROWS / chances.sum()), 1.0)
+    chosen = np.searchsorted(np.cumsum(chances), np.arange(MOST_ROWS) + 0.5)
+    chosen = np.unique(chosen[chosen < n])
+    return chosen, 1.0 / chances[chosen]
