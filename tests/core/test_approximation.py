@@ -21,8 +21,7 @@ def rows_with_rare_pixels(n=300, side=8):
 
 
 def approximate_layers(rows, parameters):
-    approximate = Approximation(rows, input_scatter(rows, parameters))
-    return [layer for layer in approximate.layers(parameters) if layer is not None]
+    return list(Approximation(rows, input_scatter(rows, parameters)).layers(parameters))[-1]
 
 
 def errors(layers, stack, scales=(1.0,) * 4):

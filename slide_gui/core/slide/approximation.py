@@ -66,20 +66,18 @@ class Approximation:
         self._squashed = np.ones((len(rows), d + 1), np.float32)
         parameters.squash(np.asarray(rows, parameters.dtype), out=self._squashed[:, :d])
 
-    def layers(self, parameters: StackParameters) -> Iterator[ApproximateLayer | None]:
-        """Yield layer after layer, and None wherever the computation may pause.
-
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            If a matrix is singular in float32.
-        """
+    def layers(self, parameters: StackParameters) -> Iterator[tuple[ApproximateLayer, ...]]:
+        """Yield the layers so far wherever the computation may pause; it ends at a singular matrix."""
         values, squashed, d = parameters.fit_on == "values", self._squashed, self._squashed.shape[1] - 1
         scatter: NDArray[np.floating] = self._input.values if values else self._input.squashed
-        h = np.ones((_BLOCK, d + 1), np.float32)
+        layers, h = (), np.ones((_BLOCK, d + 1), np.float32)
         for k in range(1, parameters.depth + 1):
-            weights = approximate_weights(scatter, parameters.noise, parameters.ridge)
-            yield ApproximateLayer(parameters, weights, scatter)
+            try:
+                weights = approximate_weights(scatter, parameters.noise, parameters.ridge)
+            except np.linalg.LinAlgError:
+                return
+            layers = (*layers, ApproximateLayer(parameters, weights, scatter))
+            yield layers
             if k == parameters.depth:
                 return
             follows = k == 1 and values and self._roots is not None
@@ -93,7 +91,7 @@ class Approximation:
                     summed = part if values else above[some]
                     summed = summed if self._roots is None else summed * self._roots[some]
                     scatter += summed.T @ summed
-                yield None
+                yield layers
             squashed = above
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,24 +50,6 @@ class Preview:
 
 
 @dataclass(frozen=True, eq=False)
-class _Approximating:
-    """An approximation in progress, which may continue after an interruption."""
-
-    parameters: StackParameters
-    steps: Iterator[ApproximateLayer | None]
-    layers: list[ApproximateLayer] = field(default_factory=list)
-
-    def advance(self) -> bool:
-        """Take the next step, and return False at the end and at a singular matrix, which the fit will report."""
-        try:
-            layer = next(self.steps)
-        except (StopIteration, np.linalg.LinAlgError):
-            return False
-        self.layers.extend(() if layer is None else (layer,))
-        return True
-
-
-@dataclass(frozen=True, eq=False)
 class Fit:
     """A fitted stack, the seconds of its computation, and a warning about the threshold, empty if there is none."""
 
@@ -89,7 +71,7 @@ class Explorer:
         self._paths: dict[str, tuple[StackParameters, NoisePath]] = {}  # also by dtype
         self._problems: dict[tuple[str, float, bool], str] = {}  # of the threshold: the same at every noise level
         self._approximations: dict[str, tuple[InputScatter, Approximation]] = {}  # also by dtype
-        self._approximating: _Approximating | None = None
+        self._approximating: Iterator[tuple[ApproximateLayer, ...]] | None = None  # continues after an interruption
         self._begun = 0.0  # time at which the latest approximation began
 
     def update(
@@ -127,14 +109,14 @@ class Explorer:
         while (left := started + settle - time.monotonic()) > 0:
             time.sleep(min(left, 0.005))
             progress.report(0.0)
-        parameters, share = parameters.checked(), 0.0
+        started, parameters, share = time.monotonic(), parameters.checked(), 0.0
         scatter = self._scatter(parameters)
         if scatter is None:
             share = entry_share(parameters)
             scatter = input_scatter(self._rows, parameters, progress=progress.part(0.0, share))
             self._scatters[parameters.sums] = scatter
         stack = fit_stack(self._rows, parameters, scatter=scatter, progress=progress.part(share, 1.0))
-        self._keep(Fit(stack, time.monotonic() - started - settle, self._problem(parameters)))
+        self._keep(Fit(stack, time.monotonic() - started, self._problem(parameters)))
         return stack
 
     def _approximate(self, parameters: StackParameters, progress: Progress) -> Iterator[tuple[ApproximateLayer, ...]]:
@@ -146,19 +128,20 @@ class Explorer:
         approximation = self.approximation(parameters)
         if approximation is None or parameters.noise < LEAST_NOISE:
             return
-        started, own = time.monotonic(), _Approximating(parameters, approximation.layers(parameters))
-        current: _Approximating | None = None
-        while current is not own or self._approximating is not None:
-            now = time.monotonic()
-            is_at_rest = now > started + _REST_SECONDS
-            if is_at_rest or (self._approximating is None and now > self._begun + _FOLLOW_SECONDS):
-                self._approximating, self._begun = own, now
-            current = self._approximating
+        started, own = time.monotonic(), approximation.layers(parameters)
+        while True:
+            now, current = time.monotonic(), self._approximating
+            if now > started + _REST_SECONDS or (current is None and now > self._begun + _FOLLOW_SECONDS):
+                current, self._approximating, self._begun = own, own, now
+            layers = () if current is None else next(current, ())
             if current is None:
                 time.sleep(0.002)
-            elif not current.advance():
+            elif not layers or len(layers) == layers[0].parameters.depth:
                 self._approximating = None
-                yield tuple(current.layers)
+                if layers:
+                    yield layers
+                if current is own:
+                    return
             progress.report(0.0)
 
     def stored_fit(self, parameters: StackParameters) -> Fit | None:
