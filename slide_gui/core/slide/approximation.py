@@ -70,7 +70,8 @@ class Approximation:
         """Yield the layers so far wherever the computation may pause; it ends at a singular matrix."""
         values, squashed, d = parameters.fit_on == "values", self._squashed, self._squashed.shape[1] - 1
         scatter: NDArray[np.floating] = self._input.values if values else self._input.squashed
-        layers, h = (), np.ones((_BLOCK, d + 1), np.float32)
+        layers: tuple[ApproximateLayer, ...] = ()
+        h = np.ones((_BLOCK, d + 1), np.float32)
         for k in range(1, parameters.depth + 1):
             try:
                 weights = approximate_weights(scatter, parameters.noise, parameters.ridge)

@@ -128,11 +128,11 @@ class Explorer:
         approximation = self.approximation(parameters)
         if approximation is None or parameters.noise < LEAST_NOISE:
             return
-        started, own = time.monotonic(), approximation.layers(parameters)
+        started, newest = time.monotonic(), approximation.layers(parameters)
         while True:
             now, current = time.monotonic(), self._approximating
             if now > started + _REST_SECONDS or (current is None and now > self._begun + _FOLLOW_SECONDS):
-                current, self._approximating, self._begun = own, own, now
+                current, self._approximating, self._begun = newest, newest, now
             layers = () if current is None else next(current, ())
             if current is None:
                 time.sleep(0.002)
@@ -140,7 +140,7 @@ class Explorer:
                 self._approximating = None
                 if layers:
                     yield layers
-                if current is own:
+                if current is newest:
                     return
             progress.report(0.0)
 
