@@ -21,7 +21,8 @@ def rows_with_rare_pixels(n=300, side=8):
 
 
 def approximate_layers(rows, parameters):
-    return list(Approximation(rows, input_scatter(rows, parameters)).layers(parameters))[-1]
+    steps = Approximation(rows, input_scatter(rows, parameters)).layers(parameters)
+    return next(layers for layers in steps if len(layers) == parameters.depth)
 
 
 def errors(layers, stack, scales=(1.0,) * 4):

@@ -134,7 +134,25 @@ def test_that_a_moving_slider_completes_approximations_and_the_latest_follows_on
     assert noises_of_layers(recorder) == [{0.6}, {0.63}]
 
 
-def test_that_an_interrupted_approximation_is_replaced_once_the_slider_rests(monkeypatch):
+def test_that_an_approximation_that_is_complete_when_the_slider_moves_is_delivered_by_the_next_update(monkeypatch):
+    used = Explorer(images().astype("float32"))
+    used.update(StackParameters(depth=3))
+    monkeypatch.setattr(inspection, "_REST_SECONDS", 1000.0)
+    monkeypatch.setattr(inspection, "_FOLLOW_SECONDS", 0.0)
+
+    def supersede(fraction, payload=None):
+        if getattr(payload, "layers", ()):
+            raise Cancelled
+
+    superseded, recorder = Recorder(), Recorder()
+    superseded.report = supersede
+    with pytest.raises(Cancelled):
+        used.update(StackParameters(depth=3, noise=0.6), (3,), progress=superseded)
+    used.update(StackParameters(depth=3, noise=0.8), (3,), progress=recorder)
+    assert noises_of_layers(recorder) == [{0.6}, {0.8}]
+
+
+def test_that_an_interrupted_approximation_is_dropped_once_the_slider_rests(monkeypatch):
     used = Explorer(images().astype("float32"))
     used.update(StackParameters(depth=3))
     monkeypatch.setattr(inspection, "_REST_SECONDS", 0.0)

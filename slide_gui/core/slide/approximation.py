@@ -67,7 +67,10 @@ class Approximation:
         parameters.squash(np.asarray(rows, parameters.dtype), out=self._squashed[:, :d])
 
     def layers(self, parameters: StackParameters) -> Iterator[tuple[ApproximateLayer, ...]]:
-        """Yield the layers so far wherever the computation may pause; it ends at a singular matrix."""
+        """Yield the layers so far wherever the computation may pause, and all of them again and again.
+
+        It ends at a matrix that is singular in float32.
+        """
         values, squashed, d = parameters.fit_on == "values", self._squashed, self._squashed.shape[1] - 1
         scatter: NDArray[np.floating] = self._input.values if values else self._input.squashed
         layers: tuple[ApproximateLayer, ...] = ()
@@ -79,8 +82,8 @@ class Approximation:
                 return
             layers = (*layers, ApproximateLayer(parameters, weights, scatter))
             yield layers
-            if k == parameters.depth:
-                return
+            while k == parameters.depth:
+                yield layers
             follows = k == 1 and values and self._roots is not None
             scatter = scatter_after(weights, self._input.squashed) if follows else np.zeros((d + 1, d + 1), np.float32)
             above = np.ones_like(squashed) if k == 1 else squashed

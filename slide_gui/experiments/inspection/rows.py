@@ -123,26 +123,28 @@ class Explorer:
         """Yield approximate layers at these parameters, perhaps after those of an interrupted update.
 
         While a slider moves, each update continues the approximation that the one before it has left unfinished, so
-        that deep layers follow however fast it moves. Once it is at rest, such an approximation is replaced.
+        that deep layers follow however fast it moves. Once it is at rest, the newest comes first.
         """
         approximation = self.approximation(parameters)
         if approximation is None or parameters.noise < LEAST_NOISE:
             return
         started, newest = time.monotonic(), approximation.layers(parameters)
         while True:
-            now, current = time.monotonic(), self._approximating
-            if now > started + _REST_SECONDS or (current is None and now > self._begun + _FOLLOW_SECONDS):
-                current, self._approximating, self._begun = newest, newest, now
+            now = time.monotonic()
+            is_at_rest = now > started + _REST_SECONDS
+            if self._approximating is None and (is_at_rest or now > self._begun + _FOLLOW_SECONDS):
+                self._approximating, self._begun = newest, now
+            current = newest if is_at_rest else self._approximating
             layers = () if current is None else next(current, ())
+            progress.report(0.0)
             if current is None:
                 time.sleep(0.002)
             elif not layers or len(layers) == layers[0].parameters.depth:
-                self._approximating = None
                 if layers:
-                    yield layers
+                    yield layers  # the next update yields them if this one is superseded here
+                self._approximating = None
                 if current is newest:
                     return
-            progress.report(0.0)
 
     def stored_fit(self, parameters: StackParameters) -> Fit | None:
         """Return a cached fit with these parameters and at least as many layers, or None."""
