@@ -188,9 +188,7 @@ class TileSource:
         quantity, shape = self.quantity(), self._shape
         limits = [self._limit(k) for k in layers]
         shown, labels = self._layers(), SHARES_OF_LIMIT
-        titles = tuple(
-            "≈ " * isinstance(layer, ApproximateLayer) + f"layer {k}" for k, layer in zip_longest(layers, shown)
-        )
+        titles = tuple(f"{'≈ ' * isinstance(x, ApproximateLayer)}layer {k}" for k, x in zip_longest(layers, shown))
         note = quantity or f"per {levels}"
         if levels == "layer":
             stack = self._workspace.fitting.stack
@@ -225,10 +223,8 @@ class TileSource:
             if k > len(layers) or selected >= len(layers[k - 1].weights):
                 mosaics.append(None)
                 continue
-            scale, key = (
-                ColorScale.symmetric(self.color_map, self._limit(k)),
-                (layers[k - 1], self.shows_contributions()),
-            )
+            scale = ColorScale.symmetric(self.color_map, self._limit(k))
+            key = layers[k - 1], self.shows_contributions()
             mosaics.append(Mosaic(self._fields(k)[1], scale, "", selected, stale=self._is_stale(k), key=key))
         return tuple(mosaics)
 
