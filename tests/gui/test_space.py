@@ -26,7 +26,7 @@ from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.widgets.color_bar import ColorBar
-from tests.gui.helpers import at_rest, every_view, settle, wait
+from tests.gui.helpers import at_rest, every_view, settle, show_page, wait
 
 
 def drawn(height, width, name="given"):
@@ -155,6 +155,17 @@ def test_that_escape_restores_an_enlarged_tile_before_it_dismisses_a_notice(wind
     assert window.notice.isVisible()
     QTest.keyClick(tiles, Qt.Key.Key_Escape)
     assert not window.notice.isVisible()
+
+
+def test_that_the_title_of_the_noise_axis_is_shown_below_the_preview_and_above_a_notice(window):
+    curves = show_page(window, "curves")
+    window.resize(900, 540)
+    window.reading_preview.show_reading()
+    window.notice.show_message(UserMessage("Title", "Sentence."))
+    settle()
+    plot = curves.stack.currentWidget()
+    assert window.height() == 540
+    assert plot.mapTo(curves, plot.rect().bottomLeft()).y() <= curves.height()
 
 
 def test_that_a_notice_is_shown_in_full_and_covers_nothing(window):

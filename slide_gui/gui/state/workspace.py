@@ -364,7 +364,7 @@ class Workspace(QObject):
             self.select(pins=(*pins, feature))
         else:
             text = self.worded(f"{MAX_PINS} pixels are pinned already. Release one first.")
-            self.problem.emit(UserMessage("No more pins are possible", text))
+            self.problem.emit(UserMessage("No more pins are possible", text, kind="information"))
 
     def _change(self, state: State, gesture: str = "", text: str = "") -> None:
         before = self.state
