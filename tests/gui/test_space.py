@@ -236,7 +236,7 @@ def test_that_commands_that_do_not_apply_are_disabled_with_the_reason(window):
     assert reason("fit_again") == "The layers already match the parameters"
     assert reason("next_sample") == reason("corrupt") == reason("release_pins") == ""
     window.workspace.select(pins=())
-    assert reason("release_pins") == "No pixel is pinned"
+    assert reason("release_pins") == "Nothing is pinned"
     window.workspace.set_parameters(noise=0.0, depth=0)
     assert reason("less_noise") == "The noise level is already 0"
     assert reason("shallower") == "The depth is already 0"

@@ -224,7 +224,7 @@ def _redo(window: MainWindow) -> None:
 @_edit(
     "Release all pins",
     "Ctrl+Shift+X",
-    why_not=lambda w: "" if w.workspace.state.selection.pins else "No pixel is pinned",
+    why_not=lambda w: "" if w.workspace.state.selection.pins else "Nothing is pinned",
 )
 def _release_pins(window: MainWindow) -> None:
     window.workspace.select(pins=())

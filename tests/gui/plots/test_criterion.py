@@ -75,9 +75,9 @@ def test_that_mouse_and_keys_select_an_iteration(plot):
 
 
 def test_that_only_orders_of_magnitude_give_a_logarithmic_axis(plot):
-    assert not plot.is_logarithmic()
+    assert not plot._log
     plot.set_history([step(i, 10.0 ** (4 - i / 3)) for i in range(12)])
-    assert plot.is_logarithmic()
+    assert plot._log
     assert near(plot, plot.position(step(6, 100.0)), LIGHT.accent)
 
 

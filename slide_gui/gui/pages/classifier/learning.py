@@ -113,10 +113,6 @@ class CriterionPlot(Plot):
         """Return the iteration under mouse or cursor."""
         return self._current
 
-    def is_logarithmic(self) -> bool:
-        """Return True if the criterion falls by orders of magnitude."""
-        return self._log
-
     def position(self, step: WidthsStep) -> QPointF:
         """Return the position of an iteration in pixels; at the top if its criterion is not finite."""
         height = self._height(step.objective)

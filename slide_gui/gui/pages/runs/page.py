@@ -155,7 +155,7 @@ class RunsPage(Page):
         pixels = self._workspace.state.selection.pins[:_MOST_PIXELS]
         dataset = self._workspace.dataset
         middle = (0 if dataset is None else dataset.n_features // 2,)
-        self.comparison.show_waiting()
+        self.comparison.answer.setText("Comparing…")  # the previous one stays visible
         self._show_view(1)
         self._library.compare(keys, pixels or middle, self._compared)
 
@@ -208,10 +208,6 @@ class ComparisonView(QWidget):
             right.addWidget(caption)
             right.addWidget(matrix, 1)
         return body
-
-    def show_waiting(self) -> None:
-        """Report that the comparison is being computed; the previous one stays visible."""
-        self.answer.setText("Comparing…")
 
     def show_comparison(self, shown: RunComparison) -> None:
         """Show the comparison of two runs."""
