@@ -7,7 +7,7 @@ import pytest
 
 from slide_gui.experiments.inspection.rows import Explorer
 from slide_gui.gui.state import runs as runs_module
-from tests.gui.helpers import button, labelled, settle, show_page, wait
+from tests.gui.helpers import button, labelled, open_data, settle, show_page, wait
 
 OPENED = labelled
 
@@ -116,6 +116,41 @@ def test_that_train_try_and_sweep_start_at_once_during_a_slow_fit(window, endles
     endless_fit.clear()
     wait(endless_fit.is_set)  # the fit is still needed
     window.queue.cancel()
+
+
+@pytest.mark.parametrize("wanted", ["train", "try"])
+def test_that_files_open_at_once_during_a_training_or_trial_which_goes_on_if_they_cannot_be_read(
+    window, monkeypatch, tmp_path, wanted
+):
+    begun, controller, before = threading.Event(), window.session.runs, window.workspace.dataset
+
+    def work(*_arguments, progress, **_options):
+        begun.set()
+        while True:
+            progress.report(0.1)
+            time.sleep(0.005)
+
+    for name in ("get_or_run", "try_data"):
+        monkeypatch.setattr(runs_module, name, work)
+    page = show_page(window, "classifier")
+    task = controller.training if wanted == "train" else controller.trial
+    start(controller, wanted)
+    assert begun.wait(10)
+    begun.clear()
+    window.open_files([tmp_path / "gone.csv"])
+    wait(window.notice.isVisible)
+    assert "gone.csv" in window.notice.accessibleName()
+    assert begun.wait(10)
+    assert task.running
+    open_data(window, labelled(1))
+    assert window.workspace.dataset is not before
+    assert not task.running
+    start(controller, "train")
+    controller.training.stop()
+    assert page.continue_button.isVisible()
+    open_data(window, labelled(2))
+    assert controller.cancelled is None
+    assert not page.continue_button.isVisible()
 
 
 def test_that_cancelling_an_estimate_keeps_the_jobs_that_wait(window, endless):

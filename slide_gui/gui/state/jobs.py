@@ -96,6 +96,7 @@ class _Job(Progress):
     failure: str
     background: bool
     automatic: bool
+    restarts: bool
     fraction: float = 0.0
     payload: object = None
     awake: bool = False  # True if a signal to the GUI thread is pending
@@ -194,6 +195,8 @@ class JobQueue(QObject):
         failure: str = "",
         background: bool = False,
         automatic: bool = False,
+        restarts: bool = False,
+        first: bool = False,
     ) -> int:
         """Run `function(progress)` on the worker thread after the jobs in the queue.
 
@@ -218,6 +221,8 @@ class JobQueue(QObject):
             The job stores finished parts, such as a sweep.
         automatic : bool
             The user did not request the job itself, such as the fit after a change of the noise level.
+        restarts, first : bool
+            A job that comes `first` also interrupts each job that `restarts` without losing much, such as a training.
 
         Returns
         -------
@@ -227,9 +232,9 @@ class JobQueue(QObject):
         self._drop(channel=channel)
         self._count += 1
         callbacks = on_result, on_payload, on_failure, on_stop
-        job = _Job(self, self._count, title, channel, function, *callbacks, failure, background, automatic)
+        job = _Job(self, self._count, title, channel, function, *callbacks, failure, background, automatic, restarts)
         for other in self._jobs.values():
-            if other.background or (other.automatic and not automatic):
+            if other.background or (other.automatic and not automatic) or (other.restarts and first):
                 other.yielding.set()
         self._jobs[job.number] = job
         self._start(job)
@@ -312,7 +317,7 @@ class JobQueue(QObject):
     def _finish(self, job: _Job) -> None:
         assert job.future is not None
         error = job.future.exception()
-        if isinstance(error, Cancelled) and (job.background or job.automatic):
+        if isinstance(error, Cancelled) and (job.background or job.automatic or job.restarts):
             self._jobs[job.number] = self._jobs.pop(job.number)  # behind the jobs that interrupted it
             job.fraction, job.seconds_left, job.time_left = 0.0, None, TimeLeft()
             self._start(job)
@@ -417,6 +422,7 @@ class Task(QObject):
             failure=self._failure,
             background=self._background and queue is None,
             automatic=self._automatic,
+            restarts=True,
         )
         self.changed.emit()
 
