@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -144,7 +145,9 @@ def run(arguments: Sequence[str]) -> int:
     """
     if arguments[0] == "--" or (not arguments[0].startswith("-") and arguments[0] not in _COMMANDS):
         return _open_window(arguments)
+    started = time.monotonic()  # before the slow imports
     parsed = build_parser().parse_args(arguments)
+    parsed.started = started
     if parsed.computes:
         set_threads()
     with interruptible():

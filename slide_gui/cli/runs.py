@@ -263,7 +263,8 @@ def _try(arguments: argparse.Namespace) -> int:
             pass
     stored = nullcontext() if arguments.store is None else RunStore(arguments.store)
     with stored as store, options.opened_cluster(where) as cluster, progress_bar("trying") as progress:
-        trial = try_data(dataset, source, budget=arguments.budget, store=store, progress=progress, cluster=cluster)
+        given = {"budget": arguments.budget, "started": arguments.started}
+        trial = try_data(dataset, source, store=store, progress=progress, cluster=cluster, **given)
     written = []
     if folder is not None:
         session = options.picture_session(source, dataset.fingerprint, trial.result.spec.stack, "curves")

@@ -136,7 +136,7 @@ def test_that_the_clock_ends_the_comparison_with_the_best_result_so_far(monkeypa
     def listen(_fraction, state):
         if isinstance(state, TrialState):
             seen.append(state)
-            clock.now = 100.0 * (len(state.done) >= n_runs)
+            clock.now = 30.0 * (len(state.done) >= n_runs)
 
     ended = tried(progress=Listener(listen), budget=30.0)
     places = {(answer.point.noise, answer.point.depth) for answer in ended.done}
@@ -144,27 +144,47 @@ def test_that_the_clock_ends_the_comparison_with_the_best_result_so_far(monkeypa
     assert {answer.point.split for answer in ended.done} == {0}
     assert "the budget of 30 s ended the comparison, which had 3 settings and 5 splits planned" in ended.details
     assert ended.result.n_test == len(DATA.test)
-    assert (ended.other is None) == ("The budget ended before a setting with layers was compared" in ended.sentence)
+    assert (ended.other is None) == ("budget ended before a setting with layers was compared;" in ended.sentence)
     assert seen[-1].title == "testing on the held-out rows"
 
 
-def test_that_the_time_of_the_test_is_reserved_from_measured_runs(monkeypatch):
-    clock = _Clock()
+def slow_trial(monkeypatch, test_seconds):
+    """Return a trial with a budget of 20 s whose candidates take 2 s without and 4 s with a layer, and its seconds."""
+    clock, seconds = _Clock(), {0: 2.0, 1: 4.0}
     monkeypatch.setattr(trial_module, "time", clock)
-    compute, seconds = executor_module.run, {0: 2.0, 1: 4.0}
 
     def slow_run(dataset, spec, *, progress, **options):
-        each = seconds[spec.stack.depth]
-        for part in range(10):
-            progress.report(part / 10)
-            clock.now += each / 10
-        return replace(compute(dataset, spec, **options), timings=Timings(0.0, 0.0, each, 0.0))
+        each = (test_seconds if spec.evaluate == "test" else seconds)[spec.stack.depth]
+        for part in range(100):
+            progress.report(part / 100)
+            clock.now += each / 100
+        return replace(run(dataset, spec, **options), timings=Timings(0.0, 0.0, each, 0.0))
 
     monkeypatch.setattr(executor_module, "run", slow_run)
-    ended = tried(budget=20.0)
+    return tried(budget=20.0, started=0.0), clock.now
+
+
+def test_that_the_time_of_the_test_is_reserved_from_measured_runs(monkeypatch):
+    ended, seconds = slow_trial(monkeypatch, {0: 2.0, 1: 4.0})
     assert ended.other is not None
     assert [answer.point.depth for answer in ended.done] == [0, 0, 1, 1]
-    assert 18.0 < clock.now < 21.0, "the test of both settings takes 6 s"
+    assert 18.0 < seconds < 20.5, "the test of both settings takes 6 s"
+
+
+def test_that_a_test_slower_than_expected_ends_with_the_budget_and_the_answer_is_of_what_is_done(monkeypatch):
+    ended, seconds = slow_trial(monkeypatch, {0: 2.0, 1: 90.0})
+    assert seconds < 22.0
+    assert (ended.result.spec.evaluate, ended.other) == ("test", None)
+    assert "The budget ended before a setting with layers was tested; give more time." in ended.sentence
+    ended, seconds = slow_trial(monkeypatch, {0: 90.0, 1: 4.0})
+    assert seconds < 22.0
+    assert ended.other is not None
+    assert {ended.result.spec.evaluate, ended.other.spec.evaluate} == {"validation"}
+    assert ended.result.error == min(answer.rate.error for answer in ended.done)
+    assert f"% of {ended.result.n_test} validation rows correctly" in ended.sentence
+    assert "The budget ended before the test on held-out rows; these rows selected the setting." in ended.sentence
+    assert ended.details.endswith("; the budget of 20 s ended the test on held-out rows.")
+    assert ended.document()["evaluated_on"] == "validation"
 
 
 def test_that_cheap_settings_come_first_and_the_time_left_is_at_most_the_budget():

@@ -37,11 +37,13 @@ _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
 _FEWER = 0.7  # factor between two numbers of labels
 _MARGIN = 1.2  # factor of the expected time of the runs on the test set
+_GRACE = 0.5  # seconds after the budget at which the clock ends the test, too
+_UNTESTED = "The budget ended before the test on held-out rows; these rows selected the setting."
 _NUMBERS = ("no layers", "one layer", "two layers", "three layers")
 
 
 class _OutOfTime(Exception):
-    """Ends the comparison when the budget is used up."""
+    """Ends the comparison or the test when the budget is used up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,12 +80,13 @@ class Trial:
         The results on validation rows from which one setting is selected: those of all complete splits, or the
         first results if the budget ended before one split was complete.
     result : RunResult
-        The selected setting, trained on the training set and evaluated once, on the held-out rows.
+        The selected setting, trained on the training set and evaluated once, on the held-out rows. If the budget ended
+        before, its run on the validation rows of the first split.
     other : RunResult or None
-        The raw input or, if this was selected, the best setting with layers, on the same rows. None if no setting
-        with layers was compared.
+        The raw input or, if this was selected, the best setting with layers, on the same rows. None if the budget ended
+        before.
     ended_by : float or None
-        Budget in seconds if it ended the comparison.
+        Budget in seconds if it ended the comparison or the test.
     """
 
     dataset: Dataset
@@ -120,12 +123,15 @@ class Trial:
     def sentence(self) -> str:
         """The answer in whole sentences: error, error of guessing, best setting, and comparison with `other`."""
         result, rate, other, depth = self.result, self.result.rate, self.other, self.result.spec.stack.depth
+        rows = "held-out row" if result.spec.evaluate == "test" else "validation row"
         plain = f"plain SVM on your {'columns' if self.dataset.image_shape is None else 'pixels'}"
         error, low, high, correct = (fixed(100 * x, 1) for x in (rate.error, rate.low, rate.high, 1 - rate.error))
         guess, guessing = self.largest_class[1], f"{significant(100 * self.largest_class[1], 2)} %"
         trained = f"{count(result.n_train)} of {count(len(self.dataset.train))} rows"
         if other is None:
-            first, compared = "", "The budget ended before a setting with layers was compared; give more time."
+            missing = "a plain SVM" if depth else "a setting with layers"
+            done = "tested" if any((each.point.depth > 0) != (depth > 0) for each in self.done) else "compared"
+            first, compared = "", f"The budget ended before {missing} was {done}; give more time."
         else:
             first = "" if self.layers_help else "The layers do not help on these data."
             if not depth and other.error < result.error:
@@ -138,13 +144,14 @@ class Trial:
             compared = f"{rival} errs on {fixed(100 * other.error, 1)} %: {verdict} ({written})."
         parts = (
             first,
-            f"{'SLIDE' if depth else f'A {plain}'} classifies {correct} % of {counted(rate.n, 'held-out row')} "
-            f"correctly (error {error} %, 95 % interval {low}–{high} %).",
+            f"{'SLIDE' if depth else f'A {plain}'} classifies {correct} % of {counted(rate.n, rows)} correctly "
+            f"(error {error} %, 95 % interval {low}–{high} %).",
             f"Always guessing the largest class would be wrong for {guessing}."
             if rate.high < guess
             else f"This is no better than always guessing the largest class, which would be wrong for {guessing}.",
             f"Best setting: {_setting(result, ', ')}." if depth else "",
             compared,
+            _UNTESTED if result.spec.evaluate != "test" else "",
             ClassRates.of(result.confusion, self.class_names).sentence,
             f"Trained on {trained}." if result.n_train < len(self.dataset.train) else "",
         )
@@ -158,11 +165,14 @@ class Trial:
         n_splits = len({point.split for point in points})
         on = f"{n_splits} times {rows}" if n_splits > 1 else rows
         parts = [f"{counted(len(places), 'setting')} of noise and depth compared on {on}, median widths, C tuned"]
-        if self.ended_by is not None:
+        if self.ended_by is not None and len(points) < len(self.sweep.points()):
             most = f"{len(planned)} settings and {counted(len(self.sweep.splits), 'split')}"
             parts.append(f"the budget of {self.ended_by:g} s ended the comparison, which had {most} planned")
         tested = "the selected setting" if self.other is None else "the selected setting and the other one"
-        return "; ".join([*parts, f"{tested} trained again and tested once"]) + "."
+        end = f"{tested} trained again and tested once"
+        if self.result.spec.evaluate != "test":
+            end = f"the budget of {self.ended_by:g} s ended the test on held-out rows"
+        return "; ".join([*parts, end]) + "."
 
     def document(self) -> dict[str, object]:
         """Return the trial as values for JSON."""
@@ -179,6 +189,7 @@ class Trial:
             **ClassRates.of(self.result.confusion, self.class_names).document,
             "largest_class": dict(zip(("name", "error"), self.largest_class, strict=True)),
             "budget_ended": self.ended_by is not None,
+            "evaluated_on": self.result.spec.evaluate,
             "compared_with": [] if other is None else [{**described(other), "p_value": self.p_value}],
             "points": [
                 {
@@ -252,23 +263,27 @@ def try_data(
     store: RunStore | None = None,
     progress: Progress = NO_PROGRESS,
     cluster: Cluster | None = None,
+    started: float | None = None,
 ) -> Trial:
     """Compare noise levels and depths on validation rows, and evaluate the best once on the held-out rows.
 
-    Cheap runs come first. The clock ends the comparison when the rest of the budget is needed for the test.
+    Cheap runs come first. The clock ends the comparison when the rest of the budget is needed for the test, and the
+    test when the budget is used up. The answer is then of the validation rows.
 
     Parameters
     ----------
     dataset : Dataset
         Data with classes and a test set, their own or held out.
     budget : float
-        Seconds from the start to the answer. The first comparison and the test are always completed.
+        Seconds from the start to the answer. The first comparison is always completed.
     store : RunStore, optional
         Runs are taken from it and saved to it.
     progress : Progress
         Receives a `TrialState`.
     cluster : Cluster, optional
         Computes the runs in place of this process.
+    started : float, optional
+        Start on `time.monotonic`, by default now.
 
     Raises
     ------
@@ -278,15 +293,15 @@ def try_data(
         As `plan_trial`.
     """
     sweep = plan_trial(dataset, source.argument, budget)
-    return _TrialRun(dataset, sweep, budget, progress).run(store, cluster)
+    start = time.monotonic() if started is None else started
+    return _TrialRun(dataset, sweep, budget, start, progress).run(store, cluster)
 
 
 class _TrialRun:
     """Requests the points of a trial until the clock ends it, then the runs on the test set."""
 
-    def __init__(self, dataset: Dataset, sweep: SweepSpec, budget: float, progress: Progress) -> None:
-        self._started = time.monotonic()
-        self._dataset, self._sweep, self._budget = dataset, sweep, budget
+    def __init__(self, dataset: Dataset, sweep: SweepSpec, budget: float, started: float, progress: Progress) -> None:
+        self._dataset, self._sweep, self._budget, self._started = dataset, sweep, budget, started
         self._progress, shape = MonotonicProgress(progress), RunShape.of(dataset)
         self._points = sorted(sweep.points(), key=lambda p: (p.split, p.depth, _GRID[0].index(p.noise)))
         self._results: dict[str, RunResult] = {}
@@ -306,17 +321,22 @@ class _TrialRun:
         others = [each for each in means if (each.point.depth > 0) != (chosen.point.depth > 0)]
         selected = (chosen, *(choose(others) if others else ()))
         finals = [_final(answer.point.spec, self._dataset) for answer in selected]
-        self._compute(finals, store, cluster)
-        result, other, *_ = (*(self._results[spec.hash] for spec in finals), None)
+        try:
+            self._compute(finals, store, cluster)
+        except _OutOfTime:
+            ended_by = self._budget
+            if finals[0].hash not in self._results:
+                finals = [answer.point.spec for answer in selected]
+        result, other, *_ = (*(self._results.get(spec.hash) for spec in finals), None)
         assert result is not None
         return Trial(self._dataset, self._sweep, answers, result, other, ended_by)
 
     def _compute(
         self, specs: Sequence[RunSpec], store: RunStore | None, cluster: Cluster | None, *, ends: bool = False
     ) -> None:
-        """Compute some runs and add their results. With `ends`, raise `_OutOfTime` when the budget requires it.
+        """Compute some runs and add their results; raise `_OutOfTime` when the budget requires it.
 
-        At least one result is always computed.
+        With `ends`, time is reserved for the test, and at least one result is always computed.
         """
 
         def report(_fraction: float, _payload: object, *, news: bool = False) -> None:
@@ -326,6 +346,8 @@ class _TrialRun:
                 if self._results and spent > self._budget - reserve:
                     raise _OutOfTime
                 left = min(math.inf if left is None else left + reserve, max(self._budget - spent, reserve))
+            elif spent > self._budget + _GRACE:
+                raise _OutOfTime
             left, title = left or 0.0, "comparing settings" if ends else "testing on the held-out rows"
             state = TrialState(tuple(self._points), self._done(), title, left) if news else None
             self._progress.report(min(spent / max(spent + left, 1e-9), 1.0), state)
