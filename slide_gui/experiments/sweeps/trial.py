@@ -37,7 +37,6 @@ _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
 _FEWER = 0.7  # factor between two numbers of labels
 _MARGIN = 1.2  # factor of the expected time of the runs on the test set
-_GRACE = 0.5  # seconds after the budget at which the clock ends the test, too
 _UNTESTED = "The budget ended before the test on held-out rows; these rows selected the setting."
 _NUMBERS = ("no layers", "one layer", "two layers", "three layers")
 
@@ -346,7 +345,7 @@ class _TrialRun:
                 if self._results and spent > self._budget - reserve:
                     raise _OutOfTime
                 left = min(math.inf if left is None else left + reserve, max(self._budget - spent, reserve))
-            elif spent > self._budget + _GRACE:
+            elif spent > self._budget:
                 raise _OutOfTime
             left, title = left or 0.0, "comparing settings" if ends else "testing on the held-out rows"
             state = TrialState(tuple(self._points), self._done(), title, left) if news else None
