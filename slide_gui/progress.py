@@ -101,6 +101,7 @@ class Stage:
 
 _RISE = 1.2
 """After half of the job, the time left never exceeds its smallest earlier value times this factor."""
+_REFRESH = 0.5  # longest interval in seconds between two estimates of a job that is not paused
 
 
 @dataclass
@@ -108,6 +109,8 @@ class TimeLeft:
     """Estimator of the remaining time of a job, for window and command line."""
 
     _least: float = math.inf
+    _known: float | None = None
+    _since: float = 0.0
 
     def seconds(self, spent: float, fraction: float, known: float | None) -> float | None:
         """Return the seconds left; None while unknown.
@@ -119,9 +122,11 @@ class TimeLeft:
         fraction : float
             Fraction done.
         known : float or None
-            The job's own estimate; None to extrapolate from the fraction done.
+            The job's own estimate; None to extrapolate from the fraction done. It falls with time until the next one.
         """
-        left = known
+        if known != self._known:
+            self._known, self._since = known, spent
+        left = None if known is None else max(known - min(spent - self._since, _REFRESH), 0.0)
         if left is None and fraction > 0.02 and spent > 0.5:
             left = spent * (1 - fraction) / fraction
         if left is None or fraction < 0.5:

@@ -352,7 +352,7 @@ class _Comparison:
             folds = stratified_folds(sample.codes, self._parameters.seed, sample.row_groups)
             n_held_out = 1 if n >= N_FOLDS * _EVALUATED else 2
             for number, fold in enumerate(np.unique(folds[folds >= 0])[:n_held_out].tolist()):
-                part = self._progress.part(0.65 * number / n_held_out, 0.65 * (number + 1) / n_held_out)
+                part = self._progress.part(0.7 * number / n_held_out, 0.7 * (number + 1) / n_held_out)
                 steady = MonotonicProgress(part)
                 steady.report(
                     0.0, Stage("learning widths on four fifths of the rows to compare them", number, n_held_out)
@@ -362,14 +362,14 @@ class _Comparison:
                     learned = learn_widths(inside, self._parameters, progress=_without_steps(steady))
                 except ValueError:  # the criterion may still have finite values on the entire sample
                     continue
-                for widths, best in self._selected(inside, learned, steady.part(0.7, 1.0)):
+                for widths, best in self._selected(inside, learned, steady.part(0.5, 1.0)):
                     validation = self._cross_validation(sample, widths, folds, steady.pulse)
                     wrong, converged = validation.wrong(1.0, best.C, [fold], steady.pulse)
                     self._held_out.append(_counted(best, wrong, rows_of(sample.weights, folds == fold), converged))
         if learned is None:
             return learn_widths(sample, self._parameters, self._near, progress=self._progress)
         chosen = self._decision(learned)
-        steady = MonotonicProgress(self._progress.part(0.65, 1.0))
+        steady = MonotonicProgress(self._progress.part(0.7, 1.0))
         if chosen.guarded:
             widths, best = self._best(sample, None, steady)
         else:
@@ -447,8 +447,8 @@ class _Comparison:
 
 
 def _without_steps(progress: Progress) -> Progress:
-    """Return a progress of the first 70 % that hides the steps, because they do not belong to the result."""
-    return Listener(lambda fraction, _: progress.report(0.7 * fraction))
+    """Return a progress of the first half that hides the steps, because they do not belong to the result."""
+    return Listener(lambda fraction, _: progress.report(0.5 * fraction))
 
 
 def _total(counts: NDArray[np.bool_], weights: Array | None) -> float:
@@ -536,7 +536,7 @@ _LEARNING = 30
 def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, float]:
     """Return the fraction of the selection after which widths are learned, and that of the training after both.
 
-    The tuned models have four fifths of at most 10 000 rows.
+    Tuning uses at most 10 000 rows.
     """
     subset, learns = min(n, parameters.subset_size), parameters.widths == "learn"
     learning = _LEARNING * math.sqrt(n_classes / 2) * subset**2 if learns else 0
@@ -545,7 +545,7 @@ def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, f
         points = 0
     elif parameters.C is None:
         points *= len(NEAR_CS if learns else C_GRID)
-    tuning = points * (0.8 * min(n, MOST_ROWS)) ** 2
+    tuning = points * min(n, MOST_ROWS) ** 2  # training on four fifths of the rows, and predicting the others
     return learning / max(learning + tuning, 1), (learning + tuning) / (learning + tuning + n**2)
 
 
@@ -599,8 +599,8 @@ def _selected_widths(
 
 
 def _learned_widths(data: TrainingSet, parameters: SvmParameters, learned: float, progress: Progress) -> SelectedWidths:
-    sample = WidthsSample.of(data, parameters, progress.part(0.0, 0.0))
-    selected = choose_widths(data, sample, parameters, progress.part(0.0, learned))
+    sample = WidthsSample.of(data, parameters, progress.part(0.0, 0.05 * learned))
+    selected = choose_widths(data, sample, parameters, progress.part(0.05 * learned, learned))
     rows = sample.rows
     del sample
     if not (parameters.retune and enough_fresh(len(rows), len(data.codes))):

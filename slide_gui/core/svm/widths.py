@@ -197,7 +197,6 @@ _START_CS = (1.0, 10.0, 100.0)
 _START_ROWS = 600
 _PART_ROWS = 1000  # descents begin on this many rows if there are at least twice as many
 _MOST_ITERATIONS = 50  # of L-BFGS-B per start
-_USUAL_STEPS = 6
 _QUIET_STEPS = 3  # a descent ends after this many steps in a row with a relative change below 1e-4
 _FIRST_STEP = 0.3  # length of the first step in log σ: the gradient alone may be a thousandth of a useful step
 _PRIOR = 0.01
@@ -267,17 +266,17 @@ class _Descent:
         )
         self.history.append(step)
         iterations = sum(1 for past in self.history if past.start == self.start)
-        # Most descents end long before the limit, so the usual number of iterations counts as half of the progress.
-        self.progress.report(iterations / (iterations + _USUAL_STEPS), step)
+        # A descent ends after some steps without a change, so twice as many as are missing are expected.
+        self.progress.report(iterations / (iterations + 2 * (self.patience - self.quiet_steps)), step)
 
     def after_iteration(self, intermediate_result: Any) -> None:
         """Stop after `patience` iterations in a row with a relative change of the objective below 1e-4."""
         theta = np.asarray(intermediate_result.x)
         value, _ = self.penalised(theta)
-        self.note(theta)
         still = abs(self.last - value) <= 1e-4 * max(abs(value), 1e-12)
         self.quiet_steps = self.quiet_steps + 1 if still else 0
         self.last = value
+        self.note(theta)
         if self.quiet_steps >= self.patience:
             raise StopIteration
 

@@ -93,7 +93,7 @@ _PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # seconds per row, autoencoder we
 
 def typical_seconds(spec: RunSpec, shape: RunShape) -> float:
     """Return a rough duration of a run on an ordinary computer with two cores, independent of this computer."""
-    return _START + sum(_parts(spec, shape))
+    return _START + sum(run_parts(spec, shape))
 
 
 def peak_bytes(spec: RunSpec, shape: RunShape) -> int:
@@ -104,14 +104,13 @@ def peak_bytes(spec: RunSpec, shape: RunShape) -> int:
     return fit + 4 * rows * columns + training_bytes(per_class, columns, spec.svm)
 
 
-def run_shares(spec: RunSpec, shape: RunShape) -> tuple[float, float]:
+def run_shares(parts: tuple[float, float, float]) -> tuple[float, float]:
     """Return the fractions of a run's duration after which its representation is fitted and its model trained."""
-    fitting, training, evaluating = _parts(spec, shape)
-    total = fitting + training + evaluating
+    total, (fitting, training, _) = sum(parts), parts
     return (fitting + 0.01 * total) / (1.02 * total), (fitting + training + 0.01 * total) / (1.02 * total)
 
 
-def _parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
+def run_parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
     """Return the typical seconds of fitting the representation, of training and of evaluating."""
     rows, layers = trained_rows(spec.training, spec.labels, shape.rows), spec.layers
     evaluated = shape.test_rows if spec.evaluate == "test" else shape.rows / 5

@@ -25,7 +25,7 @@ from slide_gui.core.svm.training import TrainingStep
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.runs.cost import RunShape, run_shares
+from slide_gui.experiments.runs.cost import RunShape, run_parts, run_shares
 from slide_gui.experiments.runs.fitting import Representation, Reuse, SdaFeatures, Tuned, represent, train_svm
 from slide_gui.experiments.runs.result import NetworkRecord, RunResult, Timings
 from slide_gui.experiments.runs.spec import METHODS, RunSpec
@@ -180,6 +180,8 @@ class RunProgress:
         Epochs of autoencoders so far.
     seconds_before : float
         Time of the finished steps that a continued run takes from its cancelled computation.
+    seconds_left : float or None
+        Expected time until the run is complete: the pace of the current phase, and typical times of the later ones.
     """
 
     spec_hash: str
@@ -195,6 +197,7 @@ class RunProgress:
     validation: Estimate | None = None
     test: Estimate | None = None
     seconds_before: float = 0.0
+    seconds_left: float | None = None
 
 
 _FIELDS: dict[type, str] = {
@@ -209,6 +212,10 @@ _FIELDS: dict[type, str] = {
 """Payload of a part → the field of `RunProgress` that it replaces, or to which it is added."""
 
 
+_REFRESH = 0.5  # most seconds between two states
+_TRUST = 0.02  # weight of the typical time of a phase, as a fraction of the phase done
+
+
 class ProgressCollector:
     """Combines the reports of the parts of a run into one `RunProgress`."""
 
@@ -216,26 +223,45 @@ class ProgressCollector:
         self._progress = progress
         self._state = RunProgress(spec_hash, seconds_before=seconds_before)
         self.started = time.perf_counter()
-        self.learned = self.started
+        self.learned = self._sent = self.started
         """Time of the latest report on learning widths or on the grid."""
 
-    def phase(self, name: str, start: float, stop: float) -> Progress:
-        """Return the progress of one part of the run, from `start` to `stop` of the whole."""
-        part = self._progress.part(start, stop)
-        return Listener(lambda fraction, payload: part.report(fraction, self._seen(name, payload)))
+    def phase(self, name: str, start: float, stop: float, typical: float, later: float) -> Progress:
+        """Return the progress of one phase of the run.
 
-    def _seen(self, phase: str, payload: object) -> RunProgress | None:
-        """Add the payload of a part, and return the new state if it changed."""
+        Parameters
+        ----------
+        start, stop : float
+            Fractions of the run.
+        typical, later : float
+            Typical seconds of this phase, and of the later ones together.
+        """
+        part, started = self._progress.part(start, stop), time.perf_counter()
+        started -= self._state.seconds_before if name == "learn" else 0.0
+
+        def report(fraction: float, payload: object) -> None:
+            spent = time.perf_counter() - started + _TRUST * typical
+            left = spent / (fraction + _TRUST) * (1.0 - fraction) + later
+            part.report(fraction, self._seen(name, payload, left))
+
+        return Listener(report)
+
+    def _seen(self, phase: str, payload: object, seconds_left: float) -> RunProgress | None:
+        """Add the payload of a phase, and return the new state if it changed or the last one is old."""
         change: dict[str, object] = {}
         name = phase if isinstance(payload, Estimate) else _FIELDS.get(type(payload))
         if name is not None:
             before = getattr(self._state, name)
             change[name] = (*before, payload) if isinstance(before, tuple) else payload
+        now = time.perf_counter()
         if isinstance(payload, (WidthsStep, GridPoint, ChosenBy)):
-            self.learned = time.perf_counter()
-        if not change and phase == self._state.phase:
+            self.learned = now
+        if change or phase != self._state.phase:
+            change = {"phase": phase, "stage": None, **change}
+        elif now < self._sent + _REFRESH:
             return None
-        self._state = replace(self._state, **{"phase": phase, "stage": None, **change})  # type: ignore[arg-type]
+        self._sent = now
+        self._state = replace(self._state, seconds_left=seconds_left, **change)  # type: ignore[arg-type]
         return self._state
 
 
@@ -282,10 +308,12 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     log = reuse.log_of(spec.hash)
     logged_seconds = log.rewind()
     collector = ProgressCollector(spec.hash, progress, logged_seconds)
-    fit_end, trained_end = run_shares(spec, RunShape.of(dataset))
-    fitted = represent(dataset, spec, fit_rows, reuse, collector.phase("fit", 0.0, fit_end))
+    fitting, training_time, evaluating = typical = run_parts(spec, RunShape.of(dataset))
+    fit_end, trained_end = run_shares(typical)
+    fit_progress = collector.phase("fit", 0.0, fit_end, fitting, training_time + evaluating)
+    fitted = represent(dataset, spec, fit_rows, reuse, fit_progress)
     done = time.perf_counter()
-    learning = collector.phase("learn", fit_end, trained_end)
+    learning = collector.phase("learn", fit_end, trained_end, training_time, evaluating)
     learning.report(0.0, Stage(f"features of {len(rows)} rows"))
     Z = fitted.representation.transform(_chosen_rows(dataset.train, rows), progress=learning.part(0.0, 0.04))
     transformed = time.perf_counter()
@@ -316,7 +344,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     else:
         training += logged_seconds
     del reuse.logs[spec.hash]
-    predictions = _predictions(dataset, spec, classes, rows, validation, predict, collector, trained_end)
+    predictions = _predictions(dataset, spec, classes, rows, validation, predict, collector, trained_end, evaluating)
     testing, evaluated = time.perf_counter() - trained, predictions[spec.evaluate]
     return RunResult(
         spec,
@@ -347,8 +375,12 @@ def _predictions(
     predict: Predictor,
     collector: ProgressCollector,
     begin: float,
+    seconds: float,
 ) -> dict[str, Predictions]:
-    """Predict the test rows if requested, the validation rows if there are any, and last some of the training rows."""
+    """Predict the test rows if requested, the validation rows if there are any, and last some of the training rows.
+
+    They begin at a fraction of the run and typically take some seconds.
+    """
     some = rows[np.sort(stratified_sample(classes.train[rows], _TRAIN_ROWS, spec.seed))]
     wanted = {}
     if spec.evaluate == "test":
@@ -358,9 +390,11 @@ def _predictions(
     wanted["train"] = dataset.train, classes.train, some
     total, n_done, predictions = sum(len(order) for _, _, order in wanted.values()), 0, {}
     for kind, (part, codes, order) in wanted.items():
-        ends = (begin + (1.0 - begin) * n / total for n in (n_done, n_done + len(order)))
-        predictions[kind] = predict_in_blocks(predict, part, codes, order, progress=collector.phase(kind, *ends))
+        first, last = (begin + (1.0 - begin) * n / total for n in (n_done, n_done + len(order)))
         n_done += len(order)
+        later = seconds * (total - n_done) / total
+        progress = collector.phase(kind, first, last, seconds * len(order) / total, later)
+        predictions[kind] = predict_in_blocks(predict, part, codes, order, progress=progress)
     return predictions
 
 
