@@ -4,7 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape, peak_bytes, run_shares, typical_seconds
+from slide_gui.experiments.runs.cost import (
+    CostModel,
+    RunKind,
+    RunShape,
+    peak_bytes,
+    run_parts,
+    run_shares,
+    typical_seconds,
+)
 from slide_gui.experiments.runs.spec import RunSpec
 from tests.experiments.tiny import rectangles, spec
 
@@ -48,8 +56,8 @@ def test_that_several_measurements_count_by_their_median_and_later_ones_too():
     for seconds in (1.0, 2.0, 60.0):
         model.add(kind, seconds)
     assert model.seconds(kind) == 2.0
-    total = model.total([kind, kind, replace(kind, layers=3, typical=2.0)])
-    assert model.left(total, kind, 0.25, 0.0) == pytest.approx(2 + 2 + 4 - 0.5)
+    kinds = {kind: 2, replace(kind, layers=3, typical=2.0): 1}
+    assert model.left(kinds, kind, 0.25, 0.0, None) == pytest.approx(2 + 2 + 4 - 0.5)
     model.add(kind, 1.0)
     assert model.seconds(kind) == 1.5
 
@@ -57,18 +65,30 @@ def test_that_several_measurements_count_by_their_median_and_later_ones_too():
 def test_that_the_first_run_corrects_the_estimate_the_more_of_it_is_done():
     model, kind = CostModel(), RunKind("a", "slide-svm", 1, 100, typical=10.0)
     assert model.total([kind] * 4) == 40.0
-    assert model.left(40.0, kind, 0.5, 20.0) == pytest.approx(2.0 * 35.0)  # four times as slow: its root at one half
-    assert model.left(40.0, kind, 1.0, 40.0) == pytest.approx(4.0 * 30.0)
+    # Four times as slow: its root at one half, for the run itself and the three after it.
+    assert model.left({kind: 4}, kind, 0.5, 20.0, 20.0) == pytest.approx(5.0 + 0.5 * (20.0 - 5.0) + 2.0 * 30.0)
+    assert model.left({kind: 4}, kind, 1.0, 40.0, 0.0) == pytest.approx(4.0 * 30.0)
     model.add(kind, 40.0)
-    assert model.left(model.total([kind] * 3), kind, 0.5, 100.0) == pytest.approx(40.0 * 2.5)
+    assert model.left({kind: 3}, kind, 0.5, 100.0, 20.0) == pytest.approx(40.0 * 2.5)
+    other = replace(kind, method="median")
+    assert model.left({other: 1, kind: 3}, other, 0.5, 10.0, 0.0) == pytest.approx(10.0 + 3 * 40.0)
+
+
+def test_that_another_method_is_estimated_by_the_median_ratio_of_those_that_learn_widths_as_it_does():
+    model, kind = CostModel(), RunKind("a", "slide-svm", 1, 100, typical=10.0)
+    for number, seconds in enumerate((5.0, 80.0, 6.0)):
+        model.add(replace(kind, method=f"method {number}"), seconds)
+    model.add(replace(kind, method="raw-svm", learns=False), 1.0)
+    assert model.seconds(kind) == pytest.approx(6.0)
+    assert model.seconds(replace(kind, learns=False)) == pytest.approx(1.0)
 
 
 def test_that_the_shares_of_a_run_add_up_and_follow_its_work():
     learned = spec(DATA, 0.3, 2)
-    fitted, trained = run_shares(learned, SHAPE)
+    fitted, trained = run_shares(run_parts(learned, SHAPE))
     assert 0.0 < fitted < trained < 1.0
-    assert run_shares(learned, replace(SHAPE, test_rows=10_000_000))[1] < 0.1
-    assert run_shares(learned, replace(SHAPE, columns=8000))[0] > 0.5
+    assert run_shares(run_parts(learned, replace(SHAPE, test_rows=10_000_000)))[1] < 0.1
+    assert run_shares(run_parts(learned, replace(SHAPE, columns=8000)))[0] > 0.5
 
 
 @pytest.mark.parametrize("method", ["slide-svm", "median", "raw-svm"])

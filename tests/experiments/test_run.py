@@ -15,14 +15,15 @@ from slide_gui.core.sda.training import fine_tune, pretrain
 from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.errors import DataError
 from slide_gui.error_rate import ErrorRate, error_matrix
+from slide_gui.experiments.runs import run as run_module
 from slide_gui.experiments.runs.fitting import Reuse
 from slide_gui.experiments.runs.result import NetworkRecord, RunResult
-from slide_gui.experiments.runs.run import live_spec, predict_in_blocks, restore, run
+from slide_gui.experiments.runs.run import ProgressCollector, live_spec, predict_in_blocks, restore, run
 from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.experiments.runs.splits import split_rows
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import StoredRun
-from slide_gui.progress import Cancelled
+from slide_gui.progress import Cancelled, Listener, Stage
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, same_numbers, spec, with_wrong_labels
 
@@ -47,6 +48,31 @@ def test_that_a_run_is_the_textbook_svm_on_scaled_layers():
     assert found.confusion.trace() == 300 - len(wrong)
     np.testing.assert_array_equal(found.predicted, 1 - DATA.test_labels[wrong])
     assert found.classifier.widths == (3.0, 2.0, 1.5)
+
+
+def test_that_the_time_left_is_of_the_pace_of_the_phase_and_typical_times_of_later_ones_and_renewed_each_half_second(
+    monkeypatch,
+):
+    class Clock:
+        now = 0.0
+
+        def perf_counter(self):
+            return self.now
+
+    clock, seen = Clock(), []
+    monkeypatch.setattr(run_module, "time", clock)
+    listener = Listener(lambda _, state: seen.append(None if state is None else state.seconds_left))
+    collector = ProgressCollector("ab", listener, 4.0)
+    learning = collector.phase("learn", 0.1, 0.6, 10.0, 7.0)
+    learning.report(0.0)
+    clock.now = 1.0
+    learning.report(0.5, Stage("a"))
+    clock.now = 1.4
+    learning.report(0.6)
+    clock.now = 1.5
+    learning.report(0.6)
+    # The logged steps took 4 s, and a fiftieth of the phase is assumed to have taken its typical time.
+    assert seen == [pytest.approx(217.0), pytest.approx(12.0), None, pytest.approx(5.7 / 0.62 * 0.4 + 7.0)]
 
 
 def test_that_three_classes_are_counted_by_class():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -44,6 +44,10 @@ class RunKind:
     learns: bool = True
     evaluate: str = "test"
     typical: float = field(default=1.0, compare=False)
+
+    def is_like(self, other: RunKind) -> bool:
+        """Return True for the same data and method, if both learn widths or both do not."""
+        return (self.data, self.method, self.learns) == (other.data, other.method, other.learns)
 
     @classmethod
     def of(cls, spec: RunSpec, shape: RunShape) -> RunKind:
@@ -140,8 +144,9 @@ def _training(spec: RunSpec, sda: SdaParameters, shape: RunShape) -> float:
 class CostModel:
     """Median seconds of each kind of run.
 
-    An unmeasured kind is estimated from the nearest measured kind, by the ratio of their typical seconds. The nearest
-    kind has the same method if possible, then learns widths in the same way, then has the same data.
+    An unmeasured kind is estimated by the ratio of measured to typical seconds of the nearest measured kind of its
+    method, or the median ratio of other methods. Only runs that learn widths in the same way count if there are any,
+    and the nearest kind has the same data if possible.
     """
 
     def __init__(self) -> None:
@@ -149,9 +154,8 @@ class CostModel:
         self._expected: dict[RunKind, float] = {}  # cached, because each progress report uses it
 
     def measured(self, kind: RunKind) -> bool:
-        """Return True if a run with the same data and method, which also learns widths or not, was measured."""
-        same = kind.data, kind.method, kind.learns
-        return any((each.data, each.method, each.learns) == same for each in self._seconds)
+        """Return True if a similar run was measured."""
+        return any(map(kind.is_like, self._seconds))
 
     def add(self, kind: RunKind, seconds: float) -> None:
         """Add a measured run."""
@@ -165,29 +169,36 @@ class CostModel:
         return self._expected[kind]
 
     def _nearest(self, kind: RunKind) -> float:
-        def distance(other: RunKind) -> tuple[bool, bool, bool, float, int, bool, bool]:
+        def distance(other: RunKind) -> tuple[bool, float, int, bool, bool]:
             rows = abs(math.log(max(other.rows, 1) / max(kind.rows, 1)))
-            differs = other.method != kind.method, other.learns != kind.learns, other.data != kind.data
             layers = abs(other.layers - kind.layers)
-            return (*differs, rows, layers, other.evaluate != kind.evaluate, other.warm != kind.warm)
+            return (other.data != kind.data, rows, layers, other.evaluate != kind.evaluate, other.warm != kind.warm)
 
         if not self._seconds:
             return kind.typical
-        near = min(self._seconds, key=distance)
-        return float(np.median(self._seconds[near])) * kind.typical / near.typical
+        alike = [each for each in self._seconds if each.learns == kind.learns] or list(self._seconds)
+        same = [each for each in alike if each.method == kind.method]
+        used = [min(same, key=distance)] if same else alike
+        return float(np.median([np.median(self._seconds[each]) / each.typical for each in used])) * kind.typical
 
     def total(self, runs: Iterable[RunKind]) -> float:
         """Return the estimated duration of several runs, one after the other."""
         return sum(map(self.seconds, runs))
 
-    def left(self, total: float, first: RunKind, fraction: float, spent: float) -> float:
-        """Return the seconds left of a `total` if `fraction` of the first run is done after `spent` seconds.
+    def left(
+        self, kinds: Mapping[RunKind, int], first: RunKind, fraction: float, spent: float, own: float | None
+    ) -> float:
+        """Return the seconds left of runs, counted by kind, if `fraction` of the first is done after `spent` seconds.
 
-        Until a similar run is measured, the pace of the first run itself is used, with a weight that grows with
-        `fraction`.
+        The first run's `own` estimate has a weight that grows with `fraction`. Until a similar run is measured, so has
+        its pace in the estimate of similar runs.
         """
-        expected = self.seconds(first)
-        pace = 1.0
-        if fraction > 0.0 and spent > 0.0 and not self.measured(first):
-            pace = (spent / (fraction * expected)) ** fraction
-        return pace * (total - fraction * expected)
+        expected, pace = self.seconds(first), 1.0
+        left = (1.0 - fraction) * expected
+        if own is not None:
+            left += fraction * (own - left)
+            if not self.measured(first):
+                pace = ((spent + own) / expected) ** fraction
+        alike = [pace if first.is_like(kind) or not self._seconds else 1.0 for kind in kinds]
+        rest = sum(each * n * self.seconds(kind) for each, (kind, n) in zip(alike, kinds.items(), strict=True))
+        return left + rest - pace * expected

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
@@ -393,7 +393,8 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._latest: dict[str, str] = {}  # shared autoencoders → the last run that trains some of their layers
         self._results: dict[str, RunResult] = {}  # all, if there is no store
         self._shapes: dict[str, RunShape] = {}
-        self._seconds: float | None = None  # estimated for pending and expected runs
+        self._kinds: Counter[RunKind] = Counter()  # of pending and expected runs, counted when it is empty
+        self._seconds_left: float | None = None
         self._started = time.monotonic()
 
     def __exit__(self, *_error: object) -> None:
@@ -416,23 +417,24 @@ class RunLoop(AbstractContextManager["RunLoop"]):
 
     def expect(self, kinds: Sequence[RunKind]) -> None:
         """Set the kinds of runs to be requested later, for `seconds_left`."""
-        self._expected, self._seconds = kinds, None
+        self._expected, self._kinds = kinds, Counter()
 
     @property
     def seconds_left(self) -> float | None:
-        """Estimated seconds until all requested and expected runs are complete. None while the store is searched."""
+        """Estimated seconds until all requested and expected runs are complete. None until the store is searched."""
         if self._incoming:
-            return None
+            return self._seconds_left
         n_left = len(self._pending) + len(self._expected)
         if not n_left:
             return 0.0
-        if self._seconds is None:
-            self._seconds = self.cost.total([*(each.kind for each in self._pending.values()), *self._expected])
+        if not self._kinds:
+            self._kinds = Counter([*(each.kind for each in self._pending.values()), *self._expected])
         run = next(iter(self._active or self._pending), None)
         first = self._expected[0] if run is None else self._pending[run].kind
-        spent = 0.0 if self._executor.parallel else time.monotonic() - self._started
-        seconds = self.cost.left(self._seconds, first, self.fraction, spent)
-        return seconds / max(min(self._executor.n_slots, n_left), 1)
+        own = None if self.live is None else self.live.seconds_left
+        seconds = self.cost.left(self._kinds, first, self.fraction, time.monotonic() - self._started, own)
+        self._seconds_left = seconds / max(min(self._executor.n_slots, n_left), 1)
+        return self._seconds_left
 
     # Requests
 
@@ -466,7 +468,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
                 self._add(replace(request, spec=near))
             self._pending[spec_hash] = _Pending(request, self._kind(request))
             self._new.append(spec_hash)
-            self._seconds = None
+            self._kinds.clear()
         return self._pending[spec_hash]
 
     def _kind(self, request: RunRequest) -> RunKind:
@@ -540,7 +542,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
             self._make_ready(follower)
         self.cost.add(complete.kind, result.seconds)
         del self._active[spec_hash]
-        self.live, self.fraction, self._seconds = None, 0.0, None
+        self.live, self.fraction, self._kinds = None, 0.0, Counter()
         return result if complete.wanted else None
 
     def _submit(self, spec_hash: str, pending: _Pending) -> None:

@@ -52,6 +52,15 @@ def stored_budget(settings: QSettings) -> float:
         return BUDGET
 
 
+def _without_time_left(progress: Progress) -> Progress:
+    """Return the progress of one of several runs, without the time left of this run alone."""
+
+    def report(fraction: float, payload: object) -> None:
+        progress.report(fraction, replace(payload, seconds_left=None) if isinstance(payload, RunProgress) else payload)
+
+    return Listener(report)
+
+
 def _is_light(spec: RunSpec, dataset: Dataset) -> bool:
     """Return True if a run is expected to take few seconds and little memory."""
     shape = RunShape.of(dataset)
@@ -206,6 +215,7 @@ class RunController(QObject):
             with RunStore(path) as store:
                 for number, each in enumerate(ordered):
                     part = progress.part(number / len(ordered), (number + 1) / len(ordered))
+                    part = part if len(ordered) == 1 else _without_time_left(part)
                     results.append(get_or_run(dataset, each, store, progress=part, reuse=reuse))
                 rows = [store.stored(each.hash) for each in ordered]
             rate = ErrorRate.of_folds([result.rate for result in results]) if len(results) > 1 else None
