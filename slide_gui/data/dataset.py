@@ -218,7 +218,8 @@ class Dataset:
             return self.opened.unlabelled or "the rows have no labels; add a label to each row to train a classifier"
         first = self.train_labels[0]
         if (self.train_labels != first).any():  # np.unique would import numpy.ma at every start
-            return ""
+            alone = len(self.test) == 0 and len(set(self.train_labels.tolist())) == len(self.train_labels)
+            return "no class has two rows, so no row can be held out for a test; add rows" if alone else ""
         (name,) = label_names([first.item()], self.label_names)
         return f"all training rows are of the class {name}; add rows of another class to train a classifier"
 

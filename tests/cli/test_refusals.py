@@ -89,6 +89,11 @@ FAILURES = {
     "try absent.csv": "absent.csv",
     "try flowers.csv --label-column none": "choose the label column",
     "try flowers.csv --held-out 0": "test",
+    "try alone.csv": "alone: no class has two rows, so no row can be held out for a test; add rows",
+    "train alone.csv --depth 1": "alone: no class has two rows",
+    "try three-rows.csv": "three-rows: no row can be held out; a class needs at least two rows",
+    "fill tiny.npz -o x.csv": "tiny.npz: is not text; give a table of text (.csv)",
+    "fill . -o ../x.csv": ".: is a folder; give a table of text (.csv)",
     "benchmark --stored --store r": "r: this run store does not exist; check the name",
 }
 
@@ -103,6 +108,8 @@ def test_that_a_command_that_cannot_run_ends_in_one_sentence_and_writes_nothing(
 ):
     Path("row.csv").write_text("a,b,label\n1,2,cat\n")
     Path("three.csv").write_text("1,2,3")
+    Path("alone.csv").write_text("a,b,label\n1,2,cat\n2,1,dog\n3,1,cow\n")
+    Path("three-rows.csv").write_text("a,b,label\n1,2,cat\n2,1,dog\n3,1,cat\n")
     Path("empty.csv").touch()
     Path("x.slide-session").touch()
     Path("broken.npz").write_bytes(small.read_bytes()[:300])

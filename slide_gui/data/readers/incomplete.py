@@ -10,13 +10,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.csv import TableLayout, read_csv, table_layout
-from slide_gui.data.readers.encoding import utf8_stream
+from slide_gui.data.readers.encoding import utf8_start, utf8_stream
 from slide_gui.data.reading import AS_GUESSED, NO_COLUMN, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_INSPECTED = 4096  # bytes that decide whether a file is text
 _DIGITS = 4  # of a filled cell below the standard deviation of its column
 
 
@@ -83,7 +85,12 @@ def read_incomplete(
     """
     place, size = str(path), path.stat().st_size
     check_memory(10 * size, place)
+    if path.is_dir():
+        raise DataError("is a folder; give a table of text (.csv)", place)
     with path.open("rb") as file:
+        if b"\0" in utf8_start(file.read(_INSPECTED)):
+            raise DataError("is not text; give a table of text (.csv)", place)
+        file.seek(0)
         layout = table_layout(utf8_stream(file, size, place, progress=progress)[0], reading, place)
     apart = [layout.columns[k] for k in (layout.label, layout.group) if k is not None]
     reading = replace(reading, label_column=NO_COLUMN, group=None, left_out=(*reading.left_out, *apart))

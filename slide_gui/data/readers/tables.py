@@ -121,6 +121,7 @@ _BEGINNING = re.compile(rb"(?:#[^\n]*\n|[ \t\r\v\f]*\n)*+")
 _BLOCK = 1 << 18  # bytes; the block and the arrays computed from it fit into the processor's cache
 _LONGEST_LINE = 1 << 24
 
+_SHOWN = 20  # most characters of a cell in a message
 _FLOAT32_BOUND = 2.0**128 - 2.0**103  # from here on float32 rounds to infinity
 
 _IS_BLANK = np.zeros(256, bool)
@@ -346,6 +347,8 @@ def _append(
         at = int(np.argmax(wrong))
         if text.split(b"\n", at + 1)[at].startswith(b"#"):
             raise DataError(f"line {line + at} {_LATE_COMMENT}", place)
+        if text.split(b"\n", at + 1)[at].count(b'"') % 2:
+            raise DataError(f"line {line + at} has half of a pair of quotes; write each row on one line", place)
         n = counted(counts[at], "number")
         raise DataError(f"line {line + at} has {n}, expected {columns}; correct the line, or leave it out", place)
     lines = np.flatnonzero(counts) + line
@@ -426,13 +429,15 @@ def _floats(
         numbers[index] = float(token) if is_number(token) and b"_" not in token else np.nan
         if not abs(numbers[index]) < _FLOAT32_BOUND:
             row, column = divmod(index, columns)
-            shown = token.strip()[:20].decode("utf-8", "backslashreplace")
+            text = token.strip().decode("utf-8", "backslashreplace")
+            shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
             missing = is_missing(shown)
             if missing and column != label:
                 continue
             if column == 0 and shown.startswith("#"):
                 raise DataError(f"line {lines[row]} {_LATE_COMMENT}", place)
-            problem = f"found {shown!r}, expected a finite number; correct it, or leave the row out"
+            limit = " up to 3.4e38" if np.isfinite(numbers[index]) else ""
+            problem = f"found {shown!r}, expected a finite number{limit}; correct it, or leave the row out"
             if missing:
                 problem = f"the label is missing (found {shown!r}); fill it in, or leave the row out"
             raise DataError(f"line {lines[row]}, column {column + 1}: {problem}", place)

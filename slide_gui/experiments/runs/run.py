@@ -493,7 +493,10 @@ def _rows(classes: Classes, spec: RunSpec, place: str) -> tuple[Indices, Indices
     rows = fit_rows = np.arange(len(codes))
     validation = np.empty(0, np.intp)
     if spec.training == "split":
-        rows, validation = split_rows(codes, spec.split, spec.seed, classes.groups)
+        try:
+            rows, validation = split_rows(codes, spec.split, spec.seed, classes.groups)
+        except ValueError as error:
+            raise DataError(str(error), place) from None
     if spec.fit_rows == "split":  # of a normal form that trains on the split
         fit_rows = rows
     if spec.labels is None:
