@@ -10,7 +10,6 @@ from slide_gui.experiments.runs.cost import (
     RunShape,
     peak_bytes,
     run_parts,
-    run_shares,
     typical_seconds,
 )
 from slide_gui.experiments.runs.spec import RunSpec
@@ -83,12 +82,12 @@ def test_that_another_method_is_estimated_by_the_median_ratio_of_those_that_lear
     assert model.seconds(replace(kind, learns=False)) == pytest.approx(1.0)
 
 
-def test_that_the_shares_of_a_run_add_up_and_follow_its_work():
+def test_that_the_parts_of_a_run_follow_its_work():
     learned = spec(DATA, 0.3, 2)
-    fitted, trained = run_shares(run_parts(learned, SHAPE))
-    assert 0.0 < fitted < trained < 1.0
-    assert run_shares(run_parts(learned, replace(SHAPE, test_rows=10_000_000)))[1] < 0.1
-    assert run_shares(run_parts(learned, replace(SHAPE, columns=8000)))[0] > 0.5
+    fitting, learning, evaluating = run_parts(learned, SHAPE)
+    assert min(fitting, learning, evaluating) > 0.0
+    assert run_parts(learned, replace(SHAPE, test_rows=10_000_000))[2] > 9.0 * (fitting + learning)
+    assert run_parts(learned, replace(SHAPE, columns=8000))[0] > learning
 
 
 @pytest.mark.parametrize("method", ["slide-svm", "median", "raw-svm"])

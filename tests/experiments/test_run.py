@@ -62,8 +62,7 @@ def test_that_the_time_left_is_of_the_pace_of_the_phase_and_typical_times_of_lat
     clock, seen = Clock(), []
     monkeypatch.setattr(run_module, "time", clock)
     listener = Listener(lambda _, state: seen.append(None if state is None else state.seconds_left))
-    collector = ProgressCollector("ab", listener, 4.0)
-    learning = collector.phase("learn", 0.1, 0.6, 10.0, 7.0)
+    learning = ProgressCollector("ab", listener, 4.0, 17.0).phase("learn", 10.0)
     learning.report(0.0)
     clock.now = 1.0
     learning.report(0.5, Stage("a"))

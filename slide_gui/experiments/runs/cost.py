@@ -108,12 +108,6 @@ def peak_bytes(spec: RunSpec, shape: RunShape) -> int:
     return fit + 4 * rows * columns + training_bytes(per_class, columns, spec.svm)
 
 
-def run_shares(parts: tuple[float, float, float]) -> tuple[float, float]:
-    """Return the fractions of a run's duration after which its representation is fitted and its model trained."""
-    total, (fitting, training, _) = sum(parts), parts
-    return (fitting + 0.01 * total) / (1.02 * total), (fitting + training + 0.01 * total) / (1.02 * total)
-
-
 def run_parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
     """Return the typical seconds of fitting the representation, of training and of evaluating."""
     rows, layers = trained_rows(spec.training, spec.labels, shape.rows), spec.layers

@@ -25,7 +25,7 @@ from slide_gui.core.svm.training import TrainingStep
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.runs.cost import RunShape, run_parts, run_shares
+from slide_gui.experiments.runs.cost import RunShape, run_parts
 from slide_gui.experiments.runs.fitting import Representation, Reuse, SdaFeatures, Tuned, represent, train_svm
 from slide_gui.experiments.runs.result import NetworkRecord, RunResult, Timings
 from slide_gui.experiments.runs.spec import METHODS, RunSpec
@@ -217,27 +217,20 @@ _TRUST = 0.02  # weight of the typical time of a phase, as a fraction of the pha
 
 
 class ProgressCollector:
-    """Combines the reports of the parts of a run into one `RunProgress`."""
+    """Combines the reports of the phases of a run, which take `total` typical seconds, into one `RunProgress`."""
 
-    def __init__(self, spec_hash: str, progress: Progress, seconds_before: float) -> None:
-        self._progress = progress
+    def __init__(self, spec_hash: str, progress: Progress, seconds_before: float, total: float) -> None:
+        self._progress, self._total, self._left = progress, total, total
         self._state = RunProgress(spec_hash, seconds_before=seconds_before)
         self.started = time.perf_counter()
         self.learned = self._sent = self.started
         """Time of the latest report on learning widths or on the grid."""
 
-    def phase(self, name: str, start: float, stop: float, typical: float, later: float) -> Progress:
-        """Return the progress of one phase of the run.
-
-        Parameters
-        ----------
-        start, stop : float
-            Fractions of the run.
-        typical, later : float
-            Typical seconds of this phase, and of the later ones together.
-        """
-        part, started = self._progress.part(start, stop), time.perf_counter()
-        started -= self._state.seconds_before if name == "learn" else 0.0
+    def phase(self, name: str, typical: float) -> Progress:
+        """Return the progress of the next phase of the run, which typically takes some seconds."""
+        before, self._left = self._left, max(self._left - typical, 0.0)
+        later, part = self._left, self._progress.part(1.0 - before / self._total, 1.0 - self._left / self._total)
+        started = time.perf_counter() - (self._state.seconds_before if name == "learn" else 0.0)
 
         def report(fraction: float, payload: object) -> None:
             spent = time.perf_counter() - started + _TRUST * typical
@@ -307,13 +300,11 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
             estimator.make(name, spec.seed)  # refuses an unusable one before the computation starts
     log = reuse.log_of(spec.hash)
     logged_seconds = log.rewind()
-    collector = ProgressCollector(spec.hash, progress, logged_seconds)
-    fitting, training_time, evaluating = typical = run_parts(spec, RunShape.of(dataset))
-    fit_end, trained_end = run_shares(typical)
-    fit_progress = collector.phase("fit", 0.0, fit_end, fitting, training_time + evaluating)
-    fitted = represent(dataset, spec, fit_rows, reuse, fit_progress)
+    fitting, learning_time, evaluating = typical = run_parts(spec, RunShape.of(dataset))
+    collector = ProgressCollector(spec.hash, progress, logged_seconds, sum(typical))
+    fitted = represent(dataset, spec, fit_rows, reuse, collector.phase("fit", fitting))
     done = time.perf_counter()
-    learning = collector.phase("learn", fit_end, trained_end, training_time, evaluating)
+    learning = collector.phase("learn", learning_time)
     learning.report(0.0, Stage(f"features of {len(rows)} rows"))
     Z = fitted.representation.transform(_chosen_rows(dataset.train, rows), progress=learning.part(0.0, 0.04))
     transformed = time.perf_counter()
@@ -344,7 +335,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     else:
         training += logged_seconds
     del reuse.logs[spec.hash]
-    predictions = _predictions(dataset, spec, classes, rows, validation, predict, collector, trained_end, evaluating)
+    predictions = _predictions(dataset, spec, classes, rows, validation, predict, collector, evaluating)
     testing, evaluated = time.perf_counter() - trained, predictions[spec.evaluate]
     return RunResult(
         spec,
@@ -374,13 +365,9 @@ def _predictions(
     validation: Indices,
     predict: Predictor,
     collector: ProgressCollector,
-    begin: float,
     seconds: float,
 ) -> dict[str, Predictions]:
-    """Predict the test rows if requested, the validation rows if there are any, and last some of the training rows.
-
-    They begin at a fraction of the run and typically take some seconds.
-    """
+    """Predict the test rows if requested, the validation rows if there are any, and last some of the training rows."""
     some = rows[np.sort(stratified_sample(classes.train[rows], _TRAIN_ROWS, spec.seed))]
     wanted = {}
     if spec.evaluate == "test":
@@ -388,12 +375,9 @@ def _predictions(
     if len(validation):
         wanted["validation"] = dataset.train, classes.train, validation
     wanted["train"] = dataset.train, classes.train, some
-    total, n_done, predictions = sum(len(order) for _, _, order in wanted.values()), 0, {}
+    total, predictions = sum(len(order) for _, _, order in wanted.values()), {}
     for kind, (part, codes, order) in wanted.items():
-        first, last = (begin + (1.0 - begin) * n / total for n in (n_done, n_done + len(order)))
-        n_done += len(order)
-        later = seconds * (total - n_done) / total
-        progress = collector.phase(kind, first, last, seconds * len(order) / total, later)
+        progress = collector.phase(kind, seconds * len(order) / total)
         predictions[kind] = predict_in_blocks(predict, part, codes, order, progress=progress)
     return predictions
 
