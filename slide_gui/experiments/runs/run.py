@@ -229,11 +229,16 @@ class ProgressCollector:
     def phase(self, name: str, typical: float) -> Progress:
         """Return the progress of the next phase of the run, which typically takes some seconds."""
         before, self._left = self._left, max(self._left - typical, 0.0)
-        later, part = self._left, self._progress.part(1.0 - before / self._total, 1.0 - self._left / self._total)
-        started = time.perf_counter() - (self._state.seconds_before if name == "learn" else 0.0)
+        part = self._progress.part(1.0 - before / self._total, 1.0 - self._left / self._total)
+        now, done = time.perf_counter(), self._total - before
+        spent = now - self.started
+        # Half way, on a logarithmic scale, between an ordinary computer and the pace so far, unless a fit was shared.
+        pace = min(max(spent / done, 0.25), 4.0) ** 0.5 if done and spent > 0.05 else 1.0
+        later, expected = pace * self._left, pace * typical
+        started = now - (self._state.seconds_before if name == "learn" else 0.0)
 
         def report(fraction: float, payload: object) -> None:
-            spent = time.perf_counter() - started + _TRUST * typical
+            spent = time.perf_counter() - started + _TRUST * expected
             left = spent / (fraction + _TRUST) * (1.0 - fraction) + later
             part.report(fraction, self._seen(name, payload, left))
 
