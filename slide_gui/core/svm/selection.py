@@ -545,7 +545,7 @@ def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, f
         points = 0
     elif parameters.C is None:
         points *= len(NEAR_CS if learns else C_GRID)
-    tuning = points * min(n, MOST_ROWS) ** 2  # training on four fifths of the rows, and predicting the others
+    tuning = points * 0.8 * min(n, MOST_ROWS) ** 2  # training on four fifths of the rows, and predicting the others
     return learning / max(learning + tuning, 1), (learning + tuning) / (learning + tuning + n**2)
 
 
