@@ -180,19 +180,19 @@ class CostModel:
         return sum(map(self.seconds, runs))
 
     def left(
-        self, kinds: Mapping[RunKind, int], first: RunKind, fraction: float, spent: float, own: float | None
+        self, kinds: Mapping[RunKind, int], first: RunKind, fraction: float, spent: float, reported: float | None
     ) -> float:
         """Return the seconds left of runs, counted by kind, if `fraction` of the first is done after `spent` seconds.
 
-        The first run's `own` estimate has a weight that grows with `fraction`. Until a similar run is measured, so has
-        its pace in the estimate of similar runs.
+        The time left `reported` by the first run has a weight that grows with `fraction`. Until a similar run is
+        measured, so has its pace in the estimate of similar runs.
         """
         expected, pace = self.seconds(first), 1.0
         left = (1.0 - fraction) * expected
-        if own is not None:
-            left += fraction * (own - left)
+        if reported is not None:
+            left += fraction * (reported - left)
             if not self.measured(first):
-                pace = ((spent + own) / expected) ** fraction
-        alike = [pace if first.is_like(kind) or not self._seconds else 1.0 for kind in kinds]
-        rest = sum(each * n * self.seconds(kind) for each, (kind, n) in zip(alike, kinds.items(), strict=True))
-        return left + rest - pace * expected
+                pace = ((spent + reported) / expected) ** fraction
+        like = [kind for kind in kinds if first.is_like(kind) or not self._seconds]
+        total, similar = (sum(kinds[kind] * self.seconds(kind) for kind in some) for some in (kinds, like))
+        return left + total - similar + pace * (similar - expected)

@@ -431,8 +431,8 @@ class RunLoop(AbstractContextManager["RunLoop"]):
             self._kinds = Counter([*(each.kind for each in self._pending.values()), *self._expected])
         run = next(iter(self._active or self._pending), None)
         first = self._expected[0] if run is None else self._pending[run].kind
-        own = None if self.live is None else self.live.seconds_left
-        seconds = self.cost.left(self._kinds, first, self.fraction, time.monotonic() - self._started, own)
+        reported = None if self.live is None else self.live.seconds_left
+        seconds = self.cost.left(self._kinds, first, self.fraction, time.monotonic() - self._started, reported)
         self._seconds_left = seconds / max(min(self._executor.n_slots, n_left), 1)
         return self._seconds_left
 
