@@ -101,7 +101,8 @@ class Stage:
 
 _RISE = 1.2
 """After half of the job, the time left never exceeds its smallest earlier value times this factor."""
-_REFRESH = 0.5  # longest interval in seconds between two estimates of a job that is not paused
+REFRESH = 0.5
+"""Longest interval in seconds between two estimates of the time left of a job that is not paused."""
 
 
 @dataclass
@@ -126,7 +127,7 @@ class TimeLeft:
         """
         if known != self._known:
             self._known, self._since = known, spent
-        left = None if known is None else max(known - min(spent - self._since, _REFRESH), 0.0)
+        left = None if known is None else max(known - min(spent - self._since, REFRESH), 0.0)
         if left is None and fraction > 0.02 and spent > 0.5:
             left = spent * (1 - fraction) / fraction
         if left is None or fraction < 0.5:

@@ -145,9 +145,8 @@ def run(arguments: Sequence[str]) -> int:
     """
     if arguments[0] == "--" or (not arguments[0].startswith("-") and arguments[0] not in _COMMANDS):
         return _open_window(arguments)
-    started = time.monotonic()  # before the slow imports
-    parsed = build_parser().parse_args(arguments)
-    parsed.started = started
+    # The clock starts before the slow imports.
+    parsed = build_parser().parse_args(arguments, argparse.Namespace(started=time.monotonic()))
     if parsed.computes:
         set_threads()
     with interruptible():

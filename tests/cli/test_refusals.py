@@ -92,8 +92,8 @@ FAILURES = {
     "try alone.csv": "alone: no class has two rows, so no row can be held out for a test; add rows",
     "train alone.csv --depth 1": "alone: no class has two rows",
     "try three-rows.csv": "three-rows: no row can be held out; a class needs at least two rows",
-    "fill tiny.npz -o x.csv": "tiny.npz: is not text; give a table of text (.csv)",
-    "fill . -o ../x.csv": ".: is a folder; give a table of text (.csv)",
+    "fill tiny.npz -o x.csv": "tiny.npz: is not a file of text; give a table (.csv)",
+    "fill . -o ../x.csv": ".: is not a file of text; give a table (.csv)",
     "benchmark --stored --store r": "r: this run store does not exist; check the name",
 }
 

@@ -142,9 +142,9 @@ def test_that_the_clock_ends_the_comparison_with_the_best_result_so_far(monkeypa
     places = {(answer.point.noise, answer.point.depth) for answer in ended.done}
     assert places == {1: {(0.3, 0), (0.5, 0)}, 2: {(0.3, 0), (0.5, 0)}, 4: {*product((0.3, 0.5), (0, 1))}}[n_runs]
     assert {answer.point.split for answer in ended.done} == {0}
-    assert "the budget of 30 s ended the comparison, which had 3 settings and 5 splits planned" in ended.details
+    assert "3 settings and 5 splits planned, until the budget of 30 s ended" in ended.details
     assert ended.result.n_test == len(DATA.test)
-    assert (ended.other is None) == ("budget ended before a setting with layers was compared;" in ended.sentence)
+    assert (ended.other is None) == ("budget ended before a setting with layers was tested;" in ended.sentence)
     assert seen[-1].title == "testing on the held-out rows"
 
 
@@ -183,7 +183,7 @@ def test_that_a_test_slower_than_expected_ends_with_the_budget_and_the_answer_is
     assert ended.result.error == min(answer.rate.error for answer in ended.done)
     assert f"% of {ended.result.n_test} validation rows correctly" in ended.sentence
     assert "The budget ended before the test on held-out rows; these rows selected the setting." in ended.sentence
-    assert ended.details.endswith("; the budget of 20 s ended the test on held-out rows.")
+    assert ended.details.endswith("; 3 settings and 5 splits planned, until the budget of 20 s ended.")
     assert ended.document()["evaluated_on"] == "validation"
 
 

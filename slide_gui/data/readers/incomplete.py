@@ -85,15 +85,13 @@ def read_incomplete(
     """
     place, size = str(path), path.stat().st_size
     check_memory(10 * size, place)
-    if path.is_dir():
-        raise DataError("is a folder; give a table of text (.csv)", place)
+    raw = b"\0" if path.is_dir() else path.read_bytes()
+    if b"\0" in utf8_start(raw[:_INSPECTED]):
+        raise DataError("is not a file of text; give a table (.csv)", place)
     with path.open("rb") as file:
-        if b"\0" in utf8_start(file.read(_INSPECTED)):
-            raise DataError("is not text; give a table of text (.csv)", place)
-        file.seek(0)
         layout = table_layout(utf8_stream(file, size, place, progress=progress)[0], reading, place)
     apart = [layout.columns[k] for k in (layout.label, layout.group) if k is not None]
     reading = replace(reading, label_column=NO_COLUMN, group=None, left_out=(*reading.left_out, *apart))
     part = read_csv(path, reading, progress=progress)
     columns = tuple(k for k in range(len(layout.columns)) if k not in part.opened.left_out)
-    return IncompleteTable(part.rows.astype(np.float64), columns, layout, path.read_bytes())
+    return IncompleteTable(part.rows.astype(np.float64), columns, layout, raw)

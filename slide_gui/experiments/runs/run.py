@@ -30,7 +30,7 @@ from slide_gui.experiments.runs.fitting import Representation, Reuse, SdaFeature
 from slide_gui.experiments.runs.result import NetworkRecord, RunResult, Timings
 from slide_gui.experiments.runs.spec import METHODS, RunSpec
 from slide_gui.experiments.runs.splits import Classes, divided_as, split_rows, stratified_sample
-from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage
+from slide_gui.progress import NO_PROGRESS, REFRESH, Listener, MonotonicProgress, Progress, Stage
 from slide_gui.results_version import RESULTS_VERSION
 
 Indices = NDArray[np.intp]
@@ -212,7 +212,6 @@ _FIELDS: dict[type, str] = {
 """Payload of a part → the field of `RunProgress` that it replaces, or to which it is added."""
 
 
-_REFRESH = 0.5  # most seconds between two states
 _TRUST = 0.02  # weight of the typical time of a phase, as a fraction of the phase done
 
 
@@ -256,7 +255,7 @@ class ProgressCollector:
             self.learned = now
         if change or phase != self._state.phase:
             change = {"phase": phase, "stage": None, **change}
-        elif now < self._sent + _REFRESH:
+        elif now < self._sent + REFRESH:
             return None
         self._sent = now
         self._state = replace(self._state, seconds_left=seconds_left, **change)  # type: ignore[arg-type]

@@ -129,8 +129,7 @@ class Trial:
         trained = f"{count(result.n_train)} of {count(len(self.dataset.train))} rows"
         if other is None:
             missing = "a plain SVM" if depth else "a setting with layers"
-            done = "tested" if any((each.point.depth > 0) != (depth > 0) for each in self.done) else "compared"
-            first, compared = "", f"The budget ended before {missing} was {done}; give more time."
+            first, compared = "", f"The budget ended before {missing} was tested; give more time."
         else:
             first = "" if self.layers_help else "The layers do not help on these data."
             if not depth and other.error < result.error:
@@ -164,14 +163,13 @@ class Trial:
         n_splits = len({point.split for point in points})
         on = f"{n_splits} times {rows}" if n_splits > 1 else rows
         parts = [f"{counted(len(places), 'setting')} of noise and depth compared on {on}, median widths, C tuned"]
-        if self.ended_by is not None and len(points) < len(self.sweep.points()):
+        if self.ended_by is not None:
             most = f"{len(planned)} settings and {counted(len(self.sweep.splits), 'split')}"
-            parts.append(f"the budget of {self.ended_by:g} s ended the comparison, which had {most} planned")
+            parts.append(f"{most} planned, until the budget of {self.ended_by:g} s ended")
         tested = "the selected setting" if self.other is None else "the selected setting and the other one"
-        end = f"{tested} trained again and tested once"
-        if self.result.spec.evaluate != "test":
-            end = f"the budget of {self.ended_by:g} s ended the test on held-out rows"
-        return "; ".join([*parts, end]) + "."
+        if self.result.spec.evaluate == "test":
+            parts.append(f"{tested} trained again and tested once")
+        return "; ".join(parts) + "."
 
     def document(self) -> dict[str, object]:
         """Return the trial as values for JSON."""
