@@ -22,6 +22,7 @@ from slide_gui.progress import Cancelled, Progress, Stage, TimeLeft
 from slide_gui.text import about, printable, time_left
 
 DONE, FAILED, USAGE = 0, 1, 2
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _BETWEEN_REDRAWS, _BETWEEN_LINES = 0.1, 10.0  # seconds
 
 
@@ -87,9 +88,8 @@ def guarded(command: Callable[[], int]) -> int:
         warn(message or "not enough memory; use less data or a smaller depth")
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        forbidden = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
-        remedy = "; choose another path, or change the permissions" if forbidden else ""
-        warn(f"{place}{error.strerror or error}{remedy}")
+        remedy = "; choose another path, or change the permissions"
+        warn(f"{place}{error.strerror or error}{remedy if error.errno in _FORBIDDEN else ''}")
     except ValueError as error:  # includes DataError
         warn(str(error))
     except BaseException as error:

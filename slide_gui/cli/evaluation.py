@@ -68,8 +68,8 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
 def _benchmark(arguments: argparse.Namespace) -> int:
     for path in arguments.tables:
         options.check_suffix(path, _SUFFIXES, "--tables")
-    computing = ("store", "stored", "splits", "workers", "scheduler", "generated")
-    given = [f"--{name}" for name in computing if getattr(arguments, name) not in (None, 0, "")]
+    names = ("store", "stored", "splits", "workers", "scheduler", "generated")
+    given = [f"--{name}" for name in names if getattr(arguments, name)]
     given += ["KEY=FILE"] if any("=" in word for word in arguments.data) else []
     if arguments.shipped and given:
         raise UsageError(f"--shipped shows stored tables and computes nothing; leave out {', '.join(given)}")

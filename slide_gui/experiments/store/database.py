@@ -173,12 +173,10 @@ class Database:
             raise OSError(None, "is not a file, so it cannot be opened as a run store; name a file", str(self.path))
         # Create only a new file here. Closing an existing one would drop the locks that other connections of this
         # process hold on it, because POSIX locks belong to the process, not to the descriptor.
-        try:
+        if not self.path.exists() and (why := read_only(self.path)):
+            raise OSError(errno.EACCES, why, str(self.path))
+        with suppress(FileExistsError):
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-        except FileExistsError:
-            pass
-        except OSError as error:
-            raise OSError(error.errno, read_only(self.path) or error.strerror, str(self.path)) from None
         return self._connected("mode=rw", self.path)
 
     def _open_for_reading(self) -> sqlite3.Connection:

@@ -158,6 +158,7 @@ class _DataMenu(QComboBox):
 
     def showPopup(self) -> None:
         self.about_to_open.emit()
+        self.view().setMinimumWidth(min(self.view().sizeHintForColumn(0) + _ENTRY_MARGINS, _WIDEST_MENU))
         super().showPopup()
 
     def set_title(self, title: str) -> None:
@@ -212,8 +213,7 @@ class SplitControls(QWidget):
         box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         box.setToolTip(tip)
         box.valueChanged.connect(self._change)
-        line = box.lineEdit()
-        UndoOfWindow(line)
+        UndoOfWindow(box.lineEdit())
         row.addWidget(box, 1)
         return box
 
@@ -421,7 +421,6 @@ class ParameterPanel(QScrollArea):
         self._datasets.setToolTip("The benchmark data sets of the paper (§6), or your own files")
         self._fill_menu()
         self._datasets.about_to_open.connect(self._fill_menu)
-        self._datasets.about_to_open.connect(self._widen_menu)
         self._datasets.activated.connect(self._choose_dataset)
         self._layout.addWidget(self._datasets)
         row = nested(self._layout, QHBoxLayout())
@@ -531,11 +530,6 @@ class ParameterPanel(QScrollArea):
             self._datasets.insertSeparator(self._datasets.count())
         self._datasets.addItem("Open files…", _OPEN)
         self._restore_dataset()
-
-    @Slot()
-    def _widen_menu(self) -> None:
-        shown = self._datasets.view()  # it is built now, which takes 2 ms
-        shown.setMinimumWidth(min(shown.sizeHintForColumn(0) + _ENTRY_MARGINS, _WIDEST_MENU))
 
     def _restore_dataset(self) -> None:
         """Show the open data set in the menu, even if it is not among the entries."""
