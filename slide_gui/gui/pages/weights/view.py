@@ -229,10 +229,10 @@ class ImageRow(QWidget):
         self._caption = ElidedLabel("", self)
         row = flush(QHBoxLayout(self), 0)
         row.addWidget(self._caption, 1)
-        acts = (("◀", shown.previous), ("▶", shown.next), ("mean", shown.toggle_mean))
-        self._buttons = [add_button(self, row, text, kind="flat") for text, _ in acts]
-        for button, (_, act) in zip(self._buttons, acts, strict=True):
-            button.clicked.connect(act)
+        self._buttons = [add_button(self, row, text, kind="flat") for text in ("◀", "▶", "mean")]
+        self._buttons[0].clicked.connect(shown.previous)
+        self._buttons[1].clicked.connect(shown.next)
+        self._buttons[2].clicked.connect(shown.toggle_mean)
         for arrow in self._buttons[:2]:
             arrow.setFixedWidth(28)
         self._buttons[2].setCheckable(True)
