@@ -54,7 +54,7 @@ def product(a: NDArray[np.floating], b: NDArray[np.floating], progress: Progress
 
 def _triangle_product(lower: Array, b: Array, progress: Progress, *, transposed: bool = False) -> Array:
     """Return L b, or Lᵀ b, for a lower triangular L; most products with its zeros are left out."""
-    result = np.empty(b.shape)
+    result = np.empty(b.shape, b.dtype)
     for rows in tiles(len(lower), max(_LEAF, -(-len(lower) // _STRIPS)), progress):
         if transposed:
             result[rows] = product(lower[rows.start :, rows].T, b[rows.start :], progress)

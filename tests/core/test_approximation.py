@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from slide_gui.core import linear_algebra
 from slide_gui.core.slide import approximation
 from slide_gui.core.slide.approximation import Approximation
 from slide_gui.core.slide.denoiser import LEAST_NOISE, approximate_weights, denoiser_weights
@@ -40,6 +41,15 @@ def test_that_a_row_in_float32_has_an_error_of_at_most_1e_3_also_for_pixels_hard
     exact, found = denoiser_weights(scatter, noise), approximate_weights(scatter, noise)
     assert found.dtype == np.float32
     assert (np.linalg.norm(found - exact, axis=1) <= 1e-3 * np.linalg.norm(exact, axis=1)).all()
+
+
+def test_that_no_matrix_of_float32_is_inverted_in_float64(monkeypatch):
+    used, product = set(), linear_algebra.product
+    monkeypatch.setattr(
+        linear_algebra, "product", lambda a, b, *more: used.add((a.dtype, b.dtype)) or product(a, b, *more)
+    )
+    approximate_weights(scatter_of(np.random.default_rng(0).random((400, 200))), 0.3)
+    assert used == {(np.dtype(np.float32),) * 2}
 
 
 def test_that_a_matrix_that_is_singular_in_float32_is_refused():

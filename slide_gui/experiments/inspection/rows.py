@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _MOST_FITS, _MOST_BYTES = 32, 256 << 20  # cache of the latest fits; four layers on MNIST take 40 MB
-_REST_SECONDS = 0.012  # a slider without a newer value for this long is at rest
+_REST_SECONDS = 0.02  # a slider without a newer value for this long is at rest
 _FOLLOW_SECONDS = 0.2  # between two approximations while it moves, which leaves time for its first layer
 _NEAR = 2  # pixels
 _DROWNING = 10.0
