@@ -270,7 +270,7 @@ def tune(
 
 _SCALES = tuple(np.sqrt(SIGMA_FACTORS).tolist())  # factors of the median widths
 _HARDER = (1.0, 3.0, 10.0)  # factors of the learned C: smoothed and squared errors favour too small a C
-_FEW = 250  # rows on which the best points of a grid are preselected before all folds are evaluated
+_FEW = 250  # smallest number of rows on which points of a grid are left out
 _BEST = 3
 _EVALUATED = 200  # smallest fold for a comparison on one held-out fold; otherwise two folds are held out
 _MOST_EVALUATED = 5000
@@ -362,7 +362,9 @@ class _Comparison:
                     learned = learn_widths(inside, self._parameters, progress=_without_steps(steady))
                 except ValueError:  # the criterion may still have finite values on the entire sample
                     continue
-                for widths, best in self._selected(inside, learned, steady.part(0.5, 1.0)):
+                both = self._selected(inside, learned, steady.part(0.5, 1.0))
+                C, learned_C = both[0][1].C, learned.C
+                for widths, best in both:
                     validation = self._cross_validation(sample, widths, folds, steady.pulse)
                     wrong, converged = validation.wrong(1.0, best.C, [fold], steady.pulse)
                     self._held_out.append(_counted(best, wrong, rows_of(sample.weights, folds == fold), converged))
@@ -371,26 +373,38 @@ class _Comparison:
         chosen = self._decision(learned)
         steady = MonotonicProgress(self._progress.part(0.7, 1.0))
         if chosen.guarded:
-            widths, best = self._best(sample, None, steady)
-        else:
-            near, only_near = (*self._near, (learned.widths, learned.C)), replace(self._parameters, starts=0)
-            learned = learn_widths(sample, only_near, near, progress=steady.part(0.0, 0.7))
-            widths, best = self._best(sample, learned, steady.part(0.7, 1.0))
-        return SelectedWidths(widths, best.C, learned.history, chosen)
+            widths, best, _ = self._best(sample, None, steady)
+            return SelectedWidths(widths, best.C, learned.history, chosen)
+        near, only_near = (*self._near, (learned.widths, learned.C)), replace(self._parameters, starts=0)
+        learned = learn_widths(sample, only_near, near, progress=steady)
+        if self._squared:
+            C *= learned.C / learned_C
+        return SelectedWidths(learned.widths, C, learned.history, chosen)
 
     def _selected(
         self, sample: WidthsSample, learned: SelectedWidths, progress: Progress
     ) -> list[tuple[Array, Candidate]]:
         progress.report(0.0, Stage("comparing with median widths"))
-        return [self._best(sample, learned, progress.part(0.0, 0.3)), self._best(sample, None, progress.part(0.3, 1.0))]
+        widths, best, wrong = self._best(sample, learned, progress.part(0.0, 0.3))
+        median_widths, median, _ = self._best(sample, None, progress.part(0.3, 1.0), wrong)
+        return [(widths, best), (median_widths, median)]
 
     def _best(
-        self, sample: WidthsSample, learned: SelectedWidths | None, progress: Progress
-    ) -> tuple[Array, Candidate]:
-        """Return the scaled widths and the candidate with the fewest errors in cross-validation.
+        self,
+        sample: WidthsSample,
+        learned: SelectedWidths | None,
+        progress: Progress,
+        rival: NDArray[np.bool_] | None = None,
+    ) -> tuple[Array, Candidate, NDArray[np.bool_]]:
+        """Return the scaled widths, the candidate with the fewest errors in cross-validation, and its errors.
 
-        Without learned widths, the candidates have median widths. Only the best candidates on the first folds are
-        evaluated on all folds.
+        Without learned widths, the candidates have median widths. The best candidates on the first folds are evaluated
+        on more folds until one is clearly better than the others, or all are clearly worse than `rival`.
+
+        Parameters
+        ----------
+        rival : ndarray of bool, optional
+            The errors of other widths on the same folds.
         """
         if learned is None:
             kind, widths, scales = "median", widths_from(sample.medians, float(len(sample.medians))), _SCALES
@@ -406,25 +420,26 @@ class _Comparison:
         folds = stratified_folds(sample.codes, self._parameters.seed, sample.row_groups)
         validation = self._cross_validation(sample, widths, folds, steady.pulse)
         points = [Candidate(kind, scale, C) for scale in scales for C in Cs]
-        first = min(N_FOLDS, -(-_FEW * N_FOLDS // len(folds))) if len(points) > _BEST else N_FOLDS
-        wrong = np.zeros((len(points), len(folds)), bool)
-
-        def evaluate(number: int, some: range, done: float) -> Candidate:
-            """Evaluate a candidate on some more folds; return it with its errors on all folds so far."""
-            steady.report(done + 0.5 * number / len(points))
-            point, now = points[number], (folds >= 0) & (folds < some.stop)
-            errors, converged = validation.wrong(point.scale**-2.0, point.C, some, steady.pulse)
-            wrong[number, np.isin(folds, some)] = errors
-            return _counted(point, wrong[number, now], rows_of(sample.weights, now), converged and point.converged)
-
-        points = [evaluate(number, range(first), 0.0) for number in range(len(points))]
-        finalists = sorted(sorted(range(len(points)), key=lambda number: points[number].wrong)[:_BEST])
-        if first < N_FOLDS:
-            for number in finalists:
-                points[number] = evaluate(number, range(first, N_FOLDS), 0.5)
+        wrong, left, best = np.zeros((len(points), len(folds)), bool), list(range(len(points))), 0
+        for fold in range(N_FOLDS):
+            now = (folds >= 0) & (folds <= fold)
+            for place, number in enumerate(left):
+                steady.report((fold + place / len(left)) / N_FOLDS)
+                point = points[number]
+                wrong[number, folds == fold], converged = validation.wrong(
+                    point.scale**-2.0, point.C, [fold], steady.pulse
+                )
+                some = wrong[number, now], rows_of(sample.weights, now)
+                points[number] = _counted(point, *some, converged and point.converged)
+            best = min(left, key=lambda number: points[number].wrong)
+            if np.count_nonzero(now) >= _FEW:
+                left = sorted(sorted(left, key=lambda number: points[number].wrong)[:_BEST])
+                left = [n for n in left if not _clearly_worse(wrong[n], wrong[best], sample.weights)]
+                if len(left) == 1 or (rival is not None and _clearly_worse(wrong[best], rival & now, sample.weights)):
+                    break
+                rival = None  # it may have fewer folds
         self._tried += points
-        best = points[min(finalists, key=lambda number: points[number].wrong)]
-        return widths * best.scale, best
+        return widths * points[best].scale, points[best], wrong[best]
 
     def _cross_validation(
         self, sample: WidthsSample, widths: Array, folds: Indices, progress: Progress
@@ -444,6 +459,12 @@ class _Comparison:
         candidates = (*self._tried, *self._held_out)
         criterion = learned_widths.chosen.criterion
         return ChosenBy(criterion, median < learned, learned / total, median / total, n_rows, candidates)
+
+
+def _clearly_worse(wrong: NDArray[np.bool_], other: NDArray[np.bool_], weights: Array | None) -> bool:
+    """True if the errors exceed others on the same rows by more than two standard errors of the difference."""
+    difference = (wrong.astype(np.float64) - other) * (1.0 if weights is None else weights)
+    return bool(difference.sum() > 2.0 * np.sqrt(np.square(difference).sum()))
 
 
 def _without_steps(progress: Progress) -> Progress:
@@ -528,7 +549,7 @@ def fit_svm(
     return train(data, selected, parameters, medians=medians, start=start, progress=rest, client=client)
 
 
-_LEARNING = 30
+_LEARNING = 15
 """Time of learning per pair of rows of the subset, in units of one training per pair of its rows. It was 31 on Convex,
 47 on Rectangles and, with ten classes, 117 on MNIST."""
 

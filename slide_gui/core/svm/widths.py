@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,10 +193,14 @@ class Objective:
 _SCALES = (0.1, 0.3, 1.0, 3.0)  # σ_t² = scale · L · median D_t
 _START_CS = (1.0, 10.0, 100.0)
 _START_ROWS = 600
-_PART_ROWS = 1000  # descents begin on this many rows if there are at least twice as many
-_MOST_ITERATIONS = 50  # of L-BFGS-B per start
-_QUIET_STEPS = 3  # a descent ends after this many steps in a row with a relative change below 1e-4
+_PART_ROWS = 600  # descents begin on half of the rows, a quarter and so on, but on no fewer than these
+_MOST_ITERATIONS = 50  # of a descent
+_USUAL_STEPS = 6
+_GAIN, _RELATIVE_GAIN = 5e-5, 3e-4  # a descent ends if the next step will gain less than both
+_FINER = 0.4  # factor of these on parts of the rows, where steps are fast
 _FIRST_STEP = 0.3  # length of the first step in log σ: the gradient alone may be a thousandth of a useful step
+_LONGEST_STEP = 0.5  # in log σ; from longer ones the line search returns
+_MOST_HALVINGS = 10  # of a step
 _PRIOR = 0.01
 _REACH = 4.0
 _TILE = 256
@@ -214,99 +216,110 @@ def best_step(history: Sequence[WidthsStep]) -> WidthsStep:
 
 @dataclass
 class _Descent:
-    """One L-BFGS-B descent with its stopping rule and history.
+    """A descent by a quasi-Newton method, with its history.
 
-    The descent begins at `begin`. The prior and the bounds are centred on `origin`. The descent ends after `patience`
-    steps in a row that hardly change the objective.
+    The prior and the bounds are centred on `origin`. The descent ends when the quadratic model predicts hardly any
+    gain, if the last step did not gain much more.
     """
 
     objective: Objective
     start: int
     origin: Array
-    begin: Array
     progress: Progress
     history: list[WidthsStep]
-    patience: int = _QUIET_STEPS
-    seen: dict[bytes, tuple[float, Array, int]] = field(default_factory=dict)
-    quiet_steps: int = 0
-    last: float = np.inf
+    fineness: float = 1.0
 
-    def penalised(self, theta: Array) -> tuple[float, Array]:
-        """Return J + prior and its gradient; if J is infinite, return a value above the one at the start."""
-        value, slope, _ = self.evaluated(theta)
-        if not np.isfinite(value):
-            # The line search needs a finite value to interpolate; it never accepts one above the start's.
-            return self.evaluated(self.begin)[0] + 1.0, np.zeros(len(theta))
+    def evaluated(self, theta: Array) -> tuple[float, Array]:
+        """Return J + prior and its gradient."""
+        value, slope = self.objective(theta)
         return value + self.prior(theta), slope + 2.0 * _PRIOR * (theta - self.origin) / len(theta)
-
-    def evaluated(self, theta: Array) -> tuple[float, Array, int]:
-        """Return J, its gradient and the number of support vectors, computed once per point."""
-        key = theta.tobytes()
-        if key not in self.seen:
-            self.seen[key] = (*self.objective(theta), self.objective.n_support)
-        return self.seen[key]
 
     def prior(self, theta: Array) -> float:
         return _PRIOR * float(np.mean((theta - self.origin) ** 2))
 
-    def note(self, theta: Array) -> None:
-        """Add a step to the history and report it."""
-        value, _, n_support = self.evaluated(theta)
+    def note(self, theta: Array, value: float) -> None:
+        """Add the point evaluated last to the history and report it."""
         log_widths, log_c = self.objective.split(theta)
-        widths = np.exp(log_widths)
+        widths, prior = np.exp(log_widths), self.prior(theta)
         step = WidthsStep(
             len(self.history),
             self.start,
-            value,
+            value - prior,
             tuple(widths.tolist()),
             tuple(shares_of(widths, self.objective.sample.medians).tolist()),
             float(np.exp(log_c)),
-            n_support,
-            self.prior(theta),
+            self.objective.n_support,
+            prior,
         )
         self.history.append(step)
         iterations = sum(1 for past in self.history if past.start == self.start)
-        # A descent ends after some steps without a change, so twice as many as are missing are expected.
-        self.progress.report(iterations / (iterations + 2 * (self.patience - self.quiet_steps)), step)
+        # Most descents end long before the limit, so the usual number of iterations counts as half of the progress.
+        self.progress.report(iterations / (iterations + _USUAL_STEPS), step)
 
-    def after_iteration(self, intermediate_result: Any) -> None:
-        """Stop after `patience` iterations in a row with a relative change of the objective below 1e-4."""
-        theta = np.asarray(intermediate_result.x)
-        value, _ = self.penalised(theta)
-        still = abs(self.last - value) <= 1e-4 * max(abs(value), 1e-12)
-        self.quiet_steps = self.quiet_steps + 1 if still else 0
-        self.last = value
-        self.note(theta)
-        if self.quiet_steps >= self.patience:
-            raise StopIteration
+    def run(self, theta: Array, curvature: Array | None) -> tuple[Array, Array | None]:
+        """Descend from a point, unless J is infinite there; return the last point and the approximate Hessian.
 
-    def run(self) -> None:
-        """Run the descent, unless J is infinite at the start."""
-        # The import takes 0.25 s, so its pieces are cancel points.
-        for name in ("scipy.linalg", "scipy.sparse", "scipy.sparse.linalg", "scipy.spatial", "scipy.optimize"):
-            import_module(name)
-            self.progress.report(0.0)
-        from scipy.optimize import minimize
+        Parameters
+        ----------
+        theta : ndarray of shape (k,)
+        curvature : ndarray of shape (k, k), or None
+            Approximate Hessian, known from a descent on a part of the rows.
+        """
+        value, slope = self.evaluated(theta)
+        if not np.isfinite(value):
+            return theta, curvature
+        self.note(theta, value)
+        gain = np.inf
+        for _ in range(_MOST_ITERATIONS):
+            model = curvature
+            if model is None:
+                model = np.eye(len(theta)) * max(float(np.linalg.norm(slope)), 1e-12) / _FIRST_STEP
+            step = self._step(theta, slope, model)
+            predicted = -0.5 * float(slope @ step)
+            least = self.fineness * min(_GAIN, _RELATIVE_GAIN * abs(value))
+            if predicted <= 0.0 or max(predicted, 0.1 * gain) < least:
+                break
+            lower = self._searched(theta, value, slope, step)
+            if lower is None:
+                break
+            step, new, new_slope = lower
+            change = new_slope - slope
+            if curvature is None and step @ change > 0.0:
+                model = np.eye(len(theta)) * float(change @ change) / float(step @ change)
+            curvature = _updated(model, step, change)
+            theta, gain, value, slope = theta + step, value - new, new, new_slope
+            self.note(theta, value)
+        return theta, curvature
 
-        if not np.isfinite(self.evaluated(self.begin)[0]):
-            return
-        self.note(self.begin)
-        slope = float(np.linalg.norm(self.penalised(self.begin)[1]))
-        unit = max(_FIRST_STEP / max(slope, 1e-12), 1.0)  # the first step of L-BFGS-B is the gradient
+    def _step(self, theta: Array, slope: Array, curvature: Array) -> Array:
+        """Return the step to the minimum of the quadratic model within the bounds, of limited length."""
+        low, high = self.origin - _REACH, self.origin + _REACH
+        free = np.flatnonzero(((theta > low) | (slope < 0.0)) & ((theta < high) | (slope > 0.0)))
+        step = np.zeros(len(theta))
+        step[free] = -np.linalg.solve(curvature[np.ix_(free, free)], slope[free])
+        step *= min(1.0, _LONGEST_STEP / max(float(np.abs(step).max()), 1e-12))
+        return np.clip(theta + step, low, high) - theta
 
-        def scaled(theta: Array) -> tuple[float, Array]:
-            value, slope = self.penalised(theta)
-            return unit * value, unit * slope
+    def _searched(self, theta: Array, value: float, slope: Array, step: Array) -> tuple[Array, float, Array] | None:
+        """Shorten a step until the objective falls; return it with value and gradient there, or None if none does."""
+        for _ in range(_MOST_HALVINGS):
+            new, new_slope = self.evaluated(theta + step)
+            expected = float(slope @ step)
+            if new <= value + 1e-4 * expected:
+                return step, new, new_slope
+            # The minimum of the parabola through both values with the slope at the first; 0 if J is infinite.
+            step = step * float(np.clip(-0.5 * expected / (new - value - expected), 0.1, 0.5))
+        return None
 
-        minimize(
-            scaled,
-            self.begin,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[(value - _REACH, value + _REACH) for value in self.origin],
-            callback=self.after_iteration,
-            options={"maxiter": _MOST_ITERATIONS, "gtol": 1e-5 * unit, "ftol": 0.0},
-        )
+
+def _updated(curvature: Array, step: Array, change: Array) -> Array:
+    """Return the Hessian updated by the change of the gradient (BFGS, damped so that it stays positive definite)."""
+    along = curvature @ step
+    expected, actual = float(step @ along), float(step @ change)
+    if actual < 0.2 * expected:
+        share = 0.8 * expected / (expected - actual)
+        change = share * change + (1.0 - share) * along
+    return curvature + np.outer(change, change) / float(step @ change) - np.outer(along, along) / expected
 
 
 def learn_widths(
@@ -338,17 +351,19 @@ def learn_widths(
     steady = MonotonicProgress(progress)
     objective = Objective(sample, parameters, steady.pulse)
     origins = _origins(objective, near, steady.part(0.0, 0.15))
-    starts = [(number, origin, origin) for number, origin in enumerate(origins)]
-    patience, begun = _QUIET_STEPS, 0.15
-    if len(sample.codes) >= 2 * _PART_ROWS:
-        patience, begun = 1, 0.4  # the descent on all rows starts close to its optimum
-        starts = _descended(objective.on_part(_PART_ROWS), starts, MonotonicProgress(steady.part(0.15, 0.4)))
-    rest = steady.part(begun, 1.0)
+    starts: list[_Start] = [(number, origin, origin, None) for number, origin in enumerate(origins)]
+    sizes = [len(sample.codes)]
+    while sizes[0] >= 2 * _PART_ROWS:
+        sizes.insert(0, sizes[0] // 2)
+    for number, size in enumerate(sizes[:-1]):
+        share = steady.part(0.15 + 0.25 * number / len(sizes), 0.15 + 0.25 * (number + 1) / len(sizes))
+        starts = _descended(objective.on_part(size), starts, MonotonicProgress(share))
+    rest = steady.part(0.15 if len(sizes) == 1 else 0.4, 1.0)
     history: list[WidthsStep] = []
-    for done, (number, origin, begin) in enumerate(starts):
+    for done, (number, origin, begin, curvature) in enumerate(starts):
         share = rest.part(done / len(starts), (done + 1) / len(starts))
         objective.starts.clear()
-        _Descent(objective, number, origin, begin, share, history, patience).run()
+        _Descent(objective, number, origin, share, history).run(begin, curvature)
     if not history and near:
         return learn_widths(sample, parameters, progress=steady)
     if not history:
@@ -361,26 +376,25 @@ def learn_widths(
     return SelectedWidths(np.array(best.widths), C, tuple(history), ChosenBy(objective.criterion))
 
 
-def _descended(
-    part: Objective, starts: list[tuple[int, Array, Array]], progress: MonotonicProgress
-) -> list[tuple[int, Array, Array]]:
+_Start = tuple[int, Array, Array, Array | None]
+"""Number of a start, its origin, the point to begin at, and the approximate Hessian there if it is known."""
+
+
+def _descended(part: Objective, starts: list[_Start], progress: MonotonicProgress) -> list[_Start]:
     """Descend from every start on a part of the rows, which is faster, and return the best start with its end point.
 
     If no start has a finite value on the part, all starts are returned unchanged.
     """
     ends = []
-    for number, origin, begin in starts:
-        stage = Stage(f"learning widths on {len(part.sample.codes)} rows", number, len(starts))
-        progress.report(number / len(starts), stage)
+    for done, (number, origin, begin, curvature) in enumerate(starts):
+        stage = Stage(f"learning widths on {len(part.sample.codes)} rows", done, len(starts))
+        progress.report(done / len(starts), stage)
         history: list[WidthsStep] = []
         part.starts.clear()
-        _Descent(part, number, origin, begin, progress.pulse, history).run()
+        end = _Descent(part, number, origin, progress.pulse, history, _FINER).run(begin, curvature)
         if history:
-            ends.append((best_step(history), number, origin))
-    if not ends:
-        return starts
-    step, number, origin = min(ends, key=lambda end: end[0].objective)
-    return [(number, origin, np.log([*step.widths, step.C])[: len(origin)])]
+            ends.append((history[-1].objective, (number, origin, *end)))
+    return [min(ends, key=lambda end: end[0])[1]] if ends else starts
 
 
 def _origins(objective: Objective, near: Sequence[tuple[Iterable[float], float]], progress: Progress) -> list[Array]:
