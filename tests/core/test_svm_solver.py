@@ -234,6 +234,7 @@ def test_that_pair_steps_continue_if_active_sets_do_not_converge(only, monkeypat
 
 def test_that_systems_count_as_steps_and_any_report_can_cancel(only):
     kernel, y, box = _matrix(250, 10.0, False)
+    only("pair steps")
     near, residual, _ = minimise(kernel, y, np.zeros(250), box, 0.1, 10**7)
     only("active sets")
     assert minimise(kernel, residual, near, box, 1e-6, 2)[2] <= 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ Array = NDArray[np.float64]
 
 _STRIDE = 1000  # pair steps between two progress reports, 15–30 ms
 _GAP_STRIDE = 16
+_MOST_RATES = 1024
 _TILE = 256
 _CURVATURE = {"f": 1e-6, "d": 1e-10}  # added to ‖φ_i − φ_j‖²/2, by data type, so that equal points can form a pair
 
@@ -109,52 +109,52 @@ def pair_steps(
 ) -> tuple[Array, int]:
     """Take pair steps and return the new β and the number of steps.
 
-    Two arrays hold the residuals, with infinite values for points whose β cannot increase or decrease. Each NumPy call
-    is one in-place pass over q numbers, so that a pair step takes about 15 µs at q = 2000.
+    Two rows hold the residuals, with infinite values for points whose β cannot increase or decrease. Each NumPy call is
+    one in-place pass over q numbers, so that a pair step takes about 5 µs at q = 500.
     """
-    up = np.where(beta < box.upper, residual, -np.inf).astype(kernel.dtype)
-    down = np.where(beta > box.lower, residual, np.inf).astype(kernel.dtype)
+    both = np.where([beta < box.upper, beta > box.lower], residual, [[-np.inf], [np.inf]]).astype(kernel.dtype)
+    up, down = both
     values, lower, upper = beta.tolist(), box.lower.tolist(), box.upper.tolist()
     gain, scratch = np.empty_like(up), np.empty_like(up)
-    subtract, multiply, divide, maximum = np.subtract, np.multiply, np.divide, np.maximum
-    scalar = kernel.dtype.type
-    ridge, curvature = box.ridge, _CURVATURE[kernel.dtype.char]
-    top: Any = scalar(1.0 + (ridge if isinstance(ridge, float) else 0.0) + curvature)
-    one, halves = top, None if isinstance(ridge, float) else (ridge / 2.0).astype(kernel.dtype)
+    subtract, multiply, sqrt = np.subtract, np.multiply, np.sqrt
+    # A step of i and j gains (up_i − down_j)²/4c for the curvature c; the rows of 1/√c are computed once per i.
+    rates: dict[int, NDArray[np.floating]] = {}
+    half = np.broadcast_to(0.5 * (1.0 + np.asarray(box.ridge) + _CURVATURE[kernel.dtype.char]), beta.shape)
+    half = half.astype(kernel.dtype)
     step = 0
     while step < max_steps:
         i = int(up.argmax())
-        row = kernel[i]
-        highest = up[i]
+        highest = up.item(i)
         if step % _GAP_STRIDE == 0:
             if highest - down.min() < tol:
                 break
             if step % _STRIDE == 0:
                 progress.report(0.0)
+        row = kernel[i]
+        if i not in rates:
+            if len(rates) == _MOST_RATES:
+                rates.clear()
+            rates[i] = rate = half + half[i]
+            subtract(rate, row, out=rate)
+            rate[i] = 1.0  # rounding may have cancelled the value of the point itself
+            np.reciprocal(sqrt(rate, out=rate), out=rate)
+        rate = rates[i]
         subtract(highest, down, out=gain)
-        maximum(gain, 0.0, out=gain)
-        if halves is not None:
-            top = halves + (one + halves[i])
-        subtract(top, row, out=scratch)
-        if halves is not None:
-            scratch[i] = one  # rounding may have cancelled the value of the point itself
-        multiply(gain, gain, out=gain)
-        divide(gain, scratch, out=gain)
+        multiply(gain, rate, out=gain)
         j = int(gain.argmax())
-        lowest = down[j]
+        lowest = down.item(j)
         if not highest > lowest:
             break
-        length = float(highest - lowest) / (2.0 * float((top if halves is None else top[j]) - row[j]))
+        length = 0.5 * (highest - lowest) * rate.item(j) ** 2
         room_i, room_j = upper[i] - values[i], values[j] - lower[j]
         length = min(length, room_i, room_j)
         values[i] = upper[i] if length >= room_i else values[i] + length
         values[j] = lower[j] if length >= room_j else values[j] - length
         subtract(row, kernel[j], out=scratch)
-        multiply(scratch, scalar(length), out=scratch)
-        subtract(up, scratch, out=up)
-        subtract(down, scratch, out=down)
-        down[i] = highest - scratch[i]
-        up[j] = lowest - scratch[j]
+        multiply(scratch, length, out=scratch)
+        subtract(both, scratch, out=both)
+        down[i] = highest - scratch.item(i)
+        up[j] = lowest - scratch.item(j)
         if values[i] >= upper[i]:
             up[i] = -np.inf
         if values[j] <= lower[j]:
@@ -168,7 +168,7 @@ Values = NDArray[np.floating]
 _NEAR = 2.0  # gap, in margins, below which active sets are tried after enough pair steps
 _VERY_NEAR = 0.3  # gap below which pair steps of earlier working sets count as well
 _NEARER = 0.25  # factor by which the gap must shrink before active sets that failed are tried again
-_LEAST_STEPS = 500  # smallest number of pair steps per round
+_LEAST_STEPS = 100  # smallest number of pair steps per round
 _STEPS_PER_SYSTEM = 0.008  # pair steps that take as long as active sets, per squared number of free points
 _MOST_STALLED_SETS = 20  # largest number of rounds without a smaller gap
 _MOST_SYSTEMS = 30
