@@ -65,7 +65,7 @@ def ten_classes() -> Iterator[Figure]:
     try:
         from sklearnex.svm import SVC as Other
 
-        program, counts, most = "scikit-learn-intelex's SVC", (2500, 8000, 60_000), 1 / 1.7
+        program, counts, most = "scikit-learn-intelex's SVC", (2500, 8000, 60_000), 1 / 3
     except ImportError:
         print("scikit-learn-intelex is not installed; the reference is scikit-learn's SVC on up to 8 000 rows")
         Other, program, counts, most = SVC, "scikit-learn's SVC", (2500, 8000), 1 / 5

@@ -224,6 +224,16 @@ def test_that_active_sets_converge_on_repeated_rows_whose_kernel_is_singular(onl
     assert steps <= 30
 
 
+def test_that_forgotten_curvatures_change_no_bit_of_the_pair_steps(only, monkeypatch):
+    kernel, y, box = _matrix(250, 10.0, True)
+    only("pair steps")
+    cached = minimise(kernel, y, np.zeros(250), box, 1e-4, 10**7)
+    monkeypatch.setattr(smo, "_MOST_RATES", 2)
+    again = minimise(kernel, y, np.zeros(250), box, 1e-4, 10**7)
+    assert cached[2] == again[2] > 250
+    assert np.array_equal(cached[0], again[0])
+
+
 def test_that_pair_steps_continue_if_active_sets_do_not_converge(only, monkeypatch):
     kernel, y, box = _matrix(250, 10.0, False)
     only("active sets")

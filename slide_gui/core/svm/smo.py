@@ -119,8 +119,7 @@ def pair_steps(
     subtract, multiply, sqrt = np.subtract, np.multiply, np.sqrt
     # A step of i and j gains (up_i − down_j)²/4c for the curvature c; the rows of 1/√c are computed once per i.
     rates: dict[int, NDArray[np.floating]] = {}
-    half = np.broadcast_to(0.5 * (1.0 + np.asarray(box.ridge) + _CURVATURE[kernel.dtype.char]), beta.shape)
-    half = half.astype(kernel.dtype)
+    half = np.full(len(beta), 0.5 * (1.0 + np.asarray(box.ridge) + _CURVATURE[kernel.dtype.char]), kernel.dtype)
     step = 0
     while step < max_steps:
         i = int(up.argmax())
