@@ -25,6 +25,7 @@ from slide_gui.gui.shell.main_window import _opening_size
 from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.state.jobs import UserMessage
+from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.color_bar import ColorBar
 from tests.gui.helpers import at_rest, every_view, settle, show_page, wait
 
@@ -49,6 +50,14 @@ def test_that_the_menu_shows_the_beginning_and_the_end_of_a_long_data_set_name(w
     assert window.workspace.dataset.title.startswith(beginning)
     assert window.workspace.dataset.title.endswith(end)
     assert min(len(beginning), len(end)) > 3
+
+
+def test_that_the_panel_has_one_ground_and_no_line_of_a_tooltip_is_longer_than_80_letters(window):
+    picture = window.panel.grab().toImage()
+    assert {picture.pixelColor(x, picture.height() - 60).name() for x in (2, 100, 238)} == {LIGHT.panel}
+    tips = [each.toolTip() for each in (*window.panel.findChildren(QWidget), *window.pages.findChildren(QWidget))]
+    assert max(len(line) for tip in tips for line in tip.splitlines()) <= 80
+    assert any("\n" in tip for tip in tips)
 
 
 def tiles_of(window):

@@ -39,7 +39,7 @@ from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import apply_theme, icon, theme_of
-from slide_gui.gui.widgets.controls import add_button, label, stop_at_checked
+from slide_gui.gui.widgets.controls import add_button, label, stop_at_checked, wrap_tips
 from slide_gui.gui.widgets.layouts import flush, nested
 
 if TYPE_CHECKING:
@@ -206,6 +206,7 @@ class MainWindow(QMainWindow):
         self._navigation = Navigation(self.actions_by_name, central)
         self.side = QWidget(central)
         self.panel: ParameterPanel = ParameterPanel(self.workspace, self.side, recent=self.recent)
+        wrap_tips(self.panel)
         self.panel.more.setChecked(bool(self.settings.value("panel_more", False, bool)))
         self.pages: PageStack = PageStack(self.session, central)
         # Connected before the sessions, whose messages about the data must stay visible.
@@ -375,6 +376,7 @@ class MainWindow(QMainWindow):
         """Return all settings to their defaults."""
         self.settings.clear()
         self.set_theme("system")
+        wrap_tips(self.panel)
         self.panel.more.setChecked(False)
         self.show_panel(True)
         self.session.cluster.reset()

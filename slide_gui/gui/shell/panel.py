@@ -325,9 +325,9 @@ class ParameterPanel(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFrameShape(QFrame.Shape.NoFrame)
         inside = QWidget(self)
-        self.setWidget(inside)  # while it is empty, because the change of its parent styles all controls again
         inside.setProperty("role", "panel")
         self.setProperty("role", "panel")
+        self.setWidget(inside)  # while it is empty, because the change of its parent styles all controls again
         self._parts: dict[str, QWidget] = {}
         self._boxes: dict[str, _ChoiceBox] = {}
         self._needed: frozenset[str] = frozenset()

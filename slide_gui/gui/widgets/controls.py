@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
@@ -27,6 +28,19 @@ from PySide6.QtWidgets import (
 
 from slide_gui.core.choices import Choice
 from slide_gui.gui.widgets.layouts import flush
+
+_TIP = 80  # letters in a line of a tooltip
+
+
+def wrapped(text: str) -> str:
+    """Return a tooltip whose long lines are broken, because Qt breaks only those of rich text."""
+    return "\n".join(textwrap.fill(line, _TIP, break_on_hyphens=False) for line in text.splitlines())
+
+
+def wrap_tips(parent: QWidget) -> None:
+    """Break the long lines of the tooltips of all widgets in another one."""
+    for each in parent.findChildren(QWidget):
+        each.setToolTip(wrapped(each.toolTip()))
 
 
 class PlainLabel(QLabel):
@@ -75,7 +89,7 @@ class ElidedLabel(PlainLabel):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         text = self.shown_text()
-        self.setToolTip("" if text == self.text() else self.text())
+        self.setToolTip("" if text == self.text() else wrapped(self.text()))
         painter = QPainter(self)
         painter.setPen(self.palette().color(QPalette.ColorRole.WindowText))
         painter.drawText(self.contentsRect(), int(Qt.AlignmentFlag.AlignVCenter), text)
@@ -110,7 +124,7 @@ def add_choices(box: QComboBox, choices: Iterable[Choice]) -> None:
     """Add the texts of choices with their tooltips; the data of an item is its key."""
     for choice in choices:
         box.addItem(choice.text, choice.key)
-        box.setItemData(box.count() - 1, choice.tip, Qt.ItemDataRole.ToolTipRole)
+        box.setItemData(box.count() - 1, wrapped(choice.tip), Qt.ItemDataRole.ToolTipRole)
 
 
 def name_box(box: QComboBox, name: str) -> None:
