@@ -578,6 +578,6 @@ class ParameterPanel(QScrollArea):
                 text = f"{text}\n{workspace.fitting.problem}"
             self._note.setText(text)
             self._note.setToolTip(
-                "Expected squared error per feature, over all corruptions, of the first and last layers, each "
-                "reconstructing its own input (eq. 5 in the limit; eq. 11)"
+                "Expected squared error per feature, over all corruptions, of the first and last\n"
+                "layers, each reconstructing its own input (eq. 5 in the limit; eq. 11)"
             )
