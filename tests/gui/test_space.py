@@ -206,7 +206,8 @@ def test_that_a_layer_that_is_not_fitted_yet_has_no_limit_and_no_time(window, ev
     at_rest(window)
     assert {fitted for fitted, _, _ in seen} >= {1, 2, 3, 4}
     for fitted, titles, notes in seen:
-        assert titles[fitted:] == tuple(f"layer {k}" for k in range(fitted + 1, 5))
+        shown = [title.removeprefix("≈ ") for title in titles[fitted:]]  # approximate while the fit runs
+        assert shown == [f"layer {k}" for k in range(fitted + 1, 5)]
         assert not any("0.00" in text for text in titles)
         assert not any("0.00 s" in text for text in notes)
         if fitted < 4:
