@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
 
+from slide_gui.blas import loaded_blas
 from slide_gui.core.slide.denoiser import denoiser_weights
 from slide_gui.core.slide.noise_path import NoisePath
 from tests.core.slide_data import blobs, scatter_of
@@ -28,6 +30,21 @@ def test_that_a_row_at_a_new_noise_equals_a_refit_also_for_pixels_hardly_ever_li
     for row, expected in zip(found, exact, strict=True):
         assert relative(row, expected) < 1e-6
     assert relative(path.weights(noise), exact) < 1e-7
+
+
+def test_that_the_eigendecomposition_which_nothing_can_interrupt_uses_one_thread(monkeypatch):
+    decompose, used = np.linalg.eigh, []
+
+    def watched(matrix):
+        used.append({blas.threads for blas in loaded_blas()})
+        return decompose(matrix)
+
+    monkeypatch.setattr(np.linalg, "eigh", watched)
+    with threadpool_limits(2, user_api="blas"):
+        before = loaded_blas()
+        NoisePath(scatter_of(blobs(n=50, side=4)))
+        assert loaded_blas() == before
+    assert used == [{1}]
 
 
 def test_that_without_a_ridge_a_dead_pixel_is_left_out_and_the_others_equal_a_refit_of_them_alone():

@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.blas import one_thread
 from slide_gui.core.slide.denoiser import RIDGE, denoiser_weights
 from slide_gui.core.validation import check_noise, check_ridge
 
@@ -58,7 +59,8 @@ class NoisePath:
         sigma = scatter[:-1, :-1] - np.outer(sums, sums / (scatter[-1, -1] + self._ridge))
         self._scale = 1.0 / np.sqrt(diagonal[self._common] + self._ridge / _X0)
         within = sigma[np.ix_(self._common, self._common)] * np.outer(self._scale, self._scale)
-        self._values, vectors = np.linalg.eigh((within + within.T) / 2)
+        with one_thread():
+            self._values, vectors = np.linalg.eigh((within + within.T) / 2)
         self._basis = self._scale[:, None] * vectors
         self._gram = self._basis.T @ self._basis
         self._across = self._basis.T @ sigma[np.ix_(self._common, self._rare)]
