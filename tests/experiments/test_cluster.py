@@ -9,7 +9,6 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from threading import Event
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -88,24 +87,6 @@ def test_that_a_killed_worker_changes_no_bit_and_loses_no_run(here, tmp_path):
     assert results_of(path) == here
 
 
-def test_that_a_sweep_interrupted_on_workers_resumes_in_one_process(two, here, tmp_path):
-    path = tmp_path / "runs.sqlite"
-    saved = []
-
-    def cancel(_fraction, payload):
-        saved.extend(getattr(payload, "done", ()))
-        if saved:
-            raise Cancelled
-
-    with threadpool_limits(1, user_api="blas"), RunStore(path) as store:
-        with pytest.raises(Cancelled):
-            run_sweep(DATA, SWEEP, store, progress=Listener(cancel), cluster=two)
-        part = len(store.runs())
-        assert 0 < part < len(here)
-        run_sweep(DATA, SWEEP, store)
-    assert results_of(path) == here
-
-
 def test_that_a_cancelled_run_ends_on_the_workers_at_once(two, tmp_path):
     """A run of a minute is cancelled; the workers are free again within seconds."""
     data = rectangles(2500, 100)
@@ -138,22 +119,6 @@ def reported():
 
 def executing(dask_worker):
     return int(dask_worker.state.executing_count)
-
-
-def test_that_a_paused_sweep_starts_no_run_until_resumed(two, here, tmp_path):
-    pause, path, n_stored = Event(), tmp_path / "runs.sqlite", list[int]()
-
-    def listen(_fraction, _payload):
-        if pause.is_set():
-            n_stored.append(len(store.runs()))
-            if len(n_stored) == 4:
-                pause.clear()
-
-    pause.set()
-    with RunStore(path) as store:
-        run_sweep(DATA, SWEEP, store, progress=Listener(listen), pause=pause, cluster=two)
-    assert n_stored == [0] * 4
-    assert results_of(path) == here
 
 
 def test_that_an_evaluation_on_workers_has_the_bits_of_one_process_and_repeats_a_damaged_run(two, tmp_path):
@@ -397,7 +362,7 @@ def test_that_workers_that_do_several_tasks_at_once_are_refused():
         Cluster(ClusterChoice(scheduler=local.scheduler_address))
 
 
-def test_that_a_sweep_with_a_lost_scheduler_resumes_with_another(two, here, tmp_path):
+def test_that_a_sweep_with_a_lost_scheduler_resumes_in_one_process(here, tmp_path):
     path = tmp_path / "runs.sqlite"
     with RunStore(path) as store:
         with scheduler_and_worker(tmp_path) as (choice, scheduler), Cluster(choice) as cluster:
@@ -412,14 +377,9 @@ def test_that_a_sweep_with_a_lost_scheduler_resumes_with_another(two, here, tmp_
                 run_sweep(DATA, SWEEP, store, progress=Listener(kill), cluster=cluster)
         part = len(store.runs())
         assert 0 < part < len(here)
-    with RunStore(path) as store, Cluster(ClusterChoice(scheduler=address(two))) as cluster:
-        run_sweep(DATA, SWEEP, store, cluster=cluster)
+    with threadpool_limits(1, user_api="blas"), RunStore(path) as store:
+        run_sweep(DATA, SWEEP, store)
     assert results_of(path) == here
-
-
-def address(cluster):
-    """Return where the scheduler of workers of this computer is."""
-    return str(cluster.client.scheduler_info()["address"])
 
 
 def test_that_a_killed_client_leaves_no_process_and_its_sweep_resumes(two, tmp_path):
@@ -434,7 +394,7 @@ def test_that_a_killed_client_leaves_no_process_and_its_sweep_resumes(two, tmp_p
         client.wait()
     first = hashes(store)
     until(lambda: not any(map(alive, children)))
-    assert main([*words, str(store), "--scheduler", address(two)]) == 0
+    assert main([*words, str(store), "--scheduler", str(two.client.scheduler_info()["address"])]) == 0
     assert main([*words, str(tmp_path / "other.sqlite")]) == 0
     assert first < hashes(store) == hashes(tmp_path / "other.sqlite")
 

@@ -230,7 +230,7 @@ def test_that_progress_rises_and_the_state_counts_runs_and_seconds(evaluated):
         assert state.run_seconds == pytest.approx(sum(line.seconds for line in store.runs()))
     assert listener.fractions == sorted(listener.fractions)
     assert listener.fractions[-1] == 1.0
-    assert state.complete
+    assert all(cell.complete for cell in state.cells)
     assert (state.done, state.total) == (3 + 3 + 1 + 1 + 3 + 3 + 3, 17)
     assert state.seconds_left == 0.0
     assert all(len(s.active) <= 1 for s in listener.payloads)

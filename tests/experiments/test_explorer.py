@@ -214,15 +214,19 @@ def test_that_an_earlier_fit_is_returned_also_for_fewer_layers():
     assert used.stored_fit(StackParameters(depth=3, noise=0.7)) is None
 
 
+def cached_bytes(used):
+    return sum(map(inspection._bytes_of, used._fits))
+
+
 def test_that_fits_are_kept_within_a_bound_and_the_newest_in_any_case(monkeypatch):
     used = Explorer(images().astype("float32"))
     one = StackParameters(depth=2)
     used.update(one)
-    monkeypatch.setattr(inspection, "_MOST_BYTES", 3 * used.n_bytes)
+    monkeypatch.setattr(inspection, "_MOST_BYTES", 3 * cached_bytes(used))
     others = [StackParameters(depth=2, noise=noise) for noise in (0.4, 0.5, 0.6)]
     for parameters in others:
         used.update(parameters)
-    assert used.n_bytes == inspection._MOST_BYTES
+    assert cached_bytes(used) == inspection._MOST_BYTES
     assert used.stored_fit(one) is None
     assert all(used.stored_fit(parameters) is not None for parameters in others)
     monkeypatch.setattr(inspection, "_MOST_BYTES", 1)

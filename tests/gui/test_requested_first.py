@@ -12,17 +12,26 @@ from tests.gui.helpers import button, labelled, open_data, settle, show_page, wa
 OPENED = labelled
 
 
+def working(begun):
+    """Return work that sets an event at its begin and continues until it is ended."""
+
+    def work(*_arguments, progress, **_options):
+        begun.set()
+        while True:
+            progress.report(0.1)
+            time.sleep(0.005)
+
+    return work
+
+
 @pytest.fixture
 def endless(monkeypatch):
     """Let every estimate go on until it is ended, and return the events of its begin and end."""
     begun, ended = threading.Event(), threading.Event()
 
     def run(_dataset, _spec, *, progress, reuse):
-        begun.set()
         try:
-            while True:
-                progress.report(0.1)
-                time.sleep(0.01)
+            working(begun)(progress=progress)
         finally:
             ended.set()
 
@@ -86,14 +95,7 @@ def test_that_train_try_and_sweep_end_an_estimate_at_once(window, endless, wante
 def endless_fit(monkeypatch):
     """Let every fit continue until it is ended, and return the event of its begin."""
     begun = threading.Event()
-
-    def update(_explorer, *_arguments, progress, **_options):
-        begun.set()
-        while True:
-            progress.report(0.1)
-            time.sleep(0.005)
-
-    monkeypatch.setattr(Explorer, "update", update)
+    monkeypatch.setattr(Explorer, "update", working(begun))
     return begun
 
 
@@ -123,15 +125,8 @@ def test_that_files_open_at_once_during_a_training_or_trial_which_goes_on_if_the
     window, monkeypatch, tmp_path, wanted
 ):
     begun, controller, before = threading.Event(), window.session.runs, window.workspace.dataset
-
-    def work(*_arguments, progress, **_options):
-        begun.set()
-        while True:
-            progress.report(0.1)
-            time.sleep(0.005)
-
     for name in ("get_or_run", "try_data"):
-        monkeypatch.setattr(runs_module, name, work)
+        monkeypatch.setattr(runs_module, name, working(begun))
     page = show_page(window, "classifier")
     task = controller.training if wanted == "train" else controller.trial
     start(controller, wanted)

@@ -240,7 +240,7 @@ def choose_layer(part, layer):
 
 
 def all_points(part):
-    return part.copies is not None and len(part.copies.points) == 11 and not part.is_running
+    return part.copies is not None and len(part.copies.points) == 11 and part._job is None
 
 
 def started(window):
@@ -257,7 +257,7 @@ def test_that_copies_start_on_request_and_their_error_falls_by_one_half_per_fact
     window.actions_by_name["view_copies"].trigger()
     part = window.weights_page.set_view("copies")
     settle(0.1)
-    assert not part.is_running
+    assert part._job is None
     assert "Press Start" in part.plot.accessibleDescription()
     part = started(window)
     wait(lambda: all_points(part), 60)
@@ -286,7 +286,7 @@ def test_that_copies_pause_on_cancel_resume_and_restart_after_a_new_fit(window):
     part = started(window)
     wait(lambda: part.copies is not None and part.copies.points)
     window.actions_by_name["cancel"].trigger()
-    assert not part.is_running
+    assert part._job is None
     (resume,) = start_buttons(part)
     assert resume.text() == "Resume"
     points = len(part.copies.points)
@@ -295,7 +295,7 @@ def test_that_copies_pause_on_cancel_resume_and_restart_after_a_new_fit(window):
     resume.click()
     assert resume.text() == "Stop"
     window.actions_by_name["run_copies"].trigger()
-    assert not part.is_running
+    assert part._job is None
     resume.click()
     window.workspace.set_parameters(noise=0.5)
     wait(lambda: part.copies.noise == 0.5 and all_points(part), 60)
@@ -305,18 +305,18 @@ def test_that_copies_stop_when_another_page_is_shown(window):
     part = started(window)
     wait(lambda: part.copies is not None and part.copies.points)
     window.actions_by_name["page_runs"].trigger()
-    assert not part.is_running
+    assert part._job is None
     window.workspace.set_parameters(noise=0.5)
     at_rest(window)
     window.actions_by_name["page_weights"].trigger()
     settle(0.1)
-    assert not part.is_running
+    assert part._job is None
     assert [each.text() for each in start_buttons(part) if each.isVisible()] == ["Start"]
     window.workspace.set_parameters(depth=0)
     assert part.plot.is_faint
     assert not any(each.isVisible() for each in start_buttons(part))
     part.toggle()
-    assert not part.is_running
+    assert part._job is None
 
 
 def test_that_too_many_features_are_refused_on_screen(window):

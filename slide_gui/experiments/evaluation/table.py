@@ -455,11 +455,6 @@ class EvaluationState:
         """Return the comparison of a cell with SLIDE-SVM. None for SLIDE-SVM itself, and without common splits."""
         return self.comparisons.get((cell.data, cell.method))
 
-    @property
-    def complete(self) -> bool:
-        """True if all splits of all cells are available."""
-        return all(cell.complete for cell in self.cells)
-
 
 def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) -> Comparison | None:
     """Compare a method with another on the splits that both have, all with the same test rows.

@@ -59,7 +59,7 @@ class Fit:
 
 
 class Explorer:
-    """Fits stacks to one set of rows. Use it from one thread at a time, `stored_fit` and `n_bytes` from any thread.
+    """Fits stacks to one set of rows. Use it from one thread at a time, `stored_fit` from any thread.
 
     The latest fits are cached: at most 32, and at most 256 MB unless the latest alone is larger.
     """
@@ -151,11 +151,6 @@ class Explorer:
         wanted = replace(parameters, depth=0)
         fits = (fit for fit in reversed(self._fits) if len(fit.stack.layers) >= parameters.depth)
         return next((fit for fit in fits if replace(fit.stack.parameters, depth=0) == wanted), None)
-
-    @property
-    def n_bytes(self) -> int:
-        """Size of the cached fits in bytes."""
-        return sum(_bytes_of(fit) for fit in self._fits)
 
     def _keep(self, fit: Fit) -> None:
         others = (each for each in self._fits if each.stack.parameters != fit.stack.parameters)

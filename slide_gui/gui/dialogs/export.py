@@ -284,10 +284,7 @@ class ExportDialog(QDialog):
         left.addWidget(buttons)
 
     def _add_box(self, name: str) -> QComboBox:
-        box = ElidedBox(self)
-        box.setAccessibleName(name)
-        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        box.setMinimumContentsLength(8)  # long entries must not squeeze the labels
+        box = ElidedBox(self, name, least=8)  # long entries must not squeeze the labels
         self._form.addRow(name, box)
         return box
 

@@ -179,11 +179,7 @@ class ReadingPreview(QFrame):
         self.hide()
 
     def _box(self, row: QHBoxLayout, name: str, tip: str) -> QComboBox:
-        box = ElidedBox(self)
-        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        box.setMinimumContentsLength(9)
-        box.setAccessibleName(name)
-        box.setToolTip(tip)
+        box = ElidedBox(self, name, tip)
         caption = self._captions[box] = PlainLabel(name, self)
         caption.setBuddy(box)
         row.addWidget(caption)

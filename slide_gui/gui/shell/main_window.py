@@ -212,7 +212,7 @@ class MainWindow(QMainWindow):
         # Connected before the sessions, whose messages about the data must stay visible.
         self.workspace.dataset_changed.connect(self._show_title)
         self.keeper = SessionKeeper(self.workspace, self.pages, sessions, self)
-        self.keeper.known_folders = self._known_folders
+        self.keeper.known_folders = lambda: [*self.opening.folders(), *self.recent.folders]
         self.keeper.ask_where_data_are = self.opening.ask_where_data_are
         self.keeper.inputs = self._inputs
         self.reading_preview = ReadingPreview(self.workspace, central)
@@ -312,10 +312,6 @@ class MainWindow(QMainWindow):
             self.workspace.open_paths(paths)
         else:
             self.recent.add(paths)
-
-    def _known_folders(self) -> list[Path]:
-        """Return folders in which to search for data that a session does not find."""
-        return [*self.opening.folders(), *self.recent.folders]
 
     def restore_place(self) -> None:
         """Restore the geometry that the window had when it was closed; Qt keeps it on the screen."""

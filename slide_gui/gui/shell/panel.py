@@ -343,9 +343,7 @@ class ParameterPanel(QScrollArea):
         with self._part("more"):
             self._build_more()
         self._layout.addStretch(1)
-        self._note = label("", inside, wraps=True)
-        self._note.setMinimumHeight(32)
-        self._note.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._note = label("", inside, wraps=True, height=32)
         self._layout.addWidget(self._note)
         workspace.dataset_changed.connect(self._show_dataset)
         workspace.state_changed.connect(self._show_state)
@@ -426,9 +424,7 @@ class ParameterPanel(QScrollArea):
         row = nested(self._layout, QHBoxLayout())
         row.setSpacing(8)
         self._badge = label("generated", self, "badge")
-        self._counts = label("loading…", self, wraps=True)
-        self._counts.setMinimumHeight(30)
-        self._counts.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._counts = label("loading…", self, wraps=True, height=30)
         row.addWidget(self._badge, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._counts, 1)
         self._fetch = self._add_button(

@@ -97,7 +97,22 @@ class ElidedLabel(PlainLabel):
 
 
 class ElidedBox(QComboBox):
-    """A combo box whose selected text ends in … if it does not fit."""
+    """A combo box whose selected text ends in … if it does not fit.
+
+    Parameters
+    ----------
+    name, tip : str
+        Accessible name and tooltip.
+    least : int
+        Smallest width in letters.
+    """
+
+    def __init__(self, parent: QWidget, name: str = "", tip: str = "", least: int = 9) -> None:
+        super().__init__(parent)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(least)
+        self.setAccessibleName(name)
+        self.setToolTip(tip)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         option, painter = QStyleOptionComboBox(), QStylePainter(self)

@@ -106,11 +106,7 @@ class ClassifierPage(Page):
         self._boxes = {"method": self._method, "criterion": self._by, "loss": self._loss}
 
     def _choice(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
-        caption, box = label(name, self), ElidedBox(self)
-        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        box.setMinimumContentsLength(9)
-        box.setAccessibleName(name)
-        box.setToolTip(tip)
+        caption, box = label(name, self), ElidedBox(self, name, tip)
         add_choices(box, choices)
         box.currentIndexChanged.connect(self._choose_svm)
         caption.setBuddy(box)

@@ -84,11 +84,9 @@ class CurvesPage(Page):
         self.sweep_button, self.pause_button = self._buttons.start, self._buttons.pause
         self.sweep_button.clicked.connect(self._toggle_sweep)
         self.pause_button.clicked.connect(self._controller.sweep.toggle_pause)
-        self.shown = ElidedBox(self)
+        self.shown = ElidedBox(self, tip="Select the settings whose runs are plotted", least=20)
         name_box(self.shown, "Curves shown")
-        self.shown.setToolTip("Select the settings whose runs are plotted")
         self.shown.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self.shown.setMinimumContentsLength(20)
         self.shown.activated.connect(self._choose_shown)
         row.addWidget(self._buttons)
         row.addWidget(self.shown)

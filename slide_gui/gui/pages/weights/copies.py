@@ -257,11 +257,6 @@ class CopiesView(Experiment):
     def _is_fitted(self) -> bool:
         return self._workspace.state.parameters.depth > 0 and self._workspace.fitting.is_fresh(self.layer)
 
-    @property
-    def is_running(self) -> bool:
-        """True if the copies are being computed or wait for other jobs."""
-        return self._job is not None
-
     # Computation -----------------------------------------------------------------------------------------------
 
     @Slot()

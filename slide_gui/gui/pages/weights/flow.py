@@ -96,10 +96,8 @@ class FlowPart(View):
         self._tools.addWidget(image, 1)
         self._tools.addStretch(1)
         self._tools.addWidget(label("learned on", self))
-        self.learned = ElidedBox(self)
+        self.learned = ElidedBox(self, least=14)
         """The data whose layers are shown; an item has their fingerprint, "" for the open data."""
-        self.learned.setMinimumContentsLength(14)
-        self.learned.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.learned.view().setMinimumWidth(280)
         name_box(self.learned, "learned on")
         self.learned.activated.connect(self._compute)
