@@ -28,6 +28,8 @@ Array = NDArray[np.float64]
 _MOST_FITS, _MOST_BYTES = 32, 256 << 20  # cache of the latest fits; four layers on MNIST take 40 MB
 _REST_SECONDS = 0.02  # a slider without a newer value for this long is at rest
 _FOLLOW_SECONDS = 0.2  # between two approximations while it moves, which leaves time for its first layer
+_PAINT_SECONDS = 0.008  # without approximation after each move, because the first layer is painted
+_PIECE_SECONDS = 0.012  # between two pieces of an approximation, even if the first layer is being painted
 _NEAR = 2  # pixels
 _DROWNING = 10.0
 
@@ -72,7 +74,8 @@ class Explorer:
         self._problems: dict[tuple[str, float, bool], str] = {}  # of the threshold: the same at every noise level
         self._approximations: dict[str, tuple[InputScatter, Approximation]] = {}  # also by dtype
         self._approximating: Iterator[tuple[ApproximateLayer, ...]] | None = None  # continues after an interruption
-        self._begun = 0.0  # time at which the latest approximation began
+        self._approximated: tuple[ApproximateLayer, ...] = ()  # since the latest fit; the next preview contains them
+        self._begun = self._advanced = 0.0  # times at which the latest approximation began and went on
 
     def update(
         self,
@@ -102,7 +105,7 @@ class Explorer:
         path = self.noise_path(parameters) if features and parameters.depth else None
         if path is not None:
             rows = path.rows(np.array(features), parameters.noise)
-            preview = Preview(parameters, dict(zip(features, rows, strict=True)))
+            preview = Preview(parameters, dict(zip(features, rows, strict=True)), self._approximated)
             progress.report(0.0, preview)
             for layers in self._approximate(parameters, progress):
                 progress.report(0.0, replace(preview, layers=layers))
@@ -134,15 +137,18 @@ class Explorer:
             is_at_rest = now > started + _REST_SECONDS
             if self._approximating is None and (is_at_rest or now > self._begun + _FOLLOW_SECONDS):
                 self._approximating, self._begun = newest, now
-            current = newest if is_at_rest else self._approximating
+            is_due = now > min(started + _PAINT_SECONDS, self._advanced + _PIECE_SECONDS)
+            current = newest if is_at_rest else self._approximating if is_due else None
             layers = () if current is None else next(current, ())
+            self._advanced = self._advanced if current is None else time.monotonic()
             progress.report(0.0)
             if current is None:
                 time.sleep(0.002)
             elif not layers or len(layers) == layers[0].parameters.depth:
-                if layers:
-                    yield layers  # the next update yields them if this one is superseded here
                 self._approximating = None
+                if layers:
+                    self._approximated = layers
+                    yield layers
                 if current is newest:
                     return
 
@@ -157,7 +163,7 @@ class Explorer:
         fits = (*others, fit)[-_MOST_FITS:]
         while len(fits) > 1 and sum(map(_bytes_of, fits)) > _MOST_BYTES:
             fits = fits[1:]
-        self._fits = fits
+        self._fits, self._approximated = fits, ()
 
     def _problem(self, parameters: StackParameters) -> str:
         key = parameters.squashing, parameters.threshold, parameters.depth > 0
