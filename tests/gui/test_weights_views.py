@@ -245,8 +245,7 @@ def all_points(part):
 
 def started(window):
     """Show the copies and press Start."""
-    window.weights_page.set_view(COPIES)
-    part = window.weights_page.set_view("copies")
+    part = window.weights_page.set_view(COPIES)
     (start,) = start_buttons(part)
     assert start.text() == "Start"
     start.click()
@@ -321,8 +320,7 @@ def test_that_copies_stop_when_another_page_is_shown(window):
 
 def test_that_too_many_features_are_refused_on_screen(window):
     rows = (np.random.default_rng(0).random((60, 1100)) > 0.5).astype("float32")
-    window.weights_page.set_view(COPIES)
-    part = window.weights_page.set_view("copies")
+    part = window.weights_page.set_view(COPIES)
     window.workspace.set_parameters(depth=1)
     open_data(window, Dataset("wide", rows[:50], rows[50:]))
     wait(lambda: "1100 features" in part.plot.accessibleDescription(), 20)

@@ -461,11 +461,9 @@ def restore(dataset: Dataset, result: RunResult, *, progress: Progress = NO_PROG
 def _classes(dataset: Dataset, spec: RunSpec) -> Classes:
     if dataset.fingerprint != spec.fingerprint:
         raise DataError(
-            (
-                f"these are not the data of the run (SHA-256 {dataset.fingerprint[:12]}…, expected "
-                f"{spec.fingerprint[:12]}…); "
-                "open the data of the run"
-            ),
+            f"these are not the data of the run (SHA-256 {dataset.fingerprint[:12]}…, expected "
+            f"{spec.fingerprint[:12]}…); "
+            "open the data of the run",
             dataset.name,
         )
     classes = Classes.of(dataset)

@@ -72,7 +72,7 @@ class NumberSlider(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._rest = QTimer(self, singleShot=True, interval=SETTLE_MS)
         self._arrange()
-        self.set_tip(tip)
+        self.setToolTip(tip)
         self.set_value(default)
         self._slider.valueChanged.connect(self._moved)
         self._slider.sliderReleased.connect(self._settle)
@@ -114,11 +114,6 @@ class NumberSlider(QWidget):
     def set_extra(self, text: str) -> None:
         """Show a unit or another number after the value, such as "p = 0.70"."""
         self._extra.setText(text)
-
-    def set_tip(self, text: str) -> None:
-        """Set the tooltip with formula, range and reference to the paper."""
-        self.setToolTip(text)
-        self._describe()
 
     def _describe(self) -> None:
         """Describe the value for screen readers, because the slider itself counts steps."""

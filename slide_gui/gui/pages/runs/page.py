@@ -27,7 +27,7 @@ from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.color_bar import BesideColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
-from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll, PlainLabel, label
+from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll, label
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.tiles import TileRow, row_tile
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
@@ -110,11 +110,10 @@ class RunsPage(Page):
     def show_item(self, item: object) -> None:
         """Show the runs of a `RunSelection` and select them once they are listed."""
         assert isinstance(item, RunSelection)
-        keys, words = item.keys, item.words
         self._show_view(0)
-        self.run_table.set_filter(words)
-        self._wanted = keys
-        if set(keys) - {run.hash for run in self._library.runs}:
+        self.run_table.set_filter(item.words)
+        self._wanted = item.keys
+        if set(item.keys) - {run.hash for run in self._library.runs}:
             self._library.refresh()
         self._choose_wanted()
 
@@ -175,8 +174,7 @@ class ComparisonView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shown: RunComparison | None = None
-        self.answer = PlainLabel(_EMPTY, self)
-        self.answer.setWordWrap(True)
+        self.answer = label(_EMPTY, self, "", wraps=True)
         self.tiles = WeightTiles(self)
         self.tiles.set_placeholder("")
         self.why_not = label("", self, wraps=True)

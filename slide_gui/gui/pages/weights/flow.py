@@ -100,13 +100,13 @@ class FlowPart(View):
         """The data whose layers are shown; an item has their fingerprint, "" for the open data."""
         self.learned.view().setMinimumWidth(280)
         name_box(self.learned, "learned on")
-        self.learned.activated.connect(self._compute)
+        self.learned.activated.connect(self.refresh)
         self._tools.addWidget(self.learned)
         tip = "Set each feature to 0 with probability 1 − p (Ctrl+K)"
         self._corrupt = add_button(self, self._tools, "Corrupt", tip, "flat")
         self._corrupt.setCheckable(True)
         self._corrupt.setChecked(True)
-        self._corrupt.clicked.connect(self._compute)
+        self._corrupt.clicked.connect(self.refresh)
         again = add_button(self, self._tools, "New", "Set other features to 0 (Ctrl+Shift+K)", "flat")
         again.setAccessibleName("New corruption")
         again.clicked.connect(self.corrupt_again)
@@ -165,19 +165,19 @@ class FlowPart(View):
     def toggle_corruption(self) -> None:
         """Switch the corruption of the input on or off."""
         self._corrupt.setChecked(not self._corrupt.isChecked())
-        self._compute()
+        self.refresh()
 
     def show_clean(self) -> None:
         """Switch the corruption off, because the classifier predicts from clean inputs."""
         self._corrupt.setChecked(False)
-        self._compute()
+        self.refresh()
 
     @Slot()
     def corrupt_again(self) -> None:
         """Draw a new random corruption."""
         self._seed += 1
         self._corrupt.setChecked(True)
-        self._compute()
+        self.refresh()
 
     @Slot()
     def reset(self) -> None:
@@ -225,10 +225,6 @@ class FlowPart(View):
         what, values = [each[:2] for each in decided], [each[2:] for each in decided]
         return f"{shown}\n\n{table_text(('quantity', 'class'), what, ('value',), values)}"
 
-    @Slot()
-    def refresh(self) -> None:
-        self._compute()
-
     # Computation -----------------------------------------------------------------------------------------------
 
     @Slot()
@@ -245,14 +241,14 @@ class FlowPart(View):
             self.view.canvas.set_image(values.reshape(dataset.image_shape))
             self.view.canvas.set_missing(self._shown.missing)
         if self._workspace.state.drawing is None:
-            self._compute()
+            self.refresh()
         else:
             self.view.canvas.show_drawn(self._workspace.state.drawing)
 
     @Slot(object)
     def _drawn(self, image: NDArray[np.float32]) -> None:
         self._image = image.reshape(-1)
-        self._compute()
+        self.refresh()
 
     @Slot(object, object)
     def _stroked(self, _before: NDArray[np.float32], after: NDArray[np.float32]) -> None:
@@ -270,7 +266,7 @@ class FlowPart(View):
             canvas.show_drawn(state.drawing)
 
     @Slot()
-    def _compute(self) -> None:
+    def refresh(self) -> None:
         """Send the image through the layers, in the job queue if that takes long."""
         self._take_stack()
         image, stack = self._image, self._stack
@@ -363,7 +359,7 @@ class FlowPart(View):
     @Slot(object)
     def _compared_images(self, likeness: Likeness) -> None:
         self._likeness = likeness
-        self._compute()
+        self.refresh()
 
     def _show(self, stack: Stack | None, flow: Flow) -> None:
         """Show a flow; layers that are not fitted yet have empty tiles."""
