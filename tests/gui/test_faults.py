@@ -13,24 +13,16 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 from slide_gui.gui.app import make_application
 
-class Before(QWidget):
-    def paintEvent(self, event):
-        painter = QPainter(self)
-        try:
-            {error}
-        except ValueError:
-            raise KeyError(0)
+def paint(self, event):
+    painter = QPainter(self)
+    try:
+        {error}
+    except ValueError:
+        raise KeyError(0)
 
+Before = type("Before", (QWidget,), dict(paintEvent=paint))
 app = make_application()
-
-class After(Before):
-    def paintEvent(self, event):
-        painter = QPainter(self)
-        try:
-            {error}
-        except ValueError:
-            raise KeyError(0)
-
+After = type("After", (Before,), dict(paintEvent=paint))
 told = []
 sys.excepthook = lambda kind, error, trace: told.append((kind, str(error)))
 for make in (Before, After):

@@ -10,10 +10,8 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
-    QFrame,
     QHBoxLayout,
     QPushButton,
-    QScrollArea,
     QSizePolicy,
     QSpinBox,
     QStyle,
@@ -34,7 +32,7 @@ from slide_gui.figures.style import LEVELS, SHOWN
 from slide_gui.gui.state.files import RecentFiles, RecentOpening
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow, add_button, add_choices, label, name_box, spin_box
-from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.layouts import VerticalScroll, flush, nested
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.text import count, counted, plural, printable
 
@@ -290,7 +288,7 @@ def _settings(state: State) -> dict[str, Any]:
     return vars(state.parameters) | vars(state.selection)
 
 
-class ParameterPanel(QScrollArea):
+class ParameterPanel(VerticalScroll):
     """The panel on the left, whose controls show and set the workspace's parameters.
 
     Signals
@@ -319,11 +317,7 @@ class ParameterPanel(QScrollArea):
         super().__init__(parent)
         self._workspace, self._recent = workspace, recent
         self.setAccessibleName("Parameters")
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the scroll area follows the focus of its controls
         self.setFixedWidth(_WIDTH)
-        self.setWidgetResizable(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFrameShape(QFrame.Shape.NoFrame)
         inside = QWidget(self)
         inside.setProperty("role", "panel")
         self.setProperty("role", "panel")

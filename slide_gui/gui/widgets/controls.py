@@ -12,12 +12,10 @@ from PySide6.QtWidgets import (
     QBoxLayout,
     QButtonGroup,
     QComboBox,
-    QFrame,
     QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
-    QScrollArea,
     QSizePolicy,
     QSpinBox,
     QStyle,
@@ -27,7 +25,7 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.core.choices import Choice
-from slide_gui.gui.widgets.layouts import flush
+from slide_gui.gui.widgets.layouts import VerticalScroll, flush
 
 _TIP = 80  # letters in a line of a tooltip
 
@@ -268,7 +266,7 @@ def widest(button: QPushButton, least: int, words: tuple[str, ...]) -> int:
     return max(least, *(button.fontMetrics().horizontalAdvance(word) + beside for word in words))
 
 
-class LowScroll(QScrollArea):
+class LowScroll(VerticalScroll):
     """A scroll area that shows `inner` in full and scrolls only if it is too low for the contents."""
 
     def __init__(self, least_height: int, parent: QWidget) -> None:
@@ -277,10 +275,6 @@ class LowScroll(QScrollArea):
         filled.setMinimumHeight(least_height)
         self.inner = filled.inner
         self.setWidget(filled)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the scroll area follows the focus of its controls
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
 
 class _Filled(QWidget):

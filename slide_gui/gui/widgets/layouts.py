@@ -1,10 +1,11 @@
-"""Layouts built by one call, nested in a way that avoids dangling PySide wrappers."""
+"""Layouts built by one call, nested in a way that avoids dangling PySide wrappers, and a scroll area for them."""
 
 from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from PySide6.QtWidgets import QBoxLayout, QGridLayout, QLayout
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QBoxLayout, QFrame, QGridLayout, QLayout, QScrollArea, QWidget
 
 Inner = TypeVar("Inner", bound=QLayout)
 
@@ -45,3 +46,14 @@ def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: 
     add(inner, *place)
     inner.setSpacing(spacing)
     return inner
+
+
+class VerticalScroll(QScrollArea):
+    """A scroll area without a frame, as wide as its widget."""
+
+    def __init__(self, parent: QWidget | None) -> None:
+        super().__init__(parent)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the scroll area follows the focus of its controls
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

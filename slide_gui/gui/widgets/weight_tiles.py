@@ -19,9 +19,10 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolTip, QWidget
 
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
+from slide_gui.gui.widgets.layouts import VerticalScroll
 from slide_gui.gui.widgets.painted import (
     ARROWS,
     CLICKS,
@@ -516,7 +517,7 @@ def _fitting_caption(caption: str, metrics: QFontMetrics, width: float) -> str:
     return next((text for text in (caption, last, first) if metrics.horizontalAdvance(text) <= width), "")
 
 
-class TileScroll(QScrollArea):
+class TileScroll(VerticalScroll):
     """A scroll area that gives the tiles the available height, so that they are as large as possible.
 
     The scroll bar is decided here from the full area. Tiles next to a scroll bar can be small enough to fit
@@ -527,10 +528,6 @@ class TileScroll(QScrollArea):
     def __init__(self, tiles: WeightTiles, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._tiles = tiles
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setWidget(tiles)
         tiles.arranged.connect(self._arranged)
         tiles.reached.connect(self._bring_into_sight)

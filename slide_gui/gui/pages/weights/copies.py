@@ -368,7 +368,7 @@ class CopiesView(Experiment):
         heads = (f"Wₘ · m = {count(point.copies)}", "W · limit", "Wₘ − W · same colours")
         captions = ("", "" if stale else f"±{significant(scale.high, 2)}", f"relative {error}")
         rows = zip((estimate, limit, estimate - limit), captions, strict=True)
-        tiles = [Tile.of(values[:-1], self._shape, scale, caption, a, stale=stale) for values, caption in rows]
+        tiles = [Tile.of(values[:-1], self._source.shape, scale, caption, a, stale=stale) for values, caption in rows]
         self._set_tiles(heads, tiles)
 
     def _is_stale(self, copies: Copies) -> bool:

@@ -68,11 +68,6 @@ class Experiment(View):
         self.layers.setCurrentIndex(min(layer, depth) - 1)
         self.layers.setEnabled(depth > 0)
 
-    @property
-    def _shape(self) -> tuple[int, int] | None:
-        dataset = self._workspace.dataset
-        return None if dataset is None else dataset.image_shape
-
     def _add_action(self, text: str, tip: str, act: Callable[[], None]) -> QPushButton:
         button = add_button(self, self.controls, text, tip, "primary")
         button.clicked.connect(act)
@@ -80,7 +75,9 @@ class Experiment(View):
 
     def _scale(self, row: NDArray[np.float64], a: int) -> ColorScale:
         """Return the colours of the row of a, without its bias."""
-        return ColorScale.symmetric(self._source.color_map, self._source.strength * nearby_peak(row, a, self._shape))
+        return ColorScale.symmetric(
+            self._source.color_map, self._source.strength * nearby_peak(row, a, self._source.shape)
+        )
 
     def _row(self, a: int) -> ShownRow | None:
         """Return the row of W of a in the layer, or None if there is none yet."""
@@ -88,7 +85,7 @@ class Experiment(View):
 
     def _image(self, a: int) -> Tile | None:
         values = self._shown.values
-        return None if values is None else Tile.of(values, self._shape, INK, "", a)
+        return None if values is None else Tile.of(values, self._source.shape, INK, "", a)
 
     def _tile_row(self, title: str, subtitle: str, tiles: Sequence[Tile | None]) -> TileRow:
         return TileRow(title, subtitle, QColor(theme_of(self).accent), False, tuple(tiles))

@@ -213,7 +213,7 @@ class ExplainedWeight(Experiment):
         for column, values in zip(_COLUMNS, (e.s_row, e.p_row, e.q_row, e.w_row), strict=True):
             scale = self._scale(values, e.a)
             heads.append(column if stale else f"{column} · ±{significant(scale.high, 3)}")
-            tiles.append(Tile.of(values, self._shape, scale, "", e.a, stale=stale))
+            tiles.append(Tile.of(values, self._source.shape, scale, "", e.a, stale=stale))
         self._set_tiles(heads, tiles)
 
     def _feature_of(self, row: int) -> int | None:

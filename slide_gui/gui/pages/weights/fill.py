@@ -53,7 +53,9 @@ class FillView(Experiment):
             many = self._workspace.worded(counted(int(hidden.sum()), "pixel"))
             captions = many, f"error {first}", f"error {second}"
             for values, caption in zip(self.pictures[1:], captions, strict=True):
-                tiles.append(Tile.of(values, self._shape, INK, caption, self._pixels.target, stale=self._is_stale))
+                tiles.append(
+                    Tile.of(values, self._source.shape, INK, caption, self._pixels.target, stale=self._is_stale)
+                )
             if not self._is_stale:
                 sentence = f"Root mean squared error on hidden pixels: {first} by W, {second} for this mask."
                 sentence = self._workspace.worded(sentence)

@@ -185,7 +185,7 @@ class TileSource:
     def tiles(self, features: tuple[int, ...]) -> WeightTable:
         """Return the tiles of some rows of W from the current state, stack and preview."""
         levels, layers = self._workspace.state.selection.levels, range(1, self._workspace.state.parameters.depth + 1)
-        quantity, shape = self.quantity(), self._shape
+        quantity, shape = self.quantity(), self.shape
         limits = [self._limit(k) for k in layers]
         shown, labels = self._layers(), SHARES_OF_LIMIT
         titles = tuple(f"{'≈ ' * isinstance(x, ApproximateLayer)}layer {k}" for k, x in zip_longest(layers, shown))
@@ -239,7 +239,7 @@ class TileSource:
             if rms is not None:
                 rows *= rms.astype(np.float32)
             peak = typical_peak(np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0)))
-            self._known[key] = peak, rows.reshape(-1, *self._shape) if self._shape else rows
+            self._known[key] = peak, rows.reshape(-1, *self.shape) if self.shape else rows
         return self._known[key]
 
     def _limit(self, layer: int) -> float:
@@ -297,9 +297,10 @@ class TileSource:
     @property
     def strength(self) -> float:
         """The colour limit relative to the largest weight; the bars of a table must not be cut."""
-        return 1.0 if self._shape is None else STRENGTH
+        return 1.0 if self.shape is None else STRENGTH
 
     @property
-    def _shape(self) -> tuple[int, int] | None:
+    def shape(self) -> tuple[int, int] | None:
+        """The rows and columns of an image, or None for features that are not pixels."""
         dataset = self._workspace.dataset
         return None if dataset is None else dataset.image_shape

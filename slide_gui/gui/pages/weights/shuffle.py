@@ -89,7 +89,7 @@ class ShuffleView(Experiment):
         if self.fit is not None and (model is None or self.fit.stack.layers != model.stack.layers):
             self.fit = None  # the layers are others now
         self.status.setText(self._sentence(ready))
-        feature, shape = self._pixels.features()[0], self._shape
+        feature, shape = self._pixels.features()[0], self._source.shape
         image, row = self._image(feature), self._row(feature)
         images: list[Tile | None] = [image, None, None]
         weights: list[Tile | None] = [None, None, None]
