@@ -15,8 +15,8 @@ from tests.gui.helpers import settle, wait
 
 @pytest.fixture(params=[signal.SIGINT, signal.SIGTERM])
 def number(request):
-    """Return a signal whose handler is put back at the end."""
-    before = signal.getsignal(request.param)
+    """Return a signal that is not ignored, as in a shell's background jobs; its handler is put back at the end."""
+    before = signal.signal(request.param, signal.default_int_handler)
     yield request.param
     signal.signal(request.param, before)
 
