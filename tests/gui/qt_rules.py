@@ -1,7 +1,7 @@
-"""What the source of the window keeps to so that every Qt object has one owner, read off its syntax tree.
+"""Rules by which every Qt object has one owner, checked on the syntax tree of the sources.
 
-Asking live objects would do harm: once `metaObject()` was called on an instance, Shiboken may let go of the
-description of its class, which others still use.
+Live objects cannot be asked: after a call of `metaObject()` on an instance, Shiboken may free the description of its
+class while other objects use it.
 """
 
 import ast
@@ -10,16 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from PySide6 import QtCore, QtGui, QtWidgets
 
 FORBIDDEN = {
-    "metaObject": "it makes Shiboken forget the description of the class",
+    "metaObject": "it makes Shiboken free the description of the class",
     "deleteLater": "nothing is deleted while its window lives; use tear_down for a window",
-    "WA_DeleteOnClose": "it deletes later; keep the dialog with its window",
+    "WA_DeleteOnClose": "it deletes the dialog later; keep the dialog with its window",
     "sendPostedEvents": "nothing waits to be deleted",
     "DeferredDelete": "nothing waits to be deleted",
     "singleShot": "its timer has no parent and deletes itself later; keep a timer",
-    "addLayout": "it wraps what a filled layout holds; use slide_gui.gui.widgets.layouts.nested",
+    "addLayout": "it wraps the items of a filled layout; use slide_gui.gui.widgets.layouts.nested",
     **dict.fromkeys(
         ("removeWidget", "removeItem", "itemAt", "itemAtPosition", "takeAt"),
-        "it leaves the wrapper of a layout's item behind; hide the widget",
+        "it leaves the wrapper of an item of a layout behind; hide the widget",
     ),
 }
 
@@ -36,7 +36,7 @@ class _Program:
         return _qt(name) is not None
 
     def receives(self, name: str, attribute: str) -> bool | None:
-        """Whether an attribute may be connected to: a Slot, a Signal or Qt's own; None if no class defines it."""
+        """Return True for a slot, a signal or a method of Qt, and None if no class defines the attribute."""
         if name not in self.classes:
             return True if hasattr(_qt(name), attribute) else None
         bases, receivers = self.classes[name]
@@ -44,18 +44,18 @@ class _Program:
         return next((found for found in (receivers.get(attribute), *inherited) if found is not None), None)
 
     def unmarked(self, method: str) -> list[str]:
-        """Return the classes of Qt objects that define a method of this name which is no Slot."""
+        """Return the classes of Qt objects that define a method of this name that is not a slot."""
         return [name for name, own in self.classes.items() if own[1].get(method) is False and self.is_qobject(name)]
 
 
 def problems(modules: Mapping[str, str]) -> list[str]:
-    """Return which receivers may not be connected to in a program, as ``module:line: what``."""
+    """Return the receivers in a program that must not be connected, as ``module:line: problem``."""
     nodes = {name: list(_inside_classes(ast.parse(text))) for name, text in modules.items()}
     program = _Program([node for found in nodes.values() for _, node in found if isinstance(node, ast.ClassDef)])
     found = []
     for module, inside in nodes.items():
         calls = [node for _, node in inside if isinstance(node, ast.Call)]
-        # A receiver that stands in a variable may be any method of the module that is handed on.
+        # A receiver in a variable may be any method that the module passes as a value.
         hands_on = any(_name(call.func) == "connect" and isinstance(call.args[0], ast.Name) for call in calls)
         for own, node in inside:
             said = [*_receiver(program, own, node), *(_handed_on(program, own, node) if hands_on else ())]
@@ -64,7 +64,7 @@ def problems(modules: Mapping[str, str]) -> list[str]:
 
 
 def forbidden(modules: Mapping[str, str]) -> list[str]:
-    """Return what no module may name, tests included, as ``module:line: what``."""
+    """Return the uses of forbidden names, in tests, too, as ``module:line: problem``."""
     return [
         f"{module}:{node.lineno}: {text}"
         for module, source in modules.items()
@@ -76,7 +76,7 @@ def forbidden(modules: Mapping[str, str]) -> list[str]:
 
 
 def _inside_classes(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """Return every node with the outermost class it stands in."""
+    """Return every node with the outermost class that contains it."""
     waiting = [("", tree)]
     while waiting:
         own, parent = waiting.pop()
@@ -87,30 +87,30 @@ def _inside_classes(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 def _forbidden(node: ast.Attribute) -> Iterator[str]:
     if node.attr == "__class__" and isinstance(node.ctx, ast.Store):
-        # The object was made of one class and lets go of another, which is freed while it is in use; Shiboken then
-        # takes what comes to lie at the address of its QMetaObject for that: the next object there crashes at its end.
-        yield "__class__: a Qt object stays of the class it was made of"
+        # The object then releases another class than the one that it was created with. That class is freed while it is
+        # in use, and the next object that is allocated at the address of its QMetaObject crashes when it is destroyed.
+        yield "__class__: the class of a Qt object must not change"
     if node.attr in FORBIDDEN:
         yield f"{node.attr}: {FORBIDDEN[node.attr]}"
 
 
 def _receiver(program: _Program, own: str, node: ast.AST) -> Iterator[str]:
-    """Look at what is connected."""
+    """Yield the problems of a receiver that is connected."""
     if not (isinstance(node, ast.Call) and node.args and _name(node.func) == "connect"):
         return
     receiver = node.args[0]
     if isinstance(receiver, ast.Lambda):
-        yield "a lambda is connected: it runs for receivers that are gone"
+        yield "a lambda is connected: it would run for destroyed receivers"
     elif isinstance(receiver, ast.Attribute) and _name(receiver.value) == "self" and program.is_qobject(own):
         if not program.receives(own, receiver.attr):
-            yield f"{own}.{receiver.attr} is connected and no Slot"
+            yield f"{own}.{receiver.attr} is connected but not a slot"
     elif isinstance(receiver, ast.Attribute):
-        # Whose it is cannot be seen: all of that name must be.
-        yield from (f"{name}.{receiver.attr} is connected and no Slot" for name in program.unmarked(receiver.attr))
+        # The class is unknown here, so every method of this name must be a slot.
+        yield from (f"{name}.{receiver.attr} is connected but not a slot" for name in program.unmarked(receiver.attr))
 
 
 def _handed_on(program: _Program, own: str, node: ast.AST) -> Iterator[str]:
-    """Look at methods that are passed and not called."""
+    """Yield the problems of methods that are passed without being called."""
     values = [value for value in ast.iter_child_nodes(node) if isinstance(value, ast.Attribute)]
     for value in values:
         called = isinstance(node, ast.Call) and value is node.func
@@ -118,13 +118,13 @@ def _handed_on(program: _Program, own: str, node: ast.AST) -> Iterator[str]:
             continue
         if _name(value.value) == "self" and program.is_qobject(own):
             if program.receives(own, value.attr) is False:
-                yield f"{own}.{value.attr} is handed on and no Slot"
+                yield f"{own}.{value.attr} is passed but not a slot"
         elif isinstance(node, ast.Tuple):
-            yield from (f"{name}.{value.attr} is handed on and no Slot" for name in program.unmarked(value.attr))
+            yield from (f"{name}.{value.attr} is passed but not a slot" for name in program.unmarked(value.attr))
 
 
 def _described(node: ast.ClassDef) -> tuple[list[str], dict[str, bool]]:
-    """Return the bases of a class, and its methods and signals with whether they may be connected to."""
+    """Return the bases of a class, and for each method and signal whether it may be connected."""
     receivers: dict[str, bool] = {}
     for item in node.body:
         if isinstance(item, ast.FunctionDef):

@@ -53,12 +53,12 @@ def test_that_the_window_connects_only_slots_and_nothing_is_deleted_later_or_des
     [
         (
             "    def start(self):\n        b.clicked.connect(self.go)\n    def go(self): pass\n",
-            "Bar.go is connected and no",
+            "Bar.go is connected but not",
         ),
-        ("    def go(self): pass\nx.changed.connect(bar.go)\n", "Bar.go is connected and no Slot"),
+        ("    def go(self): pass\nx.changed.connect(bar.go)\n", "Bar.go is connected but not a slot"),
         ("class Long(Bar):\n    def start(self):\n        b.clicked.connect(self.go)\n", "Long.go is connected"),
         ("x.changed.connect(lambda: None)\n", "a lambda is connected"),
-        ("    def go(self):\n        for s in (self.go,): b.clicked.connect(s)\n", "Bar.go is handed on and no Slot"),
+        ("    def go(self):\n        for s in (self.go,): b.clicked.connect(s)\n", "Bar.go is passed but not a slot"),
         ("bar.metaObject()\n", "metaObject: "),
         ("bar.deleteLater()\n", "deleteLater: "),
         ("bar.__class__ = Long\n", "__class__: "),
