@@ -240,9 +240,6 @@ class WeightTiles(PaintedWidget):
     def _has_mosaics(self) -> bool:
         return bool(self.rows) and any(isinstance(tile, Mosaic) for tile in self.rows[0].tiles)
 
-    def hasHeightForWidth(self) -> bool:
-        return True
-
     def heightForWidth(self, width: int) -> int:
         return self.layout_of(width).height
 

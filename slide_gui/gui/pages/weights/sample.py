@@ -86,9 +86,6 @@ class Readout(QWidget):
         advance = QFontMetricsF(figure_font(self, SECONDARY + 1)).horizontalAdvance(text) + 6
         return columns * advance <= self.width() - self._first_column(self.is_turned()) - EDGE
 
-    def hasHeightForWidth(self) -> bool:
-        return True
-
     def heightForWidth(self, width: int) -> int:
         lines = len(self._columns) if self.is_turned(width) else len(self._rows)
         return HEAD + max(lines, 4) * LINE
