@@ -148,6 +148,15 @@ def test_that_a_part_on_which_nothing_can_be_learned_is_left_out(monkeypatch):
     np.testing.assert_array_equal(found.widths, learn_widths(some, parameters).widths)
 
 
+def model(is_wrong):
+    """Return a model of two classes, named by the second column, that misclassifies some rows."""
+
+    def predict(rows, **_):
+        return np.where(is_wrong(rows), 1 - rows[:, 1], rows[:, 1]).astype(int)
+
+    return SimpleNamespace(predict=predict, trained=SimpleNamespace(converged=True))
+
+
 @pytest.mark.parametrize(("heavy_weight", "guarded"), [(100.0, True), (0.01, False)])
 def test_that_learned_and_median_widths_are_compared_by_the_weights_of_misclassified_rows(
     heavy_weight, guarded, monkeypatch
@@ -157,20 +166,14 @@ def test_that_learned_and_median_widths_are_compared_by_the_weights_of_misclassi
     Z = np.column_stack([heavy, codes, np.random.default_rng(0).random((n, 10))])
     weights = np.where(heavy, heavy_weight, 1.0)
 
-    class Model:
-        """A model that misclassifies heavy rows with learned widths, and half of the others with median widths."""
-
-        trained = SimpleNamespace(converged=True)
-
-        def __init__(self, selected):
-            self._learned = selected.widths[0] == 1.0
-
-        def predict(self, rows, **_):
-            wrong = rows[:, 0] == 1 if self._learned else (rows[:, 0] == 0) & (rows[:, 2] > 0.5)
-            return np.where(wrong, 1 - rows[:, 1], rows[:, 1]).astype(int)
+    def trained(_data, selected, *_, **__):
+        """Return a model that misclassifies heavy rows with learned widths, else half of the others."""
+        if selected.widths[0] == 1.0:
+            return model(lambda rows: rows[:, 0] == 1)
+        return model(lambda rows: (rows[:, 0] == 0) & (rows[:, 2] > 0.5))
 
     monkeypatch.setattr(selection, "learn_widths", lambda *_, **__: _learned((1.0, 1.0, 1.0), 1.0))
-    monkeypatch.setattr(selection, "train", lambda _data, selected, *_, **__: Model(selected))
+    monkeypatch.setattr(selection, "train", trained)
     some = WidthsSample.of(TrainingSet(Z, codes, SIZES, weights), SvmParameters(subset_size=100))
     chosen = choose_widths(TrainingSet(Z, codes, SIZES, weights), some, SvmParameters(SIZES)).chosen
     outside = np.setdiff1d(np.arange(n), some.rows)
@@ -182,17 +185,11 @@ def test_that_errors_count_by_weight_if_a_scale_and_C_are_selected(monkeypatch):
     codes = np.arange(100) % 2
     Z = np.column_stack([np.arange(100) % 20, codes]).astype(float)
 
-    class Model:
-        """A model that misclassifies rows on one side of a border, which depends on C."""
+    def trained(_data, selected, *_, **__):
+        """Return a model that misclassifies rows on one side of a border, which depends on C."""
+        return model(lambda rows: rows[:, 0] < 8.0 if selected.C == 1.0 else rows[:, 0] >= 15.0)
 
-        def __init__(self, C):
-            self._C = C
-
-        def predict(self, rows, **_):
-            wrong = rows[:, 0] < 8.0 if self._C == 1.0 else rows[:, 0] >= 15.0
-            return np.where(wrong, 1 - rows[:, 1], rows[:, 1]).astype(int)
-
-    monkeypatch.setattr(selection, "train", lambda _data, selected, *_, **__: Model(selected.C))
+    monkeypatch.setattr(selection, "train", trained)
     for weights, C in ((None, 10.0), (np.where(Z[:, 0] >= 15.0, 50.0, 1.0), 1.0)):
         data = TrainingSet(Z, codes, (2,), weights)
         assert selection.tune(data, np.ones(1), (1.0,), (1.0, 10.0), SvmParameters()) == (1.0, C)

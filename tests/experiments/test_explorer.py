@@ -121,17 +121,18 @@ def test_that_all_layers_are_approximated_before_the_fit_except_near_noise_0():
     assert not noises_of_layers(near)
 
 
-def test_that_a_moving_slider_completes_approximations_and_the_latest_follows_once_it_rests(monkeypatch):
+@pytest.mark.parametrize(("rest", "expected"), [(1000.0, [{0.6}, {0.63}]), (0.0, [{0.63}])])
+def test_that_a_moving_slider_completes_approximations_and_one_at_rest_only_the_latest(monkeypatch, rest, expected):
     used = Explorer(images().astype("float32"))
     used.update(StackParameters(depth=3))
-    monkeypatch.setattr(inspection, "_REST_SECONDS", 1000.0)
+    monkeypatch.setattr(inspection, "_REST_SECONDS", rest)
     for noise in (0.6, 0.61, 0.62):
         with pytest.raises(Cancelled):
             used.update(StackParameters(depth=3, noise=noise), (3,), progress=Interrupting(1))
     recorder = Recorder()
     monkeypatch.setattr(inspection, "_FOLLOW_SECONDS", 0.0)
     used.update(StackParameters(depth=3, noise=0.63), (3,), progress=recorder)
-    assert noises_of_layers(recorder) == [{0.6}, {0.63}]
+    assert noises_of_layers(recorder) == expected
 
 
 def test_that_an_approximation_that_is_complete_when_the_slider_moves_is_delivered_by_the_next_update(monkeypatch):
@@ -150,17 +151,6 @@ def test_that_an_approximation_that_is_complete_when_the_slider_moves_is_deliver
         used.update(StackParameters(depth=3, noise=0.6), (3,), progress=superseded)
     used.update(StackParameters(depth=3, noise=0.8), (3,), progress=recorder)
     assert noises_of_layers(recorder) == [{0.6}, {0.8}]
-
-
-def test_that_an_interrupted_approximation_is_dropped_once_the_slider_rests(monkeypatch):
-    used = Explorer(images().astype("float32"))
-    used.update(StackParameters(depth=3))
-    monkeypatch.setattr(inspection, "_REST_SECONDS", 0.0)
-    with pytest.raises(Cancelled):
-        used.update(StackParameters(depth=3, noise=0.6), (3,), progress=Interrupting(1))
-    recorder = Recorder()
-    used.update(StackParameters(depth=3, noise=0.7), (3,), progress=recorder)
-    assert noises_of_layers(recorder) == [{0.7}]
 
 
 def test_that_passes_and_the_noise_path_are_made_once_for_every_noise(monkeypatch):
