@@ -1,4 +1,4 @@
-# `make run` opens the program, `make test` passes every check, `make release` makes every package. Each sets up what it needs.
+# `make run` opens the program, `make test` runs all checks, `make release` builds all packages. Each sets up its tools.
 PYTHON ?= python3
 BIN := .venv/bin
 export QT_LOGGING_RULES ?= qt.qpa.*.info=false
@@ -13,14 +13,14 @@ run: .venv/ready
 	exec $(BIN)/slide-gui demo --out out
 
 # A crash in native code leaves the stacks of all threads on stderr, and a core file where the system allows it.
-# Three files of tests at a time on two cores, because tests of the window also wait; whole files, because the tests of
-# a file may share a program. BLAS has one thread in each process, because more threads than cores slow each other down.
+# Two cores run three test files at a time, because tests of the window also wait. Files are not divided, because their
+# tests may share a program. BLAS has one thread per process, because more threads than cores slow each other down.
 # Compiled modules are always written, because the tests start many programs.
 test: .venv/ready-tests lint
 	ulimit -c unlimited 2>/dev/null; \
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 PYTHONFAULTHANDLER=1 $(BIN)/python -m pytest -n 3 --dist loadfile
 
-# The tests once with the lowest versions that pyproject.toml allows, in an environment of its own.
+# Run all tests with the lowest versions that pyproject.toml allows, in a separate environment.
 lowest:
 	$(PYTHON) packaging/lowest.py .venv-lowest
 
@@ -31,11 +31,11 @@ lint: .venv/ready-tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-# Speed and memory; NAMES="fit drag" runs some alone.
+# Measure speed and memory; NAMES="fit drag" selects benchmarks.
 bench: .venv/ready-tests
 	$(BIN)/python -m tests.bench $(NAMES)
 
-# The results that the package contains, resources/shipped. An interrupted computation resumes.
+# Compute the results in resources/shipped, which the package contains. An interrupted computation resumes.
 shipped: .venv/ready-tests
 	OPENBLAS_NUM_THREADS=1 nice $(BIN)/python packaging/make_shipped.py
 
@@ -49,7 +49,7 @@ setup: .venv/ready-tests
 	$(PYTHON) packaging/bootstrap.py --tests
 	@touch .venv/ready $@
 
-# The packages, in dist/, by tools in an environment of their own; CONTRIBUTING.md says what each holds.
+# Build the packages in dist/, with tools in a separate environment; CONTRIBUTING.md describes their contents.
 RELEASE := .venv-release/bin
 bundle deb: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 

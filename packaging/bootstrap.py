@@ -1,4 +1,4 @@
-"""Set up everything the project needs inside its checkout; run by the Makefile with any Python 3.
+"""Set up everything that the project needs in its checkout; the Makefile runs this script with any Python 3.
 
 Creates the virtual environment, installs the package with its tools, and installs the system libraries of Qt.
 """
@@ -49,7 +49,7 @@ def make_environment():
         subprocess.run([find_python(), "-m", "venv", str(VENV)], check=True)
     pip = [str(interpreter), "-m", "pip", "--disable-pip-version-check", "--quiet"]
     subprocess.run([*pip, "install", "--no-compile", "--editable", f"{ROOT}[test,cluster]"], check=True)
-    # All cores compile. Tests of libraries are left out, because some contain files with intended errors.
+    # Compile on all cores. Tests of libraries are left out, because some contain files with intended errors.
     compiling = [str(interpreter), "-m", "compileall", "-qq", "-j", "0", "-x", r"[\\/]tests[\\/]"]
     subprocess.run([*compiling, str(VENV / ("Lib" if os.name == "nt" else "lib"))], check=False)
 
@@ -69,7 +69,7 @@ def missing_packages(with_display_server):
 
 
 def install_system_packages(with_display_server):
-    """Install missing packages if this user may, else print the command; never fail the set-up."""
+    """Install missing packages if this user may, otherwise print the command; a failure does not stop the set-up."""
     if not sys.platform.startswith("linux"):
         return
     packages = missing_packages(with_display_server)

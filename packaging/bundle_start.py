@@ -1,4 +1,4 @@
-"""Run in the bundle before the program, so that processes it starts do not load the libraries of the bundle."""
+"""Make processes that the program starts load no libraries of the bundle; runs in the bundle before the program."""
 
 import os
 import sys

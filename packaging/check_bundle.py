@@ -25,7 +25,7 @@ from tests.end_to_end.program import Program, bare_environment, until, virtual_d
 LARGEST = 250.0  # MB, of a million bytes
 SLOWEST = 1.5  # seconds from the start to the window, with the files in the page cache
 STARTS = 5
-_SYSTEMS = "libwayland-"  # exist on Wayland desktops only, and so is Qt's plugin that needs them
+_SYSTEMS = "libwayland-"  # only Wayland desktops have these libraries, and only they use the Qt plugin that needs them
 _LOADED = """
 import ctypes, os, sys
 
@@ -77,7 +77,7 @@ def look_inside(folder: Path) -> Iterator[str]:
 
 
 def run_commands(program: Path, home: Path) -> Iterator[str]:
-    """Yield problems of commands, which need no other files; one that is left out explains this in a sentence."""
+    """Yield problems of commands without input files, and of one whose package the bundle leaves out."""
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         environment = bare_environment(home, None)
@@ -111,7 +111,7 @@ def has_text(folder: str) -> bool:
 
 
 def use_window(program: Path, screen: str, home: Path) -> Iterator[str]:
-    """Open data, export their figure and quit with keys alone; yield problems."""
+    """Open data, export their figure and quit, using only keys; yield problems."""
     real = next(Path(os.environ.get("SLIDE_GUI_DATA", "/nonexistent")).rglob("convex_train_only.zip"), None)
     window = Program(screen, home, *([real] if real else []), bundle=program)
     try:

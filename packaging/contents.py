@@ -31,8 +31,8 @@ from slide_gui.licences import BILL, TEXTS, licence_of  # noqa: E402
 OURS = ROOT / "packaging" / "licences"
 _IS_TEXT = re.compile(r"(licen[cs]e|copying|notice|authors)", re.IGNORECASE)
 _LICENCES = {
-    "pyinstaller": "GPL-2.0-or-later WITH Bootloader-exception",  # the bootloader; the metadata describe all files
-    "pyinstaller-hooks-contrib": "Apache-2.0",  # the hooks that run in a bundle
+    "pyinstaller": "GPL-2.0-or-later WITH Bootloader-exception",  # of the bootloader; the metadata describe all files
+    "pyinstaller-hooks-contrib": "Apache-2.0",  # of the hooks that run in a bundle
 }
 """Distribution → the licence of its files in a bundle."""
 _QT = ("LGPL-3.0.txt", "GPL-3.0.txt", "Qt.txt")
@@ -50,9 +50,9 @@ class Part:
     purl : str
         The package URL, which identifies the origin.
     texts : tuple of Path
-        The texts of the licence.
+        Files with the text of the licence.
     within : tuple of dict
-        Components that its own bill of materials lists, in CycloneDX.
+        Components listed in its own bill of materials, as CycloneDX objects.
     """
 
     name: str
@@ -69,7 +69,7 @@ def parts_of(sources: Iterable[Path]) -> list[Part]:
     Raises
     ------
     SystemExit
-        If a file belongs to none, or a component has no text of its licence.
+        If a file belongs to no component, or a component has no text of its licence.
     """
     parts: set[Part] = set()
     for source in sources:
@@ -130,7 +130,7 @@ def _distributed(distribution: metadata.Distribution) -> Part:
 
 
 def _component(listed: dict[str, Any]) -> dict[str, Any]:
-    """Return a component of another bill without references to other components."""
+    """Return a component of another bill of materials without its references to other components."""
     return {key: listed[key] for key in ("type", "name", "version", "purl", "licenses") if key in listed}
 
 
@@ -142,15 +142,15 @@ def _python() -> Part:
 
 
 def package_of(file: Path) -> str:
-    """Return the Debian package that contains a file of the system.
+    """Return the Debian package that contains a system file.
 
     Raises
     ------
     SystemExit
-        If there is none.
+        If no package contains it.
     """
     real = str(file.resolve())
-    for place in (real, real.removeprefix("/usr")):  # packages built before /lib became /usr/lib
+    for place in (real, real.removeprefix("/usr")):  # packages from before /lib became /usr/lib list files in /lib
         done = subprocess.run(["dpkg", "-S", place], capture_output=True, text=True, check=False)
         if done.returncode == 0:
             return done.stdout.split(": ")[0].split(",")[0].partition(":")[0]
@@ -165,7 +165,7 @@ def _debian(file: Path) -> Part:
     version, architecture = subprocess.run(query, capture_output=True, text=True, check=True).stdout.split()[:2]
     text = Path("/usr/share/doc") / name / "copyright"
     copyright_text = text.read_text(encoding="utf-8", errors="replace") if text.is_file() else ""
-    # The stanza of all files without an own stanza.
+    # This stanza holds the licence of all files without a separate stanza.
     stanza = re.search(r"^Files: *\*\n(?:.+\n)*?License: *(\S.{0,60})$", copyright_text, re.MULTILINE)
     purl = f"pkg:deb/debian/{name}@{version}?arch={architecture}"
     return Part(name, version, stanza[1] if stanza else "see its text", purl, (text,) if copyright_text else ())

@@ -1,7 +1,7 @@
 """Make a Debian package of a bundle: `python packaging/deb.py dist/slide-gui ICONS FOLDER`.
 
 The bundle is installed in /opt/slide-gui, with a link in /usr/bin, a menu entry, file types and icons. The package
-depends on the packages of the system libraries that the bundle needs. It is unpacked elsewhere, checked and started.
+depends on the packages of the system libraries that the bundle needs. It is then unpacked, checked and started.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Description: see and use stacked linear denoisers
 
 
 def needed(folder: Path) -> list[str]:
-    """Return the packages of the libraries that a bundle is linked to but does not contain."""
+    """Return the packages of all libraries that a bundle needs but does not contain."""
     files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
     binaries = [path for path in files if ".so" in path.name or path.name == "slide-gui"]
     inside = {path.name for path in folder.rglob("*.so*")}
@@ -69,7 +69,7 @@ def needed(folder: Path) -> list[str]:
 
 
 def lay_out(bundle: Path, icons: Path, root: Path) -> None:
-    """Copy all files to their places in the package."""
+    """Copy all files to their folders in the package."""
     share = root / "usr" / "share"
     shutil.copytree(bundle, root / "opt" / "slide-gui", symlinks=True)
     (root / "usr" / "bin").mkdir(parents=True)

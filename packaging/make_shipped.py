@@ -1,6 +1,6 @@
 """Compute the results that the package contains: `make shipped`, which resumes an interrupted computation.
 
-The runs are computed in a store of their own, build/shipped.sqlite, and copied to resources/shipped.
+The runs are computed in a separate store, build/shipped.sqlite, and copied to resources/shipped.
 """
 
 import os
@@ -35,13 +35,13 @@ def load(key: str, progress: Progress) -> Dataset:
 
 
 def classifier_spec() -> RunSpec:
-    """Return the run of the Classifier page in a new window."""
+    """Return the run that the Classifier page starts in a new window."""
     source = DataSource(key="rectangles", generated=True)
     return RunSpec(source.load().fingerprint, source.argument, stack=State().parameters).checked()
 
 
 def compute(store: RunStore) -> None:
-    """Compute the opening data set's classifier, a sweep on it, and the quick evaluation."""
+    """Compute a classifier and a sweep on the data set that a new window opens, and the quick evaluation."""
     dataset, base = load("rectangles", NO_PROGRESS), classifier_spec()
     get_or_run(dataset, base, store)
     shown = Listener(lambda fraction, _: print(f"\r{100 * fraction:5.1f} %", end="", flush=True))
@@ -51,7 +51,7 @@ def compute(store: RunStore) -> None:
 
 
 def machine() -> str:
-    """Return the processor, its cores and the BLAS."""
+    """Return a text with the processor, its number of cores and the BLAS."""
     cores, blas = os.cpu_count(), np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     return f"{platform.system()} {platform.machine()}, {cores} cores, {blas['name']} {blas['version']}"
 

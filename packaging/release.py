@@ -38,7 +38,7 @@ def refuse() -> None:
 
 
 def pack(folder: Path, archive: Path) -> None:
-    """Write a folder to an archive: sorted, without owner, with the time of the last commit."""
+    """Write a folder to an archive: files sorted, without owner, dated by the last commit."""
 
     def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
         member.uid = member.gid = 0
@@ -54,7 +54,7 @@ def pack(folder: Path, archive: Path) -> None:
 def main() -> int:
     refuse()
     shutil.rmtree(DIST, ignore_errors=True)
-    for target in ("test", "wheel", "deb"):  # from the bundle, which is built first
+    for target in ("test", "wheel", "deb"):  # `make deb` builds the bundle first
         subprocess.run(["make", target], cwd=ROOT, check=True)
     bill = (DIST / "slide-gui" / "_internal" / "resources" / "licences" / BILL).read_text(encoding="utf-8")
     problem = JsonStrictValidator(SchemaVersion.V1_6).validate_str(bill)

@@ -1,6 +1,6 @@
 """Build sdist and wheel twice, and check that the bytes are equal: `python packaging/wheels.py FOLDER`.
 
-The first wheel is built from the sdist, the second from the checkout, with another folder, umask and time zone. Then
+The first wheel is built from the sdist, the second from the checkout, in another folder, umask and time zone. Then
 the wheel is installed in a new environment and used from an empty folder.
 """
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def epoch() -> str:
-    """Return the time of the last commit, which is the time in all packages."""
+    """Return the time of the last commit, which dates all files in the packages."""
     command = ["git", "log", "-1", "--format=%ct"]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 

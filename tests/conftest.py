@@ -1,4 +1,4 @@
-"""Qt for the tests: offscreen, one application, and nothing left behind."""
+"""Set up Qt for the tests: offscreen, with one application, and with a check that no test leaves anything behind."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     Widget = TypeVar("Widget", bound=QWidget)
 
-# Before Qt is imported anywhere. Tests marked `display` start their own processes, with their own platform.
+# Set before Qt is imported. Tests marked `display` start their own processes, with their own platform.
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
-# No example fails for its time, because the speed of the machine is no property of the program.
+# Hypothesis has no time limit per example, because the speed of the machine is not a property of the program.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
@@ -45,7 +45,7 @@ def app():
 
 @pytest.fixture
 def shown(app):
-    """Return a function that shows a widget at a size and waits until it is active; all are closed at the end."""
+    """Return a function that shows a widget at a size and waits until it is active; close all at the end."""
     from PySide6.QtTest import QTest
 
     windows: list[QWidget] = []
@@ -92,7 +92,7 @@ def qt_leaves_nothing(request):
     request.getfixturevalue("app")
     messages: list[str] = []
     quiet = (QtMsgType.QtDebugMsg, QtMsgType.QtInfoMsg)
-    # The offscreen platform has no window manager; no other platform warns of this.
+    # The offscreen platform has no window manager; it is the only one with these warnings.
     harmless = [f"This plugin does not support {name}()" for name in ("propagateSizeHints", "raise")]
 
     def listen(kind: QtMsgType, _context: object, text: str) -> None:
@@ -102,22 +102,22 @@ def qt_leaves_nothing(request):
     before = set(threading.enumerate())
     windows, timers = {id(w) for w in _windows()}, {id(t) for t in _running_timers()}
     previous = qInstallMessageHandler(listen)
-    # As in the window: a collection that starts in the thread of the job queue would destroy Qt objects there.
-    # Windows are torn down before, so that the collection below destroys none.
+    # As in the program: a garbage collection in the thread of the job queue would destroy Qt objects in that thread.
+    # Fixtures tear down their windows before this one collects, so that the collection destroys no window.
     gc.disable()
     try:
         yield
-        # Dask's own pools end with the process.
+        # Dask's thread pools end only with the process.
         threads = [t.name for t in threading.enumerate() if t not in before and not t.name.startswith("Dask-")]
         left = [f"thread still runs: {name}" for name in threads]
         left += [f"window still there: {w!r}" for w in _windows() if id(w) not in windows]
         left += [f"timer still runs: {t!r} of {t.parent()!r}" for t in _running_timers() if id(t) not in timers]
-        gc.collect(0)  # all objects of the test are young
+        gc.collect(0)  # the youngest generation holds all objects of the test
     finally:
         gc.enable()
         qInstallMessageHandler(previous)
     if request.node.stash.get(FAILED, False):
-        return  # its traceback keeps objects
+        return  # the traceback of the failure keeps objects alive
     left += [f"warning of Qt: {message}" for message in messages]
     assert not left, "\n".join(left)
 

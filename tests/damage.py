@@ -1,6 +1,6 @@
-"""Damaged copies of files, equal for equal seeds: changed bytes, numbers and JSON, also inside of packed members.
+"""Make damaged copies of files, the same for the same seed: changed bytes, numbers and JSON, also inside archives.
 
-A packed member is changed before it is packed again, because a checksum would otherwise refuse it at once.
+A packed member is changed before it is packed again; otherwise its checksum would be wrong, and no reader would run.
 """
 
 import copy
@@ -25,7 +25,7 @@ _NUMBERS = (
     "١٢".encode(), b"True", b"[[1]]", b"1,2", b"1;2",
 )  # fmt: skip
 _NUMBER = re.compile(rb"-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
-_DEEP, _LONG = "@deep@", "@long@"  # stand for what `json.dumps` refuses to write
+_DEEP, _LONG = "@deep@", "@long@"  # placeholders for values that `json.dumps` refuses to write
 _VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, 1, 2, 3, 1 << 31, (1 << 53) + 1, 1 << 63, -(1 << 63), 1 << 64, 10**30, 10**400, 0.5, -0.0,
     1e-320, 1e300, float("nan"), float("inf"), -float("inf"), "", "x", "auto", "none", "0", "é", "\0", "\ud800",
@@ -38,12 +38,12 @@ _VALUES: tuple[Any, ...] = (
 
 
 def mutant(content: bytes, chance: random.Random, others: tuple[bytes, ...] = ()) -> bytes:
-    """Return content with one to four changes, each of a random kind at a random place.
+    """Return content with one to four changes, each of a random kind and at a random position.
 
     Parameters
     ----------
     others : tuple of bytes
-        Further files of the kind, whose ends may be spliced on.
+        Other files of the same kind, whose ends may replace the end of the content.
     """
     changed = bytearray(content)
     for _ in range(chance.choice((1, 1, 1, 2, 4))):
@@ -54,7 +54,7 @@ def mutant(content: bytes, chance: random.Random, others: tuple[bytes, ...] = ()
 def _change(content: bytearray, chance: random.Random, others: tuple[bytes, ...]) -> None:
     if not content:
         return
-    # Two thirds of the changes are near either end, where most formats describe the rest.
+    # Two thirds of the changes are near either end, because most formats describe their content there.
     anywhere, near = chance.randrange(len(content)), chance.randrange(min(len(content), 300))
     at = chance.choice((anywhere, near, len(content) - 1 - near))
     kind = chance.randrange(9 + bool(others))
@@ -94,7 +94,7 @@ def changed_numbers(content: bytes, chance: random.Random) -> bytes:
 
 
 def changed_text(content: bytes, chance: random.Random) -> bytes:
-    """Return a text with numbers replaced, lines moved about, or bytes changed."""
+    """Return a text with numbers replaced, lines rearranged, or bytes changed."""
     kind = chance.randrange(4)
     if kind == 0:
         return changed_numbers(content, chance)
@@ -112,7 +112,7 @@ def changed_text(content: bytes, chance: random.Random) -> bytes:
 
 
 def changed_json(content: bytes, chance: random.Random) -> bytes:
-    """Return a JSON text with values, keys and whole branches changed, or now and then its bytes."""
+    """Return a JSON text with changed values, keys and branches, or occasionally with changed bytes."""
     if chance.random() < 0.2:
         return mutant(content, chance)
     document = json.loads(content)
@@ -152,7 +152,7 @@ def _value(chance: random.Random) -> Any:
     return copy.deepcopy(chance.choice(_VALUES))
 
 
-# What is packed ------------------------------------------------------------------------------------------------------
+# Packed files --------------------------------------------------------------------------------------------------------
 
 
 def gzipped(content: bytes) -> bytes:
@@ -163,9 +163,9 @@ def gzipped(content: bytes) -> bytes:
 def zip_mutant(
     members: dict[str, bytes], chance: random.Random, change: Callable[[bytes, random.Random], bytes], how: int
 ) -> bytes:
-    """Return an archive whose checksums fit what was changed: a member, its name, its kind of packing, or its size.
+    """Return an archive whose checksums are correct after a change of a member, its name, its compression, or its size.
 
-    One in eight holds a member that unpacks to a thousand times its size, now and then to 2 MiB.
+    One in eight holds a member that unpacks to a thousand times its size, occasionally to 2 MiB.
     """
     members = dict(members)
     name = chance.choice(list(members))
@@ -187,7 +187,7 @@ def zip_mutant(
 
 
 def _other_sizes(content: bytes, chance: random.Random) -> bytes:
-    """Change what a header says of its member: versions, flags, method, time, checksum, sizes, lengths, offset."""
+    """Change a field in the header of a member: versions, flags, method, time, checksum, sizes, lengths, offset."""
     changed = bytearray(content)
     at = changed.rfind(chance.choice((b"PK\x01\x02", b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06")))
     field = at + 4 + 2 * chance.randrange(21)
@@ -197,7 +197,7 @@ def _other_sizes(content: bytes, chance: random.Random) -> bytes:
 
 
 def npy_mutant(content: bytes, chance: random.Random) -> bytes:
-    """Return a NumPy file with another text in its header, whose length fits, or with other bytes."""
+    """Return a NumPy file with a changed header whose stated length is correct, or with changed bytes."""
     if chance.random() < 0.4:
         return mutant(content, chance)
     (length,) = struct.unpack("<H", content[8:10])
@@ -224,7 +224,7 @@ def _chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def png_mutant(content: bytes, chance: random.Random) -> bytes:
-    """Return a PNG whose checksums fit what was changed in a chunk, in what it packs, or in the order of chunks."""
+    """Return a PNG whose checksums are correct after a change of a chunk, its unpacked data, or the order of chunks."""
     chunks = list(_chunks(content))
     at = chance.randrange(len(chunks))
     kind, data = chunks[at]

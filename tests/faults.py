@@ -1,10 +1,10 @@
-"""Faults of disks at the k-th operation: writes, fsyncs, renames, new files and folders, statements of SQLite.
+"""Inject disk faults at the k-th operation: writes, fsyncs, renames, new files and folders, statements of SQLite.
 
 for number in count(1):
     with faults("write", number, errno.ENOSPC) as injected:
         save(path)
     if not injected.happened:
-        break  # there are no more
+        break  # fewer operations than `number` took place
 """
 
 import builtins
@@ -32,16 +32,16 @@ _SQLITE = {
 
 
 class Injected:
-    """Counts operations of a kind, and lets one of them fail, or that and all that follow.
+    """Counts operations of one kind, and makes one of them, or it and all later ones, fail.
 
     Parameters
     ----------
     number : int
         Number of the operation that fails, from 1.
     code : int
-        The reason, from `errno`.
+        The error number, from `errno`.
     lasting : bool
-        True if all later ones fail, too, as on a full disk.
+        True if all later operations also fail, as on a full disk.
     """
 
     def __init__(self, number: int, code: int, lasting: bool) -> None:
@@ -50,7 +50,7 @@ class Injected:
 
     @property
     def happened(self) -> bool:
-        """True if the operation that fails was reached."""
+        """True if the failing operation was reached."""
         return self.count >= self._number
 
     def fails(self) -> bool:
@@ -59,12 +59,12 @@ class Injected:
         return self.count >= self._number if self._lasting else self.count == self._number
 
     def check(self, name: object = None) -> None:
-        """Count one operation, which may fail."""
+        """Count one operation, and raise an error if it fails."""
         if self.fails():
             raise OSError(self._code, os.strerror(self._code), *([] if name is None else [str(name)]))
 
     def check_statement(self) -> None:
-        """Count one statement, which may fail."""
+        """Count one SQL statement, and raise an error if it fails."""
         if self.fails():
             code, message = _SQLITE[self._code]
             error = sqlite3.OperationalError(message)
@@ -73,7 +73,7 @@ class Injected:
 
 
 class _File(io.FileIO):
-    """A file that writes half of the content before a write fails."""
+    """A file in which a failing write first writes half of its content."""
 
     injected: Injected
 
@@ -103,7 +103,7 @@ def _failing(function: Callable[..., Any], injected: Injected) -> Callable[..., 
 
 @contextmanager
 def faults(kind: str, number: int, code: int = errno.ENOSPC, *, lasting: bool = False) -> Iterator[Injected]:
-    """Let the operation of that number fail, among those of its kind; files that are only read do not count."""
+    """Make the operation of this number among those of its kind fail; opening a file only to read does not count."""
     injected = Injected(number, code, lasting)
     usual_open, os_open, fdopen = builtins.open, os.open, os.fdopen
 

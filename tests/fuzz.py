@@ -1,6 +1,6 @@
-"""Damaged inputs: each is read, or refused in one sentence, within a second and bounded memory.
+"""Read damaged inputs: each must be read or refused in one sentence, within one second and limited memory.
 
-`tests.long_run` goes through all targets of `tests.fuzz_targets` in turn, in processes of their own. Target, seed and
+`tests.long_run` takes all targets of `tests.fuzz_targets` in turn, in separate processes. Target, seed and
 number determine an input.
 """
 
@@ -22,22 +22,22 @@ from typing import Any
 from tests.fuzz_targets import TARGETS, Target, target
 from tests.long_run import Child, LongRun
 
-SECONDS = 1.0  # for one input
-BYTES = 128 << 20  # for one input, above the memory of the process
-_HARD_BYTES = 1 << 30  # limit of the system
-_SLICE = 1000  # inputs of an ordinary target per process
-_STUCK = 60.0  # seconds after which an input that has not ended ends its process
-_LONGEST = 2000  # characters of one sentence
-_MOST_SAVED = 3  # inputs of one kind of failure
-_TRIES = 3  # an input is slow if it is slow each time, because the process may have been stopped
+SECONDS = 1.0  # limit of one input
+BYTES = 128 << 20  # limit of one input, in addition to the memory that the process has before
+_HARD_BYTES = 1 << 30  # address space beyond the start, enforced by the system
+_SLICE = 1000  # inputs per process of an ordinary target
+_STUCK = 60.0  # seconds after which an unfinished input ends its process
+_LONGEST = 2000  # most characters of one sentence
+_MOST_SAVED = 3  # most saved inputs of each kind of failure
+_TRIES = 3  # an input is slow only if all tries are slow, because the system may have paused the process
 _COUNTS = {"inputs": 0, "refused": 0, "failed": 0, "longest": 0.0, "most": 0}
 
 Result = dict[str, Any]
-"""What became of one input: refused, seconds, bytes, and the failure as None or its kind and a text."""
+"""Outcome of one input: refused, seconds, bytes, and the failure: None, or its kind and a text."""
 
 
 def try_one(target: Target, folder: Path, seed: int, number: int) -> Result:
-    """Make one input and read it."""
+    """Create one damaged input and read it."""
     path = damaged(target, folder, seed, number)
     before, start = _reset_peak(), _clock()
     refused, failure = _read(target, path)
@@ -59,7 +59,7 @@ def damaged(target: Target, folder: Path, seed: int, number: int) -> Path:
 
 
 def _read(target: Target, path: Path) -> tuple[bool, tuple[str, str] | None]:
-    """Return True if the input was refused, and what is wrong."""
+    """Return whether the input was refused, and the failure or None."""
     try:
         target.read(path)
     except target.allowed as error:
@@ -76,7 +76,7 @@ def _read(target: Target, path: Path) -> tuple[bool, tuple[str, str] | None]:
 
 
 def _lacks_memory(error: BaseException | None) -> bool:
-    """Return True if memory was refused; Python's parser raises the same for text that is nested too deeply."""
+    """Return True if an allocation failed; Python's parser raises the same error for text that is nested too deeply."""
     while error is not None:
         if isinstance(error, MemoryError):
             return traceback.extract_tb(error.__traceback__)[-1].name != "parse"
@@ -85,13 +85,13 @@ def _lacks_memory(error: BaseException | None) -> bool:
 
 
 def _clock() -> float:
-    """Return the time in seconds, without the time in which other processes had the processor."""
+    """Return the time in seconds, without the time in which this thread waited for a processor."""
     waited = int(Path("/proc/thread-self/schedstat").read_text().split()[1])
     return time.perf_counter() - waited / 1e9
 
 
 def _reset_peak() -> int:
-    """Start to measure the peak of memory again, and return the memory that the process has."""
+    """Reset the peak of the memory of this process, and return its current memory."""
     Path("/proc/self/clear_refs").write_text("5")
     return _peak()
 
@@ -102,24 +102,24 @@ def _peak() -> int:
     return int(status[at : at + 24].split()[0]) << 10
 
 
-# Many inputs ---------------------------------------------------------------------------------------------------------
+# Long runs -----------------------------------------------------------------------------------------------------------
 
 
 def slice_size(target: Target, size: int) -> int:
-    """Return how many inputs a target gets while an ordinary one gets `size`."""
+    """Return the number of inputs of a target for every `size` inputs of an ordinary one."""
     return max(1, round(size * target.share))
 
 
 def try_slice(target: Target, seed: int, start: int, count: int) -> list[Result]:
-    """Try inputs in a process of its own; one that ends or blocks the process is the last."""
+    """Try inputs in a separate process, up to the first that ends or blocks it."""
 
     def try_all(send: Callable[[str], object]) -> None:
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + _HARD_BYTES, used + _HARD_BYTES))
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the default action ends the process
         with _folder() as folder:
             warnings.simplefilter("ignore")
-            target.read(target.whole(folder))  # imports what is imported late
+            target.read(target.whole(folder))  # triggers the late imports, which then count for no input
             for number in range(start, start + count):
                 signal.setitimer(signal.ITIMER_REAL, _STUCK)
                 send(json.dumps(try_one(target, folder, seed, number)))
@@ -137,14 +137,14 @@ def try_slice(target: Target, seed: int, start: int, count: int) -> list[Result]
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """Return a temporary folder, in memory if possible."""
+    """Yield a temporary folder, in memory if possible."""
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
     with tempfile.TemporaryDirectory(prefix="fuzz-", dir=memory, ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 
 class Fuzz(LongRun):
-    """Tries a slice of the target that is most behind."""
+    """Tries damaged inputs; each step takes a slice of the target that is furthest behind."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -173,7 +173,7 @@ class Fuzz(LongRun):
                 self._note(each, number, *result["failure"])
 
     def _note(self, each: Target, number: int, kind: str, text: str) -> None:
-        """Note a failure and save its input, unless there are enough of the kind."""
+        """Record a failure, and save its input unless enough inputs of its kind are saved."""
         failures = self.counts[each.name]["failures"]
         alike = [other["what"] for other in failures if other["kind"] == kind]
         if len(alike) >= _MOST_SAVED and text in alike:
@@ -190,7 +190,7 @@ class Fuzz(LongRun):
 
 
 def again(name: str, seed: int, number: int) -> None:
-    """Read one input of a target once more."""
+    """Read one damaged input of a target again."""
     each = target(name)
     with _folder() as folder:
         each.whole(folder)

@@ -1,6 +1,6 @@
-"""Targets of `tests.fuzz`: all readers, sessions, models, settings files, pictures, documents and stores.
+"""The targets of `tests.fuzz`: all readers of data, sessions, models, settings files, pictures, documents and stores.
 
-A target writes one damaged input to its folder and reads it as the program does. All seeds are tiny.
+A target writes one damaged input to its folder and reads it as the program does. All seed files are tiny.
 """
 
 import base64
@@ -51,19 +51,19 @@ Bytes = Callable[[bytes, Chance], bytes]
 
 @dataclass(frozen=True)
 class Target:
-    """A reader with inputs for it.
+    """A reader, and functions that write inputs for it.
 
     Attributes
     ----------
     name : str
     damage : callable
-        Writes one damaged input to a folder, which is empty or has the last input, and returns its path.
+        Writes one damaged input to a folder, which is empty or holds the previous one, and returns its path.
     read : callable
-        Reads it as the program does.
+        Reads the input at a path as the program does.
     whole : callable
-        Writes the undamaged input, which `read` has to accept.
+        Writes the undamaged input, which `read` must accept.
     allowed : tuple of type
-        Exceptions with one sentence for the user.
+        Exceptions that refuse an input in one sentence for the user.
     share : float
         Number of inputs for each input of an ordinary target; slow targets get fewer.
     """
@@ -84,7 +84,7 @@ def file(
     change: Bytes | None = None,
     **further: Any,
 ) -> Target:
-    """Return a target of one file: a seed changed by `change`, or in its bytes and with parts of the other seeds."""
+    """Return a target of one file: a seed that `change` damages, or with changed bytes and parts of other seeds."""
     several = seeds if isinstance(seeds, tuple) else (seeds,)
 
     def damage(folder: Path, chance: Chance) -> Path:
@@ -238,7 +238,7 @@ DATA = [
     Target("folder of pictures", damaged_folder, opened, images_by_class, share=0.3),
 ]
 
-# Models, sessions and what else is exported --------------------------------------------------------------------------
+# Models, sessions and other exported files ---------------------------------------------------------------------------
 
 TINY = rectangles(40, 10)
 
@@ -282,7 +282,7 @@ LETTERS = picture_text(RECORD).encode()
 
 
 def session_read(path: Path) -> None:
-    """Read a session as the window does, which then looks for its data."""
+    """Read a session and look for its data, as the window does."""
     from slide_gui.gui.shell.session_keeper import _check
 
     record = read_session(path)
@@ -311,7 +311,7 @@ WRAPPED: dict[str, Callable[[bytes], bytes]] = {
 
 
 def holding(wrap: Callable[[bytes], bytes]) -> Bytes:
-    """Change the session in a picture, or the picture."""
+    """Damage the session in a picture, or the picture itself."""
 
     def change(_: bytes, chance: Chance) -> bytes:
         if chance.random() < 0.5:
@@ -446,7 +446,7 @@ def settings_read(path: Path) -> None:
 
 
 def settings_target() -> Target:
-    number = iter(range(1 << 62))  # Qt remembers what stood in a file of the same name
+    number = iter(range(1 << 62))  # new file names, because Qt caches settings by the name of their file
 
     def place(folder: Path) -> Path:
         for old in folder.glob("*.ini"):
@@ -463,7 +463,7 @@ def settings_target() -> Target:
     )
 
 
-# Stores and rows that stay in their files ----------------------------------------------------------------------------
+# Stores, and rows that are read on demand ----------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=8)
@@ -475,7 +475,7 @@ def stores(folder: Path) -> Path:
 
 
 def store_used(path: Path) -> None:
-    """Read as the window and the commands do, then write; no undamaged run may be lost."""
+    """Read a store as the window and the commands do, then write to it; no undamaged run may be lost."""
     from slide_gui.experiments.store.store import RunStore
     from tests.experiments.damaged_stores import FIRST, RESULTS, reading, whole_runs
 
@@ -527,5 +527,5 @@ TARGETS = (*DATA, *DOCUMENTS, settings_target(), *map(store_target, STORE_KINDS)
 
 
 def target(name: str) -> Target:
-    """Return the target of a name."""
+    """Return the target with this name."""
     return next(each for each in TARGETS if each.name == name)

@@ -1,4 +1,4 @@
-"""Small runs whose numbers `tests/golden.json` holds: `python -m tests.golden` writes them anew."""
+"""Small runs whose numbers are stored in `tests/golden.json`: `python -m tests.golden` rewrites that file."""
 
 import json
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ RUNS = {
 
 
 def numbers() -> Iterator[tuple[str, list[float]]]:
-    """Yield the numbers of each stack and run, equal on every kernel of BLAS to a part in 100 000."""
+    """Yield the numbers of each stack and run, which agree to 1e-5 between BLAS kernels."""
     for name, parameters in STACKS.items():
         stack = fit_stack(GREY, parameters)
         features = stack.transform(GREY[:5])
@@ -79,7 +79,7 @@ def hashes() -> dict[str, str]:
 
 
 def document() -> dict[str, object]:
-    """Return what the file holds."""
+    """Return the content to be stored in `tests/golden.json`."""
     return {"results_version": RESULTS_VERSION, "hashes": hashes(), "numbers": dict(numbers())}
 
 

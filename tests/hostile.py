@@ -1,4 +1,4 @@
-"""A data set whose classes, columns and file name are markup, formulas, escape sequences, or far too long."""
+"""A data set whose names of classes, columns and file are markup, formulas, escape sequences, or far too long."""
 
 import csv
 import os
@@ -13,13 +13,13 @@ CLASSES = (
     "W" * 3000,
     "W" * 1500 + "V" + "W" * 1499,
 )
-# The first 4 096 bytes of a table may hold no control characters: the longest name keeps those of the classes out.
+# The first 4 096 bytes of a table must be free of control characters; the longest name moves the others behind them.
 COLUMNS = ("<b>&wide</b>", "=1+1", "$\\foo{$", "V" * 4096, "\x9b31m\u202exyz", "+1-1")
 _ROWS = 10
 
 
 def hostile_file(folder: Path, classes: Sequence[str] = CLASSES) -> Path:
-    """Write a table of ten rows of each class, which its first columns tell apart, and return its path."""
+    """Write a table with ten rows of each class, which the first columns distinguish, and return its path."""
     path = folder / os.fsdecode(b"<img src=picture> \x1b]0;title\x07 $\\foo{$ &a \xe9.csv")
     random = np.random.default_rng(0)
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -33,5 +33,5 @@ def hostile_file(folder: Path, classes: Sequence[str] = CLASSES) -> Path:
 
 
 def unsafe(text: str) -> set[str]:
-    """Return the characters of a text that could steer a terminal or hide what is there; line breaks may stay."""
+    """Return the characters of a text that could control a terminal or hide text; line breaks are safe."""
     return {sign for sign in text if not sign.isprintable() and sign not in "\n\r\u202f"}

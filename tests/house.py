@@ -1,8 +1,8 @@
-"""Print the size of the checkout, and the files that two gestures in the window run through: `python -m tests.house`.
+"""Print the size of the checkout, and the source files that two gestures in the window use: `python -m tests.house`.
 
-Code lines are neither blank, comment nor docstring. The files are those of slide_gui with a function that is called
-between a move of the noise slider and the painted tiles of the new noise level, and between Train and the stored run on
-its page. Those of the window and of experiments are counted apart from mathematics, data, figures and the ground.
+Code lines are neither blank, comment nor docstring. A gesture uses a file of slide_gui if it calls a function in it.
+The gestures last from a move of the noise slider to the painted tiles of the new noise level, and from Train to the
+stored run on its page. Files of the window and of experiments are counted separately from all others.
 """
 
 import ast
@@ -50,7 +50,7 @@ class Trace:
             self.files.add(frame.f_code.co_filename.removeprefix(PACKAGE))
 
     def of(self, gesture: Callable[[], None]) -> list[str]:
-        """Return the files of one gesture and of what follows until it returns."""
+        """Return the files in which a function is called while `gesture` runs."""
         self.files.clear()
         sys.setprofile(self._note)
         gesture()
@@ -59,7 +59,7 @@ class Trace:
 
 
 def paths() -> dict[str, list[str]]:
-    """Return the files that each gesture runs through, in a window on small images."""
+    """Return the files that each gesture uses, in a window on small images."""
     from PySide6.QtWidgets import QSlider
 
     from slide_gui.gui.app import tear_down
@@ -91,16 +91,16 @@ def paths() -> dict[str, list[str]]:
         wait(app, lambda: window.session.runs.result is not None)
         app.processEvents()
 
-    wait(app, lambda: workspace.is_at_rest)  # what the fit above changed is arranged
-    fitting._SETTLE_SECONDS = 60.0  # leaves out the other layers, which are fitted after a rest
-    workspace.fitting.changed.connect(paints.clear)  # what was painted before shows the earlier noise level
+    wait(app, lambda: workspace.is_at_rest)  # the layout after the fit above is done
+    fitting._SETTLE_SECONDS = 60.0  # the other layers, which are fitted when the slider rests, are left out
+    workspace.fitting.changed.connect(paints.clear)  # earlier paint events show the previous noise level
     files = {"noise slider to painted tile": trace.of(drag)}
     fitting._SETTLE_SECONDS = 0.0
     window.queue.cancel()
     workspace.fitting.fit()
     window.actions_by_name["page_classifier"].trigger()
     wait_for_fit(app, window)
-    rested = time.monotonic() + 2.5  # then what follows a change of state is over, such as the stored session
+    rested = time.monotonic() + 2.5  # delayed work after a change of state, such as storing the session, is then done
     wait(app, lambda: time.monotonic() > rested)
     files["Train to stored run and page"] = trace.of(train)
     tear_down(window)

@@ -1,9 +1,9 @@
-"""SIGKILL at random moments of everything that is stored: no acknowledged result is lost or damaged.
+"""Kill processes at random moments while they store results: no acknowledged result may be lost or damaged.
 
 `tests.long_run` kills processes that sweep, train, save, download and store sessions, in turn. A process acknowledges
-each result that it has stored; after its end all results are looked for and read. The work then resumes until it is
-done, and every result has the same bits as an undisturbed one. A third of the kills come just before a file, or its
-name, reaches the disk.
+each result that it has stored; after the kill, all results are read and checked. The work then resumes until it is
+done, and every result must have the same bits as one of undisturbed work. A third of the kills come just before a
+file, or its name, reaches the disk.
 """
 
 import os
@@ -38,14 +38,14 @@ from tests.savings import SAVINGS, serving
 
 Acknowledge = Callable[[str], object]
 
-_MOST_ACKNOWLEDGED = 6  # results until a kill
-_CALLS = ("fsync", "rename", "replace")  # functions of `os` before which kills come, too
-_UNUSUAL = 0.4  # changed noise levels of a session are larger; the usual one is smaller
+_MOST_ACKNOWLEDGED = 6  # most results before a kill
+_CALLS = ("fsync", "rename", "replace")  # functions of `os` before which a third of the kills come
+_UNUSUAL = 0.4  # changed noise levels are larger than this, the default noise level is smaller
 _FAILURES = ("lost", "corrupt", "left over", "different", "failed")
 
 
 class Work(ABC):
-    """Work that stores results in a folder, one after the other, and can be resumed at any point."""
+    """Work that stores one result after the other in a folder, and can be resumed at any point."""
 
     name = ""
 
@@ -55,11 +55,11 @@ class Work(ABC):
 
     @abstractmethod
     def check(self, folder: Path, acknowledged: set[str]) -> tuple[int, int]:
-        """Read all results, and return how many acknowledged ones are lost and how many are damaged."""
+        """Read all results, and return the numbers of lost and of damaged acknowledged results."""
 
     @abstractmethod
     def different(self, folder: Path) -> int:
-        """Return how many results of completed work differ from those of undisturbed work."""
+        """Return the number of results of completed work that differ from those of undisturbed work."""
 
 
 # Runs in a store -----------------------------------------------------------------------------------------------------
@@ -74,10 +74,10 @@ class _AcknowledgingStore(RunStore):
 
 
 class Runs(Work):
-    """Runs in a store: sweeps, and single runs of SLIDE, of autoencoders and of fine-tuned ones.
+    """Runs in a store: sweeps, and single runs of SLIDE and of autoencoders with and without fine-tuning.
 
-    The points of the first sweep hardly do anything but write. Those of the second learn their widths and start from
-    each other.
+    Candidates of the first sweep spend most of their time on writing. Those of the second sweep learn their widths,
+    each starting from those of another.
     """
 
     name = "runs"
@@ -130,13 +130,13 @@ class Runs(Work):
 
 
 class Saves(Work):
-    """Files that are saved or downloaded again and again, each into its folder."""
+    """Files that are saved or downloaded repeatedly, each kind into its folder."""
 
     name = "saves"
     n_versions = 12
 
     def version(self, folder: Path, name: str) -> int:
-        """Return the version of a saving, 0 if files of it are missing."""
+        """Return the version of the stored files of a kind, 0 if one is missing."""
         saving, home = SAVINGS[name], folder / name
         return min(saving.read(home)) if all((home / file).exists() for file in saving.names) else 0
 
@@ -166,10 +166,10 @@ class Saves(Work):
 
 
 class Sessions(Work):
-    """The session of a window's parts: data are opened, the noise changes, each change is stored.
+    """The session of a window without its views: data are opened, and each change of the noise level is stored.
 
-    A start after a kill puts the session that it finds aside, as `recovered`, and continues with a new one; the last
-    change is in one of them.
+    A start after a kill renames the existing session to `recovered` and begins a new one; one of the two holds the
+    last change.
     """
 
     name = "sessions"
@@ -207,20 +207,20 @@ class Sessions(Work):
         if keeper._lock is None:
             mark = folder / "session" / "open"
             raise RuntimeError(f"a window that was killed counts as one that is open: {mark.read_bytes()!r}")
-        if keeper._pending is None:  # else the session of a window that closed is being opened
+        if keeper._pending is None:  # otherwise the session of a closed window is being opened
             workspace.open_paths([data])
         while workspace.dataset is None or queue.busy:
             application.processEvents()
             time.sleep(0.001)
         for number in range(first, self.n_changes + 1):
             workspace.set_parameters(noise=_UNUSUAL + number / 100)
-            keeper._store_session()  # as its timer does once changes rest
+            keeper._store_session()  # as its timer does after the last change
             acknowledge(str(number))
         keeper.close()
         queue.close()
 
     def number(self, folder: Path) -> int:
-        """Return the number of the last change that is in a session, 0 if there is none."""
+        """Return the number of the last change in any session, 0 if there is none."""
         records = map(read_session, (folder / "session").glob(f"*{SUFFIX}"))
         levels = [record.parameters.noise for record in records if record is not None]
         return max((round(100 * (level - _UNUSUAL)) for level in levels if level > _UNUSUAL), default=0)
@@ -242,10 +242,10 @@ WORKS: tuple[type[Work], ...] = (Runs, Saves, Sessions)
 
 
 def left_over(folder: Path) -> int:
-    """Return the number of temporary files, once something else was saved in each folder that has one."""
+    """Return the number of temporary files that remain after a save in their folders, which deletes old ones."""
     for home in {path.parent for path in folder.rglob("*.part")}:
         write_whole(home / "other.md", lambda file: file.write(b"another file"))
-        (home / "other.md").unlink()  # a folder of figures accepts no files of others
+        (home / "other.md").unlink()  # saving a folder of figures refuses files that it did not write
     return len(list(folder.rglob("*.part")))
 
 
@@ -256,11 +256,11 @@ class Killer:
     ----------
     work : Work
     folder : Path
-        Folder of its rounds.
+        Folder that holds a folder for each round.
     seed : int
-        Seed of the moments.
+        Seed of the random moments.
     counts : dict
-        Counts of earlier kills, which are continued.
+        Counts of earlier kills, to which new ones are added.
     """
 
     def __init__(self, work: Work, folder: Path, seed: int, counts: dict[str, int]) -> None:
@@ -269,10 +269,10 @@ class Killer:
             counts.setdefault(name, 0)
         self._random = random.Random(f"{seed}/{work.name}/{counts['kills']}")
         self._acknowledged: set[str] = set()
-        self._apart = 0.05  # seconds between two acknowledgements, about
+        self._seconds_apart = 0.05  # approximate seconds between two acknowledgements
 
     def kill(self) -> None:
-        """Start the work, kill it and check its results; begin a new round if it ended before."""
+        """Start the work, kill it and check its results; end the round if the work was complete before."""
         home = self._folder / f"{self.work.name}-{self.counts['rounds']}"
         home.mkdir(exist_ok=True)
         if self._random.random() < 1 / 3:
@@ -289,7 +289,7 @@ class Killer:
             self._end_round(home)
 
     def finish(self) -> None:
-        """Let the work that was begun continue until it is done, and compare its results."""
+        """Resume the work of the current round until it is done, and compare its results."""
         home = self._folder / f"{self.work.name}-{self.counts['rounds']}"
         if home.exists():
             child = Child(lambda acknowledge: self.work.do(home, acknowledge))
@@ -304,24 +304,24 @@ class Killer:
         shutil.rmtree(home)
 
     def _read(self, lines: Iterator[str]) -> int:
-        """Note acknowledged results, and return their number."""
+        """Record acknowledged results, and return their number."""
         results = list(lines)
         self._acknowledged.update(results)
         self.counts["acknowledged"] += len(results)
         return len(results)
 
     def _killed_after(self, home: Path, n_results: int) -> int:
-        """Kill the work a moment after some results, and return its exit code."""
+        """Kill the work shortly after `n_results` results, and return its exit code."""
         child, start = Child(lambda acknowledge: self.work.do(home, acknowledge)), time.monotonic()
         if n := self._read(islice(child.lines(), n_results)):
-            self._apart = 0.7 * self._apart + 0.3 * (time.monotonic() - start) / n
-        time.sleep(self._random.uniform(0.0, 1.5 * self._apart))
+            self._seconds_apart = 0.7 * self._seconds_apart + 0.3 * (time.monotonic() - start) / n
+        time.sleep(self._random.uniform(0.0, 1.5 * self._seconds_apart))
         child.kill()
         self._read(child.lines())
         return child.wait()
 
     def _killed_before_call(self, home: Path, number: int) -> int:
-        """Let the work end before the call of that number that brings a file or its name to the disk."""
+        """Kill the work before the n-th call that writes a file or its name to the disk, and return its exit code."""
 
         def do(acknowledge: Acknowledge) -> None:
             left = iter(range(number - 1))
@@ -344,7 +344,7 @@ class Killer:
 
 
 class Kills(LongRun):
-    """Kills every kind of work in turn."""
+    """Kills the kinds of work in turn."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -370,7 +370,7 @@ class Kills(LongRun):
 
 
 def _import_late() -> None:
-    """Import here what works import late, so that not every process does."""
+    """Import the late imports of all work here once, so that its processes need not."""
     import PySide6.QtCore  # noqa: F401
     import requests  # noqa: F401
 

@@ -3,11 +3,11 @@
 - fuzz: damaged inputs of every kind that is read; inputs that fail are saved in a folder next to the summary.
 - kills: SIGKILL of sweeps, training, saves, downloads and sessions.
 - user: random use of the window: clicks, drags, keys, files, cancellations, closing.
-- interleavings: changes at random moments between the results of earlier ones.
-- mutate: faults planted in a copy of the sources, of which no test catches the failed ones.
+- interleavings: new changes at random moments while results of earlier changes arrive.
+- mutate: faults planted in a copy of the sources; a fault that no test catches counts as failed.
 
-Counts are written to the summary on the way. A run resumes from it if kind, commit and seed are the same. The exit code
-is 1 if anything failed. `python -m tests.long_run fuzz --again csv --number 123` reads one input again.
+Counts are written to the summary during the run. A run resumes from it if kind, commit and seed are the same. The exit
+code is 1 if anything failed. `python -m tests.long_run fuzz --again csv --number 123` reads one input again.
 """
 
 import argparse
@@ -37,17 +37,17 @@ KINDS = {
 
 
 class LongRun(ABC):
-    """Steps that are repeated until a given amount is done.
+    """A run that repeats a step until a given amount is done.
 
     Parameters
     ----------
     amount : float
-        Inputs, kills, minutes, times or faults in all.
+        Total number of inputs, kills, minutes, repetitions or faults.
     seed : int
     counts : dict
         Counts of the run so far, as the summary holds them; empty at first, and changed by each step.
     folder : Path
-        Folder for what a person will want to see of failures.
+        Folder for files that explain failures.
     stack : ExitStack
         Closed after the last step.
     """
@@ -58,7 +58,7 @@ class LongRun(ABC):
     @property
     @abstractmethod
     def done(self) -> float:
-        """Inputs, kills, minutes, times or faults so far."""
+        """Number of inputs, kills, minutes, repetitions or faults so far."""
 
     @property
     @abstractmethod
@@ -67,16 +67,16 @@ class LongRun(ABC):
 
     @abstractmethod
     def step(self) -> None:
-        """Do the next part."""
+        """Do the next step."""
 
     def finish(self) -> None:  # noqa: B027
-        """Do what comes after the last step, if anything does."""
+        """Do any work that remains after the last step."""
 
 
 class Child:
-    """A task in a fork of this process; it gets a function that sends a line to this process.
+    """A task in a fork of this process; its argument is a function that sends a line to this process.
 
-    It ends with 0, or with 1 and a traceback if the task raises.
+    Its exit code is 0, or 1 after a traceback if the task raises an error.
     """
 
     def __init__(self, task: Callable[[Callable[[str], object]], object]) -> None:
@@ -105,13 +105,13 @@ class Child:
         os.kill(self.number, signal.SIGKILL)
 
     def wait(self) -> int:
-        """Return the exit code, or minus the number of the signal that ended it."""
+        """Return the exit code, or the negative number of the signal that ended the process."""
         self._reader.close()
         return os.waitstatus_to_exitcode(os.waitpid(self.number, 0)[1])
 
 
 def _commit() -> str:
-    """Return the commit of the sources, marked if they differ from it."""
+    """Return the current commit, with a mark if the sources differ from it."""
 
     def git(*words: str) -> str:
         return subprocess.run(["git", *words], cwd=Path(__file__).parent, capture_output=True, text=True).stdout.strip()

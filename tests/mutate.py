@@ -1,9 +1,9 @@
-"""Faults planted in a copy of the sources, one at a time: those that no test catches count as failed.
+"""Plant faults in a copy of the sources, one at a time: those that no test catches count as failed.
 
 A fault is one change of one line of `slide_gui/core`, `slide_gui/experiments` or `slide_gui/data`: an operator, a
 condition, a number, a returned value or a statement. The first run records which tests execute which lines, in about
-ten minutes, next to the summary. After that, each fault meets at most 30 of the tests that execute its line. If none
-does, as for lines that run on import, it meets the test files that name its module.
+ten minutes, next to the summary. After that, at most 30 of the tests that execute its line are run for each
+fault. If no test does, as for lines that run on import, the test files that name its module are run.
 """
 
 import ast
@@ -27,8 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PARTS = ("core", "experiments", "data")
 TESTS = ("tests/core", "tests/experiments", "tests/data", "tests/figures", "tests/cli", "tests/test_error_rate.py")
 COPIED = ("slide_gui", "tests", "resources", "packaging", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE")
-MOST = 30  # tests of one fault
-SECONDS = 600  # of the tests of one fault; a fault that makes them last longer is caught
+MOST = 30  # most tests per fault
+SECONDS = 600  # limit of the tests of one fault, which is caught if they last longer
 SETTINGS = "[run]\nsource = slide_gui\ndynamic_context = test_function\n"
 
 OPERATORS: dict[type, tuple[type, ...]] = {
@@ -44,7 +44,7 @@ Fault = dict[str, Any]
 
 
 def changed(node: ast.AST) -> Iterator[ast.AST | str]:
-    """Yield each faulty form of a node, or the text that takes its place."""
+    """Yield each faulty form of a node, as a node or as source text."""
     for name in ("op", "ops"):
         operators = getattr(node, name, None)
         for place, operator in enumerate(operators if isinstance(operators, list) else [operators]):
@@ -129,7 +129,7 @@ def record(tree: Path, data: Path) -> None:
 
 
 def tests_of(fault: Fault, contexts: dict[int, list[str]], seed: int) -> list[str]:
-    """Return tests that execute the line, as pytest names them; else files that name its module."""
+    """Return node ids of tests that execute the line, or if there are none, test files that name its module."""
     tests = []
     for context in sorted(filter(None, contexts.get(fault["line"], ()))):
         parts = context.split(".")
@@ -144,7 +144,7 @@ def tests_of(fault: Fault, contexts: dict[int, list[str]], seed: int) -> list[st
 
 
 def outcome(tree: Path, fault: Fault, tests: list[str]) -> str:
-    """Return how a fault ends: caught, late, survived or, if there is no test, untested."""
+    """Return the outcome of a fault: caught, late (too slow), survived or, without a test, untested."""
     if not tests:
         return "untested"
     file = tree / fault["path"]

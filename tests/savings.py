@@ -1,4 +1,4 @@
-"""Everything that the program saves, in versions: for the tests of disks that fail and of processes that are killed."""
+"""Files of all kinds that the program saves, in numbered versions, for tests of failing disks and killed processes."""
 
 import hashlib
 import json
@@ -32,16 +32,16 @@ N_LINES = 900
 
 @dataclass(frozen=True)
 class Saving:
-    """A kind of file, or of folder, that the program saves.
+    """A kind of file or folder that the program saves.
 
     Attributes
     ----------
     save : callable
-        Saves a version, a number from 1, below a folder.
+        Saves the version of a number from 1 in a folder.
     read : callable
-        Returns the versions of what is there; raises an error if a file is missing or damaged.
+        Returns the versions of the saved files; raises an error if one is missing or damaged.
     names : tuple of str
-        Names below the folder that an error may contain.
+        Paths in the folder that an error may name.
     """
 
     save: Callable[[Path, int], object]
@@ -94,7 +94,7 @@ def _read_text(folder: Path) -> set[int]:
 
 
 def _read_bundle(folder: Path) -> set[int]:
-    """Return the versions of all files, which are replaced one after the other."""
+    """Return the versions of all files; they may differ, because files are replaced one after the other."""
     texts = [(folder / name).read_text() for name in ("a.csv", "commands.txt", "a.py", "x.json")]
     return {int(re.findall(r"\d+", text)[-1]) for text in texts} | _read_session(folder / f"a{SUFFIX}")
 
@@ -146,14 +146,14 @@ def _read_download(folder: Path) -> set[int]:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Sends the version that the path names, in several parts."""
+    """Sends the version that the requested path names, in several pieces."""
 
     def do_GET(self) -> None:
         content = _content(int(self.path.split("/")[1]))
         self.send_response(200)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        with suppress(OSError):  # the other side may have ended
+        with suppress(OSError):  # the client may have been killed
             for start in range(0, len(content), 50_000):
                 self.wfile.write(content[start : start + 50_000])
                 time.sleep(0.001)
@@ -164,7 +164,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving() -> Iterator[None]:
-    """Serve the downloads of this computer meanwhile, from a process of their own."""
+    """Serve the test downloads from a separate process within this context."""
 
     def serve(send: Callable[[str], object]) -> None:
         server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)

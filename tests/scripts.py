@@ -1,4 +1,4 @@
-"""A script that the program wrote, run in this process as Python runs it."""
+"""Run scripts that the program wrote, in this process."""
 
 import runpy
 from pathlib import Path

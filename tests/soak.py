@@ -1,8 +1,8 @@
 """Long use of the window: the kinds of `tests.long_run` other than fuzz and kills.
 
-At rest of an interleaving, the window must look, pixel by pixel, as a second window that took the last state in one
-step, and no layer may be called fresh that is not the layer of the current parameters. All runs are offscreen, or on
-DISPLAY with QT_QPA_PLATFORM=xcb, in folders of their own, without a network and without other programs.
+After the changes of an interleaving, the window must equal, pixel by pixel, a second window that was set to the last
+state in one step. A layer that is reported as fresh must be the layer of the current parameters. Runs are offscreen, or
+on DISPLAY with QT_QPA_PLATFORM=xcb. They use temporary folders, no network and no other programs.
 """
 
 import ctypes
@@ -42,17 +42,17 @@ from slide_gui.gui.state.workspace import State
 from tests.gui.helpers import StubSource, dataset, labelled, wait, wheel
 from tests.long_run import LongRun
 
-_HARMLESS = ("This plugin does not support", 'Mouse event "')  # of the platform, and of events that no widget takes
-until = partial(wait, seconds=120.0)  # within which all work must end
-_STUCK = 100.0  # seconds after which the stacks are printed
+_HARMLESS = ("This plugin does not support", 'Mouse event "')  # of the platform, and of unaccepted events
+until = partial(wait, seconds=120.0)  # all work must end within this time
+_STUCK = 100.0  # seconds of one step after which the stacks of all threads are printed
 _NEVER = {"quit", "show_log"}
 _N_SAMPLES = 30
 
 
 class WindowRun(LongRun):
-    """Something that is done to a window; exceptions and warnings of Qt count as failures.
+    """A run that uses a window; exceptions and warnings of Qt count as failures.
 
-    The counts hold how often each thing was done, failures, and samples of memory and objects at rest.
+    The counts hold the number of actions of each kind, failures, and samples of memory and objects while idle.
     """
 
     def __init__(self, *arguments: Any) -> None:
@@ -84,11 +84,11 @@ class WindowRun(LongRun):
 
     @abstractmethod
     def open(self) -> None:
-        """Open what is used."""
+        """Open the windows."""
 
     @abstractmethod
     def use(self) -> None:
-        """Use it once."""
+        """Do one random action, or one series of them."""
 
     @abstractmethod
     def rest(self) -> None:
@@ -113,12 +113,12 @@ class WindowRun(LongRun):
         faulthandler.cancel_dump_traceback_later()
 
     def fail(self, text: str) -> None:
-        """Note a failure, and print it at once."""
+        """Record a failure, and print it at once."""
         self.failures.append(text)
         print(text, file=sys.stderr, flush=True)
 
     def sample(self) -> None:
-        """Note memory and objects, and the growth of memory over the second half."""
+        """Record memory and number of objects, and the growth of memory over the second half of the samples."""
         for _ in range(3):
             gc.collect()
             QApplication.processEvents()
@@ -141,7 +141,7 @@ class WindowRun(LongRun):
             self.counts["growth_second_half_MiB"] = round(float(slope) * (len(half) - 1), 2)
 
     def _watch(self) -> None:
-        """Note exceptions that are not caught and warnings of Qt; keep out of other programs and the network."""
+        """Record uncaught exceptions and warnings of Qt; prevent access to other programs and the network."""
 
         def warned(kind: QtMsgType, _context: object, text: str) -> None:
             if kind not in (QtMsgType.QtDebugMsg, QtMsgType.QtInfoMsg) and not text.startswith(_HARMLESS):
@@ -160,8 +160,8 @@ class WindowRun(LongRun):
         ):
             self.stack.enter_context(patch)
 
-    def opened(self, name: str, data: Dataset | None = None) -> MainWindow:
-        """Return a window with settings, store and sessions in a folder of that name, on data or on the example."""
+    def open_window(self, name: str, data: Dataset | None = None) -> MainWindow:
+        """Return a window on `data` or the example, with settings, store and sessions in a folder called `name`."""
         folder = self.home / name
         folder.mkdir(parents=True, exist_ok=True)
         settings = QSettings(str(folder / "settings.ini"), QSettings.Format.IniFormat)
@@ -177,7 +177,7 @@ class WindowRun(LongRun):
         return window
 
     def compare(self, stack: Stack, expected: Stack, where: str, layers: list[int] | None = None) -> None:
-        """Note layers that are not those of the parameters."""
+        """Record a failure for each layer that differs from the expected one."""
         for k in layers or range(1, len(expected.layers) + 1):
             if k > len(stack.layers) or not np.allclose(
                 stack.layers[k - 1].weights, expected.layers[k - 1].weights, atol=1e-6
@@ -198,7 +198,7 @@ def cancel_all(window: MainWindow) -> None:
 
 
 class User(WindowRun):
-    """A user without a plan."""
+    """Random actions of a user."""
 
     def open(self) -> None:
         from tests.fuzz_targets import DATA
@@ -210,16 +210,16 @@ class User(WindowRun):
                 place = folder / target.name / name
                 place.mkdir(parents=True)
                 self._files.append(make(place))
-        self.window = self.opened("window")
+        self.window = self.open_window("window")
         self.stack.callback(lambda: tear_down(self.window))
-        self._impatience = QTimer()
-        self._impatience.timeout.connect(self._leave_what_waits)
-        self._impatience.start(150)
+        self._popup_timer = QTimer()
+        self._popup_timer.timeout.connect(self._close_popups)
+        self._popup_timer.start(150)
         self._entry: QAction | None = None
-        self._soon = QTimer()
-        self._soon.setSingleShot(True)
-        self._soon.timeout.connect(self._trigger)
-        for timer in (self._impatience, self._soon):
+        self._trigger_timer = QTimer()
+        self._trigger_timer.setSingleShot(True)
+        self._trigger_timer.timeout.connect(self._trigger)
+        for timer in (self._popup_timer, self._trigger_timer):
             self.stack.callback(timer.stop)
         self._actions: list[tuple[Callable[[], None], int]] = [
             (self._click, 30), (self._drag, 15), (self._key, 15), (self._wheel, 8), (self._command, 14),
@@ -252,22 +252,22 @@ class User(WindowRun):
         if not self.window.isVisible():
             self.done_of["closed and opened again"] += 1
             tear_down(self.window)
-            self.window = self.opened("window")
+            self.window = self.open_window("window")
 
-    def _leave_what_waits(self) -> None:
-        """Leave a menu or a box that waits for an answer."""
-        for waits in (QApplication.activePopupWidget(), QApplication.activeModalWidget()):
-            if waits is None:
+    def _close_popups(self) -> None:
+        """Close an open menu or modal dialog, sometimes after choosing an entry of the menu."""
+        for popup in (QApplication.activePopupWidget(), QApplication.activeModalWidget()):
+            if popup is None:
                 continue
-            if isinstance(waits, QMenu) and waits.actions() and self.random.random() < 0.5:
-                action = self.random.choice(waits.actions())
+            if isinstance(popup, QMenu) and popup.actions() and self.random.random() < 0.5:
+                action = self.random.choice(popup.actions())
                 if action.isEnabled() and not action.menu() and action is not self.window.actions_by_name["quit"]:
                     self.done_of["entry of a menu"] += 1
                     self._entry = action
-                    self._soon.start()  # a dialog waits, and this timer would not be called meanwhile
-            if isinstance(waits, QMessageBox) and self.random.random() < 0.3:
-                waits.accept()
-            QTest.keyClick(waits, Qt.Key.Key_Escape)
+                    self._trigger_timer.start()  # a dialog would block this timer, which must close it
+            if isinstance(popup, QMessageBox) and self.random.random() < 0.3:
+                popup.accept()
+            QTest.keyClick(popup, Qt.Key.Key_Escape)
 
     def _trigger(self) -> None:
         entry, self._entry = self._entry, None
@@ -351,11 +351,11 @@ class User(WindowRun):
 
 
 class Interleavings(WindowRun):
-    """Changes between results; at rest the window is compared with a second one that took one step."""
+    """Changes while results arrive; then the window is compared with one that was set to the last state at once."""
 
     def open(self) -> None:
         self._sets = [labelled(seed, 40) for seed in range(3)] + [dataset(seed) for seed in range(2)]
-        self.first, self.second = (self.opened(name, self._sets[0]) for name in ("first", "second"))
+        self.first, self.second = (self.open_window(name, self._sets[0]) for name in ("first", "second"))
         for window in (self.first, self.second):
             self.stack.callback(tear_down, window)
         self._expected: dict[tuple[str, StackParameters], Stack] = {}
@@ -371,16 +371,16 @@ class Interleavings(WindowRun):
             "redo": workspace.history.redo,
             "data": lambda: workspace.open(StubSource(chance.choice(self._sets))),
             "cancel": self.first.session.stop,
-            "view": self._turn,
+            "view": self._change_view,
             "again": workspace.fitting.fit,
         }
 
-    def _turn(self) -> None:
+    def _change_view(self) -> None:
         self._view = f"view_{self.random.choice(VIEWS[:3]).name}"
         self.first.actions_by_name[self._view].trigger()
 
     def expected(self, data: Dataset, parameters: StackParameters) -> Stack:
-        """Fit while no job runs, because OpenBLAS before 0.3.33 may give wrong results for two products at once."""
+        """Fit while no job runs, because OpenBLAS before 0.3.33 may give wrong results for simultaneous products."""
         key = data.fingerprint, parameters
         if len(self._expected) > 300:
             self._expected.clear()

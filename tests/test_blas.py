@@ -1,4 +1,4 @@
-"""BLAS has one thread per physical core, set before any computation, unless a variable of the user says otherwise."""
+"""BLAS has one thread per physical core, set before any computation, unless an environment variable sets the number."""
 
 import json
 import os
@@ -18,7 +18,7 @@ PRINT = "print(blas.loaded_blas()[0].threads)"
 
 
 def child(code, **environment):
-    """Run code in a new process, whose only variables of threads are those given, and return the printed number."""
+    """Run code in a new process with only these environment variables for threads; return the printed number."""
     variables = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
     variables |= {"QT_QPA_PLATFORM": "offscreen", **environment}
     command = [sys.executable, "-c", code]
@@ -28,9 +28,9 @@ def child(code, **environment):
 @pytest.mark.parametrize(
     ("siblings", "allowed", "n_cores"),
     [
-        ({0: "0,4", 1: "1,5", 4: "0,4", 5: "1,5"}, {0, 1, 4, 5}, 2),  # two processors of each core
-        ({0: "0,4", 1: "1,5", 4: "0,4", 5: "1,5"}, {0, 4}, 1),  # this process may run on one core only
-        ({}, {0, 1, 2}, 3),  # unknown cores
+        ({0: "0,4", 1: "1,5", 4: "0,4", 5: "1,5"}, {0, 1, 4, 5}, 2),  # each core has two logical processors
+        ({0: "0,4", 1: "1,5", 4: "0,4", 5: "1,5"}, {0, 4}, 1),  # affinity limits the process to one core
+        ({}, {0, 1, 2}, 3),  # unknown topology
     ],
 )
 def test_that_physical_cores_of_this_process_are_counted(tmp_path, monkeypatch, siblings, allowed, n_cores):
@@ -48,7 +48,7 @@ def test_that_there_is_one_thread_per_core_but_no_more_than_the_default():
     assert child(SET.format(99) + PRINT) == child(DEFAULT + PRINT)
 
 
-def test_that_a_worker_is_limited_and_again_only_if_the_limit_changes():
+def test_that_the_threads_of_a_worker_are_set_again_only_if_their_limit_changes():
     code = """
 import numpy, threadpoolctl
 from slide_gui import blas
@@ -63,7 +63,7 @@ print(10 * blas.loaded_blas()[0].threads + len(calls))
 
 
 @pytest.mark.parametrize("name", ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"])
-def test_that_a_variable_of_the_user_takes_precedence(name):
+def test_that_an_environment_variable_of_the_user_takes_precedence(name):
     for number in ("1", "2"):
         assert child(SET.format(1) + PRINT, **{name: number}) == child(DEFAULT + PRINT, **{name: number})
 
@@ -100,7 +100,7 @@ COMPUTING = {
     "try": ["absent.npz"],
     "weights": ["absent.npz"],
 }
-"""Subcommand that computes → arguments with which it ends soon."""
+"""Subcommand that computes → arguments with which it ends quickly."""
 
 
 def test_that_every_command_that_computes_sets_the_threads_first(monkeypatch, capsys, tmp_path):

@@ -1,4 +1,4 @@
-"""Files written by version 0.1.0 before its packages were rearranged: each opens and shows the same."""
+"""Files written by version 0.1.0 before its packages were rearranged: each still opens and shows the same content."""
 
 import shutil
 from pathlib import Path

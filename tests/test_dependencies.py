@@ -1,4 +1,4 @@
-"""Imported packages are declared, and declared ones are used, on the side that needs them."""
+"""Imported packages are declared and declared packages are used, by the program and by tests and packaging."""
 
 import ast
 import re
@@ -25,24 +25,24 @@ TOOLS = {
 """Package that is used without being imported → its use in Makefile or pyproject.toml."""
 
 ABSENT = {"sklearnex": "scikit-learn-intelex", "cyclonedx": "cyclonedx-python-lib"}
-"""Module that need not be installed → its distribution; any other such module has the name of its distribution."""
+"""Module that may be missing → its distribution; other missing modules have the name of their distribution."""
 
 
 def plain(distribution):
-    """Return the name as it is compared; PySide6 contains further distributions."""
+    """Return the normalised name; all distributions of PySide6 count as one."""
     name = re.sub(r"[-_.]+", "-", distribution).lower()
     return "pyside6-essentials" if name.startswith(("pyside6", "shiboken6")) else name
 
 
 def declared(*extras):
-    """Return the declared distributions, with those of extras."""
+    """Return the declared distributions, including those of `extras`."""
     lists = [PROJECT["dependencies"], *(PROJECT["optional-dependencies"][extra] for extra in extras)]
     return {plain(re.split(r"[\s<>=!~;\[]", requirement)[0]) for each in lists for requirement in each}
 
 
 @cache
 def imported(folder):
-    """Return the distributions that the sources of a folder import anywhere."""
+    """Return all distributions that the sources in a folder import, also within functions."""
     modules = set()
     for file in (ROOT / folder).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_bytes())):
@@ -60,8 +60,8 @@ def test_that_the_program_imports_exactly_the_declared_packages():
 
 
 def test_that_all_packages_imported_by_tests_and_packaging_are_declared():
-    own = {plain(path.stem) for path in (ROOT / "packaging").glob("*.py")}
-    used = (imported("tests") | imported("packaging")) - own
+    scripts = {plain(path.stem) for path in (ROOT / "packaging").glob("*.py")}
+    used = (imported("tests") | imported("packaging")) - scripts
     assert used - declared("test", "bench", "cluster", "release") == set()
 
 

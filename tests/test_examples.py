@@ -1,4 +1,4 @@
-"""The examples in docstrings hold."""
+"""The examples in docstrings give the results that they show."""
 
 import doctest
 import importlib
@@ -11,14 +11,14 @@ import slide_gui
 PACKAGE = Path(slide_gui.__file__).parent
 
 
-def with_examples():
+def modules_with_examples():
     """Return the modules with an example in a docstring."""
     files = [file for file in sorted(PACKAGE.rglob("*.py")) if ">>> " in file.read_text("utf-8")]
     return [".".join(("slide_gui", *file.relative_to(PACKAGE).with_suffix("").parts)) for file in files]
 
 
-@pytest.mark.parametrize("module", with_examples())
-def test_that_the_examples_of_a_module_hold(module):
+@pytest.mark.parametrize("module", modules_with_examples())
+def test_that_the_examples_of_a_module_give_their_results(module):
     results = doctest.testmod(importlib.import_module(module))
     assert results.attempted > 0
     assert results.failed == 0

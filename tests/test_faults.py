@@ -1,4 +1,4 @@
-"""Disks that fail at any moment: earlier files stay readable, no temporary file is left, the error names the file."""
+"""If a disk fails at any moment, earlier files stay readable, no temporary file remains, the error names the file."""
 
 import errno
 import resource
@@ -52,7 +52,7 @@ def read_runs(folder):
 
 
 def changing(change):
-    """Return a function that changes a stored run."""
+    """Return a function that saves a version by applying `change` to a stored run."""
 
     def save(folder, version):
         with RunStore(folder / "runs.sqlite") as store:
@@ -82,11 +82,11 @@ ALL = SAVINGS | {
         changing(lambda store, key, version: store.delete([key], undo=version == 1)), read_deleted, RUNS
     ),
 }
-WITHOUT = {
+NOT_PERFORMED = {
     *((name, "statement") for name in SAVINGS),
     *((name, kind) for name in ("tags", "deleted run") for kind in ("write", "fsync", "rename")),
 }
-"""Savings that need no operation of a kind."""
+"""Pairs of a saving and a kind of operation that it does not perform."""
 
 
 # Faults --------------------------------------------------------------------------------------------------------------
@@ -97,11 +97,11 @@ def no_temporary_files(folder):
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [(name, kind) for name in ALL for kind in KINDS if (name, kind) not in WITHOUT]
+    ("name", "kind"), [(name, kind) for name in ALL for kind in KINDS if (name, kind) not in NOT_PERFORMED]
 )
 def test_that_a_fault_at_any_operation_leaves_earlier_files_and_names_the_file(name, kind, tmp_path):
     saving = ALL[name]
-    saving.save(tmp_path / "new", 1)  # imports what is imported late
+    saving.save(tmp_path / "new", 1)  # triggers the late imports
     for number in count(1):
         folder, error = tmp_path / str(number), ""
         if kind != "mkdir":
@@ -130,7 +130,7 @@ def test_that_a_fault_at_any_operation_leaves_earlier_files_and_names_the_file(n
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
 @pytest.mark.parametrize("name", [name for name in ALL if name != "download"])
 def test_that_a_disk_that_is_full_at_any_byte_leaves_earlier_files(name, tmp_path):
-    """The system itself refuses more than a size, to SQLite as to Python."""
+    """A size limit of the system makes writes fail, both in SQLite and in Python."""
     saving = ALL[name]
     saving.save(tmp_path, 1)
     largest = max(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file())
@@ -144,7 +144,7 @@ def test_that_a_disk_that_is_full_at_any_byte_leaves_earlier_files(name, tmp_pat
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
-def test_that_settings_on_a_full_disk_stay_as_they_were(tmp_path):
+def test_that_a_full_disk_does_not_change_stored_settings(tmp_path):
     path = tmp_path / "settings.ini"
 
     def save(text):
@@ -163,7 +163,7 @@ def test_that_settings_on_a_full_disk_stay_as_they_were(tmp_path):
 
 
 def error_with_files_of(size, work):
-    """Return the error of work in a process whose files cannot grow beyond a size."""
+    """Return the error of `work` in a process whose files cannot exceed `size` bytes."""
 
     def limited(send):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""Hostile input: a sample of what `python -m tests.long_run fuzz` tries by the million, and that it would notice."""
+"""A sample of the millions of inputs of `python -m tests.long_run fuzz`, and tests that it notices failures."""
 
 import json
 import os
@@ -21,7 +21,7 @@ LINUX = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="m
 
 
 @LINUX
-@pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask's own, of pandas
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # pandas warns of its use by Dask
 @pytest.mark.parametrize("each", TARGETS, ids=lambda each: each.name)
 def test_that_a_damaged_input_is_read_or_refused_in_one_sentence(each, tmp_path):
     each.read(each.whole(tmp_path))
@@ -29,7 +29,7 @@ def test_that_a_damaged_input_is_read_or_refused_in_one_sentence(each, tmp_path)
     count = OF_SLOW if is_slow else fuzz.slice_size(each, SAMPLE)
     results = [try_one(each, tmp_path, SEED, number) for number in range(count)]
     assert [result["failure"] for result in results if result["failure"]] == []
-    # The program can use a store with some values changed, so two inputs may both be accepted.
+    # A store with some changed values is still valid, so both inputs of a slow target may be accepted.
     assert is_slow or each.name in TOLERANT or sum(result["refused"] for result in results) > count // 20
 
 
@@ -37,11 +37,11 @@ TOLERANT = ("csv read otherwise", "setting of a curve", "settings")
 """Targets that ignore damage."""
 
 
-# What the fuzzer finds -----------------------------------------------------------------------------------------------
+# Failures that are noticed -------------------------------------------------------------------------------------------
 
 
 def planted(read):
-    """Return a target of one byte with this reader."""
+    """Return a target of one byte that `read` reads."""
 
     def write(folder, *_):
         (folder / "planted").write_bytes(b"x")
@@ -51,7 +51,7 @@ def planted(read):
 
 
 def raising(error):
-    """Return a reader that raises an error, in which {0} is the file and {1} the end of a line."""
+    """Return a reader that raises `error` with {0} replaced by the file and {1} by a line break."""
 
     def read(path):
         error.args = tuple(each.format(path, "\n") for each in error.args)
@@ -79,7 +79,7 @@ def refuse_for_lack_of_memory(path):
         (refuse_for_lack_of_memory, "memory"),
     ],
 )
-def test_that_everything_but_one_sentence_is_a_failure(read, kind, tmp_path):
+def test_that_errors_other_than_one_sentence_and_too_much_memory_are_failures(read, kind, tmp_path):
     failure = try_one(planted(read), tmp_path, 0, 7)["failure"]
     assert (failure and failure[0]) == kind
 
@@ -94,7 +94,7 @@ def test_that_an_input_that_ends_or_blocks_its_process_is_one_failure(end, name,
 
     def end_later(path):
         calls.append(path)
-        if len(calls) == 4:  # the first is the undamaged one
+        if len(calls) == 4:  # the first call reads the undamaged input
             end()
 
     results = try_slice(planted(end_later), 0, 10, 20)
@@ -102,7 +102,7 @@ def test_that_an_input_that_ends_or_blocks_its_process_is_one_failure(end, name,
 
 
 @LINUX
-def test_that_a_run_counts_what_it_did_and_resumes(tmp_path, monkeypatch, capsys):
+def test_that_a_run_counts_its_inputs_and_resumes(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(fuzz, "_SLICE", 10)
     monkeypatch.setattr(fuzz, "TARGETS", (target("idx"), target("csv")))
     summary = tmp_path / "fuzz.json"

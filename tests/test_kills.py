@@ -1,4 +1,4 @@
-"""A sample of `python -m tests.long_run kills`, and tests that it finds lost, damaged and temporary files."""
+"""A sample of `python -m tests.long_run kills`, and a test that it finds lost results and temporary files."""
 
 import os
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="processes are forked")
 
 
 class Careless(Work):
-    """Acknowledges three results before it writes them, in place, and leaves temporary files."""
+    """Acknowledges each result three results before it is written, and leaves temporary files."""
 
     name = "careless"
 
@@ -31,7 +31,7 @@ class Careless(Work):
 def test_that_lost_results_and_temporary_files_are_found(tmp_path):
     counts = {}
     killer = Killer(Careless(), tmp_path, 1, counts)
-    killer._random.random = lambda: 1.0  # it calls neither fsync nor rename
+    killer._random.random = lambda: 1.0  # no kills before calls, because this work calls neither fsync nor rename
     for _ in range(5):
         killer.kill()
     assert (counts["kills"], counts["rounds"]) == (5, 0)
@@ -39,7 +39,7 @@ def test_that_lost_results_and_temporary_files_are_found(tmp_path):
 
 
 @pytest.mark.parametrize("work", [Saves, Runs])
-def test_that_killed_work_loses_and_damages_nothing_and_leaves_no_temporary_file(tmp_path, work):
+def test_that_killed_work_neither_loses_nor_damages_results_and_leaves_no_temporary_file(tmp_path, work):
     counts = {}
     killer = Killer(work(), tmp_path, 1, counts)
     with serving():

@@ -20,8 +20,8 @@ from slide_gui.figures.style import Style
 
 
 @pytest.fixture
-def little(monkeypatch):
-    """A machine with 10 MB of free memory."""
+def little_memory(monkeypatch):
+    """Let the machine appear to have 10 MB of free memory."""
     monkeypatch.setattr(memory, "free_memory", lambda: 10_000_000)
     monkeypatch.setattr(memory, "_SMALL", 0)
 
@@ -33,7 +33,7 @@ def _rows(n=2000, d=200):
 LABELS = np.arange(2000) % 2
 
 
-@pytest.mark.usefixtures("little")
+@pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize(
     ("job", "sentence"),
     [
@@ -63,7 +63,7 @@ def test_that_a_job_larger_than_the_free_memory_is_refused(job, sentence):
     assert "\n" not in str(refusal.value)
 
 
-@pytest.mark.usefixtures("little")
+@pytest.mark.usefixtures("little_memory")
 def test_that_the_refusal_of_a_file_names_it_and_the_command_line_prints_the_sentence(tmp_path, capsys):
     np.save(tmp_path / "rows.npy", _rows(30_000, 100))
     sentence = r"rows\.npy: holding its rows needs about 0\.012 GB of memory, and 0\.01 GB are free"
@@ -78,7 +78,7 @@ def test_that_the_refusal_of_a_file_names_it_and_the_command_line_prints_the_sen
 def test_that_training_counts_the_copy_of_the_rows_on_which_c_is_selected():
     selected, given = (training_bytes([1000] * 10, 3136, SvmParameters(widths="median", C=C)) for C in (None, 1.0))
     rows = 4 * 10_000 * 3136
-    assert given < (1 + 2 * 0.8) * rows < selected  # a copy of all rows, and four fifths embedded as support vectors
+    assert given < (1 + 2 * 0.8) * rows < selected  # a copy of all rows, and four fifths as support vectors
 
 
 def test_that_small_jobs_do_not_measure_the_memory(monkeypatch):
@@ -88,7 +88,7 @@ def test_that_small_jobs_do_not_measure_the_memory(monkeypatch):
 
 @pytest.fixture
 def system(tmp_path, monkeypatch):
-    """Folders in place of /proc and /sys/fs/cgroup."""
+    """Replace /proc and /sys/fs/cgroup by temporary folders."""
     proc, groups = tmp_path / "proc", tmp_path / "cgroup"
     (proc / "self").mkdir(parents=True)
     groups.mkdir()
@@ -104,7 +104,7 @@ def _group(folder, limit, used, names=("memory.max", "memory.current"), stat="in
         (folder / name).write_text(f"{value}\n")
 
 
-def test_that_free_memory_is_available_memory_or_less_under_the_limit_of_a_group(system):
+def test_that_free_memory_is_available_memory_or_less_if_a_control_group_limits_it(system):
     proc, groups = system
     assert memory.free_memory() == 4_096_000
     (proc / "self" / "cgroup").write_text("0::/service/one\n")
@@ -120,7 +120,7 @@ def test_that_free_memory_is_available_memory_or_less_under_the_limit_of_a_group
     assert memory.free_memory() == 2_000_007
 
 
-def test_that_unknown_free_memory_refuses_nothing(system):
+def test_that_no_job_is_refused_if_free_memory_is_unknown(system):
     proc, _ = system
     (proc / "meminfo").write_text("nothing\n")
     assert memory.free_memory() is None

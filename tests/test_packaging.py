@@ -27,7 +27,7 @@ EVERYWHERE = {
     "application/zip": "*.zip",
     "application/gzip": "*.gz",
 }
-"""File type that every system knows → its pattern."""
+"""File type that every system defines → its pattern."""
 
 MIME = "{http://www.freedesktop.org/standards/shared-mime-info}"
 
@@ -77,7 +77,7 @@ def test_that_metadata_changelog_and_citation_name_this_version():
     assert f"\nversion: {slide_gui.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
-def test_that_the_licences_of_this_installation_are_named(capsys):
+def test_that_installed_packages_are_listed_with_their_licences(capsys):
     assert main(["licences", "--json"]) == 0
     known = {part["name"]: part["licence"] for part in json.loads(capsys.readouterr().out)}
     assert "LGPL-3.0" in known["PySide6_Essentials"]
@@ -94,7 +94,7 @@ def bundle(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_that_a_bundle_lists_the_components_of_its_bill(bundle, capsys):
+def test_that_a_bundle_lists_the_components_of_its_bill_of_materials(bundle, capsys):
     folder = bundle / "resources" / "licences"
     folder.mkdir(parents=True)
     components = [
@@ -124,5 +124,5 @@ def test_that_a_bundle_explains_how_to_get_an_extra(monkeypatch):
         Cluster(ClusterChoice(workers=2))
 
 
-def test_that_an_extra_is_installed_by_pip_alone_outside_of_a_bundle():
+def test_that_outside_a_bundle_an_extra_needs_only_pip():
     assert resources.how_to_get("cluster") == "pip install 'slide-gui[cluster]'"

@@ -1,4 +1,4 @@
-"""Texts are plain English and names state what a value is: banned phrases and vague names occur nowhere."""
+"""Texts have no banned phrases, and names are not vague."""
 
 import ast
 import io
@@ -18,11 +18,11 @@ PAGES = [*sorted((ROOT / "resources/help").glob("*.md")), *(ROOT / f"{name}.md" 
 MODULES = sorted((ROOT / "slide_gui").rglob("*.py"))
 VAGUE = {"desk", "found", "kept", "made", "own", "taken"}
 FIELDS = {"kept"}
-"""Words of stored documents: attributes and keywords of records may have these names, variables may not."""
+"""Names in stored documents, which only attributes and keywords of records may have."""
 
 
 def texts(source):
-    """Return the comments, and the strings of at least two words, docstrings among them, with their lines."""
+    """Yield comments and strings of at least two words, including docstrings, with their lines."""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
@@ -32,7 +32,7 @@ def texts(source):
 
 
 def hits(path):
-    """Return the banned phrases of a file, each with its place."""
+    """Return the banned phrases of a file, each with its line."""
     content, name = path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix()
     lines = texts(content) if path.suffix == ".py" else enumerate(content.splitlines(), start=1)
     return [f"{name}:{line}: {hit[0]}" for line, text in lines for hit in BANNED.finditer(text)]
@@ -44,7 +44,7 @@ def test_that_no_text_has_a_banned_phrase():
 
 
 def vague(source):
-    """Return the vague names that a source gives to variables, arguments, attributes, functions and classes."""
+    """Return vague names of variables, arguments, attributes, functions and classes in a source."""
     given = sorted(names(ast.parse(source)))
     return [f"{line}: {name}" for line, name in given if VAGUE & set(name.lower().split("_"))]
 

@@ -1,7 +1,7 @@
 """Run benchmarks by name: `python -m tests.bench [--small] [NAME …]`.
 
-Each line shows a figure as a multiple of its floor or reference, measured in the same run, and whether it keeps its
-bound. The exit code is 0 if all bounds are kept. Real data are used if SLIDE_GUI_DATA names a folder that holds them.
+Each line shows a figure as a multiple of its floor or reference, measured in the same run, and whether it meets its
+bound. The exit code is 0 if all bounds are met. Real data are used if SLIDE_GUI_DATA names a folder that holds them.
 """
 
 import argparse

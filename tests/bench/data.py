@@ -1,4 +1,4 @@
-"""Data of the benchmarks: real ones if SLIDE_GUI_DATA names a folder that holds them, otherwise generated ones."""
+"""Data of the benchmarks: real data if the folder in SLIDE_GUI_DATA holds them, otherwise generated data."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from tests.bench.measurement import scaled
 
 
 def digits() -> tuple[NDArray[np.float32], str]:
-    """Return 60 000 grey rows of 784 pixels and their name: MNIST, or smooth random blobs if it is not there."""
+    """Return 60 000 grey rows of 784 pixels and their name: MNIST, or smooth random blobs if MNIST is missing."""
     n = scaled(60_000, 2000)
     if find("mnist"):
         return load("mnist").train[:n], "MNIST"
@@ -27,7 +27,7 @@ def digits() -> tuple[NDArray[np.float32], str]:
 
 
 def labelled_digits() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], str]:
-    """Return rows and labels to train and to test on, and their name: MNIST, or blobs in ten classes by brightness."""
+    """Return training rows and labels, test rows and labels, and their name: MNIST, or blobs in ten classes."""
     if find("mnist"):
         data, n = load("mnist"), scaled(60_000, 2000)
         return data.train[:n], data.train_labels[:n], data.test, data.test_labels, "MNIST"
@@ -39,14 +39,14 @@ def labelled_digits() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray
 
 
 def rectangles() -> tuple[Dataset, str]:
-    """Return Rectangles and their name: the original ones if they are there."""
+    """Return Rectangles and their name: the original data if they are present."""
     dataset = load("rectangles")
-    _ = dataset.fingerprint  # computed once, when data are opened
+    _ = dataset.fingerprint  # is computed once, and should not count in a benchmark
     return dataset, "Rectangles" if find("rectangles") else "generated Rectangles"
 
 
 def convex(depth: int) -> tuple[NDArray[Any], NDArray[np.intp], str]:
-    """Return layers and classes of the 8 000 training rows of Convex: the original ones if they are there."""
+    """Return layers and classes of the 8 000 training rows of Convex, the original ones if they are present."""
     files = [path for folder in data_folders() for path in sorted(folder.glob("**/convex_train*"))]
     data = open_data(files[:1]) if files and not find("convex") else load("convex")
     n = scaled(8000, 600)
@@ -55,5 +55,5 @@ def convex(depth: int) -> tuple[NDArray[Any], NDArray[np.intp], str]:
 
 
 def layers(rows: NDArray[Any], depth: int, fit_rows: NDArray[Any] | None = None, noise: float = 0.3) -> NDArray[Any]:
-    """Return [h⁰ | h¹ | …] of rows."""
+    """Return the hidden representations [h⁰ | h¹ | …] of rows."""
     return fit_stack(rows if fit_rows is None else fit_rows, StackParameters(noise=noise, depth=depth)).transform(rows)

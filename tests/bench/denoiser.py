@@ -1,4 +1,4 @@
-"""SLIDE's fit, features and noise path, and the stacked autoencoders, each against the bare matrix products."""
+"""Compare SLIDE's fit, features and noise path, and the stacked autoencoders, with the bare matrix products."""
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -26,12 +26,12 @@ _CLASSES = 10
 
 
 def fit() -> Iterator[Figure]:
-    """Fit and features of four layers against their scatter and forward products, and against the paper's listing."""
+    """Compare fit and features of four layers with their scatter and forward products, and with the paper's listing."""
     rows, data = digits()
     parameters = StackParameters(depth=_DEPTH)
     stack = fit_stack(rows, parameters)
     random = np.random.default_rng(0).standard_normal((784, 784)).astype(np.float32)
-    # One array for all results: fresh memory may cost more than the products.
+    # One array holds all results, because the first use of new memory may take longer than the products.
     features = np.zeros((len(rows), (_DEPTH + 1) * 784), np.float32)
 
     def scatters() -> None:
@@ -52,7 +52,7 @@ def fit() -> Iterator[Figure]:
             lambda: fit_stack(rows, parameters, out=features),
         ]
     )
-    features = np.empty(0, np.float32)  # gives the memory back before the listing needs it
+    features = np.empty(0, np.float32)  # frees the memory before the listing needs it
     (listed,) = interleaved([lambda: slide(rows.T.astype(np.float64), 0.7, 0.5, _DEPTH)], rounds=1)
     shape = f"{len(rows)} × 784, {_DEPTH} layers, float32, {data}"
     yield Figure("fit", fitted, "s", scatter + two, f"four scatter and two forward products; {shape}", 1.2)
@@ -67,7 +67,7 @@ def fit() -> Iterator[Figure]:
 def _fit_memory() -> tuple[float, float]:
     rows, _ = digits()
     weights = np.eye(784, dtype=np.float32)
-    rows[:2048].T @ rows[:2048]  # allocates the buffers of the products before anything is counted
+    rows[:2048].T @ rows[:2048]  # makes BLAS allocate its buffers before memory is measured
     with PeakMemory() as bare:
         scatter = np.zeros((784, 784), np.float32)
         for start in range(0, len(rows), _BLOCK):
@@ -79,7 +79,7 @@ def _fit_memory() -> tuple[float, float]:
 
 
 def growth() -> Iterator[Figure]:
-    """Time and memory of a fit of 10 000 000 rows that are generated in blocks, against one of 100 000."""
+    """Compare time and memory of a fit to 10 000 000 rows, generated in blocks, with one to 100 000 rows."""
     few, many = scaled(100_000, 10_000), scaled(10_000_000, 100_000)
     (short, small), (long, large) = in_child(_streamed, few), in_child(_streamed, many)
     note = f"{many} rows against {few}, streamed in blocks, 784 features, two layers"
@@ -95,14 +95,14 @@ def _streamed(n: int) -> tuple[float, float]:
         for start in range(0, n, block):
             yield rows[np.arange(7 * start, 7 * start + min(block, n - start)) % len(rows)]
 
-    fit_stack(Blocks([rows[:_BLOCK]]), StackParameters(depth=1))  # imports and first products are not counted
+    fit_stack(Blocks([rows[:_BLOCK]]), StackParameters(depth=1))  # imports and first products are not measured
     with PeakMemory() as memory:
         (seconds,) = interleaved([lambda: fit_stack(Blocks(blocks, (n, 784)), StackParameters(depth=2))], rounds=1)
     return seconds, memory.above
 
 
 def noise_path() -> Iterator[Figure]:
-    """Sixteen rows of W at a noise level that was not fitted, against a refit."""
+    """Compare sixteen rows of W, at a noise level that was not fitted, with a refit."""
     rows, data = digits()
     scatter = input_scatter(rows, StackParameters()).values
     path = NoisePath(scatter)
@@ -122,7 +122,7 @@ def noise_path() -> Iterator[Figure]:
 
 
 def autoencoder() -> Iterator[Figure]:
-    """Three layers of 1 000 units, pre-training and fine-tuning at 20 and at 100 rows a step, against bare products."""
+    """Compare training of three layers of 1 000 units, at 20 and 100 rows per step, with the bare products."""
     rows, data = digits()
     n, units = scaled(1000, 200), (scaled(1000, 100),) * 3
     random = np.random.default_rng(0)
@@ -148,12 +148,12 @@ def autoencoder() -> Iterator[Figure]:
 
 
 def _zeros(*shapes: tuple[int, int]) -> list[NDArray[Any]]:
-    """Return arrays that are written once: a page of `np.zeros` costs nothing until then."""
+    """Return arrays that were written once, because the first write to a page of `np.zeros` takes extra time."""
     return [np.full(shape, 0.0, np.float32) for shape in shapes]
 
 
 def _pretraining_products(n: int, units: tuple[int, ...], batch: int) -> Callable[[], None]:
-    """Return the products of one epoch of every layer: up, down, the error up, and dL/dW of 2 · batch rows."""
+    """Return the products of one pre-training epoch per layer: forward, backward, the error forward, and dL/dW."""
     layers = [_zeros((2 * batch, d), (2 * batch, h), (h, d), (h, d)) for d, h in pairwise((784, *units))]
 
     def epoch() -> None:
@@ -168,7 +168,7 @@ def _pretraining_products(n: int, units: tuple[int, ...], batch: int) -> Callabl
 
 
 def _fine_tuning_products(n: int, units: tuple[int, ...], batch: int) -> Callable[[], None]:
-    """Return the products of one epoch of back-propagation: all layers up, every gradient, the errors down."""
+    """Return the products of one epoch of back-propagation: forward through all layers, gradients, errors backward."""
     sizes = (784, *units, _CLASSES)
     values, errors = (_zeros(*((batch, size) for size in sizes)) for _ in range(2))
     weights, gradients = (_zeros(*((h, d) for d, h in pairwise(sizes))) for _ in range(2))

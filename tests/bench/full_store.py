@@ -1,4 +1,4 @@
-"""A store as full as years of use leave it: the whole evaluation and thousands of other runs."""
+"""A store as after years of use: the full evaluation and thousands of other runs."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -20,8 +20,8 @@ from slide_gui.experiments.store.stored_run import COLUMNS, StoredRun
 def fill(path: Path, n_runs: int) -> int:
     """Write a store with every run of the full protocol and others, `n_runs` in all; return its number of cells.
 
-    The runs on test rows, from which the table of results is made, are complete and have the paper's errors. The
-    others have only their rows in the database, because nothing else of them is read.
+    The runs on test rows, from which the table of results is made, are complete and have the paper's errors. Of the
+    other runs only the rows in the database are written, because no benchmark reads more of them.
     """
     random = np.random.default_rng(0)
     finals, candidates = [], []
@@ -40,9 +40,9 @@ def fill(path: Path, n_runs: int) -> int:
 def _runs(cell: CellPlan, split: int, random: np.random.Generator) -> tuple[RunResult, list[RunResult]]:
     known = entry(cell.data)
     paper = {one.method: one.error for one in published(cell.data)}
-    error = paper.get(METHODS[cell.method].text, max(paper.values()))  # a row of ours alone has none of the paper's
+    error = paper.get(METHODS[cell.method].text, max(paper.values()))  # for methods without an error in the paper
     points = cell.candidates(_fingerprint(cell), "", split)
-    best = cell.n_candidates // 2  # in every draw
+    best = cell.n_candidates // 2  # the same candidate in every draw
     final = _result(cell.final(points[best]).spec, known.title, known.n_test, error, random)
     if len(points) == 1:
         return final, []
@@ -84,7 +84,7 @@ def _result(spec: RunSpec, title: str, n: int, error: float, random: np.random.G
 
 
 def _write_lines(path: Path, results: list[RunResult], count: int) -> None:
-    """Write the rows of some runs, and more like them until there are `count`."""
+    """Write the database rows of some runs, and varied copies of them up to `count` rows."""
 
     def lines() -> Iterator[tuple[object, ...]]:
         known = [StoredRun.of(result, float(number)) for number, result in enumerate(results)]

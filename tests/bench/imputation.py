@@ -1,4 +1,4 @@
-"""Filling missing cells of held-out rows, against three imputers of scikit-learn, on ten tables and sets of images."""
+"""Compare LinearImputer with three imputers of scikit-learn on held-out rows of tables and images."""
 
 import time
 import warnings
@@ -20,11 +20,11 @@ Rows = NDArray[np.float64]
 _TABLES = ("iris", "wine", "breast_cancer", "diabetes", "digits")
 _N_IMAGES = scaled(600, 60)
 _SIDE = scaled(14, 7)
-_ITERATIVE_ROUNDS = 3  # on images; ten rounds take minutes and change the errors by less than one per cent
+_ITERATIVE_ROUNDS = 3  # on images, where ten rounds take minutes and change the errors by less than one per cent
 
 
 def impute() -> Iterator[Figure]:
-    """Root mean square error on held-out rows, in standard deviations of a column, or of all pixels of images."""
+    """Compare root mean square errors in units of the standard deviation of a column, or of all pixels of images."""
     for name, X, side in _data():
         holes = {f"{share} %": _at_random(X.shape, share / 100) for share in scaled((10, 20, 50), (20,))}
         if side:
@@ -37,7 +37,7 @@ def _compare(name: str, X: Rows, missing: NDArray[np.bool_], kind: str, *, poole
     rows = np.random.default_rng(0).permutation(len(X))
     X, missing = X[rows], missing[rows]
     n = len(X) * 2 // 3
-    if not pooled:  # neighbours are near in scaled columns only
+    if not pooled:  # distances between neighbours need columns of one scale
         X = X / np.nanstd(np.where(missing, np.nan, X)[:n], axis=0)
     known = np.where(missing, np.nan, X)
     spread = X[:n].std(axis=0)
@@ -50,18 +50,18 @@ def _compare(name: str, X: Rows, missing: NDArray[np.bool_], kind: str, *, poole
             max_iter=_ITERATIVE_ROUNDS if pooled else 10, random_state=0, keep_empty_features=True
         ),
     }
-    found = {}
+    results = {}
     for program, imputer in {"LinearImputer": LinearImputer(), **others}.items():
         start = time.perf_counter()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # rounds without convergence
+            warnings.simplefilter("ignore")  # scikit-learn warns if the rounds do not converge
             filled = imputer.fit(known[:n]).transform(known[n:])
         seconds = time.perf_counter() - start
-        found[program] = float(np.sqrt(np.mean((((filled - X[n:]) / scale) ** 2)[used]))), seconds
-    ours, seconds = found.pop("LinearImputer")
-    shown = ", ".join(f"{program} {error:.3f} in {spent:.2g} s" for program, (error, spent) in found.items())
+        results[program] = float(np.sqrt(np.mean((((filled - X[n:]) / scale) ** 2)[used]))), seconds
+    ours, seconds = results.pop("LinearImputer")
+    shown = ", ".join(f"{program} {error:.3f} in {spent:.2g} s" for program, (error, spent) in results.items())
     note = f"{len(X)} × {X.shape[1]}, {seconds:.2g} s; {shown}"
-    best = min(error for error, _ in found.values())
+    best = min(error for error, _ in results.values())
     return Figure(f"impute {name}, {kind}", ours, "sd", best, note, most_ratio=1.5)
 
 

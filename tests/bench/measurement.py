@@ -1,4 +1,4 @@
-"""One measured figure; how times and memory are measured, and in a process of its own."""
+"""Measure times and memory, in separate processes if necessary; a measured figure with its bound."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ import numpy as np
 
 SMALL = bool(os.environ.get("SLIDE_GUI_BENCH_SMALL"))
 Size = TypeVar("Size")
-_MIB = 1024.0  # kB as the kernel counts them
+_MIB = 1024.0  # in the kernel's kB of 1 024 bytes
 
 
 def scaled(full: Size, small: Size) -> Size:
-    """Return the full size, or with --small the small one."""
+    """Return the full size, or the small one if --small is given."""
     return small if SMALL else full
 
 
@@ -32,9 +32,9 @@ class Figure:
     Attributes
     ----------
     floor : float
-        The floor or the other program, in the same unit, measured in the same run.
+        The floor, or the figure of another program, in the same unit and measured in the same run.
     note : str
-        What is measured, against what, and on which data.
+        What is measured, what it is compared with, and the data.
     most_ratio, most : float or None
         The bound on value / floor, or on the value.
     """
@@ -73,9 +73,9 @@ def percentile(values: Sequence[float], q: float) -> float:
 
 
 def interleaved(functions: Sequence[Callable[[], Any]], rounds: int = 5) -> list[float]:
-    """Return the shortest time of each function in seconds, run in turn so that a slow spell hits all of them.
+    """Return the shortest time of each function in seconds; they run in turn, so that a slow phase affects all.
 
-    There and back again, so that none always takes over the memory that another gave back.
+    The order alternates, so that no function always reuses the memory that the same other one has freed.
     """
     best = [np.inf] * len(functions)
     for turn in range(scaled(rounds, 1)):
@@ -118,7 +118,7 @@ def _private() -> int:
 
 
 def in_child(function: Callable[..., Any], *arguments: Any, environment: Mapping[str, str] | None = None) -> Any:
-    """Call a function of a module in a process of its own, and return its result; both pass through JSON."""
+    """Call a module's function in a separate process, and return its result; arguments and result are sent as JSON."""
     code = (
         f"import json, sys; from {function.__module__} import {function.__name__} as work; "
         "print(json.dumps(work(*json.loads(sys.argv[1]))))"
@@ -127,7 +127,7 @@ def in_child(function: Callable[..., Any], *arguments: Any, environment: Mapping
 
 
 def run_python(code: str, *arguments: str, environment: Mapping[str, str] | None = None) -> Any:
-    """Run Python code in a process of its own, and return the JSON of the last line that it prints."""
+    """Run Python code in a separate process, and return the JSON value in the last line that it prints."""
     variables = {**os.environ, **(environment or {})}
     command = [sys.executable, "-c", code, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables)

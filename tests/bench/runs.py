@@ -1,4 +1,4 @@
-"""Reading data, cancelling work, and sweeps and fits by two workers against one."""
+"""Measure reading data and cancelling work, and compare two workers with one."""
 
 import gzip
 import tempfile
@@ -36,7 +36,7 @@ _CHUNK = 16_384  # rows of the Zarr array
 
 
 def reading() -> Iterator[Figure]:
-    """Opening MNIST and the 643 MB of text of Rectangles, against unpacking their files alone."""
+    """Compare opening MNIST and the 643 MB of text of Rectangles with only unpacking their files."""
     for name in ("mnist", "rectangles"):
         paths = find(name)
         if not paths:
@@ -61,7 +61,7 @@ def _read(names: list[str]) -> tuple[float, float, float, float]:
                         with archive.open(info) as member:
                             _exhaust(member)
 
-    # The first run of both touches fresh memory, which on some machines costs more than the work.
+    # The first round uses new memory, which takes longer than the work on some machines, so there are several rounds.
     unpacking, opening = interleaved([unpack, lambda: open_data(paths)], rounds=4)
     with PeakMemory() as memory:
         data = open_data(paths)
@@ -77,7 +77,7 @@ def _exhaust(stream: Any) -> None:
 
 
 def cancel() -> Iterator[Figure]:
-    """Fits, trainings, widths by each criterion, grids, a sweep and 50 000 predictions, cancelled at random moments."""
+    """Cancel fits, trainings, width criteria, grids, a sweep and 50 000 predictions at random moments."""
     rows, data = digits()
     wide = (np.random.default_rng(0).random((scaled(2000, 200), scaled(3000, 300))) > 0.7).astype(np.float32)
     some = rows[: scaled(8000, 600)]
@@ -153,7 +153,7 @@ class _Switch(Progress):
 
 
 def _waits(work: Callable[[Progress], Any], longest: float) -> list[float]:
-    """Return, in ms, how long the work continued after it was cancelled within its first `longest` seconds."""
+    """Return how many ms the work continued after it was cancelled, each time within its first `longest` seconds."""
     random, waits = np.random.default_rng(1), list[float]()
     while len(waits) < scaled(30, 2):
         switch, started = _Switch(), time.perf_counter()
@@ -165,7 +165,7 @@ def _waits(work: Callable[[Progress], Any], longest: float) -> list[float]:
         worker.join()
         if switch.cancelled:
             waits.append(1000 * (time.perf_counter() - start))
-        else:  # it had ended before: cancel the next ones earlier
+        else:  # the work was complete before: cancel earlier from now on
             longest = min(longest, start - started)
     return waits
 
@@ -174,7 +174,7 @@ def _waits(work: Callable[[Progress], Any], longest: float) -> list[float]:
 
 
 def workers() -> Iterator[Figure]:
-    """A sweep and a fit of 1 000 000 rows from Zarr, by two workers of one thread each against one."""
+    """Compare two workers of one thread each with one, in a sweep and in a fit to 1 000 000 rows from Zarr."""
     dataset, name = rectangles()
     n_test = scaled(5000, 500)
     noises, depths = tuple(i / 10 for i in range(scaled(10, 2))), tuple(range(scaled(5, 2)))
@@ -217,7 +217,7 @@ def _fit_zarr(folder: str, n_workers: int) -> float:
 
     with Cluster(ClusterChoice(workers=n_workers)) as cluster, cluster.client.as_current():
         rows = da.from_zarr(f"{folder}/rows.zarr")
-        fit_stack(rows[: 2 * _CHUNK].rechunk((_CHUNK, -1)), StackParameters(depth=1))  # late imports are not counted
+        fit_stack(rows[: 2 * _CHUNK].rechunk((_CHUNK, -1)), StackParameters(depth=1))  # late imports are not measured
         return interleaved([lambda: fit_stack(rows, StackParameters())], rounds=1)[0]
 
 

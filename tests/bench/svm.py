@@ -1,4 +1,4 @@
-"""The multi-width SVM and the learning of its widths, against scikit-learn's SVC or scikit-learn-intelex."""
+"""Compare the multi-width SVM, and the learning of its widths, with scikit-learn's SVC or scikit-learn-intelex."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,7 +20,7 @@ _HARD_C = 1000.0
 
 
 def two_classes() -> Iterator[Figure]:
-    """Two classes: odd and even digits of three layers, one pair of digits of five, and Convex with a large C."""
+    """Measure two classes: odd and even digits (three layers), a pair of digits (five), and Convex with a large C."""
     rows, labels, test, test_labels, data = labelled_digits()
     some = np.random.default_rng(0).choice(len(rows), scaled(8000, 600), replace=False)
     yield from _against_svc(
@@ -61,7 +61,7 @@ def _against_svc(
 
 
 def ten_classes() -> Iterator[Figure]:
-    """Ten digits of two layers, training and testing, with the memory of the largest; intelex if it is installed."""
+    """Measure training and testing on ten digits with two layers, and memory; compare with intelex if installed."""
     try:
         from sklearnex.svm import SVC as Other
 
@@ -94,7 +94,7 @@ def ten_classes() -> Iterator[Figure]:
 
 
 def _ten(Z: NDArray[Any], codes: NDArray[Any]) -> SvmParameters:
-    """Return the parameters of the SVM of ten digits, with the widths that the first rows have."""
+    """Return the parameters of the SVM of ten digits, with the median widths of the first rows."""
     median = SvmParameters(groups=2, widths="median", loss="hinge", C=_C)
     return SvmParameters(groups=2, widths=fit_svm(Z[:1000], codes[:1000], median).trained.widths, loss="hinge", C=_C)
 
@@ -108,7 +108,7 @@ def _ten_memory() -> tuple[float, float]:
 
 
 def widths() -> Iterator[Figure]:
-    """Widths and C learned on 2 500 rows by each criterion, five layers of digits and four of Convex."""
+    """Measure learning widths and C on 2 500 rows by each criterion, with five layers of digits and four of Convex."""
     rows, labels, _, _, name = labelled_digits()
     pair = np.isin(labels, (3, 8))
     problems: list[tuple[str, Callable[[], tuple[Any, ...]], float]] = [
@@ -120,14 +120,14 @@ def widths() -> Iterator[Figure]:
         sizes = (784,) * (Z.shape[1] // 784)
         for criterion in CRITERIA:
             parameters = SvmParameters(criterion=criterion)
-            found: list[tuple[WidthsSample, SelectedWidths]] = []
+            results: list[tuple[WidthsSample, SelectedWidths]] = []
 
-            def work(parameters: SvmParameters = parameters, found: list[Any] = found) -> None:
+            def work(parameters: SvmParameters = parameters, results: list[Any] = results) -> None:
                 sample = WidthsSample.of(TrainingSet(Z, codes, sizes), parameters)  # noqa: B023
-                found.append((sample, learn_widths(sample, parameters)))
+                results.append((sample, learn_widths(sample, parameters)))
 
             (seconds,) = interleaved([work], rounds=1)
-            sample, learned = found[0]
+            sample, learned = results[0]
             subset = _divided(Z[sample.rows], learned.widths), sample.codes
             (one,) = interleaved([lambda s=subset, C=learned.C: SVC(C=C, gamma=1.0).fit(*s)], rounds=3)
             note = (
@@ -141,7 +141,7 @@ def _errors(errors: Any) -> str:
 
 
 def _divided(Z: NDArray[Any], widths: tuple[float, ...]) -> NDArray[Any]:
-    """Return [h⁰/σ_0 | h¹/σ_1 | …] of groups of equal size, so that a kernel of width 1 is ours."""
+    """Return [h⁰/σ_0 | h¹/σ_1 | …] for groups of equal size; on these, a kernel of width 1 equals our kernel."""
     size = Z.shape[1] // len(widths)
     return np.hstack([Z[:, size * t : size * (t + 1)] / np.float32(width) for t, width in enumerate(widths)])
 

@@ -1,4 +1,4 @@
-"""A benchmark prints its figures as ratios."""
+"""Benchmarks print their figures as ratios."""
 
 import os
 import subprocess

@@ -1,6 +1,6 @@
-"""What a user feels in the window: start, hover, drag, pages, clicks, and how late the event loop is.
+"""Measure the response times of the window: start, hover, drag, pages, clicks, and delays of the event loop.
 
-Each benchmark runs in a process of its own. A start is timed with its imports, so most imports stay in the functions.
+Each benchmark runs in a separate process. A start is timed with its imports, so most imports are in functions.
 """
 
 import math
@@ -16,8 +16,8 @@ from typing import Any
 from slide_gui.gui.app import tear_down
 from tests.bench.measurement import Figure, in_child, median, percentile, run_python, scaled
 
-_LIMIT = 600.0  # seconds for anything awaited
-_MOUSE_SECONDS = 0.016  # between two moves, as from a mouse
+_LIMIT = 600.0  # most seconds of any wait
+_MOUSE_SECONDS = 0.016  # between two moves of a mouse
 _TICK = 0.01  # seconds
 _BARE = """
 import json, os, sys, time
@@ -39,7 +39,7 @@ def wait(
     app: Any,
     done: Callable[[], bool],
     meanwhile: Callable[[], None] = lambda: None,
-    pause: float = 0.001,  # seconds; shorter would take a core from the worker
+    pause: float = 0.001,  # seconds; a shorter pause would keep one core from the worker
 ) -> None:
     end = time.perf_counter() + _LIMIT
     while not done():
@@ -51,7 +51,7 @@ def wait(
 
 
 def open_window(prepare: Callable[[Path], object] = lambda store: None) -> tuple[Any, Any]:
-    """Return the application and its window, with temporary settings and a temporary store that is prepared first."""
+    """Return the application and its window, with temporary settings and a temporary store, which `prepare` fills."""
     from slide_gui.gui.app import collect_in_turn, make_application, prepare_interpreter
 
     prepare_interpreter()
@@ -61,7 +61,7 @@ def open_window(prepare: Callable[[Path], object] = lambda store: None) -> tuple
 
     app = make_application()
     folder = tempfile.TemporaryDirectory()
-    _folders.append(folder)  # the window does not hold it
+    _folders.append(folder)  # the window keeps no reference to it
     store = Path(folder.name) / "runs.sqlite"
     prepare(store)
     settings = QSettings(f"{folder.name}/settings.ini", QSettings.Format.IniFormat)
@@ -84,7 +84,7 @@ def _fitted_window(prepare: Callable[[Path], object] = lambda store: None) -> tu
 
 
 def paint_times(widget: Any) -> list[float]:
-    """Return a list that gets the time of every paint event of a widget."""
+    """Return a list to which the time of every paint event of a widget is appended."""
     from PySide6.QtCore import QEvent, QObject
 
     times: list[float] = []
@@ -101,7 +101,7 @@ def paint_times(widget: Any) -> list[float]:
 
 
 def _image_seconds(app: Any, widget: Any) -> float:
-    """Return the seconds of painting as many pixels as a widget has by one drawImage, the median of 120."""
+    """Return the median of 120 times, in seconds, of painting the pixels of a widget with one drawImage."""
     from PySide6.QtCore import Qt
     from PySide6.QtGui import QImage, QPainter
     from PySide6.QtWidgets import QWidget
@@ -127,13 +127,13 @@ def _image_seconds(app: Any, widget: Any) -> float:
         picture.update()
         wait(app, lambda seen=before: len(paints) > seen, pause=0.0)
         times.append(time.perf_counter() - start)
-    picture.close()  # on a display it would take the mouse
+    picture.close()  # on a display, it would receive the mouse events
     app.processEvents()
     return median(times)
 
 
 def _milliseconds(name: str, times: list[float], floor: float, note: str, most: float) -> Figure:
-    """Return the 95th percentile of times against one drawImage of as many pixels."""
+    """Return the 95th percentile of times, with one drawImage of equally many pixels as the floor."""
     note = f"p95 of {len(times)}, median {1000 * median(times):.3g} ms, against one drawImage; {note}"
     return Figure(name, 1000 * percentile(times, 0.95), "ms", 1000 * floor, note, most=most)
 
@@ -142,7 +142,7 @@ def _milliseconds(name: str, times: list[float], floor: float, note: str, most: 
 
 
 def _environment(compiled: str = "") -> dict[str, str]:
-    """Return further variables of a measured process, which compiles modules into a folder if there is one."""
+    """Return environment variables of a measured process; it writes compiled modules to the folder, if one is given."""
     variables = {"SLIDE_GUI_BENCH_STARTED": repr(time.time())}
     if compiled:
         variables |= {"PYTHONPYCACHEPREFIX": compiled, "PYTHONDONTWRITEBYTECODE": ""}
@@ -152,7 +152,7 @@ def _environment(compiled: str = "") -> dict[str, str]:
 
 
 def _own_process(benchmark: Callable[[], Iterator[Figure]]) -> Callable[[], Iterator[Figure]]:
-    """Let a benchmark of this module run in a process of its own."""
+    """Return a function that runs a benchmark of this module in a separate process."""
 
     def run() -> Iterator[Figure]:
         for fields in in_child(figures_of, benchmark.__name__, environment=_environment()):
@@ -170,9 +170,9 @@ def figures_of(name: str) -> list[dict[str, Any]]:
 
 
 def start() -> Iterator[Figure]:
-    """Process start to a window that answers a click, and to its first layer, warm, against a bare Qt window."""
+    """Compare warm starts, until the window and its first layer are painted, with a bare Qt window."""
     runs = []
-    with tempfile.TemporaryDirectory() as compiled:  # once, as in an installed program
+    with tempfile.TemporaryDirectory() as compiled:  # modules are compiled once, as in an installed program
         for _ in range(scaled(6, 2)):
             bare = run_python(_BARE, environment=_environment(compiled))
             runs.append((bare, *in_child(started, environment=_environment(compiled))))
@@ -200,7 +200,7 @@ def started() -> tuple[float, float]:
 
 
 def hover() -> Iterator[Figure]:
-    """Mouse move to all tiles painted."""
+    """Measure the time from a mouse move until all tiles are painted."""
     from PySide6.QtCore import QPoint, Qt
     from PySide6.QtTest import QTest
 
@@ -224,7 +224,7 @@ def hover() -> Iterator[Figure]:
 
 
 def drag() -> Iterator[Figure]:
-    """Noise slider moved to tiles of the first layer and of all layers painted, and to the exact fit after it rests."""
+    """Measure from a move of the noise slider to the painted first layer, to all layers, and to the exact fit."""
     from slide_gui.gui.state.fitting import Fitting
 
     app, window, slider, tiles = _noise_slider()
@@ -244,10 +244,10 @@ def drag() -> Iterator[Figure]:
     for sweep in range(scaled(20, 2)):
         for step in range(20):
             began = time.perf_counter()
-            # It rests where no fit is kept from before.
+            # The last position differs in each sweep, so that no fit of it is cached.
             slider.setValue(95 - sweep if step == 19 else 5 + 3 * step + sweep % 3)
             wait(app, first_layer_shown)
-            app.processEvents()  # paints the update
+            app.processEvents()  # paints the tiles
             assert paints[-1] > began
             first.append(time.perf_counter() - began)
         for shown, times in ((all_layers_shown, all_layers), (lambda: workspace.model() is not None, exact)):
@@ -263,7 +263,7 @@ def drag() -> Iterator[Figure]:
 
 
 def follow() -> Iterator[Figure]:
-    """Time between two pictures of all four layers while the noise slider moves, on Rectangles and on MNIST."""
+    """Measure the time between two pictures of all four layers while the noise slider moves, on two data sets."""
     from slide_gui.data.catalogue import find
     from slide_gui.gui.state.workspace import DataSource
 
@@ -311,7 +311,7 @@ def _noise_slider() -> tuple[Any, Any, Any, Any]:
 
 
 def pages() -> Iterator[Figure]:
-    """A page's command to that page painted, after each has been open once."""
+    """Measure from a page's command to the painted page, after each page was open once."""
     app, window = _fitted_window()
     floor = _image_seconds(app, window.centralWidget())
     names = [name for name in window.actions_by_name if name.startswith("page_")]
@@ -329,7 +329,7 @@ def pages() -> Iterator[Figure]:
 
 
 def clicks() -> Iterator[Figure]:
-    """A click to the start of its job at random moments of a sweep, against the start on an idle queue."""
+    """Compare the time from a click to the start of its job during a sweep with that on an idle queue."""
     app, window = _fitted_window()
     chance, count = random.Random(0), scaled(20, 3)
 
@@ -356,7 +356,7 @@ def clicks() -> Iterator[Figure]:
 
 
 def full_store() -> Iterator[Figure]:
-    """Benchmark and Runs opened for the first time, with 10 000 runs in the store."""
+    """Measure opening Benchmark and Runs for the first time, with 10 000 runs in the store."""
     n_runs = scaled(10_000, 3000)
     for page in ("evaluation", "runs"):
         runs = [in_child(opened_page, page, n_runs, environment=_environment()) for _ in range(scaled(3, 1))]
@@ -368,7 +368,7 @@ def full_store() -> Iterator[Figure]:
 
 
 def opened_page(page: str, n_runs: int) -> tuple[float, float, float, float]:
-    """Open a page for the first time; return the seconds to its picture, to all rows, and of two references."""
+    """Open a page for the first time; return the seconds to its picture, to all rows, and two reference times."""
     import sqlite3
     from contextlib import closing
 
@@ -399,13 +399,13 @@ def opened_page(page: str, n_runs: int) -> tuple[float, float, float, float]:
 
 
 def lateness() -> Iterator[Figure]:
-    """How late a 10 ms tick comes during a minute of a sweep, and while Convex is learned and tested."""
+    """Measure the delays of a 10 ms timer during a minute of a sweep, and during training and testing on Convex."""
     for part in (lateness_sweep, lateness_training):
         yield from _own_process(part)()
 
 
 def lateness_sweep() -> Iterator[Figure]:
-    """Sweep over Rectangles with the Error curves in view."""
+    """Measure delays during a sweep on Rectangles while the Error curves page is shown."""
     app, window = _fitted_window()
     window.actions_by_name["page_curves"].trigger()
     runs = window.session.runs
@@ -413,7 +413,7 @@ def lateness_sweep() -> Iterator[Figure]:
 
 
 def lateness_training() -> Iterator[Figure]:
-    """Learn widths, train and test on Convex, 8 000 and 50 000 rows, with the Classifier in view."""
+    """Measure delays during training and testing on Convex (8 000 and 50 000 rows) while the Classifier is shown."""
     from slide_gui.core.svm.parameters import SvmParameters
     from slide_gui.experiments.files.source import DataSource
 
@@ -434,7 +434,7 @@ def lateness_training() -> Iterator[Figure]:
 def _lateness(
     app: Any, window: Any, plot: str, begin: Callable[[], object], done: Callable[[], bool], limit: float
 ) -> Iterator[Figure]:
-    """Move the mouse over a plot, first while nothing runs and then until the work is done."""
+    """Measure delays while the mouse moves over a plot, first without any job and then until the work is done."""
     from PySide6.QtCore import QPoint, Qt, QTimer
     from PySide6.QtTest import QTest
     from PySide6.QtWidgets import QWidget
