@@ -27,7 +27,7 @@ def slide(X, p, t, l):
     return Ws, hs
 
 
-def missing(W, rows, S, p):
+def solution_error(W, rows, S, p):
     """Return the error of some rows of a solution of W (E[Q] + 1e-5 I) = E[P], for float64 E[Q] and E[P].
 
     The residual is summed in long double precision, so the error of an inexact solution is accurate as well.

@@ -11,7 +11,7 @@ def slow(block: Any) -> Any:
     return block
 
 
-def once_there(block: Any, file: Path) -> Any:
+def wait_for_file(block: Any, file: Path) -> Any:
     """Wait until a file exists, then return the block; give up after some seconds."""
     for _ in range(600):
         if file.exists():
@@ -21,5 +21,5 @@ def once_there(block: Any, file: Path) -> Any:
 
 
 def tasks(dask_scheduler: Any = None) -> int:
-    """Return the number of tasks of a scheduler."""
+    """Return the number of tasks on a scheduler."""
     return len(dask_scheduler.tasks)

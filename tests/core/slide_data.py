@@ -1,4 +1,4 @@
-"""Small problems for the tests of the stack, and its slow definition."""
+"""Small data sets and shared checks for the tests of the stack."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def images(n: int = 400, seed: int = 0) -> NDArray[np.float64]:
 
 
 def blobs(n: int = 200, side: int = 6, seed: int = 0) -> NDArray[np.float64]:
-    """Return correlated grey images; one pixel is always 0, another is nonzero once, as at the border of MNIST."""
+    """Return correlated grey images; as on the border of MNIST, a pixel is always 0 and another is lit in one row."""
     random = np.random.default_rng(seed)
     rows = random.random((n, side * side)) * (random.random((n, 1)) > 0.3)
     rows[:, 1:] = 0.5 * rows[:, 1:] + 0.5 * rows[:, :-1]

@@ -31,7 +31,7 @@ def three_classes(n: int, seed: int = 0) -> tuple[NDArray, NDArray]:
 
 
 def sample(Z: NDArray, codes: NDArray, weights: NDArray | None = None, **parameters: Any) -> WidthsSample:
-    """Return the rows that these parameters learn widths on."""
+    """Return the sample of the rows on which these parameters learn widths."""
     return WidthsSample.of(TrainingSet(Z, codes, SIZES, weights), SvmParameters(**parameters))
 
 
@@ -52,7 +52,7 @@ def learned(
 
 def not_equivalent_by_weight(_estimator: object) -> dict[str, str]:
     """Return the scikit-learn checks of weights that cannot pass with a tolerance of 1e-7, and the reason."""
-    reason = "folds and median widths are of rows, whatever their weights, and support vectors are kept in float32"
+    reason = "folds and median widths ignore weights, and support vectors are stored in float32"
     return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
 
 

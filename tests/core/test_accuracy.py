@@ -8,7 +8,7 @@ from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import input_scatter
 from slide_gui.core.slide.stack import fit_stack
-from tests.core.listings import missing
+from tests.core.listings import solution_error
 from tests.core.slide_data import scatter_of
 
 BOUND = 1e-8
@@ -51,8 +51,8 @@ def test_that_weights_are_exact_to_1e_8_for_any_noise_and_number_of_features(n, 
         if d < 1500:
             found += [denoiser_weights(scatter, noise)[some], path.rows(some, noise)]
         weights = np.vstack(found)
-        lacks = missing(weights, np.tile(some, len(found)), scatter, 1 - noise)
-        relative = np.linalg.norm(lacks, axis=1) / np.linalg.norm(weights + lacks, axis=1)
+        error = solution_error(weights, np.tile(some, len(found)), scatter, 1 - noise)
+        relative = np.linalg.norm(error, axis=1) / np.linalg.norm(weights + error, axis=1)
         deviations.append(relative.max())
     assert max(deviations) <= BOUND
 
@@ -63,8 +63,8 @@ def test_that_float32_rows_give_the_listings_weights_in_float64_within_the_state
     exact, some = scatter_of(rows), np.arange(0, 300, 10)
     for noise in (0.0, 0.05, 0.09, 0.1, 0.3, 0.5, 0.9):
         weights = fit_stack(rows, StackParameters(noise=noise, depth=1)).layers[0].weights[some]
-        lacks = missing(weights, some, exact, 1 - noise)
-        deviation = (np.linalg.norm(lacks, axis=1) / np.linalg.norm(weights + lacks, axis=1)).max()
+        error = solution_error(weights, some, exact, 1 - noise)
+        deviation = (np.linalg.norm(error, axis=1) / np.linalg.norm(weights + error, axis=1)).max()
         assert deviation < (4e-5 / noise if noise >= 0.1 else 1e-9 if noise else 1e-5)
 
 

@@ -36,7 +36,7 @@ def errors(layers, stack, scales=(1.0,) * 4):
 
 
 @pytest.mark.parametrize("noise", [LEAST_NOISE, 0.1, 0.3, 0.9, 0.99])
-def test_that_a_row_in_float32_has_an_error_of_at_most_1e_3_also_for_pixels_hardly_ever_lit(noise):
+def test_that_a_row_in_float32_has_an_error_of_at_most_1e_3_even_for_rarely_lit_pixels(noise):
     scatter = scatter_of(rows_with_rare_pixels())
     exact, found = denoiser_weights(scatter, noise), approximate_weights(scatter, noise)
     assert found.dtype == np.float32
@@ -68,7 +68,7 @@ def test_that_layers_from_all_rows_have_an_error_of_at_most_1e_2(noise, changes)
 
 
 @pytest.mark.parametrize("changes", [{}, {"fit_on": "thresholded"}, {"squashing": "tanh"}])
-def test_that_sampled_rows_give_contributions_to_a_fifth_and_0_and_1_better_than_uniform_ones(monkeypatch, changes):
+def test_that_sampled_rows_give_contributions_to_a_fifth_and_binary_ones_better_than_uniform_rows(monkeypatch, changes):
     rows, parameters = rows_with_rare_pixels(n=8000), StackParameters(depth=4, noise=0.3, **changes)
     stack = fit_stack(rows, parameters)
     rms = [np.sqrt(np.diag(layer.scatter) / len(rows)) for layer in stack.layers]
@@ -76,7 +76,7 @@ def test_that_sampled_rows_give_contributions_to_a_fifth_and_0_and_1_better_than
     layers = approximate_layers(rows, parameters)
     assert errors(layers, stack)[0].max() < 1e-3
     if parameters.fit_on == "values":
-        assert errors(layers, stack)[1].max() < 1e-2  # its scatter follows from the one of all rows
+        assert errors(layers, stack)[1].max() < 1e-2  # its scatter is computed from that of all rows
     found = errors(layers, stack, rms)
     assert max(np.median(error) for error in found) < 0.2
 

@@ -1,4 +1,4 @@
-"""Scikit-learn classes by name: only its own, only plain parameters, and the same results as direct use."""
+"""Scikit-learn classes are created by name with plain parameters, and give the same results as direct use."""
 
 from types import SimpleNamespace
 

@@ -25,7 +25,7 @@ def test_that_products_inverses_and_solves_in_pieces_equal_numpys():
     inverse = blocked.inverse_definite(a.copy())
     np.testing.assert_allclose(inverse, np.linalg.inv(a), atol=1e-12)
     np.testing.assert_array_equal(inverse, inverse.T)
-    solve = blocked.solver(a.copy())  # one factor for one right-hand side after another
+    solve = blocked.solver(a.copy())  # factorised once for both right-hand sides
     for right in (b[:, 0], b):
         np.testing.assert_allclose(solve(right, NO_PROGRESS), np.linalg.solve(a, right), rtol=1e-9)
     np.testing.assert_allclose(blocked.weighted_square(a, weights), a @ np.diag(weights) @ a, rtol=1e-9)

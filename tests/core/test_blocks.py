@@ -33,7 +33,7 @@ def same(a, b):
 
 @given(CUTS)
 @settings(max_examples=30)
-def test_that_any_cutting_into_blocks_gives_the_sum_to_1e_12(places):
+def test_that_any_division_into_blocks_gives_the_sum_to_1e_12(places):
     rows = np.random.default_rng(1).standard_normal((200, 5))
     (found,) = Blocks(cut(rows, places)).total(ScatterPass(DOUBLE, squashed=False))
     np.testing.assert_allclose(found.matrix, scatter_of(rows), rtol=1e-12, atol=1e-12 * 200)
@@ -41,7 +41,7 @@ def test_that_any_cutting_into_blocks_gives_the_sum_to_1e_12(places):
 
 @given(CUTS, st.sampled_from(["float32", "float64"]))
 @settings(max_examples=30)
-def test_that_thresholded_sums_are_whole_numbers_and_exact_in_any_order(places, dtype):
+def test_that_thresholded_sums_are_integers_and_exact_in_any_order(places, dtype):
     rows = np.random.default_rng(2).random((200, 5))
     parameters, weights = StackParameters(dtype=dtype), fit_stack(rows, StackParameters(depth=1)).layers[0].weights
     blocks = cut(rows, places)
@@ -54,7 +54,7 @@ def test_that_thresholded_sums_are_whole_numbers_and_exact_in_any_order(places, 
 
 
 @pytest.mark.parametrize("n", [1, GROUP - 1, GROUP, GROUP + 1, 2 * GROUP, GROUP**2, GROUP**2 + GROUP + 3])
-def test_that_the_tree_gives_the_same_bits_wherever_and_in_which_order_its_parts_are_summed(n):
+def test_that_the_tree_gives_the_same_bits_wherever_and_in_whatever_order_its_parts_are_summed(n):
     random = np.random.default_rng(n)
     parts = [Scatter.of(random.standard_normal((3, 4)) * 10.0 ** random.integers(-6, 6), DOUBLE) for _ in range(n)]
     streamed = ScatterSum(4)

@@ -1,4 +1,4 @@
-"""The criteria agree with their definitions and their gradients with differences. Constants are written out."""
+"""The criteria agree with their definitions and their gradients with finite differences. Constants are written out."""
 
 import numpy as np
 import pytest
@@ -157,7 +157,7 @@ def test_that_the_gradient_by_widths_and_C_equals_central_differences(monkeypatc
 
 
 @pytest.mark.parametrize("criterion", ["radius-margin", "span", "hold-out"])
-def test_that_three_classes_are_the_mean_of_their_pairs_each_on_its_own_points(criterion):
+def test_that_the_value_of_three_classes_is_the_mean_over_pairs_each_on_its_own_points(criterion):
     kernel, codes = _problem(60, three_classes)
     held_out, starts = held_out_mask(codes, 0), {}
     together = evaluate(criterion, kernel, codes, RIDGE, held_out, starts)
@@ -170,7 +170,7 @@ def test_that_three_classes_are_the_mean_of_their_pairs_each_on_its_own_points(c
     assert together.n_support == sum(pair.n_support for pair in pairs)
 
 
-def test_that_press_of_three_classes_is_the_mean_over_each_class_against_the_rest():
+def test_that_press_of_three_classes_is_the_mean_over_the_classes_each_against_the_rest():
     kernel, codes = _problem(45, three_classes)
     columns = [press(KernelProblem(kernel, np.where(codes == k, 1.0, -1.0)[:, None], RIDGE)) for k in range(3)]
     together = evaluate("press", kernel, codes, RIDGE, np.zeros(45, dtype=bool))

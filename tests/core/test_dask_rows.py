@@ -1,4 +1,4 @@
-"""Dask arrays are fitted chunk by chunk, in this process and on a cluster of two, with bit-identical results."""
+"""Dask arrays are fitted chunk by chunk, in this process and on two workers, with bit-identical results."""
 
 import logging
 import multiprocessing
@@ -20,7 +20,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import fit_stack
 from slide_gui.core.workers import ClusterError
 from slide_gui.progress import Cancelled, Progress
-from tests.core.on_workers import once_there, slow, tasks
+from tests.core.on_workers import slow, tasks, wait_for_file
 from tests.core.slide_data import same_layers
 from tests.core.svm_data import StopAfter
 
@@ -192,7 +192,7 @@ class Once(Progress):
 
 
 def test_that_completed_chunks_are_reported_while_workers_compute_others(client, tmp_path):
-    first, waiting = GREY[:100], partial(once_there, file=tmp_path / "reported")
+    first, waiting = GREY[:100], partial(wait_for_file, file=tmp_path / "reported")
     rows = da.concatenate([da.from_array(first), da.from_array(GREY[100:]).map_blocks(waiting, meta=first[:0])])
     slide = SLIDE(depth=1).fit(rows, progress=Once(waiting.keywords["file"].touch))
     assert slide.stack_.n_samples == 1500

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slide_gui.core.slide.denoiser import CorruptedCopies, denoiser_weights, expected_q, reconstruction_error
-from tests.core.listings import lide, missing
+from tests.core.listings import lide, solution_error
 from tests.core.slide_data import blobs, scatter_of
 
 
@@ -14,7 +14,7 @@ from tests.core.slide_data import blobs, scatter_of
 def test_that_the_closed_form_equals_the_papers_listing(noise):
     rows = blobs()
     expected, _ = lide(rows.T, 1 - noise)
-    expected += missing(expected, np.arange(36), scatter_of(rows), 1 - noise)
+    expected += solution_error(expected, np.arange(36), scatter_of(rows), 1 - noise)
     np.testing.assert_allclose(denoiser_weights(scatter_of(rows), noise), expected, atol=1e-9, rtol=0)
 
 
@@ -42,7 +42,7 @@ def test_that_the_reconstruction_error_is_the_mean_over_every_corruption(noise, 
     assert reconstruction_error(scatter, weights, noise, ridge) == pytest.approx(expected, rel=1e-8, abs=1e-22)
 
 
-def test_that_little_noise_has_a_little_error_and_not_none():
+def test_that_little_noise_gives_a_small_nonzero_error():
     scatter = scatter_of(np.random.default_rng(0).random((300, 200)) @ np.eye(200, 400))
     errors = [reconstruction_error(scatter, denoiser_weights(scatter, noise), noise) for noise in (0, 1e-9, 1e-6, 1e-3)]
     assert errors == sorted(errors)

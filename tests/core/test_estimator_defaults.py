@@ -16,25 +16,25 @@ PUBLIC = [getattr(slide_gui, name) for name in slide_gui.__all__]
 ESTIMATORS = [one for one in PUBLIC if inspect.isclass(one) and issubclass(one, BaseEstimator)]
 
 
-def _stated(estimator):
-    """Return the default of each parameter, from the docstring or from the one of an estimator that it refers to."""
-    stated = {}
+def _documented(estimator):
+    """Return the documented default of each parameter; docstrings may refer to those of another estimator."""
+    documented = {}
     docstring = inspect.getdoc(estimator)
     for names, other in re.findall(r"^(\w+(?:, \w+)*)\n    (?:As|Same as) (?:for|in) `(\w+)`", docstring, re.MULTILINE):
-        theirs = _stated(getattr(slide_gui, other))
-        stated |= {name: theirs[name] for name in names.split(", ")}
+        theirs = _documented(getattr(slide_gui, other))
+        documented |= {name: theirs[name] for name in names.split(", ")}
     for name, value in re.findall(r"^(\w+) : .*\bdefault=(.+)$", docstring, re.MULTILINE):
         gib = value.removesuffix(" GiB")
-        stated[name] = ast.literal_eval(gib) if gib == value else int(gib) << 30
-    return stated
+        documented[name] = ast.literal_eval(gib) if gib == value else int(gib) << 30
+    return documented
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_that_every_parameter_has_the_default_that_is_stated(estimator):
+def test_that_every_parameter_has_its_documented_default(estimator):
     signature = inspect.signature(estimator).parameters
-    stated = _stated(estimator)
+    documented = _documented(estimator)
     assert {name: parameter.default for name, parameter in signature.items()} == {
-        name: stated[name] for name in signature
+        name: documented[name] for name in signature
     }
 
 
@@ -53,7 +53,7 @@ def test_that_estimators_and_runs_have_the_same_defaults(estimator, parameters):
 def test_that_an_invalid_parameter_is_refused_by_its_name(estimator):
     rows, labels = np.random.default_rng(0).random((12, 6)), np.arange(12) % 2
     number = {slide_gui.MultiWidthSVC: "C", slide_gui.LinearImputer: "ridge"}.get(estimator, "noise")
-    with pytest.raises(ValueError, match=rf"{number} is -1\.5; it must be"):  # without the type of a NumPy number
+    with pytest.raises(ValueError, match=rf"{number} is -1\.5; it must be"):  # not np.float64(-1.5)
         estimator(**{number: np.float64(-1.5)}).fit(rows, labels)
     for name in inspect.signature(estimator).parameters:
         for wrong in (object(), {1: 2}, np.array([-1.0, np.nan]), "such and such"):

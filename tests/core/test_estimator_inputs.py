@@ -24,7 +24,7 @@ def _frame(n=120, names=None):
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.coo_array])
-def test_that_sparse_rows_are_classified_as_the_same_rows_written_out(classifier, kind):
+def test_that_sparse_rows_are_classified_as_the_same_dense_rows(classifier, kind):
     Z, y = three_classes(150)
     Z[np.abs(Z) < 0.7] = 0.0
     dense = classifier.fit(Z, y).decision_function(Z)
@@ -48,7 +48,7 @@ def test_that_the_columns_of_a_data_frame_have_to_be_those_of_the_fit(estimator)
         ask(frame.to_numpy())
 
 
-def test_that_layers_and_features_are_named_in_what_comes_out():
+def test_that_layers_and_features_are_named_in_the_output():
     frame, y = _frame()
     slide = SLIDE(depth=2).set_output(transform="pandas")
     found = slide.fit_transform(frame)
@@ -87,7 +87,7 @@ def test_that_groups_follow_the_names_that_slide_gives_to_its_features():
         (["height", "h", "x0", "2h0_"], None),
     ],
 )
-def test_that_layers_are_counted_by_their_columns_names(names, sizes):
+def test_that_layers_are_counted_by_the_names_of_their_columns(names, sizes):
     assert layer_sizes(names) == sizes
 
 

@@ -33,14 +33,14 @@ def test_that_the_imputer_keeps_the_estimator_contract(estimator, check):
 
 
 def _conditional(S, x, missing, ridge):
-    """Return conditional mean and covariance by the formula as it is written."""
+    """Return the conditional mean and covariance, computed literally by the formula."""
     S_OO = S[np.ix_(~missing, ~missing)] + ridge * np.eye(int((~missing).sum()))
     B = S[np.ix_(missing, ~missing)] @ np.linalg.inv(S_OO)
     return B @ x[~missing], S[np.ix_(missing, missing)] - B @ S[np.ix_(~missing, missing)]
 
 
 def _literal_em(X, passes, ridge):
-    """Return mean and covariance of the scaled columns, and the scaling, by loops over rows."""
+    """Return the mean and covariance of the scaled columns, and the scaling, computed by loops over rows."""
     offset, scale = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
     Z, (n, d) = (X - offset) / scale, X.shape
     mean, S = np.zeros(d), np.eye(d)
@@ -147,7 +147,7 @@ def test_that_real_tables_are_filled_better_than_by_means_and_by_the_denoiser(lo
     assert errors[1] > 1.1 * errors[0]
 
 
-def test_that_hidden_cells_measure_the_error_that_missing_cells_have():
+def test_that_hidden_cells_measure_the_error_of_missing_cells():
     X = _correlated(n=2000, d=6)
     X[:, 5] = 3.0
     holes, missing = _with_missing(X, 0.1)
@@ -166,12 +166,12 @@ def test_that_hidden_cells_measure_the_error_that_missing_cells_have():
 def test_that_hidden_cells_do_not_take_part_in_the_fit():
     X = _correlated(n=60, d=3)
     X[:, 2] = np.random.default_rng(5).normal(size=60)
-    X[7, 2] = 1e6  # hidden or not, no fit can know it
+    X[7, 2] = 1e6  # the other cells cannot predict this value
     errors = [hidden_cell_errors(LinearImputer(), X, 0.3, seed)[1][2] for seed in range(12)]
     assert max(errors) > 1.5
 
 
-def test_that_only_columns_of_three_known_cells_or_more_have_errors():
+def test_that_only_columns_with_at_least_three_known_cells_have_errors():
     X = _correlated(n=6, d=2)
     X[3:, 0], X[2:, 1] = np.nan, np.nan
     assert hidden_cell_errors(LinearImputer(), X)[0].tolist() == [1, 0]
@@ -230,7 +230,7 @@ def test_that_a_fit_reports_increasing_progress_and_can_be_cancelled():
         LinearImputer().fit(X, progress=Listener(cancel))
 
 
-def test_that_it_works_in_a_pipeline_with_names():
+def test_that_the_imputer_keeps_column_names_and_works_in_a_pipeline():
     X, y = datasets.load_iris(return_X_y=True, as_frame=True)
     holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.2)
     filled = LinearImputer().set_output(transform="pandas").fit_transform(holes)

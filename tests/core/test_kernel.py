@@ -80,7 +80,7 @@ def test_that_pairs_that_share_classes_have_the_kernel_of_their_points_alone(mem
         for arguments in ((rows,), (rows, rows), (rows, rows[3:9]), (every, every)):
             expected = slow[np.ix_(arguments[0], arguments[-1] if len(arguments) > 1 else every)]
             np.testing.assert_allclose(source.kernel(*arguments), expected, atol=3e-6)
-    for points in (np.r_[0:10, 40:240], np.r_[3:10, 50:90:7]):  # the first points of each class, and any others
+    for points in (np.r_[0:10, 40:240], np.r_[3:10, 50:90:7]):  # the first points of each class, then others
         part, rows = source.take(points), np.array([0, 4, len(points) - 1])
         np.testing.assert_allclose(part.kernel(rows), slow[np.ix_(points[rows], points)], atol=3e-6)
 

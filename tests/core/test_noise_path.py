@@ -17,7 +17,7 @@ def relative(found, expected):
 
 
 @pytest.mark.parametrize("noise", NOISES)
-def test_that_a_row_at_a_new_noise_equals_a_refit_also_for_pixels_hardly_ever_lit(noise):
+def test_that_a_row_at_a_new_noise_equals_a_refit_even_for_rarely_lit_pixels(noise):
     random = np.random.default_rng(2)
     rows = blobs(n=300, side=8)
     rows[:, 10:20] *= random.random((300, 10)) < 0.01
@@ -32,7 +32,7 @@ def test_that_a_row_at_a_new_noise_equals_a_refit_also_for_pixels_hardly_ever_li
     assert relative(path.weights(noise), exact) < 1e-7
 
 
-def test_that_the_eigendecomposition_which_nothing_can_interrupt_uses_one_thread(monkeypatch):
+def test_that_the_uninterruptible_eigendecomposition_uses_one_thread(monkeypatch):
     decompose, used = np.linalg.eigh, []
 
     def watched(matrix):

@@ -41,7 +41,7 @@ def test_that_folds_hold_whole_groups_and_every_fold_trains_on_every_class(rows,
     assert set(codes[~mask]) == set(codes)
 
 
-def test_that_no_row_is_held_out_whose_group_has_rows_that_may_not_be():
+def test_that_no_row_is_held_out_if_another_row_of_its_group_must_not_be():
     allowed = np.ones(len(GROUPS), bool)
     allowed[::7] = False
     mask = held_out_mask(CODES, 0, allowed, GROUPS)
@@ -78,7 +78,7 @@ def test_that_C_is_tuned_on_other_groups(monkeypatch):
     trained_on, evaluated_on, *_ = evaluated
     assert evaluated_on
     assert not trained_on & evaluated_on
-    seen = np.arange(0, len(Z), 5)  # a row of every group: none can be evaluated
+    seen = np.arange(0, len(Z), 5)  # a row of every group, so that no group remains to evaluate on
     assert tune(*given, learned_on=seen) == (1.0, C_GRID[0])
 
 

@@ -42,7 +42,7 @@ def bars(n, seed=0, side=6):
 
 
 def _assert_gradient(loss, values, slopes):
-    """Compare slopes of `loss()` by each entry of `values` with a five-point formula."""
+    """Compare `gradient` with a five-point formula for the derivative of `loss()` by each entry of `values`."""
     expected, step = np.empty_like(values), 1e-5
     for index in np.ndindex(values.shape):
         before, found = values[index], []
@@ -135,7 +135,7 @@ def test_that_the_gradient_of_the_reconstruction_loss_agrees_with_central_differ
     loss()
     expected = {name: values - 0.2 * vars(descent.gradient_of)[name] for name, values in vars(layer).items()}
     loss()
-    descent.step(3, 0.2 * 2.5 * 3)  # the rate of the mean of three rows; `gradient` was scaled by 2.5
+    descent.step(3, 0.2 * 2.5 * 3)  # `gradient` summed three rows, scaled by 2.5; `step` takes their mean
     for name, values in expected.items():
         np.testing.assert_allclose(vars(layer)[name], values)
 

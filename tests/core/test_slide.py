@@ -50,7 +50,7 @@ def test_that_importing_a_part_of_the_package_is_cheap(module, absent):
 
 @pytest.mark.parametrize("scale", [0.01, 1e-4])
 @pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_matrix])
-def test_that_rows_whose_features_are_constant_after_the_threshold_are_warned_of(scale, as_rows):
+def test_that_features_that_are_constant_after_the_threshold_cause_a_warning(scale, as_rows):
     X = np.random.default_rng(0).random((300, 12)).astype(np.float32)
     with pytest.warns(UserWarning, match=r"0\.00% of the values are above the threshold 0\.5: only 0 of 12 features"):
         SLIDE(depth=1).fit(as_rows(scale * X))
@@ -64,7 +64,7 @@ def test_that_rows_whose_features_are_constant_after_the_threshold_are_warned_of
 
 
 @pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_matrix])
-def test_that_a_value_beyond_float32_is_named_and_not_taken_for_an_infinity(as_rows):
+def test_that_a_value_beyond_float32_is_named_and_not_mistaken_for_infinity(as_rows):
     X = np.random.default_rng(0).random((50, 4))
     fitted = SLIDE(depth=1).fit(X)
     X[3, 2] = 1e200

@@ -49,7 +49,7 @@ def test_that_a_value_equal_to_the_threshold_in_float32_is_0_in_sparse_rows_too(
         np.testing.assert_array_equal(Scatter.squashed(made(rows), parameters).inner, [[1, 0], [0, 0]])
 
 
-def test_that_the_estimator_takes_any_sparse_kind_and_gives_dense_features():
+def test_that_the_estimator_accepts_any_sparse_format_and_returns_dense_features():
     rows = words(n=300)
     dense = SLIDE(depth=2, dtype="float64").fit(rows)
     for kind in (sparse.csr_matrix, sparse.csc_array, sparse.coo_array, sparse.lil_matrix):
@@ -112,7 +112,7 @@ def test_that_a_fit_of_sparse_rows_reports_and_can_be_cancelled(monkeypatch):
 
 
 @pytest.mark.parametrize(("depth", "fit_on"), [(1, "values"), (1, "thresholded"), (2, "values")])
-def test_that_a_fit_needs_no_more_matrices_than_its_refusal_counts(monkeypatch, depth, fit_on):
+def test_that_a_fit_needs_no_more_memory_than_its_check_of_memory_assumes(monkeypatch, depth, fit_on):
     sizes = []
     monkeypatch.setattr(stack_module, "empty", lambda shape, *_: sizes.append(shape))
     rows = sparse.random_array((200, 1500), density=0.01, format="csr", rng=np.random.default_rng(0))

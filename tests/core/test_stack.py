@@ -30,7 +30,7 @@ def test_that_the_stack_equals_the_papers_listing_in_float64(noise):
 @pytest.mark.parametrize("squashing", SQUASHINGS)
 @pytest.mark.parametrize("fit_on", ["values", "thresholded"])
 @pytest.mark.parametrize("packed", [0, 1 << 20])
-def test_that_the_stack_of_any_blocks_equals_the_slow_way(monkeypatch, squashing, fit_on, packed):
+def test_that_the_stack_of_any_blocks_equals_a_slow_computation(monkeypatch, squashing, fit_on, packed):
     rows = blobs(n=2500)
     parameters = StackParameters(
         noise=0.4, depth=4, threshold=0.3, squashing=squashing, fit_on=fit_on, dtype="float64", batch_size=300
@@ -47,7 +47,7 @@ def test_that_the_stack_of_any_blocks_equals_the_slow_way(monkeypatch, squashing
     np.testing.assert_allclose(filled, np.hstack(slow), atol=1e-9)
     monkeypatch.setattr(activations, "_PACKED_LIMIT", packed)
     for module in (activations, stack_module):
-        monkeypatch.setattr(module, "rows_per_block", lambda d: 16)  # scatters of 64 rows each, and of 4 in the end
+        monkeypatch.setattr(module, "rows_per_block", lambda d: 16)  # scatters of 64 rows each, and a last one of 4
     stack = fit_stack(rows, parameters)
     np.testing.assert_allclose(np.hstack(stack.representations(rows)), filled, atol=1e-6)
 
@@ -154,7 +154,7 @@ def test_that_a_fit_or_transform_beyond_all_memory_is_refused_before_it_starts(m
 
     with pytest.raises(MemoryError, match="the features of 100000000000000 rows, 1 layers on 64 features, needs"):
         transform(10**14)
-    monkeypatch.setattr(memory, "free_memory", lambda: None)  # unknown
+    monkeypatch.setattr(memory, "free_memory", lambda: None)  # as if it were unknown
     for n, size in ((10**14, r"5\.12e\+07"), (3 * 10**16, r"1\.54e\+10")):
         with pytest.raises(MemoryError, match=f"needs {size} GB of memory, more than is available; transform fewer"):
             transform(n)

@@ -22,7 +22,7 @@ from tests.core.svm_data import SIZES, WIDTHS, StopAfter, layers, not_equivalent
 _checked = partial(parametrize_with_checks, expected_failed_checks=not_equivalent_by_weight)
 
 
-def _is_of_more_than_the_form_of_rows(parameter):
+def _needs_learned_widths(parameter):
     """Return True if a check needs learned widths; rows are converted before any width is learned."""
     check = getattr(parameter, "values", parameter)[1]
     forms = ("estimator_sparse_array", "estimator_sparse_matrix", "dtype_object", "estimators_dtypes")
@@ -31,7 +31,7 @@ def _is_of_more_than_the_form_of_rows(parameter):
 
 def _contract():
     given = _checked([MultiWidthSVC(loss="hinge", widths="median", C=1.0), MultiWidthSVC(widths=[2.0], C=1.0)])
-    learned = filter(_is_of_more_than_the_form_of_rows, _checked([MultiWidthSVC()]).args[1])
+    learned = filter(_needs_learned_widths, _checked([MultiWidthSVC()]).args[1])
     return pytest.mark.parametrize(given.args[0], [*learned, *given.args[1]], **given.kwargs)
 
 
@@ -47,7 +47,7 @@ def _scaled(Z):
 
 @pytest.mark.parametrize("n", [200, 2300])
 @pytest.mark.parametrize("C", [1.0, 10.0])
-@pytest.mark.parametrize("constant", [[], [2, 5]])  # columns without a difference in training, which new rows differ in
+@pytest.mark.parametrize("constant", [[], [2, 5]])  # columns that are constant in training but not in new rows
 def test_that_decision_values_equal_those_of_SVC_on_scaled_layers(n, C, constant):
     Z, y = layers(n + 200)
     Z[:n, constant] = 0.3
@@ -58,7 +58,7 @@ def test_that_decision_values_equal_those_of_SVC_on_scaled_layers(n, C, constant
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_that_pairs_that_share_their_rows_are_trained_as_each_alone(loss):
+def test_that_pairs_that_share_their_rows_are_trained_as_each_would_be_alone(loss):
     Z, y = three_classes(1500)
     shared = fit_svm(Z, y, SvmParameters(SIZES, WIDTHS, loss=loss, C=3.0, tol=1e-4))
     alone = fit_svm(Z, y, SvmParameters(SIZES, WIDTHS, loss=loss, C=3.0, tol=1e-4, memory=7_000_000))
@@ -167,7 +167,7 @@ def test_that_wrong_parameters_are_refused_by_name(changes, words):
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("case", ["one row far away", "two groups far apart", "little memory"])
-def test_that_the_gap_that_is_claimed_holds_in_float64(loss, case):
+def test_that_the_reported_gap_holds_in_float64(loss, case):
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((1100, 10))
     y = (Z[:, 0] * Z[:, 1] + 0.3 * rng.standard_normal(1100) > 0).astype(int)
@@ -190,7 +190,7 @@ def test_that_the_gap_that_is_claimed_holds_in_float64(loss, case):
     np.testing.assert_allclose(svm.decision_function(Z), kernel @ beta + svm.intercept_, atol=1e-2)
 
 
-def test_that_a_gap_that_float64_cannot_tell_is_not_claimed():
+def test_that_a_gap_beyond_the_precision_of_float64_is_not_reported_as_reached():
     rng = np.random.default_rng(0)
     Z, y = rng.standard_normal((200, 3)), np.arange(200) % 2
     Z[::4] += 1e9
@@ -207,7 +207,7 @@ def test_that_a_value_whose_squares_overflow_is_refused_with_its_place():
             attempt()
 
 
-def test_that_layers_of_an_array_that_are_trained_with_one_width_are_warned_of():
+def test_that_training_the_layers_of_an_array_with_one_width_causes_a_warning():
     rng = np.random.default_rng(0)
     X = rng.random((60, 6)).astype(np.float32)
     y = (X[:, 0] > 0.5).astype(int)

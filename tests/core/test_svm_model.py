@@ -81,7 +81,7 @@ def test_that_all_pairs_share_the_progress():
     assert any(0.2 < fraction < 0.8 for fraction in listener.fractions)
 
 
-def test_that_a_model_of_the_same_rows_starts_the_next_training_and_one_of_others_does_not():
+def test_that_a_model_of_the_same_rows_starts_the_next_training_and_one_of_other_rows_does_not():
     parameters = _given(C=10.0, loss="hinge")
     cold = fit_svm(Z, CODES, parameters)
     warm = fit_svm(Z, CODES, parameters, start=cold.trained)
@@ -125,7 +125,7 @@ def test_that_C_is_tuned_unless_it_is_given_with_one_scale_for_median_widths(los
 
 @pytest.mark.parametrize(("loss", "given"), [("hinge", None), ("squared_hinge", None), ("hinge", 7.0)])
 @pytest.mark.parametrize("subset_size", [60, 2500])
-def test_that_learned_widths_are_tuned_on_the_rows_not_learned_on_if_there_are_enough(loss, given, subset_size):
+def test_that_learned_widths_are_tuned_on_rows_outside_the_sample_if_there_are_enough(loss, given, subset_size):
     parameters = SvmParameters(SIZES, criterion="span", loss=loss, C=given, subset_size=subset_size, starts=1, seed=2)
     some = sample(Z, CODES, **vars(parameters))
     chosen = choose_widths(DATA, some, parameters)
@@ -153,7 +153,7 @@ def _errors(rows, codes, fitted, evaluated):
 
 @pytest.mark.parametrize(("data", "n", "more"), [(layers, 300, {"noise": 1.5}), (three_classes, 200, {"seed": 8})])
 @pytest.mark.parametrize("some_seen", [False, True])
-def test_that_the_fewest_errors_on_rows_not_trained_or_learned_on_decide_and_the_first_in_a_tie(
+def test_that_the_point_with_the_fewest_errors_on_unseen_rows_is_selected_and_the_first_in_a_tie(
     data, n, more, some_seen
 ):
     rows, codes = data(n, **more)
@@ -167,7 +167,7 @@ def test_that_the_fewest_errors_on_rows_not_trained_or_learned_on_decide_and_the
     assert min(training, key=training.__getitem__) != best  # errors on the training rows would select another point
 
 
-def test_that_a_single_point_or_too_few_rows_take_no_training():
+def test_that_a_single_point_or_too_few_rows_need_no_training():
     listener = StopAfter()
     assert tune(DATA, np.array(WIDTHS), (2.0,), (5.0,), TUNING, listener) == (2.0, 5.0)
     two = TrainingSet(Z[:2], np.array([0, 1]), SIZES)

@@ -48,9 +48,8 @@ def test_that_newton_converges_with_points_exactly_on_the_margin():
     svm = newton(kernel, y, 0.1)
     beyond = np.flatnonzero(y * (kernel @ svm.beta + svm.bias) > 1.0 + 1e-6)
     assert len(beyond) > 10
-    share = (y[beyond] - svm.bias) / (
-        kernel[beyond] @ svm.beta
-    )  # fraction of their rows with which other points reach f = y
+    # the factors by which kernel rows are scaled so that f = y at their points
+    share = (y[beyond] - svm.bias) / (kernel[beyond] @ svm.beta)
     assert np.all((share > 0.0) & (share < 1.0))
     rows = kernel[beyond] * share[:, None]
     among = kernel[np.ix_(beyond, beyond)] * np.outer(share, share)

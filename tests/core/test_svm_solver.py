@@ -19,7 +19,7 @@ def _problem(n, width=4.9, dtype=np.float32, noise=0.3):
 
 
 def _small_sets(monkeypatch, size=64):
-    """Solve 600 points in working sets of this size."""
+    """Solve more than 200 points in working sets of this size."""
     for name, value in {"WHOLE": 200, "SMALLEST_SET": size, "LARGEST_SET": size}.items():
         monkeypatch.setattr(decomposition, name, value)
 
@@ -64,7 +64,7 @@ def test_that_a_start_from_the_solution_needs_no_step_and_an_infeasible_one_is_r
     wild = solve(source, y, options, start=random.standard_normal(200) * 100)
     assert wild.converged
     assert abs(wild.beta.sum()) < 1e-9
-    one_sided = solve(source, y, options, start=np.where(y > 0, 1.0, 0.0))  # the same as no start
+    one_sided = solve(source, y, options, start=np.where(y > 0, 1.0, 0.0))  # repaired to the cold start
     assert np.array_equal(one_sided.beta, cold.beta)
 
 

@@ -15,7 +15,7 @@ def _weights(n, seed=1):
     return np.random.default_rng(seed).uniform(0.05, 4.0, n)
 
 
-def _whole(n, seed=1):
+def _integers(n, seed=1):
     return np.random.default_rng(seed).integers(0, 4, n)
 
 
@@ -25,7 +25,7 @@ def _whole(n, seed=1):
 def test_that_a_stack_counts_a_row_as_often_as_its_integer_weight(squashing, fit_on, kind):
     random = np.random.default_rng(0)
     rows = random.random((300, 12)) * (random.random((300, 12)) > 0.4)
-    weights = _whole(300)
+    weights = _integers(300)
     slide = SLIDE(0.4, 3, squashing=squashing, fit_on=fit_on, ridge=1.0, dtype="float64")
     weighted = SLIDE(**slide.get_params()).fit(kind(rows), sample_weight=weights)
     repeated = slide.fit(kind(rows.repeat(weights, axis=0)))
@@ -36,8 +36,8 @@ def test_that_a_stack_counts_a_row_as_often_as_its_integer_weight(squashing, fit
     assert np.abs(weighted.weights_[0] - plain.weights_[0]).max() > 1e-3
 
 
-def test_that_rows_of_0_and_1_with_whole_weights_are_summed_exactly():
-    rows, weights = images(n=5000).astype("float32"), _whole(5000)
+def test_that_rows_of_0_and_1_with_integer_weights_are_summed_exactly():
+    rows, weights = images(n=5000).astype("float32"), _integers(5000)
     slide = SLIDE(0.5, 1).fit(rows, sample_weight=weights)
     repeated = SLIDE(0.5, 1).fit(rows.repeat(weights, axis=0))
     np.testing.assert_array_equal(slide.weights_[0], repeated.weights_[0])
@@ -100,7 +100,7 @@ def test_that_an_svm_of_weighted_rows_is_that_of_SVC_on_the_same_kernel(n, data,
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("estimator", [MultiWidthSVC(3, WIDTHS), SLIDEClassifier(depth=1, widths=(4.0, 4.0))])
 def test_that_an_svm_counts_a_row_as_often_as_its_integer_weight(loss, estimator):
-    (Z, y), weights = three_classes(160), _whole(160)
+    (Z, y), weights = three_classes(160), _integers(160)
     estimator.set_params(
         loss=loss, C=2.0, tol=1e-8, **({"dtype": "float64"} if "dtype" in estimator.get_params() else {})
     )

@@ -130,7 +130,7 @@ def test_that_a_descent_follows_a_curved_valley_and_ends_when_the_next_step_woul
 
 
 @pytest.mark.parametrize("criterion", ["span", "press"])  # one restarts from its previous solution, one does not
-def test_that_a_descent_begun_on_a_part_of_the_rows_ends_at_the_same_optimum(monkeypatch, criterion):
+def test_that_a_descent_started_on_a_part_of_the_rows_ends_at_the_same_optimum(monkeypatch, criterion):
     slow = learned(*layers(500), criterion)
     monkeypatch.setattr(svm_widths, "_PART_ROWS", 250)
     fast = learned(*layers(500), criterion)
@@ -141,7 +141,7 @@ def test_that_a_descent_begun_on_a_part_of_the_rows_ends_at_the_same_optimum(mon
 
 
 @pytest.mark.parametrize("shape", [Falling, Plunging])
-def test_that_prior_and_bounds_belong_to_the_start_wherever_a_part_of_the_rows_led(monkeypatch, shape):
+def test_that_prior_and_bounds_refer_to_the_start_wherever_a_part_of_the_rows_has_led(monkeypatch, shape):
     monkeypatch.setattr(svm_widths, "Objective", shape)
     slow = learned(*layers(60), starts=1)
     monkeypatch.setattr(svm_widths, "_PART_ROWS", 30)

@@ -22,7 +22,7 @@ def _learned(widths, C):
 
 @pytest.fixture
 def compared(monkeypatch):
-    """Return a function that compares scaled median widths, given as learned ones, with median widths.
+    """Return a function that passes scaled median widths as learned ones, and compares them with median widths.
 
     The function returns the given widths, the selection and the samples.
     """
@@ -195,7 +195,7 @@ def test_that_errors_count_by_weight_if_a_scale_and_C_are_selected(monkeypatch):
         assert selection.tune(data, np.ones(1), (1.0,), (1.0, 10.0), SvmParameters()) == (1.0, C)
 
 
-def test_that_chosen_by_is_the_criterion_the_median_widths_or_given():
+def test_that_chosen_by_names_the_criterion_median_widths_or_given_widths():
     Z, y = layers(60)
     assert MultiWidthSVC(SIZES, "median").fit(Z, y).chosen_by_ == "median widths"
     assert MultiWidthSVC(SIZES, (4.0, 3.0, 5.0)).fit(Z, y).chosen_by_ == "given"

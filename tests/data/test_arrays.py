@@ -46,7 +46,7 @@ def test_that_written_arrays_are_read_back(array, fortran, zipped):
     ("code", "is_letter"),
     [(0xD7FF, True), (0xE000, True), (0x10FFFF, True), (0xD800, False), (0xDFFF, False), (0x110000, False)],
 )
-def test_that_texts_must_be_unicode_letters(tmp_path, code, is_letter):
+def test_that_texts_must_be_unicode_characters(tmp_path, code, is_letter):
     texts = np.frombuffer(np.array([65, code], "<u4").tobytes(), "<U1")
     path = write(tmp_path / "x.npz", npz_bytes(X=np.ones((2, 5)), y=texts))
     if is_letter:
@@ -123,7 +123,7 @@ def test_that_labels_may_be_a_row_or_a_column(shape):
     st.sampled_from(["column", "row", "letters"]),
 )
 def test_that_labels_in_text_keep_the_names_of_the_classes(texts, file, kind):
-    """A MATLAB file has cells of texts, or a matrix of letters."""
+    """A MATLAB file stores texts in cells, or in a matrix of characters."""
     labels = np.array(texts, dtype=str if file == "npz" or kind == "letters" else object)
     labels = labels[:, None] if kind == "column" else labels
     rows = np.random.default_rng(0).random((len(texts), 5))

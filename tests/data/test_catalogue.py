@@ -24,7 +24,7 @@ FILE = RemoteFile("file.bin", (f"sha256:{hashlib.sha256(CONTENT).hexdigest()}",)
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers by the first folder of the path, and records each path."""
+    """A server that answers by the first folder of the path, and records each path."""
 
     def __init__(self, requested, *args):
         self.requested = requested

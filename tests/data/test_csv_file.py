@@ -70,7 +70,7 @@ def test_that_header_and_label_column_are_guessed_at_any_position_and_other_text
 ):
     order = ["kind", *(f"f{k}" for k in range(d)), *(f"t{k}" for k in range(n_texts))]
     random.shuffle(order)
-    # A class occurs again, a column name or another text does not.
+    # Classes repeat; column names and other texts do not.
     labels = [kinds[k % len(kinds)] for k in range(n)] + [kinds[0]]
     values = [[random.random() for _ in range(d)] for _ in labels]
     rows = [
@@ -112,7 +112,7 @@ def test_that_a_label_column_of_text_comes_first_and_y_next_to_x_is_a_coordinate
         (f".1,.2,0\n.5,.6,{2**31 - 1}\n", [0, 2**31 - 1], 2),
         (f".1,.2,0\n.5,.6,{2**31}\n", None, 3),
         (f".1,.2,0\n.5,.6,{-(2**31)}\n", None, 3),
-        (",0,1,2\n0,.5,.6,1\n1,.7,.8,0\n", [1, 0], 3),  # names that count up, and an empty one for the index
+        (",0,1,2\n0,.5,.6,1\n1,.7,.8,0\n", [1, 0], 3),  # consecutive numbers as names, and an empty one for the index
     ],
 )
 def test_that_the_last_column_has_the_labels_if_it_has_integers(text, labels, d):
@@ -174,7 +174,7 @@ def test_that_options_come_before_guesses():
 
 
 @pytest.mark.parametrize("text", [".1,.2,.3,.4,1\n.2,.2,.3,.4,1\n", ".1,.2,.3,.4,1\n"])
-def test_that_a_table_of_one_class_gives_the_reason(tmp_path, text):
+def test_that_a_table_of_one_class_has_the_reason_why_there_are_no_classes(tmp_path, text):
     data = open_data([write(tmp_path / "x.csv", text)])
     assert data.train.shape == (text.count("\n"), 5)
     assert "last column has only the value 1" in data.why_no_classes

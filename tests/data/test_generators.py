@@ -25,14 +25,14 @@ def sides(rows):
 
 
 def chi_square(counts, expected):
-    """Return the normal score of the statistic: beyond ±4 the counts do not follow the expectation."""
+    """Return the chi-square statistic as a normal score; beyond ±4 the counts do not follow the expectation."""
     expected = expected * counts.sum() / expected.sum()
     degrees = len(counts) - 1
     return float((((counts - expected) ** 2 / expected).sum() - degrees) / np.sqrt(2 * degrees))
 
 
 def check_rectangles(rows, labels):
-    """Check outlines, labels, and that sizes and positions are uniform."""
+    """Check outlines and labels, and that sizes and positions are uniformly distributed."""
     height, width, top, left = sides(rows)
     assert set(np.unique(rows)) == {0.0, 1.0}
     assert np.array_equal(labels, height > width)
@@ -83,7 +83,7 @@ def test_that_generators_report_rising_progress_and_can_be_cancelled(name):
 
 
 def is_convex_by_pairs(image):
-    """Test all pairs, one by one: every pixel centre on the segment between them is white."""
+    """Return True if all pixel centres on the segment between any two white pixels are white."""
     points = np.argwhere(image)
     for index, a in enumerate(points):
         for b in points[index + 1 :]:
@@ -139,7 +139,7 @@ REAL_CONVEX = {
 
 
 def check_shapes(data, slack):
-    """Compare images with the real ones; a boundary is the number of pixel sides between white and black."""
+    """Compare images with the real ones; a boundary is measured in pixel sides between white and black."""
     for kind, real in REAL_CONVEX.items():
         images = data.train[data.train_labels == kind].reshape(-1, 28, 28) > 0
         areas, levels = images.sum((1, 2)), [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99]
@@ -176,7 +176,7 @@ def test_that_patches_of_photographs_have_contrast():
 
 
 def test_that_the_two_patches_of_an_image_are_near_each_other():
-    """In a picture that counts its pixels, the smallest value of a patch gives its corner."""
+    """If each pixel has its index as value, the smallest value of a patch is the index of its corner."""
     layer = np.arange(600 * 500, dtype=np.float32).reshape(600, 500)
     row, column = np.divmod(_draw_pairs(4000, [layer], np.random.default_rng(0)).min(axis=(2, 3)), 500)
     for corner, places in ((row, 573), (column, 473)):
@@ -195,7 +195,7 @@ def test_that_patches_are_drawn_everywhere_and_flipped_both_ways():
     assert len(set(zip(downwards.tolist(), rightwards.tolist(), strict=True))) == 4
     firsts = patches[downwards & rightwards][:, 0, 0].astype(float) * 40
     corners = {(round(value), round(value % 1 * 100)) for value in firsts}
-    assert corners == {(y, x) for y in (0, 1) for x in (0, 1, 2)}  # all 2 × 3 places of a patch
+    assert corners == {(y, x) for y in (0, 1) for x in (0, 1, 2)}  # all 2 × 3 positions of a patch
 
 
 def test_that_rectangles_on_images_have_the_stated_sides(monkeypatch):

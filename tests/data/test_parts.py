@@ -51,8 +51,8 @@ def test_that_labels_are_integers_of_any_type_and_the_first_other_one_is_named()
         np.repeat(np.arange(50), 20),
         np.repeat(np.arange(40), 10),  # Olivetti faces
         np.repeat(np.arange(40), 3),
-        np.repeat([65, 70, *range(97, 130)], 4),  # letters by their codes
-        np.repeat(np.arange(1, 103), np.arange(40, 142)),  # from 1 and of unequal size
+        np.repeat([65, 70, *range(97, 130)], 4),  # character codes of letters
+        np.repeat(np.arange(1, 103), np.arange(40, 142)),  # numbered from 1, with unequal sizes
         np.arange(8),
         np.repeat(np.arange(10), 2),
         np.array([0.5, 1.5]),
@@ -69,7 +69,7 @@ RANDOM = np.random.default_rng(0)
     "quantity",
     [
         np.rint(RANDOM.gamma(3, 50, 442)),
-        np.rint(RANDOM.normal(45, 12, 20_000)),  # ages: most values in many rows
+        np.rint(RANDOM.normal(45, 12, 20_000)),  # ages: most values occur in many rows
         RANDOM.random(500),
         np.round(RANDOM.random(5_000), 2),
         RANDOM.permutation(500),

@@ -130,7 +130,7 @@ def repacked(inner):
 
 
 def edited(archive, at, value, n_bytes=4):
-    """Change a field of the only member in the archive's directory, and if it has two bytes, in its header, too."""
+    """Change a field in the directory entry of the only member; change a field of two bytes in its header, too."""
     content, field = bytearray(archive), value.to_bytes(n_bytes, "little")
     directory = content.rindex(b"PK\x01\x02")
     content[directory + at : directory + at + n_bytes] = field
@@ -238,7 +238,7 @@ def test_that_a_missing_class_or_label_is_refused_with_its_line(tmp_path, mark):
         (ParseOptions(bins=1), "bins is 1; give 2 to 30 ranges, or 0 for none"),
     ],
 )
-def test_that_options_that_contradict_are_refused_before_a_file_is_read(tmp_path, reading, sentence):
+def test_that_options_that_contradict_each_other_are_refused_before_a_file_is_read(tmp_path, reading, sentence):
     with pytest.raises(ValueError, match=sentence):
         open_data([tmp_path / "missing.csv"], reading)
 
@@ -311,7 +311,7 @@ def test_that_every_reader_checks_the_memory(tmp_path, monkeypatch):
     for path in paths:
         open_data([path])
     monkeypatch.setattr(limits, "memory_limit", lambda: 5000)
-    monkeypatch.setattr(assemble, "check_memory", lambda *_: None)  # it checks again when the sets are known
+    monkeypatch.setattr(assemble, "check_memory", lambda *_: None)  # the second check, once the sets are known
     for path in paths:
         with pytest.raises(DataError, match="this machine can spare"):
             open_data([path])

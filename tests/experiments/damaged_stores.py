@@ -1,4 +1,4 @@
-"""Stores of runs damaged in every part: the file, its pages and log, rows, documents, arrays and the schema."""
+"""Run stores that are damaged in the file, its pages or log, rows, documents, arrays or the schema."""
 
 import hashlib
 import os
@@ -42,7 +42,7 @@ SCHEMAS = (
 
 
 def make_stores(folder: Path) -> Path:
-    """Make two stores of five runs: one closed, one as a killed process leaves it, with two of them in its log."""
+    """Create two stores of five runs: one closed, and one as a killed process leaves it, with two runs in its log."""
     with RunStore(folder / "closed.sqlite") as store:
         for result in RESULTS[:5]:
             store.save(result)
@@ -62,7 +62,7 @@ def make_stores(folder: Path) -> Path:
 
 
 def copied(whole: Path, name: str, folder: Path) -> Path:
-    """Return a copy of a store, the only thing in the folder."""
+    """Copy a store to a new folder, and return the path of the copy."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     for source in whole.glob(f"{name}.sqlite*"):
@@ -98,7 +98,7 @@ def damaged_value(path: Path, chance: random.Random) -> None:
 
 
 def damaged_document(path: Path, chance: random.Random) -> None:
-    """Change what a document says, with a checksum that fits."""
+    """Change the content of a document, and update the checksum."""
 
     def change(text: str) -> str:
         if chance.random() < 0.3:
@@ -109,7 +109,7 @@ def damaged_document(path: Path, chance: random.Random) -> None:
 
 
 def damaged_arrays(path: Path, chance: random.Random) -> None:
-    """Change the arrays of a run, with a checksum that fits or without."""
+    """Change the arrays of a run, with or without updating the checksum."""
     if chance.random() < 0.5:
         _change_run(path, chance, lambda text: text, lambda content: mutant(content, chance))
         return
@@ -136,7 +136,7 @@ def _where(chance: random.Random) -> str:
 
 
 def execute(path: Path, *statements: str) -> None:
-    """Change a store by statements of SQL, except where they violate a constraint."""
+    """Execute SQL statements on a store; undo all of them if one violates a constraint."""
     with closing(sqlite3.connect(path)) as database, database, suppress(sqlite3.IntegrityError):
         for statement in statements:
             database.execute(statement)
@@ -151,7 +151,7 @@ def _change_run(
 def rewrite(
     path: Path, where: str, text: Callable[[str], str], arrays: Callable[[bytes], bytes] = lambda content: content
 ) -> None:
-    """Change the document and the arrays of one run, with a checksum that fits."""
+    """Change the document and the arrays of one run, and update the checksum."""
     with closing(sqlite3.connect(path)) as database:
         ((document, name),) = database.execute(f"SELECT document, file FROM runs WHERE {where}").fetchall()
     file = Path(f"{path}.arrays", name)
@@ -175,7 +175,7 @@ KINDS: dict[str, tuple[str, Callable[[Path, random.Random], None]]] = {
 
 
 def reading(path: Path) -> Iterator[Callable[[], object]]:
-    """Yield what the window and the commands read."""
+    """Yield functions that read the store as the window and the commands do."""
     with RunStore(path, read_only=True) as store:
         yield lambda: store.runs()
         yield lambda: store.runs(deleted=True)
@@ -186,7 +186,7 @@ def reading(path: Path) -> Iterator[Callable[[], object]]:
 
 
 def whole_runs(path: Path) -> set[str]:
-    """Return the runs that can be loaded, each on its own, by a reader that changes nothing."""
+    """Return the hashes of the runs that can be loaded from a read-only store."""
     found = set()
     with suppress(DataError), RunStore(path, read_only=True) as store:
         for spec_hash in BY_HASH:

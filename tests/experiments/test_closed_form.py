@@ -86,7 +86,7 @@ def test_that_a_cancelled_study_resumes_and_ends_the_same():
 @pytest.mark.parametrize("layer", [1, 2])
 def test_that_progress_never_falls_and_ends_at_one(layer, monkeypatch):
     stack, progress = stack_of(depth=layer), StopAfter()
-    monkeypatch.setattr("slide_gui.core.slide.stack.rows_per_block", lambda _: 100)  # of 300
+    monkeypatch.setattr("slide_gui.core.slide.stack.rows_per_block", lambda _: 100)  # 300 rows in total
     result = CopiesStudy(stack, ROWS, layer, most=8, seeds=2).run(progress)
     assert progress.payloads[-1] is result
     assert progress.fractions == sorted(progress.fractions)
@@ -126,7 +126,7 @@ def _study(points, seeds=2):
     return Copies(0.3, 1e-5, 1, np.zeros((1, 2)), 10, 10, seeds, made)
 
 
-def test_that_a_curve_has_geometric_means_and_leaves_out_what_has_no_logarithm():
+def test_that_a_curve_has_geometric_means_and_leaves_out_points_without_a_logarithm():
     nan, inf = np.nan, np.inf
     copies = _study([(1, [0.2, 0.8], [nan, 1.0]), (2, [0.0, 0.4], [0.5, 2.0]), (4, [0.1, inf], [0.3, -1.0])])
     assert copies.curve() == [(1, pytest.approx(0.4), 0.2, 0.8)]
@@ -139,7 +139,7 @@ def test_that_finished_points_have_every_seed():
     assert [point.copies for point in copies.points] == [1, 2, 4]
 
 
-def test_that_the_slope_takes_three_points_from_eight_copies_on_and_the_reference_what_there_is():
+def test_that_the_slope_needs_three_points_from_eight_copies_on_and_the_reference_any_point():
     few = _study([(m, [1.0 / m], [1.0]) for m in (1, 2, 4, 8, 16)], seeds=1)
     assert few.slope() is None
     assert few.reference() == pytest.approx(np.sqrt((1 / 8) * 8**0.5 * (1 / 16) * 16**0.5))
@@ -166,7 +166,7 @@ def test_that_every_layer_of_shuffled_pixels_is_the_same_except_for_rounding(fit
         assert there.error == pytest.approx(layer.error, rel=1e-6)
 
 
-def test_that_ones_and_zeros_summed_in_single_precision_lose_nothing_at_any_depth():
+def test_that_sums_of_ones_and_zeros_in_single_precision_are_exact_at_any_depth():
     rows = images(n=300).astype("float32")
     stack = fit_stack(rows, StackParameters(noise=0.3, depth=4, dtype="float32"))
     assert max(fit_shuffled(rows, stack, shuffling(64, 9)).differences) < 1e-13

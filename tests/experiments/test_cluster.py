@@ -1,4 +1,4 @@
-"""Runs on a Dask cluster: the same bits by any number of workers, and nothing is lost if one is killed."""
+"""Runs on a Dask cluster: any number of workers gives the same bits, and a killed worker loses no run."""
 
 import multiprocessing
 import os
@@ -50,7 +50,7 @@ def two():
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory):
-    """Return the results of the sweep in this process, with one thread in BLAS as workers have it."""
+    """Return the results of the sweep in this process, with one BLAS thread as on a worker."""
     path = tmp_path_factory.mktemp("here") / "runs.sqlite"
     with threadpool_limits(1, user_api="blas"), RunStore(path) as store:
         run_sweep(DATA, SWEEP, store)
@@ -147,7 +147,7 @@ def test_that_an_evaluation_on_workers_has_the_bits_of_one_process_and_repeats_a
     assert [state.done for state in seen] == sorted(state.done for state in seen)
     assert {state.done for state in seen} >= set(range(1, 11))
     filled = [sum(len(cell.answers) for cell in state.cells) for state in seen]
-    assert set(filled) == {0, 1, 2, 3, 4}  # each as soon as it is computed
+    assert set(filled) == {0, 1, 2, 3, 4}  # each is reported as soon as it is computed
     assert any(state.seconds_left for state in seen)
     with RunStore(paths[1]) as store:
         next(iter(store.folder.glob(f"{spread.cells[2].answers[0].spec_hash[:16]}-*"))).unlink()
@@ -157,7 +157,7 @@ def test_that_an_evaluation_on_workers_has_the_bits_of_one_process_and_repeats_a
     assert results_of(paths[0]) == results_of(paths[1])
 
 
-def test_that_a_run_has_the_name_of_its_data_though_a_worker_holds_them_under_another(two, tmp_path):
+def test_that_a_run_has_the_name_of_its_data_even_if_a_worker_holds_them_under_another_name(two, tmp_path):
     held = sent(two.client, DATA, f"slide-data-{DATA.fingerprint}-sent")
     sweep, path = replace(SWEEP, noises=(0.3,), depths=(1,)), tmp_path / "runs.sqlite"
     with RunStore(path) as store:
@@ -188,7 +188,7 @@ def test_that_workers_are_described(two):
     assert all(worker.versions == versions_here() for worker in workers)
 
 
-def test_that_workers_of_other_versions_are_refused_with_both_named():
+def test_that_workers_of_other_versions_are_refused_and_both_versions_named():
     mine = dict(versions_here())
     for name in mine:
         theirs = tuple({**mine, name: "0.0"}.items())
@@ -242,7 +242,7 @@ def test_that_waiting_for_a_scheduler_can_be_cancelled(monkeypatch):
 
 @pytest.fixture
 def idle(monkeypatch):
-    """A client, and a cluster of this computer, with one worker that never completes a task."""
+    """Return a mock of the client and the local cluster, with one worker that never completes a task."""
     client = MagicMock(status="running", scheduler=None)
     client.scheduler_info.return_value = {"workers": {"tcp://there:1": {"nthreads": 1}}}
     client.run.return_value = {"tcp://there:1": versions_here()}
@@ -265,7 +265,7 @@ def first_result(requests, progress=NO_PROGRESS):
     return next(iter(loop))
 
 
-def begun(client, specs, rank=lambda _: 0):
+def first_submitted(client, specs, rank=lambda _: 0):
     """Return the hashes of the runs that are submitted before any is completed."""
     client.submit.reset_mock()
     reports = iter(range(len(specs) + 3))
@@ -289,18 +289,18 @@ def test_that_closing_a_cluster_ends_its_workers_and_the_connection(idle):
 def test_that_two_runs_per_worker_are_submitted_and_some_for_workers_that_start_later(idle, monkeypatch, slots, count):
     specs = [point.spec for point in replace(SWEEP, depths=(0, 1, 2), warm=False).points()]
     monkeypatch.setattr(Cluster, "n_slots", slots)
-    assert len(begun(idle, specs)) == count
+    assert len(first_submitted(idle, specs)) == count
 
 
 def test_that_lower_ranks_are_submitted_first_then_runs_that_begin_the_longest_chains(idle):
     first = spec(DATA, 0.2, 1)
     then, longer = spec(DATA, 0.4, 1, neighbour=first), spec(DATA, 0.2, 2)
-    assert begun(idle, [longer, then]) == [first.hash, longer.hash]
+    assert first_submitted(idle, [longer, then]) == [first.hash, longer.hash]
     high, low = (call.kwargs["priority"] for call in idle.submit.call_args_list if "priority" in call.kwargs)
     assert high > low
     short, long = spec(DATA, method="raw-svm"), spec(DATA, 0.2, 4)
-    assert begun(idle, [short, long]) == [long.hash, short.hash]
-    assert begun(idle, [long, short], lambda each: int(each.hash == long.hash)) == [short.hash, long.hash]
+    assert first_submitted(idle, [short, long]) == [long.hash, short.hash]
+    assert first_submitted(idle, [long, short], lambda each: int(each.hash == long.hash)) == [short.hash, long.hash]
 
 
 def test_that_a_scheduler_lost_while_workers_read_the_data_is_named_and_no_run_is_submitted(idle):
@@ -313,7 +313,7 @@ def test_that_a_scheduler_lost_while_workers_read_the_data_is_named_and_no_run_i
 
 @contextmanager
 def started(*words):
-    """Start a program of Dask, or the command line, and kill it at the end."""
+    """Start a Python process with these arguments, and kill it at the end."""
     process = subprocess.Popen(
         [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )
@@ -338,11 +338,11 @@ def scheduler_and_worker(path):
     """Start a scheduler and a worker from the command line, and wait for both."""
     from distributed import Client
 
-    file, nowhere = path / "scheduler.json", ("--no-dashboard", "--dashboard-address", "127.0.0.1:0")
-    words = ("-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", *nowhere)
+    file, no_dashboard = path / "scheduler.json", ("--no-dashboard", "--dashboard-address", "127.0.0.1:0")
+    words = ("-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", *no_dashboard)
     with started(*words, "--scheduler-file", str(file)) as scheduler:
         until(lambda: file.exists() and file.read_text(encoding="utf-8").rstrip().endswith("}"))
-        words = ("-m", "distributed.cli.dask_worker", *nowhere, "--death-timeout", "60", "--nthreads", "1")
+        words = ("-m", "distributed.cli.dask_worker", *no_dashboard, "--death-timeout", "60", "--nthreads", "1")
         with started(*words, "--scheduler-file", str(file)):
             with Client(scheduler_file=str(file), set_as_default=False, timeout=60) as client:
                 client.wait_for_workers(1, timeout=60)
@@ -399,7 +399,7 @@ def test_that_a_killed_client_leaves_no_process_and_its_sweep_resumes(two, tmp_p
     assert first < hashes(store) == hashes(tmp_path / "other.sqlite")
 
 
-def test_that_autoencoders_which_runs_share_are_trained_once_on_whichever_worker(two, tmp_path):
+def test_that_autoencoders_shared_by_runs_are_trained_once_in_the_cluster(two, tmp_path):
     data = rectangles(40, 20)
     specs = [
         RunSpec(
@@ -421,7 +421,7 @@ def test_that_autoencoders_which_runs_share_are_trained_once_on_whichever_worker
 
 @contextmanager
 def without_stealing(cluster):
-    """Let no idle worker take what waits for another one."""
+    """Prevent idle workers from taking tasks that wait for another worker."""
 
     async def steals(wanted: bool, dask_scheduler: Any) -> None:
         stealing = dask_scheduler.extensions["stealing"]
@@ -443,7 +443,7 @@ def networks_of(fingerprint):
 def has_results(path):
     try:
         return path.exists() and len(hashes(path)) > 0
-    except DataError:  # it is just being made
+    except DataError:  # the store is being created
         return False
 
 
@@ -470,10 +470,10 @@ def test_that_ctrl_c_does_not_reach_workers_that_are_starting():
     assert not blocked()
     asked = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
     with cluster_module._blocked_interrupt():
-        process = multiprocessing.get_context("spawn").Process(target=int)  # as Dask starts its own
+        process = multiprocessing.get_context("spawn").Process(target=int)  # as Dask starts its workers
         process.start()
         process.join()
-        assert blocked()  # the start of a process lets it through again otherwise
+        assert blocked()  # by default, starting a process unblocks the signal
         child = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert child.stdout == "True\n"
     assert not blocked()

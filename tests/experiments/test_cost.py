@@ -19,7 +19,7 @@ DATA = rectangles(100, 60)
 SHAPE = RunShape(100, 40, 784, 2)
 
 
-def test_that_runs_are_of_one_kind_by_data_method_layers_rows_start_widths_and_evaluation():
+def test_that_data_method_layers_rows_start_widths_and_evaluation_define_the_kind_of_a_run():
     first = spec(DATA, 0.3, 2)
     assert RunKind.of(first, SHAPE) == RunKind(DATA.fingerprint, "slide-svm", 2, 100)
     assert RunKind.of(first, SHAPE).typical == typical_seconds(first, SHAPE)
@@ -50,7 +50,7 @@ def test_that_the_nearest_kind_measured_is_of_the_same_method_widths_data_rows_a
     assert seconds() == 3.0
 
 
-def test_that_several_measurements_count_by_their_median_and_later_ones_too():
+def test_that_the_median_of_all_measurements_counts_including_later_ones():
     model, kind = CostModel(), RunKind("a", "slide-svm", 1, 100)
     for seconds in (1.0, 2.0, 60.0):
         model.add(kind, seconds)
@@ -61,10 +61,10 @@ def test_that_several_measurements_count_by_their_median_and_later_ones_too():
     assert model.seconds(kind) == 1.5
 
 
-def test_that_the_first_run_corrects_the_estimate_the_more_of_it_is_done():
+def test_that_the_first_run_corrects_the_estimate_more_as_it_progresses():
     model, kind = CostModel(), RunKind("a", "slide-svm", 1, 100, typical=10.0)
     assert model.total([kind] * 4) == 40.0
-    # Four times as slow: its root at one half, for the run itself and the three after it.
+    # The run is four times as slow: half of it corrects its rest by half, and the three runs after it by 4 ** 0.5.
     assert model.left({kind: 4}, kind, 0.5, 20.0, 20.0) == pytest.approx(5.0 + 0.5 * (20.0 - 5.0) + 2.0 * 30.0)
     assert model.left({kind: 4}, kind, 1.0, 40.0, 0.0) == pytest.approx(4.0 * 30.0)
     model.add(kind, 40.0)

@@ -1,4 +1,4 @@
-"""Decisions on one image agree with the model that predicts many, and flips are flips."""
+"""Decisions on one image agree with the predictions of the model, and flips change the predicted class."""
 
 from functools import cache
 from itertools import combinations
@@ -33,7 +33,7 @@ def test_that_each_decision_is_what_the_model_predicts(n_classes):
         decision = decider.decide(features[row])
         assert decision.first == predicted[row]
         assert sum(decision.votes) == len(pairs)
-        if n_classes == 3:  # of two classes each has the votes of one duel
+        if n_classes == 3:  # with two classes a single vote decides
             assert decision.votes[decision.first] == max(decision.votes)
         for other in set(range(n_classes)) - {decision.first}:
             pair = min(decision.first, other), max(decision.first, other)
@@ -42,7 +42,7 @@ def test_that_each_decision_is_what_the_model_predicts(n_classes):
         assert decision.margin == decision.margins[decision.second]
 
 
-def test_that_support_vectors_pull_the_margin_to_where_it_is():
+def test_that_a_support_vector_pulls_by_its_signed_coefficient_times_its_kernel_value():
     dataset, restored, decider = ready(2)
     features = restored.representation.transform(dataset.test[:1])[0].astype(np.float64)
     trained = restored.representation.transform(dataset.train[decider.rows]).astype(np.float64)
@@ -69,7 +69,7 @@ def class_of(restored, image):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_that_a_flip_flips_and_none_of_its_changes_is_needless(n_classes):
+def test_that_a_flip_changes_the_class_and_needs_all_of_its_changes(n_classes):
     dataset, restored, decider = ready(n_classes)
     counts = []
     for image in dataset.test[:12]:
@@ -86,7 +86,7 @@ def test_that_a_flip_flips_and_none_of_its_changes_is_needless(n_classes):
     assert max(counts) > 1
 
 
-def test_that_one_change_is_found_where_one_is_enough_and_called_the_fewest():
+def test_that_one_change_is_found_if_one_is_enough_and_reported_as_the_fewest():
     dataset, restored, decider = ready(2)
     for image in dataset.test[:25]:
         before, singles = class_of(restored, image), []
@@ -105,7 +105,7 @@ def test_that_the_search_for_a_flip_can_be_cancelled():
         decider.flip(dataset.test[0], StopAfter(1))
 
 
-def test_that_plain_features_go_to_the_ends_of_their_own_ranges():
+def test_that_plain_features_are_changed_to_the_ends_of_their_own_ranges():
     dataset = rectangles()
     scaled = (dataset.train * np.linspace(1, 3, 64, dtype=np.float32) + 1, dataset.test)
     plain = Dataset("plain", *scaled, dataset.train_labels, dataset.test_labels, None)

@@ -54,7 +54,7 @@ def test_that_a_value_that_does_not_fit_is_named(document, message):
         from_document(Outer, document)
 
 
-def test_that_whole_numbers_fit_into_64_bits():
+def test_that_integers_fit_into_64_bits():
     for kind in (int, float):
         assert checked_value(kind, 2**63 - 1, "n") == 2**63 - 1
         for number in (2**63, -(2**63)):
@@ -62,7 +62,7 @@ def test_that_whole_numbers_fit_into_64_bits():
                 checked_value(kind, number, "n")
 
 
-def test_that_one_of_several_kinds_is_enough():
+def test_that_a_value_of_any_of_several_types_is_accepted():
     assert checked_value(str | tuple[float, ...], [1, 2.0], "widths") == (1, 2.0)
     assert checked_value(str | tuple[float, ...], "learn", "widths") == "learn"
     with pytest.raises(ValueError, match="widths is None, expected a text or a list"):

@@ -1,4 +1,4 @@
-"""The evaluation selects on validation rows, tests once and resumes; its table compares what is comparable."""
+"""The evaluation selects on validation rows, tests once and resumes; its table compares results on the same rows."""
 
 import math
 from dataclasses import fields, replace
@@ -144,7 +144,7 @@ def test_that_a_selection_over_several_divisions_has_the_least_mean_error():
     cell = CellPlan("rectangles", "slide-svm", 2, (("noise", (0.2, 0.5, 0.8)), ("depth", (1,))), draws=2)
     points = cell.candidates("ab" * 32, "", 1)
     assert [point.split for point in points] == [2, 2, 2, 3, 3, 3]
-    errors = (0.1, 0.2, 0.4, 0.5, 0.2, 0.4)  # the first division alone would take 0.2, the mean takes 0.5
+    errors = (0.1, 0.2, 0.4, 0.5, 0.2, 0.4)  # the first division alone would select 0.2, the mean selects 0.5
     answers = [
         PointResult(point, ErrorRate.of_run(error, 240), error, 1.0)
         for point, error in zip(points, errors, strict=True)
@@ -310,7 +310,7 @@ def test_that_a_wrong_protocol_is_refused():
         protocol_module._cell("convex", "pca-svm", {"splits": 1, "pca-svm": {"depth": (1,)}}, None)
 
 
-def test_that_a_cell_takes_what_the_protocol_gives_it():
+def test_that_a_cell_uses_the_settings_of_the_protocol():
     own = {"splits": 3, "labels": 50, "C": 2.0, "draws": 2, "sda": {"n_units": ((5,), (5, 4))}}
     cell = protocol_module._cell("convex", "sda", own, None)
     axes = (("n_units", ((5,), (5, 4))),)
@@ -463,7 +463,7 @@ SMALL = rectangles(80, 50)
 CELL = CellPlan("rectangles", "slide-svm", 1, (("noise", (0.4,)), ("depth", (1,))), widths="median", C=10.0)
 
 
-def test_that_a_shared_fit_is_not_timed_and_the_evaluation_times_it_itself(tmp_path, monkeypatch):
+def test_that_the_evaluation_times_features_itself_if_their_fit_was_shared(tmp_path, monkeypatch):
     def load(_key, _progress):
         return SMALL
 
@@ -482,8 +482,8 @@ def test_that_a_shared_fit_is_not_timed_and_the_evaluation_times_it_itself(tmp_p
 def test_that_a_reuse_reports_the_stacks_that_need_no_pass():
     reuse, parameters = Reuse(deepest=2), StackParameters(noise=0.4, depth=2)
     assert not reuse.holds(SMALL, parameters)
-    assert reuse.holds(SMALL, StackParameters(noise=0.4, depth=1))  # more layers than asked for are fitted
+    assert reuse.holds(SMALL, StackParameters(noise=0.4, depth=1))  # more layers than requested are fitted
     reuse.stack(SMALL, parameters)
     assert reuse.holds(SMALL, parameters)
-    assert reuse.holds(SMALL, StackParameters(noise=0.6, depth=2))  # the first pass serves any noise
+    assert reuse.holds(SMALL, StackParameters(noise=0.6, depth=2))  # the first pass is the same for any noise
     assert not reuse.holds(rectangles(80, 50, seed=1), parameters)

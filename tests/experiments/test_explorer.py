@@ -87,7 +87,7 @@ def test_that_grey_rows_are_summed_in_the_precision_that_the_noise_needs(squashi
 
 
 class Interrupting(Recorder):
-    """Cancels at its k-th report, as a newer position of the slider does."""
+    """Progress that cancels at its k-th report, as a newer position of the slider does."""
 
     def __init__(self, k):
         super().__init__()
@@ -153,26 +153,26 @@ def test_that_an_approximation_that_is_complete_when_the_slider_moves_is_deliver
     assert noises_of_layers(recorder) == [{0.6}, {0.8}]
 
 
-def test_that_passes_and_the_noise_path_are_made_once_for_every_noise(monkeypatch):
+def test_that_passes_and_the_noise_path_are_computed_once_for_all_noise_levels(monkeypatch):
     made = []
     for name in ("input_scatter", "NoisePath"):
         real = getattr(inspection, name)
         monkeypatch.setattr(inspection, name, lambda *a, name=name, real=real, **k: made.append(name) or real(*a, **k))
     used = Explorer(images().astype("float32"))
     used.noise_path(StackParameters(depth=1))
-    assert made == []  # nothing is known yet
+    assert made == []  # there is no scatter yet
     for noise in (0.3, 0.5, 0.7):
         used.update(StackParameters(depth=1, noise=noise), (3,))
     assert made == ["input_scatter", "NoisePath"]
     used.update(StackParameters(depth=1, noise=0.7, threshold=0.2), (3,))
-    assert made == ["input_scatter", "NoisePath", "input_scatter"]  # the first layer is fitted on values
+    assert made == ["input_scatter", "NoisePath", "input_scatter"]  # the first layer ignores the threshold
     used.update(StackParameters(depth=1, noise=0.6, threshold=0.2, ridge=1.0), (3,))
     assert made[3:] == ["NoisePath"]
     used.noise_path(StackParameters(depth=1, noise=0.1, threshold=0.2, ridge=2.0))
     assert made[4:] == ["NoisePath"]
 
 
-def test_that_changing_noise_back_and_forth_makes_the_noise_path_of_either_sums_once(monkeypatch):
+def test_that_changing_noise_back_and_forth_computes_the_noise_path_once_per_precision(monkeypatch):
     made = []
     real = inspection.NoisePath
     monkeypatch.setattr(inspection, "NoisePath", lambda *a: made.append(a) or real(*a))

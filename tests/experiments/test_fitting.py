@@ -1,4 +1,4 @@
-"""Autoencoders are shared between runs that train the same, and widths are selected by a grid or from a neighbour."""
+"""Runs with equal pre-training share autoencoders, and widths are selected by a grid or from a neighbour."""
 
 from dataclasses import replace
 from unittest.mock import MagicMock
@@ -107,7 +107,7 @@ def _spec(**changes):
     return RunSpec(DATA.fingerprint, method="sda", training="split", **{"sda": DEEP, **changes}).checked()
 
 
-def test_that_a_fine_tuned_network_is_shared_by_runs_that_train_the_same():
+def test_that_a_fine_tuned_network_is_shared_by_runs_with_equal_training():
     features, known = pretrained(DATA.train, DEEP), Networks()
     rows, held_out = np.arange(48), np.arange(48, 60)
 
@@ -127,7 +127,7 @@ def test_that_a_fine_tuned_network_is_shared_by_runs_that_train_the_same():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_that_decisions_are_log_probabilities_of_two_classes_their_difference(n_classes):
+def test_that_decisions_are_log_probabilities_or_for_two_classes_their_difference(n_classes):
     data = rectangles(60, 30, n_classes=n_classes)
     codes = data.train_labels
     network = fine_tune(pretrain(data.train, DEEP), data.train, codes, n_classes, parameters=DEEP)
@@ -160,7 +160,7 @@ def test_that_a_grid_is_searched_on_a_stratified_sample(monkeypatch):
 
 def test_that_a_run_starts_where_its_neighbour_ended_scaled_by_the_medians(monkeypatch):
     def started(rows, near):
-        """Return the parameters and the start of the fit, which is not made."""
+        """Return the parameters and the start that are passed to the fit, without fitting."""
         fit = MagicMock(side_effect=Cancelled)
         monkeypatch.setattr(fitting, "fit_svm", fit)
         with pytest.raises(Cancelled):
@@ -169,7 +169,7 @@ def test_that_a_run_starts_where_its_neighbour_ended_scaled_by_the_medians(monke
 
     near = run(DATA, spec(DATA, noise=0.3))
     own = near.classifier
-    rows = np.hstack((Z[:, :4], 2.0 * Z[:, 4:8]))  # D of the second layer is four times as large as it was
+    rows = np.hstack((Z[:, :4], 2.0 * Z[:, 4:8]))  # squared distances of the second layer become four times as large
     medians = median_distances(rows, (4, 4))
     for first in (float(medians[0]), 0.0):
         known = replace(own, medians=(first, float(medians[1]) / 4.0), widths=(3.0, 5.0))

@@ -92,7 +92,7 @@ def test_that_a_drawn_image_reads_back_exactly(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"1,2,x", b"1,nan", b"\xff\xfe"])
-def test_that_a_file_that_is_no_image_is_refused_with_its_name(tmp_path, content):
+def test_that_a_file_that_is_not_an_image_is_refused_with_its_name(tmp_path, content):
     path = tmp_path / "image.csv"
     path.write_bytes(content)
     with pytest.raises(DataError, match=r"image\.csv: contains"):

@@ -1,4 +1,4 @@
-"""A class of scikit-learn that is not offered, named by a stored run."""
+"""Stored runs may name scikit-learn classes that are not offered; these are shown but never imported."""
 
 import sys
 from dataclasses import replace

@@ -68,7 +68,7 @@ def test_that_fingerprints_follow_the_file_and_not_the_filled_values(tmp_path):
     assert open_data([tmp_path / "t.csv"]).fingerprint != opened.fingerprint
 
 
-def test_that_data_without_missing_cells_are_as_before(tmp_path):
+def test_that_data_without_missing_cells_are_unchanged(tmp_path):
     _table(tmp_path / "t.csv", share=0.0)
     data = DataSource(paths=(str(tmp_path / "t.csv"),)).load()
     assert data.missing is None

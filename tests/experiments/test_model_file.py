@@ -1,4 +1,4 @@
-"""Models on disk: exact round trips, and one sentence for every damaged or alien file."""
+"""Model files are read back exactly; damaged and other files are refused in one sentence."""
 
 import io
 import json
@@ -28,7 +28,7 @@ def fitted(**parameters):
 
 
 def edited(path, change=None, **members):
-    """Write the model again with manifest entries and members replaced; None leaves a member out."""
+    """Rewrite a model file with manifest entries and members replaced; None leaves a member out."""
     with zipfile.ZipFile(path) as archive:
         contents = {name: archive.read(name) for name in archive.namelist()}
     if change is not None:
@@ -60,7 +60,7 @@ def saved(tmp_path):
     name=st.text(st.characters(exclude_categories=["Cs"]), max_size=40),
     shape=st.sampled_from([None, (2, 3), (6, 1)]),
 )
-@example(  # whose layers above the first hardly vary: the bias reconstructs them, all but rounding
+@example(  # the layers above the first hardly vary: the bias reconstructs them up to rounding
     noise=0.78125, depth=3, threshold=0.0, squashing="sigmoid", fit_on="thresholded", dtype="float32", name="",
     shape=None,
 )  # fmt: skip
@@ -122,8 +122,8 @@ def test_that_members_that_claim_more_than_the_file_holds_are_refused(saved):
     with zipfile.ZipFile(saved) as archive:
         member = archive.getinfo("weights_1.npy")
         rest = sum(each.file_size for each in archive.infolist()) - member.file_size
-    claim = len(whole) - rest + 1  # one byte more than there is in all
-    at = whole.rindex(struct.pack("<II", member.compress_size, member.file_size))  # in the directory at the end
+    claim = len(whole) - rest + 1  # all members together claim one byte more than the file has
+    at = whole.rindex(struct.pack("<II", member.compress_size, member.file_size))  # in the archive's directory
     saved.write_bytes(whole[:at] + struct.pack("<II", claim, claim) + whole[at + 8 :])
     refused(saved, f"the members claim {len(whole) + 1} bytes, the file has only {len(whole)}")
 

@@ -76,7 +76,7 @@ def test_that_documents_that_do_not_fit_are_refused(entry, value, message):
 
 
 @pytest.mark.parametrize("name", ["widths", "shares", "medians"])
-def test_that_a_classifier_has_one_width_a_layer(name):
+def test_that_a_classifier_has_one_width_per_layer(name):
     document, arrays = parts()
     document["classifier"][name] = document["classifier"][name][1:]
     with pytest.raises(ValueError, match="widths does not fit"):

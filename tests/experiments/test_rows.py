@@ -60,14 +60,14 @@ def test_that_the_rms_of_a_layer_is_that_of_the_values_it_was_fitted_on(fit_on):
     assert input_rms(replace(model.stack.layers[0], scatter=None)) is None
 
 
-def test_that_pixels_which_are_hardly_ever_lit_drown_the_others_and_pixels_lit_alike_do_not():
+def test_that_rarely_lit_pixels_drown_the_others_and_equally_lit_pixels_do_not():
     random = np.random.default_rng(0)
     rows = (random.random((400, 30)) < 0.3).astype(np.float32)
     rows[:, 1::2] = rows[:, ::2]
     even = fit_model(Dataset("d", rows, rows[:0]), StackParameters(depth=1))
     rare = rows.copy()
     rare[:, 29] = 0.0
-    rare[3, 29] = 0.01  # one sample in 400, and dark
+    rare[3, 29] = 0.01  # lit in one sample of 400, and only dimly
     uneven = fit_model(Dataset("d", rare, rows[:0]), StackParameters(depth=1))
     assert (drowns(even.stack.layers[0]), weight_rows(even, [0]).drowned) == (False, False)
     assert (drowns(uneven.stack.layers[0]), weight_rows(uneven, [0]).drowned) == (True, True)
@@ -94,7 +94,7 @@ def test_that_default_pixels_are_distinct_features_whatever_the_mean(light, k, i
 
 def test_that_the_limit_of_a_row_is_the_largest_weight_within_two_pixels():
     row = np.zeros(49)
-    row[24], row[10], row[48] = -0.5, 0.75, 900.0  # the pixel 3, 3; two rows above it; far away
+    row[24], row[10], row[48] = -0.5, 0.75, 900.0  # pixel (3, 3), a pixel two rows above it, and a distant one
     assert nearby_peak(row, 24, (7, 7)) == 0.75
     assert nearby_peak(row, 24, None) == 900.0
     assert nearby_peak(row, 0, (7, 7)) == 900.0
@@ -105,7 +105,7 @@ def test_that_the_limit_of_a_row_is_the_largest_weight_within_two_pixels():
 
 
 @pytest.mark.parametrize("shape", [(6, 9), None])
-def test_that_each_default_pixel_is_the_best_of_light_times_room(shape):
+def test_that_each_default_pixel_has_the_largest_product_of_light_and_distance(shape):
     light = np.random.default_rng(1).random(54) ** 2 - 0.3
     rows, columns = shape or (1, 54)
     places = [(y, x) for y in range(rows) for x in range(columns)]
@@ -148,7 +148,7 @@ def test_that_the_check_fails_for_weights_that_are_not_the_solution():
     assert abs(e.product - e.p_row[4]) > 0.1
 
 
-def test_that_the_strongest_is_another_pixel():
+def test_that_the_strongest_weight_is_that_of_another_pixel():
     assert strongest(np.array([0.9, -0.5, 0.4, 7.0]), 0) == 1
     assert strongest(np.array([0.9, 7.0]), 0) == 0
 

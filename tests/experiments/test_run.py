@@ -1,4 +1,4 @@
-"""Runs of every method: right numbers, the same bits with and without shared data, and clear refusals."""
+"""Runs of every method: correct results, the same bits with and without shared data, and clear refusals."""
 
 import json
 from dataclasses import replace
@@ -50,7 +50,7 @@ def test_that_a_run_is_the_textbook_svm_on_scaled_layers():
     assert found.classifier.widths == (3.0, 2.0, 1.5)
 
 
-def test_that_the_time_left_is_of_the_pace_of_the_phase_and_typical_times_of_later_ones_and_renewed_each_half_second(
+def test_that_the_time_left_uses_the_pace_of_the_phase_and_typical_times_of_later_ones_every_half_second(
     monkeypatch,
 ):
     class Clock:
@@ -84,7 +84,7 @@ def test_that_three_classes_are_counted_by_class():
     assert found.decisions.shape == (len(found.misclassified), 3)
 
 
-def test_that_the_split_decides_what_is_trained_on_and_validated():
+def test_that_the_split_determines_the_training_and_validation_rows():
     data = with_wrong_labels(DATA)
     asked = spec(data, widths="median", C=10.0, training="split", evaluate="validation", split=2)
     found = run(data, asked)
@@ -109,7 +109,7 @@ def test_that_the_grid_methods_choose_from_their_grid(method):
     found = run(DATA, spec(DATA, method=method))
     best = min(found.classifier.grid, key=lambda point: point.error)
     assert found.classifier.C == best.C
-    assert len(found.classifier.grid) == 4 * 3 + 2  # and two beside the best
+    assert len(found.classifier.grid) == 4 * 3 + 2  # and two next to the best
     assert len(found.classifier.widths) == (1 if method == "raw-svm" else 2)
     given = run(DATA, spec(DATA, method=method, C=7.0))
     assert {point.C for point in given.classifier.grid} == {7.0}
@@ -245,7 +245,7 @@ def test_that_a_test_class_never_trained_on_is_always_wrong():
 
 
 class Parity:
-    """Predicts the first column of a row, modulo three, as its class; the decision values name the row."""
+    """Predictor of the first column of a row, modulo three, as its class; the decision values identify the row."""
 
     def __init__(self):
         self.blocks: list[list[int]] = []

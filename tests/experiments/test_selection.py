@@ -1,4 +1,4 @@
-"""Candidates are selected by validation error with fixed rules between equals; curves average over splits and seeds."""
+"""Candidates are selected by validation error with fixed rules for ties; curves average over splits and seeds."""
 
 from dataclasses import replace
 
@@ -36,18 +36,18 @@ def chosen(*results):
     return one
 
 
-def test_that_the_least_error_wins_before_all_else():
+def test_that_the_smallest_error_always_wins():
     best = candidate(0.10, 0.9, 4)
     assert chosen(candidate(0.11, 0.1, 1), best, candidate(0.11, 0.2, 1)) is best
 
 
-def test_that_of_equals_the_one_between_better_neighbours_of_its_depth_wins():
+def test_that_the_one_between_better_neighbours_of_its_depth_wins_a_tie():
     lonely, surrounded = candidate(0.1, 0.1), candidate(0.1, 0.7)
     line = [lonely, candidate(0.4, 0.2), candidate(0.4, 0.3), candidate(0.2, 0.6), surrounded, candidate(0.2, 0.8)]
     assert chosen(*line) is surrounded
     assert (
         chosen(*line, candidate(0.1, 0.15, 2), candidate(0.9, 0.75, 2)) is surrounded
-    )  # another depth is another line
+    )  # other depths are not neighbours
 
 
 def test_that_a_point_at_the_end_of_its_axis_counts_the_neighbours_that_it_has():
@@ -63,14 +63,14 @@ def test_that_only_the_next_noise_on_either_side_is_a_neighbour():
     assert chosen(*line) is flanked
 
 
-def test_that_of_equals_again_fewer_layers_win_and_then_less_noise():
+def test_that_fewer_layers_and_then_less_noise_win_a_remaining_tie():
     shallow, deep = candidate(0.1, 0.5, 1), candidate(0.1, 0.5, 2)
     assert chosen(deep, shallow) is shallow
     quiet, loud = candidate(0.1, 0.2), candidate(0.1, 0.4)
     assert chosen(loud, quiet) is quiet
 
 
-def test_that_a_line_is_of_one_ridge_too():
+def test_that_neighbours_have_the_same_ridge():
     def ridged(error, noise, ridge):
         spec = RunSpec(FINGERPRINT, stack=StackParameters(noise=noise, depth=1, ridge=ridge))
         return PointResult(SweepPoint(noise, 1, 0, 0, spec), RATE, error, 1.0)
@@ -88,7 +88,7 @@ def test_that_the_kept_components_are_an_axis():
     assert chosen(little, component(0.5, 0.6), component(0.2, 0.8), much) is much
 
 
-def test_that_networks_have_no_neighbours_and_the_least_corrupted_of_equals_wins():
+def test_that_networks_have_no_neighbours_and_the_least_corrupted_one_wins_a_tie():
     def network(error, noise, rate=0.01):
         sda = SdaParameters((10,), noise, fine_tuning_rate=rate)
         return candidate(error, method="sda", training="split", sda=sda)
@@ -119,7 +119,7 @@ def test_that_pooled_candidates_keep_the_first_split_and_have_the_mean():
         pooled([candidate(None, split=0), candidate(0.1, split=1)])
 
 
-def test_that_equal_counts_of_errors_over_the_splits_are_equal_whatever_their_floats_sum_to():
+def test_that_equal_counts_of_errors_over_the_splits_are_equal_whatever_their_float_means():
     """The float means of 0, 0, 5 and of 0, 2, 3 errors in 240 rows differ in the last bit."""
     counts = {(0.3, 2): (0, 2, 3), (0.3, 1): (0, 0, 5), (0.6, 1): (3, 1, 1)}
     assert len({sum(wrong / 240 for wrong in each) / 3 for each in counts.values()}) > 1
@@ -134,16 +134,16 @@ def test_that_equal_counts_of_errors_over_the_splits_are_equal_whatever_their_fl
 
 
 def test_that_a_mean_over_splits_on_the_same_rows_has_the_interval_over_rows_and_splits():
-    def judged(*wrong, split, test_set=""):
+    def evaluated(*wrong, split, test_set=""):
         errors = row_errors(test_set, np.arange(50), np.array(wrong))
         rate = ErrorRate.of_run(len(wrong) / 50, 50)
         return replace(candidate(0.1, split=split), rate=rate, row_errors=errors)
 
-    same = [judged(1, 2, 3, split=0), judged(2, 3, 4, 5, split=1), judged(2, 7, split=2)]
+    same = [evaluated(1, 2, 3, split=0), evaluated(2, 3, 4, 5, split=1), evaluated(2, 7, split=2)]
     found = mean_rate(same)
     assert found == splits_rate([one.rate for one in same], [(one.row_errors,) for one in same])
     assert (found.error, found.covers) == (9 / 150, "rows and splits")
-    assert mean_rate([*same[:2], judged(2, 7, split=2, test_set="other")]).covers == "splits"
+    assert mean_rate([*same[:2], evaluated(2, 7, split=2, test_set="other")]).covers == "splits"
     assert mean_rate([*same[:2], replace(same[2], row_errors=None)]).covers == "splits"
 
 
@@ -196,7 +196,7 @@ def test_that_a_curve_of_runs_on_the_same_test_rows_has_the_interval_over_rows_a
     assert (found.rate.error, found.rate.covers) == (7 / 80, "rows and splits")
 
 
-def test_that_curves_of_two_methods_or_parts_are_refused():
+def test_that_curves_of_two_methods_or_two_sets_are_refused():
     one = final(0.3, 1, 0.1)
     for other in (final(0.3, 1, 0.1, method="median"), final(0.3, 1, 0.1, evaluate="validation")):
         with pytest.raises(ValueError, match="got 2 combinations"):

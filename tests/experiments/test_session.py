@@ -45,11 +45,11 @@ def _figure(figure):
 
 
 @pytest.mark.parametrize(("path", "record"), [(_EARLIER, _RECORD), (_GOLDEN, _LATEST)])
-def test_that_sessions_of_every_version_read(path, record):
+def test_that_sessions_of_every_version_are_read(path, record):
     assert read_session(path) == record
 
 
-def test_that_the_session_written_today_is_the_golden_one(tmp_path, monkeypatch):
+def test_that_a_written_session_equals_the_golden_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_session(_LATEST, tmp_path / "a.slide-session")
     assert (tmp_path / "a.slide-session").read_text() == _GOLDEN.read_text().rstrip("\n")
@@ -67,8 +67,8 @@ def test_that_a_picture_holds_its_session_and_without_one_has_the_same_bytes(tmp
     assert path.read_bytes() == plain
 
 
-@pytest.mark.parametrize("page", ["", "a", "ab"])  # as long as leaves 0, 1 and 2 letters to be filled up
-def test_that_letters_after_a_session_in_a_picture_are_ignored(tmp_path, page):
+@pytest.mark.parametrize("page", ["", "a", "ab"])  # lengths that give 0, 1 and 2 characters of padding
+def test_that_characters_after_a_session_in_a_picture_are_ignored(tmp_path, page):
     path, record = tmp_path / "figure.png", replace(_LATEST, page=page)
     path.write_bytes(b"\x89PNG " + picture_text(record).encode() + b"/Gab")
     assert read_session(path) == record
@@ -192,7 +192,7 @@ def test_that_a_folder_is_a_bundle_if_it_has_a_session_and_a_script_of_one_name(
     assert located(record, tmp_path / "bundle").source.paths == (str(tmp_path / "bundle" / "table.csv"),)
 
 
-def test_that_a_comment_of_a_gif_without_end_is_not_followed_far(monkeypatch):
+def test_that_an_endless_comment_of_a_gif_is_not_read_far(monkeypatch):
     content = b"\x20slide-gui-session:" + b"\x01" * 100_000
     assert len(session_module._comment(content)) > 20_000
     monkeypatch.setattr(session_module, "_MOST_BYTES", 1000)

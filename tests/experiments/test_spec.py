@@ -64,7 +64,7 @@ def test_that_every_choice_that_changes_a_result_changes_the_hash():
     ]  # fmt: skip
     hashes = {BASE.hash, *(replace(BASE, **change).hash for change in changes)}
     assert len(hashes) == 1 + len(changes)
-    # A field that is added to a spec needs changes here.
+    # A new field needs a change above and its name here.
     assert {field.name for field in fields(RunSpec)} == {
         "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",
         "neighbour", "kept", "transformer", "classifier", "labels", "fit_rows", "sda", "held_out",
@@ -111,7 +111,7 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("known", KNOWN)
-def test_that_hashes_of_an_earlier_results_version_stay(known):
+def test_that_hashes_of_an_earlier_results_version_stay_the_same(known):
     assert document_hash(KNOWN[known].checked().document(), 3) == known
 
 
@@ -133,13 +133,13 @@ def test_that_a_spec_drawn_for_a_split_and_seed_equals_one_with_them(spec, split
     assert replace(drawn).checked() == drawn
 
 
-def test_that_the_hash_is_under_the_version_that_this_program_computes():
+def test_that_the_hash_depends_on_the_results_version_of_this_program():
     document = PLAIN.checked().document()
     assert PLAIN.hash == document_hash(document, version_in_hashes(str(RESULTS_VERSION)))
     assert len({document_hash(document, version) for version in (3, "3", "4-0123abcd", "3+0123")}) == 4
 
 
-def test_that_the_version_of_a_neighbour_counts():
+def test_that_the_hash_of_a_neighbour_depends_on_the_version():
     warm = replace(PLAIN, neighbour=replace(PLAIN, split=1, training="split")).checked()
     own = replace(warm, neighbour=None).document()
     near = document_hash(warm.document()["neighbour"], 4)
@@ -178,7 +178,7 @@ def test_that_a_spec_that_contradicts_itself_is_refused(change, message):
         replace(BASE, **change).checked()
 
 
-def test_that_equal_rules_of_holding_out_have_one_form():
+def test_that_equal_hold_out_rules_have_one_form():
     assert HeldOut(0.25, 3, 0, 0).checked() == HeldOut(seed=3)
     assert HeldOut(0.1, 3, 5, 2).checked() == HeldOut(0.7, 3, 5, 2).checked()
     assert HeldOut(0.0, 3).checked() == HeldOut(0.0)
@@ -206,7 +206,7 @@ PARTS = {"stack": StackParameters, "svm": SvmParameters, "sda": SdaParameters}
 
 
 def of_method(method):
-    """Return a spec that is in order."""
+    """Return a valid spec of a method."""
     kind = METHODS[method]
     kept = None if kind.projection is None else 3 if kind.projection.keeps == "directions" else 0.5
     classifier = Estimator.of("neighbors.KNeighborsClassifier") if kind.takes_parts else None
@@ -214,7 +214,7 @@ def of_method(method):
 
 
 def choices():
-    """Yield part ("" for the spec itself) and name of every field that holds a word."""
+    """Yield the part ("" for the spec itself) and the name of every field that holds a word."""
     for part, kind in {"": RunSpec, **PARTS}.items():
         for item in fields(kind):
             if isinstance(item.default, str) and item.name not in FREE_TEXT:
@@ -260,7 +260,7 @@ def test_that_every_key_of_every_table_is_accepted(method):
 
 
 def numbers():
-    """Yield part and name of every field that holds a number or a truth value, or may."""
+    """Yield the part and the name of every field that may hold a number or a truth value."""
     for part, kind in {"": RunSpec, **PARTS}.items():
         for item in fields(kind):
             if isinstance(item.default, (int, float)) or item.name in {"C", "max_iter", "test_rows", "labels", "kept"}:

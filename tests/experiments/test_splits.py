@@ -1,4 +1,4 @@
-"""Splits and samples: stratified, seeded, never the first rows."""
+"""Splits and samples are stratified and seeded, and never just the first rows."""
 
 import hashlib
 import itertools
@@ -28,7 +28,7 @@ from slide_gui.experiments.runs.splits import (
 )
 from tests.experiments.tiny import rectangles, spec
 
-SORTED = np.repeat([0, 1, 2], [600, 300, 100])  # as a test part sorted by label
+SORTED = np.repeat([0, 1, 2], [600, 300, 100])  # labels in order, as in a sorted file
 
 
 def test_that_a_split_is_80_20_in_every_class_and_loses_no_row():
@@ -37,7 +37,7 @@ def test_that_a_split_is_80_20_in_every_class_and_loses_no_row():
     np.testing.assert_array_equal(np.sort(np.concatenate([inside, outside])), np.arange(1000))
 
 
-def test_that_each_number_and_seed_has_its_own_reproducible_split():
+def test_that_each_split_number_and_seed_has_its_own_reproducible_split():
     parts = {(split, seed): tuple(split_rows(SORTED, split, seed)[1]) for split in range(3) for seed in range(3)}
     assert len(set(parts.values())) == 9
     assert parts[2, 1] == tuple(split_rows(SORTED, 2, 1)[1])
@@ -76,14 +76,14 @@ def test_that_data_without_two_classes_are_refused():
 
 
 def numbered(labels, n=0):
-    """Return rows that say which they are, without a test part."""
+    """Return rows that contain their indices, without a test set."""
     n = n if labels is None else len(labels)
     rows = np.arange(4 * n, dtype=np.float32).reshape(n, 4)
     known = None if labels is None else np.array(labels, np.int64)
     return Dataset("numbered", rows, rows[:0], known, None if known is None else known[:0])
 
 
-def places(rows):
+def indices(rows):
     return (rows[:, 0] / 4).astype(int).tolist()
 
 
@@ -92,7 +92,7 @@ LABELS = st.lists(st.integers(-2, 3), min_size=2, max_size=60)
 
 @settings(max_examples=60)
 @given(LABELS, st.floats(0.05, 0.9), st.integers(0, 9))
-def test_that_a_share_held_out_is_stratified_seeded_and_loses_no_row(labels, share, seed):
+def test_that_a_held_out_fraction_is_stratified_seeded_and_loses_no_row(labels, share, seed):
     whole, held_out = numbered(labels), HeldOut(share, seed)
     counts = {label: labels.count(label) for label in set(labels)}
     if round(share * len(labels)) == 0 or max(counts.values()) == 1:
@@ -100,7 +100,7 @@ def test_that_a_share_held_out_is_stratified_seeded_and_loses_no_row(labels, sha
             divide(whole, held_out)
         return
     data = divide(whole, held_out)
-    train, test = places(data.train), places(data.test)
+    train, test = indices(data.train), indices(data.test)
     assert sorted(train + test) == list(range(len(labels)))
     assert train == sorted(train)
     assert test == sorted(test)
@@ -124,7 +124,7 @@ def test_that_folds_are_disjoint_cover_all_rows_and_are_stratified(labels, folds
             divide(whole, HeldOut(folds=folds, seed=seed))
         return
     parts = [divide(whole, each) for each in HeldOut(folds=folds, seed=seed).checked().each]
-    tests = [places(part.test) for part in parts]
+    tests = [indices(part.test) for part in parts]
     assert sorted(itertools.chain(*tests)) == list(range(len(labels)))
     assert max(map(len, tests)) - min(map(len, tests)) <= 1
     for label in set(labels):
@@ -152,7 +152,7 @@ def test_that_divided_data_can_be_joined_and_divided_differently(labels, seed):
     assert divided_as(data, "ab" * 32, other) is data
 
 
-def test_that_data_with_a_test_set_or_without_classes_stay_as_they_are():
+def test_that_data_with_a_test_set_or_without_classes_are_not_divided():
     for data in (rectangles(6, 4), numbered(None, 9), numbered([3] * 9), numbered([0, 1, 2])):
         assert not can_hold_out(data)
         assert with_test_part(data) is data
@@ -161,12 +161,12 @@ def test_that_data_with_a_test_set_or_without_classes_stay_as_they_are():
     assert divide(numbered([0, 1, 0, 1]), HeldOut(0.0)).held_out is None
 
 
-def test_that_a_run_divides_its_rows_as_data_with_these_sets():
+def test_that_a_run_on_a_fold_equals_a_run_on_data_with_these_sets():
     whole = undivided_rectangles()
     folds = [divide(whole, each) for each in HeldOut(folds=3).checked().each]
     for fold in folds:
         asked = replace(spec(fold, widths="median", C=1.0), held_out=fold.held_out).checked()
-        here = run(folds[0], asked)  # another fold of the same rows is open
+        here = run(folds[0], asked)  # with another fold of the same rows open
         parts = replace(fold, held_out=None, order=None, whole="")
         there = run(parts, spec(parts, widths="median", C=1.0))
         assert np.array_equal(here.confusion, there.confusion)
@@ -182,7 +182,7 @@ def undivided_rectangles():
 
 
 def grouped(n_groups=60):
-    """Return rows in groups of 1 to 9, two thirds of the groups of class 1; each row holds its group."""
+    """Return rows in groups of 1 to 9, two thirds of the groups of class 1; the first column is the group."""
     random = np.random.default_rng(3)
     groups = np.repeat(np.arange(n_groups), random.integers(1, 10, n_groups))
     groups = random.permutation(groups)

@@ -1,4 +1,4 @@
-"""Tests of difference against their definitions."""
+"""Significance tests and intervals agree with their definitions."""
 
 import math
 
@@ -31,7 +31,7 @@ def matrices(splits, rows, effects, count, mean=0.0, seed=0):
 
 
 EFFECTS = ((1.0, 0.05, 0.5), (1.0, 0.3, 0.5), (1.0, 0.1, 0.05), (0.2, 0.02, 1.0), (1.0, 0.0, 0.5))
-"""Of rows, splits and their interaction: either of the first two dominates, neither does, splits do not differ."""
+"""Effects of rows, splits and interaction: one of the first two dominates, neither does, or splits do not differ."""
 
 
 def gaussian_coverage(splits, effects, count, rows=200):
@@ -41,7 +41,7 @@ def gaussian_coverage(splits, effects, count, rows=200):
 
 
 def false_positives(splits, effects, count, rows=200):
-    """Return how often two methods of the same expected error, whose errors are correlated, are said to differ."""
+    """Return how often two methods with equal expected and correlated errors are reported to differ."""
     total, rejected = math.sqrt(sum(effect**2 for effect in effects)), 0
     by_row, by_split, both = effects
     common = matrices(splits, rows, (0.8 * by_row, 0.0, 0.0), count, -1.5 * total, seed=1)
@@ -75,7 +75,7 @@ def test_that_the_variance_of_a_mean_counts_rows_and_splits_once_each():
     variance = max(rows + splits - both, rows, splits)
     assert (found.mean, found.variance) == (5.0, pytest.approx(variance, rel=1e-12))
     assert found.spread == pytest.approx(values.mean(axis=1).std(ddof=1))
-    many = np.vstack([values, values[::-1, ::-1] + 0.5, values[:, ::-1] - 0.25])  # twelve splits: Satterthwaite alone
+    many = np.vstack([values, values[::-1, ::-1] + 0.5, values[:, ::-1] - 0.25])  # enough splits: Satterthwaite alone
     (k, n), (rows, splits, both) = many.shape, components(many)
     variance = max(rows + splits - both, rows, splits)
     degrees = variance**2 / (rows**2 / (n - 1) + splits**2 / (k - 1) + both**2 / ((k - 1) * (n - 1)))
@@ -86,7 +86,7 @@ def test_that_the_variance_of_a_mean_counts_rows_and_splits_once_each():
 
 
 def test_that_few_splits_have_at_most_the_degrees_of_freedom_of_cochran_and_cox():
-    """Two splits that differ as much as rows do: Satterthwaite alone would reject 12 % of true null hypotheses."""
+    """For two splits that differ as much as rows, Satterthwaite alone would reject 12 % of true null hypotheses."""
     values = np.array([[0, 0, 1, 0, 0, 1, 0, 0, 0, 1], [1, 0, 1, 0, 1, 1, 0, 0, 0, 1]])
     found = crossed_mean(values)
     splits = values.mean(axis=1).var(ddof=1) / 2
@@ -105,18 +105,18 @@ def test_that_a_matrix_of_one_split_or_one_row_is_refused_and_a_constant_one_is_
 
 
 def packed(*errors, data="data", first=0):
-    """Return the errors of some splits as runs keep them."""
-    judged = np.arange(first, first + len(errors[0]))
-    return [(row_errors(data, judged, judged[np.array(row, bool)]),) for row in errors]
+    """Return the errors of some splits as runs store them."""
+    evaluated = np.arange(first, first + len(errors[0]))
+    return [(row_errors(data, evaluated, evaluated[np.array(row, bool)]),) for row in errors]
 
 
 def rates(*errors):
     return [ErrorRate.of_run(sum(row) / len(row), len(row)) for row in errors]
 
 
-def test_that_errors_by_row_come_back_as_they_were_packed():
-    judged = np.array([3, 4, 9, 10, 11, 20, 21, 30, 31, 40, 50])
-    one, other = row_errors("data", judged, judged[[1, 10]]), row_errors("data", judged, judged[[0]])
+def test_that_errors_by_row_are_unpacked_as_they_were_packed():
+    evaluated = np.array([3, 4, 9, 10, 11, 20, 21, 30, 31, 40, 50])
+    one, other = row_errors("data", evaluated, evaluated[[1, 10]]), row_errors("data", evaluated, evaluated[[0]])
     found = error_matrix([one, other])
     assert [np.flatnonzero(row).tolist() for row in found] == [[1, 10], [0]]
     assert len(one) == 16 + 8 + 2
@@ -129,7 +129,7 @@ def test_that_errors_by_row_come_back_as_they_were_packed():
     [row_errors("other", np.arange(9), np.arange(2)), row_errors("data", np.arange(1, 10), np.arange(1, 3)),
      row_errors("data", np.arange(10), np.arange(2))],
 )  # fmt: skip
-def test_that_errors_on_other_rows_make_no_matrix(other):
+def test_that_errors_on_other_rows_give_no_matrix(other):
     assert error_matrix([row_errors("data", np.arange(9), np.arange(2)), other]) is None
 
 
@@ -144,7 +144,7 @@ def test_that_a_mean_over_shared_rows_has_the_crossed_interval_and_its_name():
 
 
 def test_that_splits_that_agree_are_no_more_certain_than_one_of_them():
-    """Errors of .0144, .0144 and .0145 once had an interval of 1.43 to 1.46 %, three of .0144 one of 1.22 to 1.69."""
+    """Between-split variance alone would give errors of .0144, .0144 and .0145 an interval of 1.43 to 1.46 %."""
     rows = np.arange(10_000)
     alike = [rows < 144, rows < 144, rows < 144]
     nearly = [rows < 144, rows < 144, rows < 145]
@@ -168,7 +168,7 @@ def test_that_splits_on_other_or_unknown_rows_have_students_interval_of_their_me
     assert splits_rate(rates(errors[0]), packed(errors[0])) == ErrorRate.of_run(1 / 8, 8)
 
 
-def test_that_the_folds_of_each_split_are_joined_in_whatever_order_they_come():
+def test_that_the_folds_of_each_split_are_joined_in_any_order():
     errors = np.array([[1, 0, 0, 0, 1, 1], [0, 0, 1, 0, 1, 0], [1, 1, 1, 0, 1, 1]])
     folds = [
         (packed(row[:2], data="fold 1")[0][0], packed(row[2:], data="fold 2")[0][0])[:: 1 - 2 * (number % 2)]
@@ -179,8 +179,8 @@ def test_that_the_folds_of_each_split_are_joined_in_whatever_order_they_come():
     assert splits_rate(rates(*errors), short).covers == "splits"
 
 
-def test_that_holm_multiplies_by_what_is_left_and_never_falls():
-    # Holm 1979: sorted .01 .02 .03 .04 times 4 3 2 1, each at least the one before.
+def test_that_holm_multiplies_by_the_number_of_remaining_tests_and_never_falls():
+    # Holm 1979: ascending p values times 4, 3, 2, 1; each result is at least the one before.
     assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
     assert holm([0.2, 0.9, 0.5]) == pytest.approx([0.6, 1.0, 1.0])
     assert holm([]) == []

@@ -1,4 +1,4 @@
-"""The run store keeps what it saved, whatever happens to the process or the files."""
+"""The run store keeps its saved runs, whatever happens to the process or the files."""
 
 import os
 import re
@@ -43,7 +43,7 @@ def on_split(split):
 
 @pytest.fixture
 def large(path):
-    """Return a store of 31 runs, over many pages."""
+    """Return a store of 31 runs on many pages."""
     with RunStore(path) as store:
         for split in range(1, 30):
             store.save(on_split(split))
@@ -55,7 +55,7 @@ def array_file(path, result=RESULT):
     return file
 
 
-def test_that_results_come_back_to_the_bit(path):
+def test_that_results_are_read_back_to_the_bit(path):
     with RunStore(path) as store:
         for result in (RESULT, OTHER):
             again = store.load(result.spec.hash)
@@ -82,7 +82,7 @@ def test_that_a_file_and_its_name_are_on_the_disk_before_its_row(path, monkeypat
         synced.append((stat.S_ISDIR(found.st_mode), found.st_size, last))
 
     few = rectangles(20, 4)
-    small = run(few, spec(few, method="raw-svm"))  # less than a file holds back in memory
+    small = run(few, spec(few, method="raw-svm"))  # smaller than the write buffer of a file
     with RunStore(path) as store:
         folder = store.folder
         monkeypatch.setattr(os, "fsync", note)
@@ -162,7 +162,7 @@ def test_that_an_altered_row_is_not_trusted(path, change):
         assert len(store.check().faults) == 1
 
 
-def test_that_temporary_files_are_swept_and_nothing_else(path):
+def test_that_only_temporary_files_are_swept(path):
     folder = path.with_name(path.name + ".arrays")
     part = folder / f"{'0' * 16}-{'b' * 16}.npz.part"
     others = {f"{'0' * 16}-{'a' * 16}.npz", "notes.txt", "mine.npz", *(file.name for file in folder.iterdir())}
@@ -175,7 +175,7 @@ def test_that_temporary_files_are_swept_and_nothing_else(path):
         assert len(store.runs()) == 2
 
 
-def test_that_an_older_copy_in_its_place_for_a_while_costs_no_newer_run(path):
+def test_that_an_older_copy_in_place_of_the_store_for_a_while_loses_no_newer_run(path):
     shutil.copy(path, path.with_name("older"))
     third = on_split(5)
     with RunStore(path) as store:
@@ -184,7 +184,7 @@ def test_that_an_older_copy_in_its_place_for_a_while_costs_no_newer_run(path):
     shutil.copy(path.with_name("older"), path)
     with RunStore(path) as store:
         assert len(store.runs()) == 2
-        store.save(replace(third, timings=replace(third.timings, fit=99.0)))  # of the same hash, with other contents
+        store.save(replace(third, timings=replace(third.timings, fit=99.0)))  # with the same hash and other contents
         assert store.load(third.spec.hash).timings.fit == 99.0
         assert store.check().faults == {}
     path.with_name("newer").rename(path)
@@ -195,7 +195,7 @@ def test_that_an_older_copy_in_its_place_for_a_while_costs_no_newer_run(path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="symbolic links of POSIX")
-def test_that_a_store_is_used_by_a_link_and_arrays_next_to_the_link_are_read(path):
+def test_that_a_store_is_used_through_a_link_and_arrays_next_to_the_link_are_read(path):
     link, arrays = path.with_name("link.sqlite"), path.with_name("runs.sqlite.arrays")
     link.symlink_to(path)
     arrays.rename(path.with_name("link.sqlite.arrays"))
@@ -240,8 +240,8 @@ def test_that_a_store_whose_file_was_removed_reports_it_and_saves_the_computed_r
             assert store.check().faults == {}
 
 
-def test_that_opening_a_store_again_leaves_the_locks_of_this_process(path):
-    """Locks of POSIX end once the process closes any descriptor of the file."""
+def test_that_opening_a_store_again_keeps_the_locks_of_this_process(path):
+    """POSIX locks end once the process closes any descriptor of the file."""
     if not Path("/proc/locks").exists():
         pytest.skip("locks cannot be listed here")
 
@@ -322,7 +322,7 @@ def test_that_tags_are_kept(path):
         ((), ("other",), ("other",)),
     ],
 )
-def test_that_an_edit_of_tags_keeps_what_another_process_changed(path, seen, tags, expected):
+def test_that_an_edit_of_tags_keeps_the_changes_of_another_process(path, seen, tags, expected):
     with RunStore(path) as store:
         store.tag(RESULT.spec.hash, ["other"])  # another process removed "good" and added "other"
         store.tag(RESULT.spec.hash, tags, seen)
@@ -358,7 +358,7 @@ def mode(path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
-def test_that_store_and_arrays_are_their_owners_alone(tmp_path):
+def test_that_only_the_owner_can_access_store_and_arrays(tmp_path):
     before = os.umask(0)
     try:
         with RunStore(tmp_path / "new" / "deep" / "runs.sqlite") as store:
@@ -403,9 +403,9 @@ def read_all(path, tables, capsys):
 
 
 @pytest.mark.parametrize("log", [False, True])
-def test_that_reading_leaves_everything_as_it_was(path, log, tmp_path_factory, monkeypatch, capsys):
+def test_that_reading_changes_no_file(path, log, tmp_path_factory, monkeypatch, capsys):
     chosen = killed(path) if log else path
-    if log:  # as on a medium that cannot be written to; else the log is settled by whoever closes the file last
+    if log:  # as on a read-only medium; otherwise the last connection that closes moves the log into the file
         monkeypatch.setattr(os, "access", lambda place, _mode: place not in (chosen, chosen.parent))
     before = state(chosen)
     read_all(chosen, tmp_path_factory.mktemp("tables"), capsys)
@@ -451,7 +451,7 @@ def test_that_a_check_lists_damaged_rows_and_saves_the_undamaged_runs(path, caps
     assert f"{new}: is a database; choose another output" in capsys.readouterr().err
 
 
-def test_that_a_lost_page_costs_its_own_rows_only(large):
+def test_that_a_lost_page_loses_only_its_own_rows(large):
     content = bytearray(large.read_bytes())
     at = content.rindex(b'"fingerprint"') // 4096 * 4096
     content[at : at + 4096] = bytes(4096)
@@ -505,11 +505,11 @@ def test_that_no_array_is_removed_while_the_store_may_be_damaged(path):
     assert sorted(arrays[0].parent.iterdir()) == arrays
 
 
-def test_that_a_store_that_would_overwrite_what_it_holds_is_not_written_to(large):
+def test_that_a_store_that_would_overwrite_its_own_runs_is_not_written_to(large):
     content = bytearray(large.read_bytes())
     own = content.index(b'"fingerprint"') // 4096 + 1
     trunk = len(content) // 4096 + 1
-    # A list of free pages, itself in good order, that names one where a document stands: SQLite would take it.
+    # A valid list of free pages that contains the page of a document, which SQLite would overwrite.
     content += struct.pack(">III", 0, 1, own).ljust(4096, b"\0")
     content[28:40] = struct.pack(">III", trunk, trunk, 2)
     large.write_bytes(bytes(content))
@@ -552,7 +552,7 @@ def test_that_a_store_created_by_another_process_meanwhile_is_opened(tmp_path, m
     assert len(queries) == step + 1
 
 
-def test_that_a_refused_change_is_rolled_back_and_the_next_is_made(path):
+def test_that_a_refused_change_is_rolled_back_and_the_next_one_succeeds(path):
     database = Database(path)
     with pytest.raises(DataError, match="no such table: nowhere"), database.writing():  # noqa: PT012 - the second
         database.write("UPDATE runs SET tags = 'lost'")
@@ -563,7 +563,7 @@ def test_that_a_refused_change_is_rolled_back_and_the_next_is_made(path):
     database.close()
 
 
-def test_that_nothing_is_written_by_a_damaged_index(path):
+def test_that_nothing_is_written_through_a_damaged_index(path):
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("PRAGMA writable_schema = ON")
         roots = dict(database.execute("SELECT name, rootpage FROM sqlite_master WHERE type = 'index'"))

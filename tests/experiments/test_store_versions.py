@@ -1,4 +1,4 @@
-"""Runs of another results version are kept and read, and never taken for a run that is requested now."""
+"""Runs of another results version are kept and read, but never used for a new request."""
 
 import hashlib
 import json
@@ -94,7 +94,7 @@ def test_that_runs_of_both_versions_are_stored_and_saved_with_the_undamaged_ones
 
 
 def without(*keys):
-    """Return a function that leaves an entry out of a document."""
+    """Return a function that removes an entry from a document."""
 
     def remove(text):
         document = json.loads(text)
@@ -107,7 +107,7 @@ def without(*keys):
 
 @pytest.fixture
 def old(tmp_path):
-    """A store of an earlier version: without the columns added since, with the one dropped since."""
+    """Return a store of an earlier version: without later columns, and with the column that was dropped."""
     path = tmp_path / "runs.sqlite"
     with RunStore(path) as store:
         for split in (0, 1):
@@ -128,7 +128,7 @@ def test_that_the_columns_of_an_earlier_store_are_filled_except_for_damaged_runs
         assert [(line.C, line.n_support) for line in store.runs()] == [(None, None), expected]
         assert list(store.check().faults) == [damaged]
         store.save(RESULT)
-        store._db.write(f"UPDATE runs SET {', '.join(f'{name} = NULL' for name in ADDED)}")  # by the earlier version
+        store._db.write(f"UPDATE runs SET {', '.join(f'{name} = NULL' for name in ADDED)}")  # as earlier versions do
         assert [line.n_support for line in store.runs()] == [None, None, None]
         assert same_numbers(store.load(RESULT.spec.hash), RESULT)
     with closing(sqlite3.connect(old)) as database:

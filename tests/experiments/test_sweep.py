@@ -1,4 +1,4 @@
-"""Sweeps: interrupted anywhere they give the bits of an uninterrupted one, and no run is computed twice."""
+"""An interrupted sweep gives the same bits as an uninterrupted one, and computes no run twice."""
 
 import copy
 import json
@@ -36,7 +36,7 @@ def test_that_points_have_a_fixed_order():
     assert points == replace(LEARNED, noises=(0.2, 0.4, 0.6, 0.2), depths=(2, 1, 0)).points()
 
 
-def test_that_a_long_axis_is_of_several_chains_and_every_run_has_a_hash():
+def test_that_a_long_axis_is_divided_into_chains_and_every_run_has_a_hash():
     points = SweepSpec(RunSpec("ab" * 32), tuple(np.linspace(0.0, 0.9, LONGEST_CHAIN + 5)), (1,)).points()
     assert sum(point.spec.neighbour is None for point in points) == 2
     assert len({point.spec.hash for point in points}) == len(points)
@@ -60,7 +60,7 @@ def test_that_a_sweep_interrupted_several_times_gives_the_same_bits(tmp_path):
         counter, sweep = StopAfter(), replace(LEARNED, depths=(0, 1))
         state = run_sweep(DATA, sweep, whole, progress=counter)
         reports = len(counter.fractions)
-        for share in (0.01, 0.1, 0.2, 0.3, 0.3):  # the sweep is not over after all of them
+        for share in (0.01, 0.1, 0.2, 0.3, 0.3):  # the sweep is still incomplete after these
             with pytest.raises(Cancelled):
                 run_sweep(DATA, sweep, broken, progress=StopAfter(int(share * reports)))
         assert 0 < len(broken.runs()) < 4

@@ -25,7 +25,7 @@ NONE = np.empty(0, np.int64)
 
 
 def flowers():
-    """Return rows of two kinds, two thirds of them tall, a quarter of each held out."""
+    """Return rows of two classes, two thirds of them tall, with a quarter of each class held out."""
     random, n = np.random.default_rng(4), 60
     labels = np.array([0, 1, 1])[np.arange(n) % 3]
     rows = (random.normal(size=(n, 5)) * 0.5 + np.eye(5)[labels]).astype("float32")
@@ -36,7 +36,7 @@ DATA = flowers()
 
 
 def tried(**options):
-    """Return a trial of few points, which selects a layer."""
+    """Return a trial of few settings, which selects one layer."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trial_module, "_GRID", ((0.5, 0.3), (0, 1), 5))
         return try_data(DATA, SOURCE, **options)
@@ -69,7 +69,7 @@ def test_that_a_trial_with_a_store_has_the_same_sentence_and_reuses_its_runs(tri
 
 
 def changed(trial, wrong, other, depth=1, **changes):
-    """Return the trial with so many errors on different rows, of noise 0.1 with layers or, at depth 0, of raw input."""
+    """Return the trial with `wrong` errors at this depth (0 is raw input), and `other` errors on different rows."""
     finals = []
     for rows, each_depth in ((slice(wrong), depth), (slice(wrong, wrong + other), 1 - depth)):
         spec = replace(trial.result.spec, stack=replace(trial.result.spec.stack, noise=0.1, depth=each_depth))
@@ -82,7 +82,7 @@ def changed(trial, wrong, other, depth=1, **changes):
 
 def test_that_the_answer_has_whole_sentences_on_error_guessing_setting_and_the_plain_svm(trial):
     better = changed(trial, 0, 6)
-    assert better.p_value == pytest.approx(2 / 2**6)  # McNemar's
+    assert better.p_value == pytest.approx(2 / 2**6)  # McNemar's test
     assert better.sentence == (
         "SLIDE classifies 100.0 % of 15 held-out rows correctly (error 0.0 %, 95 % interval 0.0–20.4 %). Always "
         "guessing the largest class would be wrong for 53 %. Best setting: noise 0.1, one layer. A plain SVM on your "
@@ -149,7 +149,7 @@ def test_that_the_clock_ends_the_comparison_with_the_best_result_so_far(monkeypa
 
 
 def slow_trial(monkeypatch, test_seconds):
-    """Return a trial with a budget of 20 s whose candidates take 2 s without and 4 s with a layer, and its seconds."""
+    """Return a trial with a budget of 20 s and its duration; candidates take 2 s without and 4 s with a layer."""
     clock, seconds = _Clock(), {0: 2.0, 1: 4.0}
     monkeypatch.setattr(trial_module, "time", clock)
 
@@ -171,7 +171,7 @@ def test_that_the_time_of_the_test_is_reserved_from_measured_runs(monkeypatch):
     assert 18.0 < seconds < 20.5, "the test of both settings takes 6 s"
 
 
-def test_that_a_test_slower_than_expected_ends_with_the_budget_and_the_answer_is_of_what_is_done(monkeypatch):
+def test_that_a_test_slower_than_expected_ends_with_the_budget_and_the_answer_uses_completed_runs(monkeypatch):
     ended, seconds = slow_trial(monkeypatch, {0: 2.0, 1: 90.0})
     assert seconds < 22.0
     assert (ended.result.spec.evaluate, ended.other) == ("test", None)

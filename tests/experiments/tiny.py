@@ -46,7 +46,7 @@ def spec(dataset: Dataset, noise: float = 0.4, depth: int = 1, **changes: object
 
 
 def numbers(result: RunResult) -> dict[str, object]:
-    """Return all of a result except times, versions and the place of its data."""
+    """Return the contents of a result without times, versions and the source of its data."""
     document = result.document()
     del document["timings"], document["versions"], document["spec"]["source"]
     return document | {name: array.tobytes() for name, array in result.arrays().items()}
