@@ -1,4 +1,4 @@
-"""Run subcommands in this process, in a new folder with small data."""
+"""Fixtures that run subcommands in this process, in a new folder with small data."""
 
 import json
 import shlex
@@ -14,14 +14,14 @@ from tests.experiments.tiny import rectangles
 
 
 class Output(NamedTuple):
-    """What a command prints on stdout and stderr."""
+    """The output of a command on stdout and stderr."""
 
     out: str
     err: str
 
     @property
     def json(self) -> Any:
-        """The document on stdout."""
+        """Return the JSON document on stdout."""
         return json.loads(self.out)
 
 

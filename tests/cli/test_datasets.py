@@ -1,4 +1,4 @@
-"""`slide-gui datasets`, and what reading a file reports."""
+"""`slide-gui datasets`, and the reports on reading files."""
 
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def test_that_get_downloads_the_named_data_sets(cli, monkeypatch):
     assert document == {"convex": ["convex/file"], "mnist": ["mnist/file"]}
 
 
-def test_that_an_unsure_guess_is_one_line_on_stderr_and_all_are_in_the_description(cli):
+def test_that_an_uncertain_guess_is_one_line_on_stderr_and_the_description_has_all_guesses(cli):
     Path("x.csv").write_bytes("# made today\na,b,class\n.1,.2,Tür\n.3,.4,Tor\n.5,.6,Tür\n".encode("cp1252"))
     assert cli("fit x.csv --depth 1").err == (
         "slide-gui: x, please check: text read as Windows-1252 "

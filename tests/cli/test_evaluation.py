@@ -1,4 +1,4 @@
-"""`slide-gui benchmark` and `slide-gui reproduce`: tables and pages, filled once."""
+"""`slide-gui benchmark` and `slide-gui reproduce` compute each result once and write tables and pages."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def test_that_cells_are_filled_once_and_written_in_every_form(cli):
     assert first["data"][0]["generated"]
     assert first["runs"] == first["runs_done"] == 2
     assert all(Path(name).stat().st_size > 100 for name in names)
-    assert cli(f"{line} --json").json["cells"] == first["cells"]  # its times too
+    assert cli(f"{line} --json").json["cells"] == first["cells"]  # the times are equal, so nothing was computed again
     assert "Rand Proj-SVM" in cli(f"{line} --stored").out
 
 

@@ -1,4 +1,4 @@
-"""`fit`, `weights`, `flow` and `copies`: the numbers of the Python interface, sessions in pictures, and bundles."""
+"""`fit`, `weights`, `flow` and `copies` write the numbers of the Python interface, with sessions and bundles."""
 
 import csv
 import os

@@ -47,7 +47,7 @@ def test_that_the_report_is_a_table_of_the_columns_with_missing_cells(cli):
     assert lines[-2:] == ["not used and not changed: class", "saved filled.csv"]
 
 
-def test_that_an_empty_column_stays_empty_and_a_complete_table_the_same(cli):
+def test_that_an_empty_column_stays_empty_and_a_complete_table_does_not_change(cli):
     Path("t.csv").write_text("a,b,c\n1,,2\n2,,3\n?,,5\n4,,7\n")
     document = cli("fill t.csv -o filled.csv --json").json
     assert [column["filled"] for column in document["columns"]] == [1, 0, 0]
@@ -60,7 +60,7 @@ def test_that_an_empty_column_stays_empty_and_a_complete_table_the_same(cli):
 
 
 @pytest.mark.parametrize("end", ["-o wine.csv", "-o ./linked.csv", "", "-o new.csv --leave-out ''"])
-def test_that_wrong_usage_is_refused_and_the_table_itself_never_written(cli, end):
+def test_that_wrong_usage_is_refused_and_the_table_is_never_overwritten(cli, end):
     _wine()
     Path("linked.csv").symlink_to("wine.csv")
     before = Path("wine.csv").read_bytes()

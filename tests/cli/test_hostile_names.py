@@ -1,4 +1,4 @@
-"""Hostile names pass through every command that takes data: nothing that they say is carried out."""
+"""Every command that takes data treats hostile names as text and executes nothing in them."""
 
 import csv
 import json
@@ -31,7 +31,7 @@ def check_files(folder):
     for picture in folder.rglob("*.svg"):
         ElementTree.parse(picture)
     for table in folder.rglob("*.csv"):
-        if table.name.startswith("<img"):  # the data themselves
+        if table.name.startswith("<img"):  # the input file
             continue
         with table.open(newline="", encoding="utf-8") as file:
             cells = [cell for row in csv.reader(file) for cell in row]
@@ -42,7 +42,7 @@ def check_files(folder):
 def test_that_printed_names_control_no_terminal(table, cli):
     assert "'=HYPERLINK" not in answer(cli, "datasets info", table)
     document = json.loads(answer(cli, "datasets info --json", table))
-    assert document["source"] == table  # exact, byte for byte
+    assert document["source"] == table  # unchanged
     assert len(document["train_labels"]) == len(CLASSES)
     for names in (document["feature_names"], document["train_labels"]):
         assert all(len(name) <= 100 for name in names)

@@ -1,4 +1,4 @@
-"""The command itself: fast start, exit codes, what stands on stdout and stderr, cancelling."""
+"""The command starts fast, can be cancelled, and uses exit codes, stdout and stderr correctly."""
 
 import io
 import os
@@ -57,7 +57,7 @@ def test_that_without_a_display_the_window_is_refused_in_one_sentence(tmp_path):
 
 
 def _caused_by_interrupt():
-    """Return what the import of a compiled module makes of Ctrl+C."""
+    """Return the error that the import of a compiled module raises on Ctrl+C."""
     error = ImportError("numpy failed to import")
     error.__cause__ = KeyboardInterrupt()
     return error
@@ -93,7 +93,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_that_progress_is_a_line_every_ten_seconds_where_stderr_is_no_terminal(monkeypatch):
+def test_that_progress_is_a_line_every_ten_seconds_if_stderr_is_not_a_terminal(monkeypatch):
     monkeypatch.setattr(sys, "stderr", file := io.StringIO())
     clock = [100.0]
     monkeypatch.setattr("slide_gui.cli.console.time.monotonic", lambda: clock[0])
@@ -108,7 +108,7 @@ def test_that_progress_is_a_line_every_ten_seconds_where_stderr_is_no_terminal(m
     ]
 
 
-def test_that_a_terminal_gets_a_bar_with_the_time_left_which_is_wiped(monkeypatch):
+def test_that_a_terminal_shows_a_bar_with_the_time_left_which_is_erased_at_the_end(monkeypatch):
     clock, terminal = [100.0], Terminal()
     monkeypatch.setattr(console, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(sys, "stderr", terminal)
@@ -119,7 +119,7 @@ def test_that_a_terminal_gets_a_bar_with_the_time_left_which_is_wiped(monkeypatc
         clock[0] += 1.0
         progress.report(0.25, SimpleNamespace(seconds_left=300.0))
         assert terminal.getvalue().endswith("about 5 min left")
-        for step in range(100):  # all within one redraw
+        for step in range(100):  # all within the interval of one redraw
             progress.report(step / 200)
         progress.report(1.0)
     drawn = terminal.getvalue().split("\r")

@@ -1,4 +1,4 @@
-"""No command writes over an input, a store, or a file that the user did not name."""
+"""No command overwrites an input, a store, or a file that the user did not name."""
 
 import argparse
 import os
@@ -31,7 +31,7 @@ OUTPUTS = {
 
 @pytest.fixture
 def folder(cli, tiny):
-    """Write data as CSV under the names of outputs, a model, an image, a store and a provenance."""
+    """Write CSV data under the names of output files, and a model, an image, a store and a provenance."""
     data = DataSource(paths=("tiny.npz",)).load()
     rows = [
         ",".join([*map(str, row[:4]), f"c{label}"]) for row, label in zip(data.train, data.train_labels, strict=True)
@@ -180,7 +180,7 @@ def test_that_a_file_is_replaced_only_if_it_is_named(folder, cli):
 
 
 def test_that_every_option_that_names_a_file_is_known_to_these_tests():
-    """A new option of this kind needs `check_outputs` or `check_folder`, and a case above."""
+    """Fail if an option is new: it needs `check_outputs` or `check_folder`, and a case above."""
     found = set()
 
     def walk(parser, name):
@@ -188,7 +188,7 @@ def test_that_every_option_that_names_a_file_is_known_to_these_tests():
             if isinstance(action, argparse._SubParsersAction):
                 for key, inner in action.choices.items():
                     with suppress(UsageError):
-                        inner.parse_known_args([])  # adds the options
+                        inner.parse_known_args([])  # subparsers add their options when they parse
                     walk(inner, f"{name} {key}".strip())
             elif action.type is Path and action.dest not in INPUTS:
                 found.add((name, action.dest))

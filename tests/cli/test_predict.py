@@ -22,7 +22,7 @@ def write(name, rows):
 
 @pytest.fixture
 def table(cli):
-    """Return a table in units far from 0 to 1 with 90 rows of three kinds, two thirds "b", and save its model."""
+    """Return a table of 90 rows of three kinds, two thirds "b", with values far outside 0 to 1; save its model."""
     random, kinds = np.random.default_rng(5), [("a", "b", "b", "b", "b", "c")[k % 6] for k in range(90)]
     means = np.array([[{"a": 0, "b": 6, "c": 12}[kind], 900.0, 5.0] for kind in kinds])
     values = random.normal(size=(90, 3)) * [1, 100, 0.1] + means
@@ -52,7 +52,7 @@ def test_that_columns_are_matched_by_name_and_scaled_as_in_training(cli, table):
     assert whole["error"] < 0.1
     assert whole["recall"].keys() == {"a", "b", "c"}
     assert whole["balanced_error"] == pytest.approx(1 - np.mean(list(whole["recall"].values())))
-    # a few rows have another range; a model that scaled them anew would move them
+    # a few rows have a different range, so scaling them by it would change their values
     few = [["id", *table[0][2::-1], "note"], *(["7", *row[2::-1], "dry"] for row in table[1:6])]
     write("few.csv", few)
     document = cli("predict model.npz few.csv --json").json
@@ -108,7 +108,7 @@ def test_that_a_model_without_classifier_and_an_output_that_is_an_input_are_refu
     assert "cannot save SdA; use" in cli("train plants.csv --method sda --save-model sda.npz", code=2).err
 
 
-def test_that_a_feature_of_the_model_is_neither_label_nor_left_out(cli, table):
+def test_that_a_feature_of_the_model_cannot_be_the_label_or_be_left_out(cli, table):
     for option in ("--label-column mass", "--label-column 2", "--leave-out mass", "--leave-out 2"):
         assert "column “mass” is a feature" in cli(f"predict model.npz plants.csv {option}", code=1).err
     assert "has no column 'nope'" in cli("predict model.npz plants.csv --leave-out nope", code=1).err

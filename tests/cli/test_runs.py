@@ -1,4 +1,4 @@
-"""`train`, `sweep`, `try`, `decide` and `runs`: the numbers of the Python interface, stored and described."""
+"""`train`, `sweep`, `try`, `decide` and `runs` store and describe the numbers of the Python interface."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def test_that_train_has_the_numbers_of_python_to_the_bit_and_reuses_its_run(cli,
     assert document["validation_error"] == expected.validation_error
     with RunStore("runs.sqlite") as store:
         assert store.load(spec.hash).error == expected.error
-    assert cli(line).json == document  # its times too
+    assert cli(line).json == document  # the times are equal, so nothing was computed again
 
 
 def test_that_train_and_sweep_name_the_criterion_of_the_widths(cli, tiny):
@@ -181,7 +181,7 @@ def test_that_runs_of_another_results_version_are_marked(cli, tiny):
     assert (shown["hash"], shown["current"], shown["versions"]["numerics"]) == (old.hash, False, "1")
 
 
-def test_that_axes_are_read_with_both_ends():
+def test_that_ranges_of_noise_and_depth_include_both_ends():
     assert noise_axis("0:0.9:0.1") == (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
     assert (depth_axis("0:4"), depth_axis("3,1")) == ((0, 1, 2, 3, 4), (3, 1))
     for text in ("", "1:2", "a", "0:1:1e-9", "0:inf:1", "nan:1:1"):
@@ -224,13 +224,13 @@ def test_that_validation_rows_are_evaluated_without_holding_out_others(cli, flow
     document = cli(f"train flowers.csv {options}").json
     assert (document["n_train"], document["n_test"]) == (32, 8)
     assert "held_out" not in document["spec"]
-    document = cli(f"train tiny.npz {options}").json  # which has a test set
+    document = cli(f"train tiny.npz {options}").json  # these data have a test set
     assert (document["n_train"], document["n_test"]) == (48, 12)
     (point,) = cli(f"sweep tiny.npz {options} --noise 0.3 --store r.sqlite").json["points"]
     assert point["hash"] == document["hash"]
 
 
-def test_that_the_words_of_a_source_read_back_as_the_source():
+def test_that_the_arguments_of_a_source_are_read_back_as_the_source():
     for source in (
         DataSource(paths=("x.csv",), reading=ParseOptions("a b", True, (3, 4), True), held_out=HeldOut(0.0, 2, 5, 3)),
         DataSource(paths=("x.csv",), reading=ParseOptions(header=False, shape=()), held_out=HeldOut(0.125, 7)),

@@ -1,4 +1,4 @@
-"""Real windows under Xvfb, with a home of their own."""
+"""Fixtures that run real windows under Xvfb, each with its own home folder."""
 
 import shutil
 from pathlib import Path
@@ -22,7 +22,7 @@ def display():
 
 @pytest.fixture(scope="session")
 def outlines(tmp_path_factory):
-    """Return a file of small outlines of rectangles, 60 to train and 80 to test, which is fitted at once."""
+    """Return a file of small outlines of rectangles, 60 to train and 80 to test, which takes no time to fit."""
     data = rectangles(500, 1, seed=3)
     images = data.train.reshape(-1, 14, 2, 14, 2).max(axis=(2, 4)).reshape(len(data.train), -1)
     rows = np.sort(np.unique(images, axis=0, return_index=True)[1])[:140]
@@ -34,7 +34,7 @@ def outlines(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def start(display, tmp_path_factory):
-    """Return a function that starts the program on some files and ends the one before."""
+    """Return a function that ends the running program and starts a new one on some files."""
     started: list[Program] = []
 
     def run(*arguments: Path, home: Path | None = None) -> Program:

@@ -1,4 +1,4 @@
-"""A running slide-gui in a real window: its mouse and keyboard, the pictures of its window, and its store."""
+"""Control a running slide-gui by mouse and keyboard, and read the pictures of its window and its store."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from slide_gui.gui.theme import LIGHT
 SIZE = (1280, 800)
 _ROOT = Path(__file__).parents[2]
 _IDLE = (640, 12)  # in the menu bar, where nothing reacts to the mouse
-_PANEL, _CONTENT = slice(76, 312), 312  # columns of the panel, and where the page begins
+_PANEL, _CONTENT = slice(76, 312), 312  # columns of the panel, and the first column of the page
 _SMALLEST_FRAME = 40
 _DESKTOP = ("QT_", "XDG_", "DBUS_", "GTK_", "KDE_", "GNOME_", "DESKTOP_", "WAYLAND_", "SLIDE_GUI_")
 Answer = TypeVar("Answer")
@@ -33,7 +33,7 @@ Picture = NDArray[np.uint8]
 
 
 def environment(home: Path, display: str | None) -> dict[str, str]:
-    """Return the variables of a first start, on no particular desktop."""
+    """Return the environment of a first start, without variables of a desktop."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(_DESKTOP)}
     variables.pop("DISPLAY", None)
     if display is not None:
@@ -42,14 +42,14 @@ def environment(home: Path, display: str | None) -> dict[str, str]:
 
 
 def bare_environment(home: Path, display: str | None) -> dict[str, str]:
-    """Return the variables of a computer without Python and other programs."""
+    """Return the environment of a computer without Python and other programs."""
     variables = {"HOME": str(home), "PATH": str(home / "no-programs"), "LANG": "C.UTF-8"}
     data = os.environ.get("SLIDE_GUI_DATA")
     return variables | ({} if display is None else {"DISPLAY": display}) | ({"SLIDE_GUI_DATA": data} if data else {})
 
 
 def until(ask: Callable[[], Answer | None], what: str, seconds: float = 100.0) -> Answer:
-    """Return the first result that is true."""
+    """Call a function until its result is true, and return the result."""
     end = time.monotonic() + seconds
     while True:
         result = ask()
@@ -97,7 +97,7 @@ class Box:
         return self.left + self.width // 2, self.top + self.height // 2
 
     def pixel(self, row: int, column: int, side: int = 28) -> tuple[int, int]:
-        """Return the middle of one pixel of the square image shown here."""
+        """Return the centre of one pixel of the square image in this box."""
         return (
             self.left + (2 * column + 1) * self.width // (2 * side),
             self.top + (2 * row + 1) * self.height // (2 * side),
@@ -109,14 +109,14 @@ class Box:
 
 @dataclass(frozen=True)
 class WeightsPage:
-    """The image, and the mosaics and rows of tiles below them that are in sight whole, on the Weights page."""
+    """The image, the mosaics and the completely visible rows of tiles on the Weights page."""
 
     picture: Picture
     image: Box
     rows: tuple[tuple[Box, ...], ...]
 
     def tile(self, row: int, layer: int) -> Picture:
-        """Return the tile of a row, where 0 are the mosaics, and a layer, from 1."""
+        """Return the tile of a row (0 for the mosaics) and a layer (from 1)."""
         return self.rows[row][layer - 1].of(self.picture)
 
     def has_pin(self, number: int) -> bool:
@@ -133,12 +133,12 @@ class WeightsPage:
 
 
 def of_colour(picture: Picture, colour: str) -> NDArray[np.bool_]:
-    """Return which pixels have exactly this colour, shape (height, width)."""
+    """Return a mask of the pixels with exactly this colour, shape (height, width)."""
     return np.asarray((picture == np.frombuffer(bytes.fromhex(colour[1:]), np.uint8)).all(axis=-1))
 
 
 def extent(mask: NDArray[np.bool_]) -> Box | None:
-    """Return the smallest box around what is true."""
+    """Return the smallest box around the true elements of a mask."""
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     if not rows.size:
         return None
@@ -146,13 +146,13 @@ def extent(mask: NDArray[np.bool_]) -> Box | None:
 
 
 def frames(picture: Picture) -> list[Box]:
-    """Return the insides of the framed images of the page, from the left."""
+    """Return the interiors of the framed images of the page, from the left."""
     mask = of_colour(picture, LIGHT.line)
     mask[:60] = mask[:, : _CONTENT + 4] = False
     lines: dict[tuple[int, int], list[int]] = {}
     for y in np.flatnonzero(mask.sum(axis=1) >= _SMALLEST_FRAME):
         places = np.flatnonzero(mask[y])
-        for line in np.split(places, np.flatnonzero(np.diff(places) > 3) + 1):  # a cross-hair may interrupt it
+        for line in np.split(places, np.flatnonzero(np.diff(places) > 3) + 1):  # a cross-hair may interrupt a line
             if line[-1] - line[0] > _SMALLEST_FRAME:
                 lines.setdefault((int(line[0]), int(line[-1])), []).append(int(y))
     boxes = []
@@ -168,7 +168,7 @@ def frames(picture: Picture) -> list[Box]:
 
 
 class Program:
-    """The process and its window, at the top left of the screen; of these sources, or of a bundle of them."""
+    """The process and its window at the top left of the screen, run from the source or from a bundle."""
 
     def __init__(self, display: str, home: Path, *arguments: object, bundle: Path | None = None) -> None:
         home.mkdir(parents=True, exist_ok=True)
@@ -182,7 +182,7 @@ class Program:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell in the background ignores it
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background jobs of a shell ignore it
         )
         try:
             self.window = until(lambda: self.find("slide-gui"), "the window")
@@ -208,13 +208,13 @@ class Program:
         return done.stdout.strip()
 
     def find(self, name: str) -> str | None:
-        """Return the visible window with this in its title."""
+        """Return the visible window whose title contains this name."""
         assert self.process.poll() is None, f"the program has ended: {self.process.communicate()}"
         windows = self.xdotool("search", "--onlyvisible", "--name", name, check=False).split()
         return windows[0] if windows else None
 
     def wait_for(self, name: str) -> None:
-        """Wait for a window with this in its title, and focus it."""
+        """Wait for a window whose title contains this name, and focus it."""
         self.xdotool("windowfocus", "--sync", until(lambda: self.find(name), f"a window called {name!r}"))
 
     def wait_gone(self, name: str) -> None:
@@ -244,7 +244,7 @@ class Program:
         self.xdotool("mousemove", *place, "click", 1)
 
     def drag(self, start: tuple[int, int], end: tuple[int, int], steps: int = 10) -> None:
-        """Press the mouse button at one place and move to another, where `release` ends it."""
+        """Press the mouse button at one place and move to another; `release` ends the drag."""
         self.xdotool("mousemove", *start, "mousedown", 1)
         for step in range(1, steps + 1):
             self.move(tuple(round(a + (b - a) * step / steps) for a, b in zip(start, end, strict=True)))
@@ -258,9 +258,9 @@ class Program:
         return np.asarray(ImageGrab.grab(xdisplay=self.display).convert("RGB"))
 
     def page(self) -> WeightsPage | None:
-        """Return the Weights page, None while there is none or tiles are empty.
+        """Return the Weights page, or None if it is not shown or has empty tiles.
 
-        The ring of the keyboard focus covers the frame of the image, which stays where it was.
+        The ring of the keyboard focus may cover the frame of the image, so its last position is used.
         """
         picture = self.picture()
         boxes = frames(picture)
@@ -275,7 +275,7 @@ class Program:
         return WeightsPage(picture, self._image, rows)
 
     def wait_page(self, layers: int) -> WeightsPage:
-        """Wait for tiles of so many layers that do not change any more."""
+        """Wait until the page has tiles of the given number of layers and no longer changes."""
         self.move(_IDLE)
         before: list[WeightsPage | None] = [None]
 
@@ -294,7 +294,7 @@ class Program:
         return int(np.ptp(self.picture()[-22:-6, 12:320].reshape(-1, 3), axis=0).max()) > 40
 
     def noise_slider(self) -> Box | None:
-        """Return the filled part of the first slider with its handle."""
+        """Return the box of the filled part and the handle of the first slider."""
         mask = of_colour(self.picture()[:, _PANEL], LIGHT.accent)
         lines = np.flatnonzero(mask.any(axis=1))
         for group in np.split(lines, np.flatnonzero(np.diff(lines) > 6) + 1):
@@ -312,7 +312,7 @@ class Program:
         return [Box(_PANEL.start, int(group[0]), 100, int(np.ptp(group)) + 1) for group in groups]
 
     def notice(self, colour: str) -> Box | None:
-        """Return where a notice of this colour is."""
+        """Return the box of a notice of this colour."""
         mask = of_colour(self.picture(), colour)
         mask[:, :_CONTENT] = False
         return extent(mask) if mask.sum() > 5000 else None
@@ -324,8 +324,8 @@ class Program:
         return extent(mask)
 
     def click_main_button(self, page: str) -> None:
-        """Turn to a page by its keys, and click its first button."""
-        self.move(_IDLE)  # under the mouse the button has another colour
+        """Open a page by its shortcut, and click its first button."""
+        self.move(_IDLE)  # the button changes its colour under the mouse
         self.key(page)
         self.click(until(self.main_button, "the button of the page").center)
 
@@ -341,7 +341,7 @@ class Program:
         self.wait_gone("Open data")
 
     def export(self, title: str, target: Path) -> bytes:
-        """Export what is shown by its dialog, and return what was written."""
+        """Export the current page in the dialog, and return the bytes of the file."""
         target.parent.mkdir(exist_ok=True)
         self.key("ctrl+e")
         self.wait_for(title)
@@ -360,7 +360,7 @@ class Program:
         try:
             with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)) as connection:
                 return connection.execute("SELECT hash, created, file FROM runs ORDER BY created").fetchall()
-        except sqlite3.OperationalError:  # it is not there yet
+        except sqlite3.OperationalError:  # the store does not exist yet
             return []
 
     def wait_runs(self, count: int) -> None:
@@ -374,7 +374,7 @@ class Program:
         return self.process.returncode, out, err
 
     def quit(self) -> None:
-        """Quit by keys; neither an error nor a message may appear."""
+        """Quit by the shortcut, and check that nothing is printed."""
         self.focus()
         self.key("ctrl+q")
         assert self.wait_end() == (0, "", "")

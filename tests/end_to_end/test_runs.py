@@ -1,4 +1,4 @@
-"""Sweeps in a real window that are ended in every way and resumed."""
+"""Sweeps in a real window are ended in every way and resume."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ ENDS = {
     "SIGTERM": (lambda program: program.process.send_signal(signal.SIGTERM), 128 + signal.SIGTERM),
     "SIGKILL": (lambda program: program.process.kill(), -signal.SIGKILL),
 }
-SWEEP = 50  # points
+SWEEP = 50  # number of points
 
 
 def start_sweep(program):

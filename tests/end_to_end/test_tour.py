@@ -1,4 +1,4 @@
-"""All cards of the tour in a real window, once with the mouse and once with the keyboard."""
+"""Visit all cards of the tour in a real window, once with the mouse and once with the keyboard."""
 
 import functools
 import subprocess
@@ -28,7 +28,7 @@ def to(widget, place):
 
 
 class Visitor:
-    """Does what the cards ask for, and checks what they promise."""
+    """Carries out the action of each card, and checks the promised result."""
 
     def __init__(self, window, with_mouse):
         self.window, self.tour, self.with_mouse = window, window.tour, with_mouse
@@ -78,7 +78,7 @@ class Visitor:
         return self.window.workspace.model().stack.layers[0]
 
     def check_places(self):
-        """The card lies in the window, and its texts neither leave it nor cover the control."""
+        """Check that the card is in the window, does not cover the control and shows its texts in full."""
         card, control = self.tour.card, self.control
         place = card.rect().translated(card.mapTo(self.window, QPoint()))
         assert self.window.rect().contains(place)
@@ -106,7 +106,7 @@ class Visitor:
             act("key", *keys)
 
     def search(self, keys, fractions):
-        """Move over the control, or press keys, until the state is reached."""
+        """Move over the control, or press keys, until the tour reports success."""
         rect = self.control.rect()
         steps = [(x, y) for y in fractions for x in np.linspace(0.02, 0.98, 25)] if self.with_mouse else keys * 40
         for step in steps:
@@ -248,7 +248,7 @@ def test_that_each_card_is_reached_and_shows_what_it_promises_and_the_window_ret
 
 
 def visit(way, folder):
-    """Visit all cards in this process; the small window is used with the mouse."""
+    """Visit all cards in this process, in a small window with the mouse."""
     from PySide6.QtCore import QSettings
 
     from slide_gui.data import generators

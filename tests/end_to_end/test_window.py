@@ -34,7 +34,7 @@ folder.setGeometry(1150, 680, 100, 100)
 folder.show()
 app.exec()
 """
-"""A program with a file in it that can be dragged, as in a file manager."""
+"""A program that shows a file to drag, like a file manager."""
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def program(start):
     running = start()
     running.wait_page(layers=4)
     offered = running.panel_words()
-    running.key("alt+j")  # Just look
+    running.key("alt+j")  # the button Just look
     until(lambda: len(running.panel_words()) < len(offered), "the offer of a tour dismissed")
     yield running
     running.quit()
@@ -60,7 +60,7 @@ def test_that_it_opens_on_generated_rectangles_with_four_pins(program, page):
     assert [page.has_pin(number) for number in range(5)] == [True] * 4 + [False]
 
 
-def test_that_the_row_below_the_mosaics_follows_the_mouse_over_image_and_mosaics_and_no_pin_does(program, page):
+def test_that_the_row_below_the_mosaics_follows_the_mouse_over_image_and_mosaics_and_pins_do_not(program, page):
     for place in (page.image.pixel(6, 22), page.rows[0][3].pixel(3, 3)):
         before = program.wait_page(layers=4)
         program.move(place)
@@ -144,7 +144,7 @@ def test_that_an_exported_figure_dragged_onto_the_window_restores_what_it_shows(
         program.wait_page(layers=4)
 
         def dropped():
-            """Drag the figure; if the file manager lets go before a busy window accepts it, a user drags it again."""
+            """Drag the figure once; it may be dropped before a busy window accepts it, so this is repeated."""
             program.drag((1200, 730), (800, 400))
             program.release()
             return any(program.noise_slider() == moved or time.sleep(0.2) for _ in range(50))

@@ -1,4 +1,4 @@
-"""Small contents of every figure, and functions that draw them."""
+"""Small example contents for every figure, and functions that draw them."""
 
 from collections.abc import Callable
 from functools import cache
@@ -42,7 +42,7 @@ MARKS = tuple(mark for mark in published("rectangles") if mark.method in ("SLIDE
 
 @cache
 def result() -> RunResult:
-    """Return a run on three classes that learned its widths."""
+    """Return a run on three classes with learned widths."""
     return run(DATA, spec(DATA, depth=2, criterion="press"))
 
 
@@ -71,7 +71,7 @@ def weight_rows(
     size: float = 0.5,
     seed: int = 0,
 ) -> WeightRows:
-    """Return weights without a fit."""
+    """Return random weights, without a fit."""
     random = np.random.default_rng(seed)
     d = 48 if shape is None else shape[0] * shape[1]
     rows = random.uniform(-size, size, (len(pixels), depth, d))
@@ -81,7 +81,7 @@ def weight_rows(
 
 
 def answers(errors: tuple[float, ...], features: float) -> tuple[SplitAnswer, ...]:
-    """Return results of splits with 1000 test rows."""
+    """Return the results of splits with 1000 test rows each."""
     wrong = [row_errors("", np.arange(1000), np.arange(round(error * 1000))) for error in errors]
     return tuple(
         SplitAnswer(k, "ab", "80.0% of variance", error, 10_000, 1000, rows, 0.1, features, 3.0)
@@ -93,7 +93,7 @@ ERRORS = {"raw-svm": (0.090, 0.091), "pca-svm": (0.020, 0.021), "white-svm": (0.
 
 
 def state() -> EvaluationState:
-    """Return an evaluation on one data set, of which some splits are missing."""
+    """Return an evaluation on one data set with some splits missing."""
     cells = [Cell("rectangles", "slide-svm", 2, answers((0.050, 0.052), 2.0))]
     cells += [Cell("rectangles", method, 2, answers(errors, 1.0)) for method, errors in ERRORS.items()]
     cells.append(Cell("rectangles", "sda-svm", 2, answers((0.0515,), 300.0)))
@@ -119,7 +119,7 @@ DRAWINGS: dict[str, Callable[[Figure, Style], None]] = {
 
 
 def drawn(draw: Callable[[Figure, Style], None], style: Style | None = None) -> Figure:
-    """Return a figure with all artists in their places, ten dots per mm."""
+    """Draw a figure at ten dots per mm without rendering, so that all artists have their positions."""
     figure = Figure(dpi=254)
     FigureCanvasAgg(figure)
     draw(figure, style or Style())

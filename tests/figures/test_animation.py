@@ -1,4 +1,4 @@
-"""Animations: each picture is the still figure, the same input gives the same bytes, and the session is held."""
+"""Each frame of an animation is the still figure, the same input gives the same bytes, and the session is stored."""
 
 import io
 from dataclasses import replace
@@ -101,6 +101,6 @@ def test_that_a_cancelled_animation_leaves_no_file(tmp_path, few_noises, after):
     assert heard == sorted(heard)
 
 
-def test_that_a_figure_that_stands_still_is_no_animation(tmp_path):
+def test_that_a_figure_without_frames_is_not_written_as_an_animation(tmp_path):
     with pytest.raises(ValueError, match="stands still"):
         save_export(tmp_path / "a.gif", replace(against_noise(), frames=None), STYLE)

@@ -3,7 +3,7 @@ import pytest
 
 from slide_gui.figures.color_scale import DIVERGING, MAPS, NEUTRAL, ColorScale, signed
 
-# Machado, Oliveira and Fernandes (2009), severity 1, on linear sRGB.
+# Matrices by Machado, Oliveira and Fernandes (2009) at severity 1 for linear sRGB.
 DICHROMATS = {
     "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
     "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
@@ -30,7 +30,7 @@ def test_that_every_map_has_256_read_only_colours_made_once(name):
 
 
 @pytest.mark.parametrize(("name", "neutral"), [("blue-white-red", "F7F7F8"), ("blue-black-red", "24272C")])
-def test_that_zero_is_exactly_the_neutral(name, neutral):
+def test_that_zero_has_exactly_the_neutral_colour(name, neutral):
     scale = ColorScale.symmetric(name, 0.347)
     assert scale.indices(0.0) == NEUTRAL
     assert scale.lut()[NEUTRAL].tobytes().hex().upper() == neutral
@@ -49,14 +49,14 @@ def test_that_both_arms_leave_the_neutral_steadily_and_equally_in_luminance(name
 
 @pytest.mark.parametrize("name", DIVERGING)
 @pytest.mark.parametrize("kind", DICHROMATS)
-def test_that_sign_is_told_apart_without_red_or_green_cones(name, kind):
+def test_that_signs_are_distinguishable_without_red_or_green_cones(name, kind):
     seen = np.clip(linear(ColorScale.symmetric(name, 1.0).lut()) @ np.array(DICHROMATS[kind]).T, 0.0, 1.0)
     blueness = np.sqrt(seen[:, 2]) - np.sqrt(seen[:, :2]).mean(axis=1)
     for step in (16, 48, 80, 112):
         assert blueness[128 - step] > blueness[128 + step] + 0.04
 
 
-def test_that_values_opposite_in_sign_lie_opposite_about_the_neutral():
+def test_that_values_of_opposite_sign_are_symmetric_about_the_neutral():
     values = np.linspace(0.0, 0.6, 301, dtype=np.float32)
     scale = ColorScale.symmetric("blue-white-red", 0.5)
     above, below = scale.indices(values).astype(int), scale.indices(-values).astype(int)
@@ -78,7 +78,7 @@ def test_that_indices_are_contiguous_and_leave_the_values_alone():
     np.testing.assert_array_equal(values, before)
 
 
-def test_that_jet_is_the_classic_one():
+def test_that_jet_is_the_classic_map():
     table = ColorScale.symmetric("jet", 1.0).lut().astype(int)
     np.testing.assert_allclose(table[[1, 128, 255]], [[0, 0, 128], [128, 255, 128], [128, 0, 0]], atol=1)
 
@@ -92,7 +92,7 @@ def test_that_jet_is_the_classic_one():
         (("blue-white-red", -1.0, 2.0), "symmetric"),
     ],
 )
-def test_that_limits_without_meaning_are_refused(arguments, reason):
+def test_that_invalid_limits_are_refused(arguments, reason):
     with pytest.raises(ValueError, match=reason):
         ColorScale(*arguments)
 
@@ -108,7 +108,7 @@ def test_that_ticks_are_few_symmetric_inside_and_labelled_without_loss(limit):
         assert float(scale.label(tick).replace("−", "-")) == pytest.approx(tick, rel=1e-9)
 
 
-def test_that_labels_carry_sign_and_a_true_minus():
+def test_that_labels_have_a_sign_and_a_true_minus():
     scale = ColorScale.symmetric("blue-white-red", 0.6)
     assert [scale.label(v) for v in (-0.3, 0.0, 0.3, np.nan)] == ["−0.30", "0", "+0.30", "–"]
     assert scale.label(-0.12345, 4) == "−0.1235"

@@ -1,4 +1,4 @@
-"""Figures of curves, confusion, widths, flow and copies show the numbers, and so do their tables."""
+"""Figures of curves, confusion, widths, flow and copies show the right numbers, and so do their tables."""
 
 import csv
 from dataclasses import replace

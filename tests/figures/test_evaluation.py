@@ -1,4 +1,4 @@
-"""The tables of the evaluation: the same numbers in every form, the best bold, what differs marked."""
+"""The tables of the evaluation have the same numbers in every format, the best bold and differences marked."""
 
 import csv
 import re
@@ -17,7 +17,7 @@ from slide_gui.figures.style import Style
 from tests.figures.drawings import DRAWINGS, answers, drawn, state, texts
 
 
-def test_that_the_table_of_errors_stands_beside_the_papers():
+def test_that_the_table_of_errors_has_those_of_the_paper():
     table = error_table(state())
     assert table.head == ("Error in %", "Raw-SVM", "SdA", "SdA-SVM", "SLIDE-SVM", "PCA-SVM", "White-SVM")
     ours, paper = table.rows
@@ -32,7 +32,7 @@ def test_that_the_table_of_errors_stands_beside_the_papers():
     assert any("SdA-3 (Vincent et al. 2010): Rectangles 1.99" in note for note in table.notes)
 
 
-def test_that_what_was_published_on_mnist_is_not_said_of_its_stand_in(tmp_path):
+def test_that_results_published_on_mnist_are_not_attributed_to_its_stand_in(tmp_path):
     info = DataInfo("mnist", "Digits enlarged", True, "ab" * 32, 600, 500)
     own = EvaluationState((info,), (Cell("mnist", "slide-svm", 1, answers((0.05,), 2.0)),))
     table = error_table(own)
@@ -46,7 +46,7 @@ def test_that_what_was_published_on_mnist_is_not_said_of_its_stand_in(tmp_path):
     assert {row["dataset"] for row in others} == {"MNIST"}
 
 
-def test_that_every_form_says_under_the_table_what_its_marks_mean(tmp_path):
+def test_that_every_format_explains_the_marks_below_the_table(tmp_path):
     table = error_table(state())
     errors_csv(tmp_path / "errors.csv", state())
     notes = " ".join(reversed(texts(drawn(DRAWINGS["errors"], Style(width="double")))))
@@ -55,7 +55,7 @@ def test_that_every_form_says_under_the_table_what_its_marks_mean(tmp_path):
         assert [words for words in said if words not in text] == []
 
 
-def test_that_markdown_and_latex_hold_every_cell():
+def test_that_markdown_and_latex_have_every_cell():
     table = error_table(state())
     text = re.sub(r"\\(\W)", r"\1", markdown(table))
     assert "| **2.05 (1.12–3.13) (−)** |" in text

@@ -1,4 +1,4 @@
-"""Exports: the same bytes for the same input, whole files, text as text, exact numbers."""
+"""Exports have the same bytes for the same input, complete files, text stored as text, and exact numbers."""
 
 import csv
 import os
@@ -25,7 +25,7 @@ def draw(figure):
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory):
-    """Return what is written in each format."""
+    """Return the bytes written in each format."""
     folder = tmp_path_factory.mktemp("exported")
     for suffix in FORMATS:
         save_figure(draw, folder / f"a{suffix}", Style(bias=True))
@@ -75,7 +75,7 @@ def test_that_pdf_embeds_truetype_fonts_and_has_no_date(exported):
     assert b"CreationDate" not in data
 
 
-def test_that_png_has_the_dots_asked_for(tmp_path):
+def test_that_png_has_the_requested_resolution(tmp_path):
     save_figure(draw, tmp_path / "a.png", Style(dpi=127))
     from matplotlib.image import imread
 

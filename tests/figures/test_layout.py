@@ -1,4 +1,4 @@
-"""All figures: they have their width, all of them is on the page, and the same input gives the same bytes."""
+"""Every figure has the requested width and fits on its page."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Everything of the paper made on tiny data: files, page, and going on after a break."""
+"""A reproduction of the paper on tiny data writes its files and page, and resumes after an interruption."""
 
 import re
 from dataclasses import replace
@@ -39,13 +39,13 @@ def stop(fraction, payload):
         raise Cancelled
 
 
-def test_that_everything_is_made_and_a_broken_one_goes_on(tmp_path):
+def test_that_everything_is_created_and_an_interrupted_reproduction_resumes(tmp_path):
     pages = []
 
     def seen(items):
         pages.append(list(items))
 
-    with folder_files(tmp_path):  # marks the folder, in which the store is made
+    with folder_files(tmp_path):  # marks the folder as one of a reproduction
         pass
     with RunStore(tmp_path / "runs.sqlite") as store:
         with pytest.raises(Cancelled):
@@ -64,7 +64,7 @@ def test_that_everything_is_made_and_a_broken_one_goes_on(tmp_path):
         made = reproduce(tmp_path, EXTENT, load, store, progress=listener, seen=seen)
         after = {stored.hash: stored.created for stored in store.runs()}
     assert before.items() <= after.items()
-    assert len(after) == 5  # curves: the raw input once, two noises; tables: two
+    assert len(after) == 5  # curves: the raw input and two noise levels; tables: two
     assert fractions == sorted(fractions)
     assert fractions[-1] == 1.0
     names = [one.name for one in made]

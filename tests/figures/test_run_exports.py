@@ -1,4 +1,4 @@
-"""Bundles reproduce themselves by their script and by their command line; provenances are read and checked."""
+"""The script and the command of a bundle reproduce it, and provenances are checked when they are read."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_that_a_bundle_reproduces_itself_by_script_and_by_command(source, figure
     os.link("tiny.npz", "script/tiny.npz")
     for name in figures:
         os.remove(f"bundle/{name}")
-    if figure == "curves":  # in a process of its own
+    if figure == "curves":  # one figure is tested in a new process
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
         subprocess.run([sys.executable, "../bundle/curves.py"], check=True, cwd="script", env=environment)
     else:
@@ -90,7 +90,7 @@ def test_that_a_bundle_reproduces_itself_by_script_and_by_command(source, figure
         assert content == Path("bundle", name).read_bytes() == Path(name).read_bytes()
 
 
-def test_that_a_figure_nobody_draws_is_refused_before_anything_is_trained(source, capsys):
+def test_that_an_unknown_figure_is_refused_before_training(source, capsys):
     Path("pie.json").write_text(provenance_of("pie", source).text(), encoding="utf-8")
     assert main(["draw", "pie.json"]) == 1
     known = ", ".join(figure_names())
@@ -119,7 +119,7 @@ def test_that_a_figure_of_another_results_version_is_drawn_with_a_warning(source
     assert bool(FigureProvenance.read("confusion.json").difference) == bool(warning)
 
 
-def test_that_a_table_has_no_picture(tmp_path):
+def test_that_a_table_is_not_exported_as_a_picture(tmp_path):
     export = FigureExport("runs", None, lambda path: path.write_text("a"), lambda style: "")
     with pytest.raises(ValueError, match="table"):
         save_export(tmp_path / "runs.pdf", export, STYLE)

@@ -1,4 +1,4 @@
-"""What the weight figure contains."""
+"""The weight figure has the right tiles, colours, rings and texts."""
 
 import itertools
 from dataclasses import replace
@@ -34,14 +34,14 @@ def test_that_there_is_a_tile_for_each_pixel_and_layer_and_one_colour_bar():
     assert len(figure.axes) == len(tiles(figure)) + 1
 
 
-def known(rows, drowned):
-    """Return rows with the RMS of the layers' inputs."""
+def with_rms(rows, drowned):
+    """Return rows with random RMS values of the inputs of the layers."""
     rms = np.random.default_rng(1).uniform(0.0, 2.0, rows.rows.shape[1:])
     return replace(rows, rms=rms, drowned=drowned)
 
 
-def test_that_contributions_are_weights_times_the_rms_of_their_pixel_and_the_colour_bar_says_so():
-    rows = known(weight_rows(), False)
+def test_that_contributions_are_weights_times_the_rms_of_their_pixel_and_the_colour_bar_names_them():
+    rows = with_rms(weight_rows(), False)
     (found,), are_contributions = as_shown([rows], "contribution")
     assert are_contributions
     np.testing.assert_array_equal(found.rows, rows.rows * rows.rms)
@@ -53,8 +53,8 @@ def test_that_contributions_are_weights_times_the_rms_of_their_pixel_and_the_col
     assert "weight / limit of the layer" in texts(as_weights)
 
 
-def test_that_contributions_are_shown_unasked_where_the_weights_of_one_set_are_drowned_and_all_are_known():
-    even, drowned, saved = known(weight_rows(), False), known(weight_rows(), True), weight_rows()
+def test_that_contributions_are_shown_by_default_if_one_set_is_drowned_and_all_have_an_rms():
+    even, drowned, saved = with_rms(weight_rows(), False), with_rms(weight_rows(), True), weight_rows()
     assert not as_shown([even], "auto")[1]
     assert as_shown([even, drowned], "auto")[1]
     assert not as_shown([drowned, saved], "auto")[1]
@@ -87,7 +87,7 @@ def test_that_each_weight_has_its_colour_on_a_scale_symmetric_about_zero(name, l
         np.testing.assert_array_equal(colors(axes)[0, 0], scale.lut()[NEUTRAL])
 
 
-def test_that_levels_share_their_limits():
+def test_that_tiles_of_a_level_share_their_limits():
     weights = [weight_rows(), weight_rows("larger", size=3.0, seed=1)]
     tiles, layers, figure = (tile_limits(weights, levels) for levels in ("tile", "layer", "global"))
     for rows, own, shared in zip(weights, tiles, layers, strict=True):
@@ -127,7 +127,7 @@ def test_that_a_long_name_is_cut_but_never_the_mark_of_generated_data():
     assert any(text.startswith("a very long") and text.endswith("… (generated)") for text in found)
 
 
-def test_that_biases_and_limits_stand_below_tiles_when_asked_for():
+def test_that_biases_and_limits_are_below_tiles_on_request():
     weights = weight_rows(pixels=(9,), depth=1)
     weights.biases[0, 0] = -0.125
     weights.rows[0, 0, 10] = 0.75
@@ -137,7 +137,7 @@ def test_that_biases_and_limits_stand_below_tiles_when_asked_for():
     assert "±0.75" in found
 
 
-def test_that_the_bar_is_pointed_only_where_weights_lie_beyond_the_limits():
+def test_that_the_colour_bar_has_pointed_ends_only_if_weights_exceed_the_limits():
     weights = weight_rows(pixels=(0,), depth=1, size=0.01)
     weights.rows[0, 0, 0] = 0.5
     inside = drawn([weights])
@@ -148,7 +148,7 @@ def test_that_the_bar_is_pointed_only_where_weights_lie_beyond_the_limits():
     assert found == [0, 2]
 
 
-def test_that_features_that_are_no_picture_are_bars_of_the_weights():
+def test_that_weights_of_features_that_are_not_pixels_are_bars():
     weights = weight_rows(shape=None, pixels=(3,), depth=1)
     (axes,) = tiles(drawn([weights]))
     assert not axes.get_images()
@@ -180,7 +180,7 @@ def test_that_no_two_parts_overlap(width, levels, count):
     for one, other in itertools.combinations(boxes, 2):
         wide = min(one.x1, other.x1) - max(one.x0, other.x0)
         high = min(one.y1, other.y1) - max(one.y0, other.y0)
-        # A quarter of a mm is the room that boxes of text keep around the letters.
+        # The box of a text has a margin of a quarter of a mm around the letters.
         assert min(wide, high) < 2.5, (one, other)
 
 

@@ -1,4 +1,4 @@
-"""A window on small data, for the tests of what it shows."""
+"""Fixtures that open a window or a workspace on small data."""
 
 import functools
 import threading
@@ -29,7 +29,7 @@ def data(request):
 
 @pytest.fixture
 def with_shipped():
-    """Let the window show the results in the package, which it omits in other tests; request it before the window."""
+    """Let the window show the shipped results, which other tests hide; request it before the window."""
 
 
 @pytest.fixture(autouse=True)
@@ -46,12 +46,12 @@ def faults():
 
 @pytest.fixture
 def small_example(monkeypatch):
-    """Generate an example of few images; request it before the window."""
+    """Generate a small example; request it before the window."""
     monkeypatch.setattr(generators, "rectangles", functools.partial(generators.rectangles, 60, 40))
 
 
 class _Waiting(Progress):
-    """A progress that continues only when the window has received the payload."""
+    """A progress whose reports return only when the window has received the payload."""
 
     def __init__(self, progress: Progress, arrived: threading.Event) -> None:
         self._progress, self._arrived = progress, arrived
@@ -60,7 +60,7 @@ class _Waiting(Progress):
         self._arrived.clear()
         self._progress.report(fraction, payload)
         while payload is not None and not self._arrived.wait(0.001):
-            self._progress.report(fraction)  # raises once the job is cancelled
+            self._progress.report(fraction)  # raises if the job is cancelled
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def closed_window(app, tmp_path, faults):
 
 @pytest.fixture
 def window(closed_window, data):
-    """Return a window that shows `data`, all layers fitted."""
+    """Return a window that shows `data` with all layers fitted."""
     closed_window.resize(1280, 720)
     closed_window.show()
     closed_window.workspace.open(StubSource(data))
@@ -106,7 +106,7 @@ def window(closed_window, data):
 
 @pytest.fixture
 def workspace(app):
-    """Return a workspace without a window, all layers of `dataset` fitted."""
+    """Return a workspace without a window, with all layers of `dataset` fitted."""
     queue = JobQueue()
     workspace = Workspace(queue, queue)
     workspace.open(StubSource(dataset()))

@@ -1,4 +1,4 @@
-"""Data that load at once for tests of the window, and ways to wait for the job queue."""
+"""Small data sets for tests of the window, and functions that simulate input or wait for the job queue."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _rectangles(seed: int) -> NDArray[np.float32]:
 
 
 def labelled(seed: int = 0, n: int = 60) -> Dataset:
-    """Return two kinds of 6 × 6 images: bars across and bars down, with noise."""
+    """Return 6 × 6 images of two classes, horizontal and vertical bars, with noise."""
     random = np.random.default_rng(seed)
     drawn = (random.random((2 * n, 6, 6)) < 0.1).astype("float32")
     labels = random.integers(0, 2, 2 * n).astype("int64")
@@ -67,7 +67,7 @@ def labelled(seed: int = 0, n: int = 60) -> Dataset:
 
 
 def rate(error: float, low: float | None = None, high: float | None = None, n: int = 50_000) -> ErrorRate:
-    """Return an error in per cent with an interval, by default of 0.1 to either side."""
+    """Return an error in per cent with an interval, by default ±0.1."""
     low, high = error - 0.1 if low is None else low, error + 0.1 if high is None else high
     return ErrorRate(error / 100, low / 100, high / 100, n)
 
@@ -86,7 +86,7 @@ def record(*signals: Any) -> list[list[Any]]:
 
 
 def spread(a: QColor, b: QColor) -> int:
-    """Return the largest difference of two colours in a channel."""
+    """Return the largest difference between two colours in any channel."""
     return max(abs(x - y) for x, y in zip(a.getRgb()[:3], b.getRgb()[:3], strict=True))
 
 
@@ -97,7 +97,7 @@ def press(widget: QWidget, *keys: Qt.Key, held: Qt.KeyboardModifier = Qt.Keyboar
 
 
 def wheel(widget: QWidget, at: QPoint, turn: int) -> None:
-    """Turn the wheel over a position, 120 per notch."""
+    """Turn the wheel over a position; one notch is 120."""
     event = QWheelEvent(
         QPointF(at),
         widget.mapToGlobal(QPointF(at)),
@@ -121,7 +121,7 @@ def wait(done: Callable[[], object], seconds: float = 10.0) -> None:
 
 
 def settle(seconds: float = 0.02) -> None:
-    """Process Qt events for a while, and at least five times."""
+    """Process Qt events for the given time, and at least five times."""
     end, rounds = time.monotonic() + seconds, 5
     while time.monotonic() < end or rounds > 0:
         rounds -= 1
@@ -130,12 +130,12 @@ def settle(seconds: float = 0.02) -> None:
 
 
 def all_fitted(workspace: Workspace, seconds: float = 10.0) -> None:
-    """Wait until all layers are fitted and no job of the window is left."""
+    """Wait until all layers are fitted and the window has no jobs."""
     wait(lambda: workspace.model() is not None and not workspace.queue.busy, seconds)
 
 
 def at_rest(window: MainWindow, seconds: float = 60.0) -> None:
-    """Wait until all layers are fitted and no job is left."""
+    """Wait until all layers are fitted and the queue has no jobs."""
     wait(lambda: window.workspace.model() is not None and not window.queue.busy, seconds)
 
 
@@ -153,7 +153,7 @@ def train(window: MainWindow) -> None:
 
 
 def image_and_tiles(window: MainWindow) -> tuple[Any, Any]:
-    """Return the image of the Weights page, or the bars of features that are no pixels, and the tiles next to it."""
+    """Return the image of the Weights page, or the bars of features that are not pixels, and the tiles next to it."""
     from slide_gui.gui.pages.weights.sample import SamplePanel
     from slide_gui.gui.pages.weights.weights_view import WeightsView
 
@@ -188,14 +188,14 @@ def every_view(window: MainWindow) -> Iterator[str]:
 
 
 def show_page(window: MainWindow, name: str) -> Any:
-    """Turn to a page and return it, painted."""
+    """Open a page, paint it and return it."""
     window.actions_by_name[f"page_{name}"].trigger()
     settle()
     return window.pages.page(name)
 
 
 def calls_in(action: Callable[[], object]) -> int:
-    """Return how many functions, of Python or of libraries, Python calls in an action: its cost, without a clock."""
+    """Return the number of functions that Python calls in an action, as a measure of its cost without a clock."""
     count = 0
 
     def called(_frame: object, event: str, _argument: object) -> None:

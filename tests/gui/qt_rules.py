@@ -56,9 +56,9 @@ def problems(modules: Mapping[str, str]) -> list[str]:
     for module, inside in nodes.items():
         calls = [node for _, node in inside if isinstance(node, ast.Call)]
         # A receiver in a variable may be any method that the module passes as a value.
-        hands_on = any(_name(call.func) == "connect" and isinstance(call.args[0], ast.Name) for call in calls)
+        passes = any(_name(call.func) == "connect" and isinstance(call.args[0], ast.Name) for call in calls)
         for own, node in inside:
-            said = [*_receiver(program, own, node), *(_handed_on(program, own, node) if hands_on else ())]
+            said = [*_receiver(program, own, node), *(_passed(program, own, node) if passes else ())]
             found += [f"{module}:{getattr(node, 'lineno', 0)}: {text}" for text in said]
     return sorted(set(found))
 
@@ -109,7 +109,7 @@ def _receiver(program: _Program, own: str, node: ast.AST) -> Iterator[str]:
         yield from (f"{name}.{receiver.attr} is connected but not a slot" for name in program.unmarked(receiver.attr))
 
 
-def _handed_on(program: _Program, own: str, node: ast.AST) -> Iterator[str]:
+def _passed(program: _Program, own: str, node: ast.AST) -> Iterator[str]:
     """Yield the problems of methods that are passed without being called."""
     values = [value for value in ast.iter_child_nodes(node) if isinstance(value, ast.Attribute)]
     for value in values:

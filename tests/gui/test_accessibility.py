@@ -1,4 +1,4 @@
-"""What a person who does not see the window, or uses no mouse, finds in it."""
+"""Users who cannot see the window or use a mouse find names and descriptions for everything in it."""
 
 from dataclasses import dataclass
 
@@ -18,11 +18,11 @@ OPENED = labelled
 
 HOLDS_ITEMS = (QAccessible.Role.Table, QAccessible.Role.Tree, QAccessible.Role.List)
 KINDS = ("plot", "heat map", "mosaic", "image", "tiles", "table", "bars", "matrix", "picture", "gallery")
-"""One of these words stands in the name of what is painted: Qt tells no role of it."""
+"""The name of each painted widget contains one of these words, because Qt reports no role for it."""
 
 
 def plain(n=60):
-    """Return features that are no picture."""
+    """Return features that are not pixels."""
     rows = np.random.default_rng(0).random((2 * n, 5)).astype("float32")
     labels = (rows[:, 0] > 0.5).astype("int64")
     names = ("length", "width", "height", "mass", "age")
@@ -31,7 +31,7 @@ def plain(n=60):
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What a screen reader is told of one thing."""
+    """What a screen reader is given for one item."""
 
     thing: QObject | None
     role: QAccessible.Role
@@ -42,7 +42,7 @@ class Seen:
 
 
 def walk(root):
-    """Go over everything that is shown in a window, but for the items of tables and lists."""
+    """Yield everything that is shown in a window, except the items of tables and lists."""
     waiting = [QAccessible.queryAccessibleInterface(root)]
     while waiting:
         each = waiting.pop()
@@ -56,9 +56,9 @@ def walk(root):
 
 
 def faults_of(seen):
-    """Return what a person would miss."""
+    """Return the information that an item lacks for users of a screen reader."""
     faults, thing = [], seen.thing
-    # What stands in a box is its name on some systems; there a label says what is chosen.
+    # On some systems the name of a combo box is its current entry, so its label must name the choice.
     names = seen.labels if seen.role == QAccessible.Role.ComboBox else (seen.name,)
     for name in names or ("",):
         kind = type(thing).__name__
@@ -76,7 +76,7 @@ def faults_of(seen):
 
 @pytest.fixture
 def walk_over():
-    """Return a function that returns the kinds of what a window shows; at the end, fail if something has no name."""
+    """Return a function that returns the kinds of items in a window; at the end, fail if an item has no name."""
     faults = []
 
     def over(root, where):
@@ -122,7 +122,7 @@ def test_that_everything_has_a_name_in_every_dialog(window, walk_over):
         dialog.hide()
 
 
-def test_that_what_keys_lead_to_is_said_aloud_while_a_screen_reader_listens(window, monkeypatch):
+def test_that_the_pixel_reached_by_keys_is_announced_only_while_a_screen_reader_is_active(window, monkeypatch):
     said = []
     listens = True
 
@@ -142,7 +142,7 @@ def test_that_what_keys_lead_to_is_said_aloud_while_a_screen_reader_listens(wind
     assert image.hasFocus()
     QTest.keyClick(image, Qt.Key.Key_Home)
     assert [text for text in said if text.startswith("row 0, column 0: ")]
-    assert not [text for text in said if "layer" in text]  # what follows elsewhere is not said
+    assert not [text for text in said if "layer" in text]  # changes in other widgets are not announced
     said.clear()
     listens = False
     QTest.keyClick(image, Qt.Key.Key_End)

@@ -1,4 +1,4 @@
-"""Where runs are computed, chosen in the window: connected, described, used by sweeps, left at the end."""
+"""The user chooses in the window where runs are computed: sweeps use the connection, which can be left again."""
 
 import socket
 import time
@@ -29,7 +29,7 @@ def click(button):
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
-def test_that_workers_of_this_computer_are_shown_and_make_the_sweep(window, dialog):
+def test_that_workers_of_this_computer_are_shown_and_compute_the_sweep(window, dialog):
     session = window.session
     dialog.local.setChecked(True)
     dialog.workers.setValue(1)
@@ -56,7 +56,7 @@ def click_here(window, dialog):
     dialog.reject()
 
 
-def test_that_a_scheduler_that_is_not_there_is_named_and_nothing_is_said_to_leave(window, dialog):
+def test_that_a_scheduler_that_does_not_answer_is_named_and_can_be_left(window, dialog):
     dialog.far.setChecked(True)
     click(dialog.connect_button)
     assert dialog.status.text().startswith("The address of the scheduler is missing; expected tcp://")
@@ -71,7 +71,7 @@ def test_that_a_scheduler_that_is_not_there_is_named_and_nothing_is_said_to_leav
     assert "no data leave this computer" in words
 
 
-def test_that_a_connection_that_is_asked_for_is_not_lost_by_looking_and_can_be_given_up(window, dialog, monkeypatch):
+def test_that_a_requested_connection_survives_reopening_the_dialog_and_can_be_cancelled(window, dialog, monkeypatch):
     def nobody_answers(_place, seconds):
         time.sleep(0.01)
         raise TimeoutError
@@ -92,7 +92,7 @@ def test_that_a_connection_that_is_asked_for_is_not_lost_by_looking_and_can_be_g
 
 
 @pytest.mark.usefixtures("app")
-def test_that_the_choice_is_kept_and_a_damaged_one_is_forgotten(tmp_path):
+def test_that_the_choice_is_stored_and_an_invalid_one_is_ignored(tmp_path):
     settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
     for stored, expected in (
         ((3, ""), ClusterChoice(3)),

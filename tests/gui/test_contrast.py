@@ -1,4 +1,4 @@
-"""The contrast of all texts, as they are drawn on every page in both themes; test_theme has the palette."""
+"""All texts have enough contrast as drawn on every page in both themes; test_theme tests the palette."""
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF
@@ -16,7 +16,7 @@ LEAST = 4.5
 
 
 class Written:
-    """Every text that Python paints while it is on: where in its widget, in which colour, how opaque."""
+    """Records each text that Python paints, with its position in the widget, its colour and its opacity."""
 
     def __init__(self, monkeypatch):
         self.texts = []
@@ -46,7 +46,7 @@ def pixels_of(picture):
 
 
 def ground_of(pixels, place):
-    """Return the commonest colour of a place, which is what lies under a text; None outside of the picture."""
+    """Return the most frequent colour of a region, the background of its text; None outside of the picture."""
     box = place.toAlignedRect().intersected(QRect(0, 0, pixels.shape[1], pixels.shape[0]))
     if box.width() < 3 or box.height() < 5:
         return None
@@ -61,7 +61,7 @@ def over(colour, ground):
 
 
 def painted(root):
-    """Return the widgets that paint themselves, and the insides of tables, which paint anew what they keep."""
+    """Yield the widgets that paint themselves and the viewports of tables, and drop their cached pictures."""
     for each in root.findChildren(QWidget):
         kind = type(each)
         if not each.isVisible() or min(each.width(), each.height()) <= 8 or not kind.__module__.startswith("slide_gui"):
@@ -75,7 +75,7 @@ def painted(root):
 
 
 def least_of_words(pixels, root):
-    """Yield each label and button that Qt paints with its contrast; a label's thin letters may not reach its ink."""
+    """Yield each label and button painted by Qt with its contrast; thin letters of a label may look paler."""
     for each in root.findChildren(QWidget):
         box = each.visibleRegion().boundingRect().translated(each.mapTo(root, QPoint())).adjusted(3, 3, -3, -3)
         if not isinstance(each, QLabel | QAbstractButton) or not each.isEnabled() or not each.text() or box.isEmpty():
@@ -94,7 +94,7 @@ def least_of_words(pixels, root):
 def test_that_what_is_painted_on_every_page_has_a_contrast_of_4_5_in_both_themes(window, monkeypatch):
     window.workspace.select(pins=(3, 20))
     train(window)
-    window.workspace.set_parameters(noise=0.5)  # what was trained is greyed
+    window.workspace.set_parameters(noise=0.5)  # the earlier results are now grey
     at_rest(window)
     faults = []
     written = Written(monkeypatch)
@@ -114,7 +114,7 @@ def test_that_what_is_painted_on_every_page_has_a_contrast_of_4_5_in_both_themes
                 corner = QPointF(each.mapTo(window, each.rect().topLeft()))
                 for device, text, place, colour in list(written.texts):
                     if isinstance(device, QWidget) and device is not each:
-                        continue  # a child, which comes by itself
+                        continue  # a child, which is painted on its own
                     ground = ground_of(whole, place.translated(corner))
                     if ground is not None:
                         many += 1

@@ -1,4 +1,4 @@
-"""What the classifier decides of the image in Flow, offscreen."""
+"""Flow shows the decision of the classifier on its image."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ OPENED = labelled
 
 @pytest.fixture
 def part(window):
-    """Flow with a classifier that was trained, and what it decides of the first image, uncorrupted."""
+    """Return Flow with a trained classifier and its decision on the first image without corruption."""
     runs = window.session.runs
     runs.train(runs.spec_of(SvmParameters(widths="median", C=10.0)))
     wait(lambda: runs.result is not None, 60)
@@ -37,7 +37,7 @@ def train_button(part):
     return button(part, "Train")
 
 
-def test_that_the_decision_shown_is_the_models_own(window, part, data):
+def test_that_flow_shows_the_decision_of_the_model(window, part, data):
     result = window.session.runs.result
     again = restore(data, result)
     for sample in (0, 5, 9):
@@ -56,7 +56,7 @@ def test_that_the_decision_shown_is_the_models_own(window, part, data):
                 assert dark == bool(data.train[card.row].reshape(6, 6)[row, column])
 
 
-def test_that_a_stroke_is_decided_with_the_flow_it_makes_and_flips_are_looked_for_once_it_rests(window, part):
+def test_that_a_stroke_changes_the_decision_at_once_and_flips_are_searched_after_a_rest(window, part):
     before = shown(part).controller.decision
     part.view.canvas.set_brush(3)
     grid = part.view.canvas.grid()
@@ -106,7 +106,7 @@ def test_that_training_images_are_not_unlike_and_new_data_are_compared_again(win
     assert [images is window.workspace.dataset.train for images in compared] == [True]
 
 
-def test_that_large_models_decide_in_the_queue_and_come_to_the_same(window, part, monkeypatch):
+def test_that_large_models_decide_in_the_queue_with_the_same_result(window, part, monkeypatch):
     sample, at_once = window.workspace.state.selection.sample, shown(part).controller.decision
     monkeypatch.setattr(decision, "_AT_ONCE", 0)
     for wanted in (sample + 1, sample):
@@ -169,7 +169,7 @@ def test_that_nothing_is_predicted_while_another_view_is_shown_or_for_other_data
     assert decided.controller.decision is before
     window.weights_page.set_view("flow")
     assert decided.controller.decision is not before
-    for other in (labelled(seed=4), dataset()):  # of the same features, and of others without labels
+    for other in (labelled(seed=4), dataset()):  # one with the same features, one with others and without labels
         window.workspace.open(StubSource(other))
         wait(lambda other=other: window.workspace.dataset is other and window.workspace.model() is not None)
         assert not decided.controller.decides_here

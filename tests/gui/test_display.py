@@ -35,12 +35,12 @@ def serve(answer):
 def at_display(number):
     try:
         return socket.create_server(("127.0.0.1", 6000 + number))
-    except OSError:  # something else listens there
+    except OSError:  # another program uses this port
         return None
 
 
 @pytest.mark.parametrize(("answer", "there"), [(b"\x01", True), (b"\x00", True), (b"", False)])
-def test_that_a_display_counts_when_it_says_anything(bare, answer, there):
+def test_that_a_display_is_accepted_if_it_sends_any_reply(bare, answer, there):
     number, thread = serve(answer)
     bare.setenv("DISPLAY", f"127.0.0.1:{number}")
     bare.setattr(display, "LIBRARIES", {})

@@ -1,4 +1,4 @@
-"""The Benchmark page on tiny data: cells fill, a cancelled benchmark goes on, tables are written."""
+"""The Benchmark page on tiny data fills its cells, resumes a cancelled benchmark and exports its tables."""
 
 import shutil
 from dataclasses import replace
@@ -58,7 +58,7 @@ def full_store(tmp_path_factory):
 
 @pytest.fixture
 def full(full_store, tmp_path):
-    """Put the full store where the window will look for it; goes before `window`."""
+    """Put the full store where the window looks for it; request it before `window`."""
     shutil.copytree(full_store.parent, tmp_path, dirs_exist_ok=True)
 
 
@@ -72,7 +72,7 @@ def page(small_plan, window):
 
 
 def ask_svms(page):
-    """Ask for two methods of two splits each."""
+    """Select two methods with two splits each."""
     for method in ("sda", "pca-svm"):
         page.methods.boxes[method].setChecked(False)
 
@@ -214,7 +214,7 @@ def test_that_results_on_other_data_are_not_merged_into_the_table():
     assert merged(stored, other).data[0].generated
 
 
-def test_that_median_widths_are_a_row_beside_slide_svm_but_where_no_widths_are_learned():
+def test_that_median_widths_have_a_row_below_slide_svm_except_for_data_without_learned_widths():
     choice = EvaluationChoice.everything()
     cells = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in choice.table())
     rows = error_rows(EvaluationState((), cells), choice, False)

@@ -1,4 +1,4 @@
-"""What each page exports and copies, and what it says where there is nothing."""
+"""Each page exports and copies its results, or reports that it has none."""
 
 import csv
 from pathlib import Path
@@ -41,7 +41,7 @@ def choose(box, key):
 
 
 def forms(name):
-    """Return the files of a bundle that every figure has."""
+    """Return the files of a bundle that are common to all figures."""
     return {f"{name}{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv", ".py")} | {"commands.txt"}
 
 
@@ -153,7 +153,7 @@ def test_that_a_page_without_results_has_nothing_to_export_or_copy(window):
 
 
 def exported(window, tmp_path, monkeypatch, chosen):
-    """Export a bundle into a folder that the dialog returns, and return where it says it is."""
+    """Export a bundle into the chosen folder, and return the folder that the notice names."""
     dialog = dialog_of(window, "weights")
     choose(dialog.format_box, "bundle")
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(chosen))

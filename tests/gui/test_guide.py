@@ -29,7 +29,7 @@ def test_that_code_and_tables_fit_into_the_width_of_the_window(guide, width):
     guide.resize(width, 640)
     for name in ("guide.md", "cluster.md", "measurements.md"):
         guide.turn_to(name)
-        wait(lambda: guide.width() == width and bar.maximum() <= 1)  # a pixel is Qt's rounding
+        wait(lambda: guide.width() == width and bar.maximum() <= 1)  # Qt may round up by a pixel
         assert not bar.isVisible()
 
 
@@ -90,7 +90,7 @@ def test_that_a_link_to_data_opens_them(small_example, window, guide):
     wait(lambda: window.workspace.dataset.n_features == 784 and not window.queue.busy, 60)
 
 
-def test_that_the_search_marks_one_place_after_another_and_says_what_is_not_there(guide):
+def test_that_the_search_marks_one_match_after_another_and_reports_missing_text(guide):
     QTest.keyClicks(guide.search, "noise")
     cursor = guide.text.textCursor()
     assert cursor.selectedText().lower() == "noise"

@@ -12,7 +12,7 @@ from tests.experiments.test_store import RESULT
 from tests.gui.helpers import StubSource, all_fitted, dataset, settle, show_page, wait
 
 
-def test_that_changes_that_are_dropped_release_what_they_hold(app):
+def test_that_dropped_changes_release_their_images(app):
     history, images = UndoHistory(), [np.zeros(3) for _ in range(3)]
     history.setUndoLimit(2)
     held = [weakref.ref(image) for image in images]
@@ -31,7 +31,7 @@ def opened(workspace, source, name):
     all_fitted(workspace)
 
 
-def test_that_layers_fitted_before_are_there_at_once(workspace):
+def test_that_layers_fitted_before_are_restored_at_once(workspace):
     first = workspace.fitting.stack
     workspace.set_parameters(noise=0.6)
     all_fitted(workspace)
@@ -53,7 +53,7 @@ def test_that_a_gesture_is_one_step_and_the_last_200_steps_are_stored(workspace)
     assert workspace.history.undoText() == ""
     workspace.history.redo()
     assert workspace.state.parameters.noise == 0.7
-    for noise in (0.8, 0.9, 0.7):  # the last is where this gesture began
+    for noise in (0.8, 0.9, 0.7):  # the last value is that before the gesture
         workspace.set_parameters(gesture="noise", noise=noise)
     workspace.history.undo()
     assert workspace.history.undoText() == ""
@@ -80,7 +80,7 @@ def draw(part, cell):
 
 
 def everything(window):
-    """Return everything that the steps below change."""
+    """Return everything that the steps of the test change."""
     part, workspace = window.weights_page.shown_view(), window.workspace
     return workspace.dataset.name, workspace.state, part.view.canvas.image.tolist(), window.weights_page.shown.caption
 
@@ -168,7 +168,7 @@ def test_that_tags_and_deletions_of_another_window_survive_those_of_this_one(win
         other.save(RESULT)
         library.refresh()
         wait(lambda: [run.hash for run in library.runs] == [key])
-        other.tag(key, ["theirs"])  # this window does not know of it
+        other.tag(key, ["theirs"])  # this window has not read it
         library.tag(key, "mine")
         wait(lambda: not library.reading)
         assert other.stored(key).tags == ("theirs", "mine")

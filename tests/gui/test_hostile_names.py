@@ -1,4 +1,4 @@
-"""Hostile names pass through every page and dialog: each is shown as it is written, and no file is read for it."""
+"""Every page and dialog shows hostile names literally, and reads no file because of them."""
 
 import ctypes
 import os
@@ -31,7 +31,7 @@ LEFT, ROLES = Qt.Orientation.Horizontal, (Qt.ItemDataRole.DisplayRole, Qt.ItemDa
 
 
 class Watch:
-    """Counts how often a file is opened by this process or another."""
+    """Reports whether this process or another opens a file."""
 
     def __init__(self, path):
         libc = ctypes.CDLL(None, use_errno=True)
@@ -39,7 +39,7 @@ class Watch:
         assert libc.inotify_add_watch(self._events, os.fsencode(path), 0x20) > 0  # IN_OPEN
 
     def opened(self):
-        """Return whether the file was opened since this was last asked."""
+        """Return True if the file was opened since the last call."""
         with suppress(BlockingIOError):
             return bool(os.read(self._events, 4096))
         return False
@@ -50,7 +50,7 @@ class Watch:
 
 @pytest.fixture
 def picture(app, tmp_path, monkeypatch):
-    """Return a watch over the file that the names ask Qt to read."""
+    """Return a watch over the picture that the hostile names refer to."""
     if not sys.platform.startswith("linux"):
         pytest.skip("opening a file is watched by inotify, which Linux alone has")
     monkeypatch.chdir(tmp_path)
@@ -70,7 +70,7 @@ def test_that_the_watch_sees_a_label_of_qt_read_the_picture(picture, app):
 
 
 def look_at(widget):
-    """Ask a window for its texts in all the ways that a user and a screen reader do, and return them."""
+    """Return all texts of a window that a user can see or a screen reader can read."""
     settle()
     texts = [widget.windowTitle()]
     for seen in walk(widget):
@@ -78,7 +78,7 @@ def look_at(widget):
     for each in (widget, *widget.findChildren(QWidget)):
         if isinstance(each, QLabel) and each.text():
             plain = each.textFormat() == Qt.TextFormat.PlainText
-            assert plain or not re.search("[<&]", each.text()), each.text()  # a form names its fields itself
+            assert plain or not re.search("[<&]", each.text()), each.text()  # QFormLayout creates its own labels
             texts.append(each.text())
         tips = [each.toolTip()]
         if isinstance(each, QAbstractItemView) and each.model() is not None:
@@ -95,7 +95,7 @@ def look_at(widget):
 
 
 def items(view):
-    """Return the texts and tooltips of the first rows of a list or table, and of its heads."""
+    """Return the texts and tooltips of the headings and first rows of a list or table."""
     model = view.model()
     columns = 1 if isinstance(model, QAbstractListModel) else min(model.columnCount(), 20)
     rows = min(model.rowCount(), 200)
@@ -106,7 +106,7 @@ def items(view):
 
 @pytest.fixture
 def opened(closed_window, picture, tmp_path):
-    """Return a window on the hostile file, its store with two runs on it."""
+    """Return a window that shows the hostile file and has two runs on it in its store."""
     source = DataSource(paths=(str(hostile_file(tmp_path)),), held_out=HeldOut())
     dataset = source.load()
     svm = SvmParameters(widths="median", starts=1, C=1.0)

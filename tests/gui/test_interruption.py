@@ -15,7 +15,7 @@ from tests.gui.helpers import settle, wait
 
 @pytest.fixture(params=[signal.SIGINT, signal.SIGTERM])
 def number(request):
-    """Return a signal that is not ignored, as in a shell's background jobs; its handler is put back at the end."""
+    """Return a signal that is handled, although shells ignore SIGINT in background jobs; restore its handler."""
     before = signal.signal(request.param, signal.default_int_handler)
     yield request.param
     signal.signal(request.param, before)
@@ -28,9 +28,7 @@ def owner(app):
     Shiboken.delete(owner)
 
 
-def test_that_the_first_signal_is_told_a_second_would_end_the_process_and_stopping_gives_the_handler_back(
-    owner, number
-):
+def test_that_the_first_signal_is_reported_a_second_would_end_the_process_and_stop_restores_the_handler(owner, number):
     heard = []
     signal.signal(number, lambda *_: heard.append("before"))
     handler = signal.getsignal(number)

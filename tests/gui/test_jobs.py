@@ -19,7 +19,7 @@ def queue(app):
 
 
 class Looping:
-    """A job that runs until it is released; `begun` once it runs, `starts` counts how often it was started."""
+    """A job that runs until it is released; `begun` is set once it runs, `starts` counts its starts."""
 
     def __init__(self, result="end", fractions=(0.5,), payload=None):
         self.begun, self.released, self.starts = threading.Event(), threading.Event(), 0
@@ -76,7 +76,7 @@ def test_that_a_superseded_job_that_had_already_finished_delivers_nothing(queue)
     delivered, looping = [], Looping()
     queue.submit("x", lambda progress: "old", channel="fit", on_result=delivered.append)
     queue.submit("x", looping, channel="after")
-    assert looping.begun.wait(5)  # the first has finished, but it still waits in the event queue
+    assert looping.begun.wait(5)  # the job has finished, but its result still waits in the event queue
     queue.cancel(channel="after")
     queue.submit("x", lambda progress: "new", channel="fit", on_result=delivered.append)
     wait(lambda: delivered)
@@ -107,7 +107,7 @@ def test_that_the_first_payload_arrives_at_once_and_then_the_latest_every_40_ms(
 
     def work(progress):
         progress.report(0.0, 0)
-        assert seen[0].wait(10)  # the job goes on only now
+        assert seen[0].wait(10)  # continue when the first payload was received
         for number in range(1, 100):
             progress.report(number / 300, number)
         now[0] += 0.041
@@ -211,7 +211,7 @@ def test_that_the_time_of_finished_parts_counts_for_the_time_left(queue):
     queue.status_changed.connect(statuses.append)
     queue.submit("training", work, channel="train")
     wait(lambda: statuses and statuses[-1].seconds_left is not None)
-    assert 20.0 < statuses[-1].seconds_left < 22.0  # a third of a minute and what the job ran until now
+    assert 20.0 < statuses[-1].seconds_left < 22.0  # a third of 60 s plus the run time until now
     queue.cancel()
 
 

@@ -1,4 +1,4 @@
-"""Everything that the mouse can do has a key."""
+"""Everything that can be done with the mouse can be done with keys."""
 
 import pytest
 from PySide6.QtCore import Qt
@@ -36,7 +36,7 @@ def trained(window):
 
 
 def is_stop(widget):
-    """Return whether Tab stops here; of exclusive buttons it stops at the checked one."""
+    """Return True if Tab should stop here; in a group of exclusive buttons it stops only at the checked one."""
     grouped = isinstance(widget, QAbstractButton) and widget.group() is not None and widget.group().exclusive()
     taken = grouped and not widget.isChecked()
     nav = isinstance(widget, QAbstractButton) and widget.autoExclusive() and not widget.isChecked()
@@ -45,7 +45,7 @@ def is_stop(widget):
 
 
 def is_hidden(widget):
-    """Return whether the parents clip a widget completely."""
+    """Return True if the parents clip a widget completely."""
     seen, each = widget.rect(), widget
     while not each.isWindow():
         seen = seen.translated(each.pos())
@@ -54,35 +54,35 @@ def is_hidden(widget):
     return seen.isEmpty()
 
 
-def rounds(root, where, back=False):
+def tab_around(root, where, back=False):
     """Press Tab until it returns to the start; return the visited widgets and the faults."""
     faults = []
     stops = [each for each in root.findChildren(QWidget) if is_stop(each) and each.window() is root]
     root.activateWindow()
     stops[0].setFocus()
-    been = []
+    visited = []
     for _ in range(len(stops) + 200):
         now = QApplication.focusWidget()
-        if now is None or now.window() is not root or now in been[:-1]:
+        if now is None or now.window() is not root or now in visited[:-1]:
             break
-        been += [now] if now not in been else []  # in a text, Tab goes from link to link
+        visited += [now] if now not in visited else []  # Tab moves between the links of one text
         if is_hidden(now):
             faults.append(f"{where}: {type(now).__name__} {now.accessibleName()!r} has the keyboard and is not seen")
         press(now, Key.Key_Backtab if back else Key.Key_Tab, held=SHIFT if back else Qt.KeyboardModifier.NoModifier)
     faults += [
         f"{where}: Tab does not come to {type(each).__name__} {each.accessibleName() or each.objectName()!r}"
         for each in stops
-        if each not in been
+        if each not in visited
     ]
-    if QApplication.focusWidget() is not been[0]:
+    if QApplication.focusWidget() is not visited[0]:
         faults.append(f"{where}: Tab does not come round, but stays at {QApplication.focusWidget()!r}")
-    return been, faults
+    return visited, faults
 
 
-def unmarked(been, where):
-    """Return a fault for each widget that looks the same with and without the focus."""
+def unmarked(visited, where):
+    """Return a fault for each widget that looks the same with the focus as without it."""
     faults = []
-    for each in been:
+    for each in visited:
         each.setFocus()
         shot = each.grab().toImage()
         each.clearFocus()
@@ -99,10 +99,10 @@ def test_that_tab_reaches_every_control_of_every_page_and_shows_the_focus(traine
         if kind == "plain":
             open_data(trained, plain())
         for view in every_view(trained):
-            been, wrong = rounds(trained, view)
-            again, wrong_back = rounds(trained, f"{view}, back", back=True)
-            assert set(been) == set(again)
-            faults += wrong + wrong_back + (unmarked(been, view) if kind == "images" else [])
+            visited, wrong = tab_around(trained, view)
+            again, wrong_back = tab_around(trained, f"{view}, back", back=True)
+            assert set(visited) == set(again)
+            faults += wrong + wrong_back + (unmarked(visited, view) if kind == "images" else [])
     assert not faults, "\n".join(dict.fromkeys(faults))
 
 
@@ -118,8 +118,8 @@ def test_that_tab_reaches_every_control_of_a_dialog_and_escape_returns_the_focus
         window.actions_by_name[name].trigger()
         (dialog,) = dialogs(window)
         settle()
-        if name != "palette":  # which takes the arrows from where one types
-            faults += rounds(dialog, name)[1]
+        if name != "palette":  # its search field passes the arrow keys to the list
+            faults += tab_around(dialog, name)[1]
         press(QApplication.focusWidget() or dialog, Key.Key_Escape)
         settle()
         if dialog.isVisible():

@@ -1,4 +1,4 @@
-"""The fixtures that watch Qt fail a test that leaves something behind."""
+"""The fixtures that check Qt fail a test that leaves objects or warnings behind."""
 
 import subprocess
 import sys

@@ -91,7 +91,7 @@ def test_that_the_full_screen_shows_only_the_weights_with_a_noise_slider_and_esc
     assert window.isFullScreen()
     assert window.geometry() == window.screen().geometry()
     assert page.mapTo(window, page.rect().topLeft()).toTuple() == (0, 0)
-    assert (page.width(), page.height()) == (window.width(), window.height() - 8)  # a margin for notices
+    assert (page.width(), page.height()) == (window.width(), window.height() - 8)  # the margin around notices
     assert not panel.isVisible()
     assert not page.tabs.button(0).isVisible()
     slider = page.findChild(SamplePanel).findChild(NumberSlider)

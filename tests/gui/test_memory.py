@@ -1,10 +1,10 @@
-"""A job that would need more memory than is free is a notice in the window, and what was shown stays."""
+"""A job that would need more memory than is free is refused in a notice, and the window stays usable."""
 
 from slide_gui import memory
 from tests.gui.helpers import wait
 
 
-def test_that_a_fit_beyond_what_is_free_is_a_notice_with_its_numbers(window, monkeypatch):
+def test_that_a_fit_that_needs_more_than_the_free_memory_is_refused_with_its_numbers(window, monkeypatch):
     before = window.workspace.model()
     monkeypatch.setattr(memory, "_SMALL", 0)
     monkeypatch.setattr(memory, "free_memory", lambda: 1000)

@@ -1,4 +1,4 @@
-"""The window shows only results of the open data and the current parameters; others are pale and have no numbers."""
+"""The window shows no results of earlier data; those of earlier parameters are pale and have no numbers."""
 
 import threading
 from dataclasses import replace
@@ -22,8 +22,8 @@ PLACES = (*SHOWN, CURVES, CLASSIFIER)
 
 
 @pytest.fixture
-def fit_may_go_on(monkeypatch):
-    """Return an event without which no fit goes on; it is set."""
+def fit_may_continue(monkeypatch):
+    """Return an event, set at first, that every fit waits for."""
     event, update = threading.Event(), Explorer.update
     event.set()
 
@@ -53,7 +53,7 @@ def pixels(widget):
 
 
 def words(widget):
-    """Return all text that a widget shows or tells a screen reader, the numbers to copy included."""
+    """Return all text that a widget shows, copies or gives to a screen reader."""
     seen = [each for each in widget.findChildren(QWidget) if each.isVisibleTo(widget)]
     said = [each.accessibleDescription() for each in (widget, *seen)]
     said += [each.text() for each in seen if isinstance(each, QLabel)]
@@ -61,7 +61,7 @@ def words(widget):
 
 
 def use_everything(window):
-    """Train, shuffle, corrupt copies and look at every place, so that every place holds something of these data."""
+    """Train, shuffle, corrupt copies and show every view, so that every view has results of these data."""
     at_rest(window)
     show_page(window, CLASSIFIER).train_button.click()
     wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
@@ -81,10 +81,10 @@ def use_everything(window):
     wait(lambda: not window.queue.busy, 30)
 
 
-def seen_while_fitting(window, data, fit_may_go_on):
-    """Open data whose fit does not end, and return what every place shows."""
+def seen_while_fitting(window, data, fit_may_continue):
+    """Open data whose fit does not end, and return the pixels and texts of every view."""
     wait(lambda: not window.queue.busy, 30)
-    fit_may_go_on.clear()
+    fit_may_continue.clear()
     before = window.workspace.dataset
     window.workspace.open(StubSource(data))
     wait(lambda: window.workspace.dataset is not before)
@@ -95,12 +95,12 @@ def seen_while_fitting(window, data, fit_may_go_on):
     return seen
 
 
-def test_that_no_view_shows_earlier_data_while_new_data_are_fitted(window, fit_may_go_on, monkeypatch):
+def test_that_no_view_shows_earlier_data_while_new_data_are_fitted(window, fit_may_continue, monkeypatch):
     monkeypatch.setattr(runs_module, "SWEEP_DEPTHS", (0, 1))
     new = labelled(2)
     use_everything(window)
-    first = seen_while_fitting(window, new, fit_may_go_on)
-    fit_may_go_on.set()
+    first = seen_while_fitting(window, new, fit_may_continue)
+    fit_may_continue.set()
     wait(lambda: window.workspace.model() is not None)
     done = {}
     for place in SHOWN:
@@ -108,7 +108,7 @@ def test_that_no_view_shows_earlier_data_while_new_data_are_fitted(window, fit_m
     window.workspace.open(StubSource(labelled(1)))
     wait(lambda: window.workspace.dataset.fingerprint == labelled(1).fingerprint)
     use_everything(window)
-    second = seen_while_fitting(window, replace(new), fit_may_go_on)
+    second = seen_while_fitting(window, replace(new), fit_may_continue)
     assert [place for place in PLACES if first[place][1] != second[place][1]] == []
     assert [place for place in PLACES if not np.array_equal(first[place][0], second[place][0])] == []
     for place, picture in done.items():
@@ -116,24 +116,24 @@ def test_that_no_view_shows_earlier_data_while_new_data_are_fitted(window, fit_m
 
 
 def colourfulness(picture):
-    """Return how far colours are from grey, the mean over all dots."""
+    """Return the mean difference between the colours of all pixels and grey."""
     return float(np.mean(np.ptp(picture.astype(int), axis=2)))
 
 
 @pytest.mark.parametrize("place", [name for name in SHOWN if name != COPIES])
-def test_that_results_of_another_stack_are_pale_without_numbers_until_the_fit_ends(window, fit_may_go_on, place):
+def test_that_results_of_another_stack_are_pale_without_numbers_until_the_fit_ends(window, fit_may_continue, place):
     widget = show(window, place)
     at_rest(window)
     target = widget.shown_view()
     before = colourfulness(pixels(target))
     assert bool(widget.numbers()) == (place != SHUFFLE)
-    fit_may_go_on.clear()
+    fit_may_continue.clear()
     window.workspace.set_parameters(noise=0.55)
     settle(0.05)
     assert not window.workspace.fitting.is_fresh(1)
     assert colourfulness(pixels(target)) < 0.9 * before
     assert not widget.numbers()
-    fit_may_go_on.set()
+    fit_may_continue.set()
     at_rest(window)
     settle()
     assert colourfulness(pixels(target)) > 0.9 * before

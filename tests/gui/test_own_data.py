@@ -1,4 +1,4 @@
-"""Every file that is dropped on the window is shown or refused with the reason."""
+"""Every file that is dropped on the window is shown, or refused with the reason."""
 
 import re
 import time
@@ -19,12 +19,12 @@ RANDOM = np.random.default_rng(0)
 
 
 def drop(window, *paths):
-    """Drop files as the window system delivers them; return whether they were taken."""
+    """Drop files as the window system delivers them; return True if the window accepts them."""
     mime = QMimeData()
     mime.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
     buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # newer Qt wants a QPointF here, older a QPoint
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Qt expects a QPointF, older Qt a QPoint
         enter = QDragEnterEvent(QPointF(500, 300).toPoint(), Qt.DropAction.CopyAction, mime, buttons, keys)
     QApplication.sendEvent(window, enter)
     if enter.isAccepted():
@@ -37,14 +37,14 @@ def opened(window, name):
     wait(lambda: not window.queue.busy)
 
 
-def said(window):
-    """Return the sentence of the notice, once there is one."""
+def notice_text(window):
+    """Wait for a notice and return its text."""
     wait(lambda: window.notice.isVisible() and not window.queue.busy)
     return window.notice.accessibleName()
 
 
 def touch_everything(window):
-    """Point at, pin, release and look at all rows."""
+    """Hover over the image and the tiles, pin a pixel, and trigger the commands for rows."""
     pointer, tiles = image_and_tiles(window)
     for x in range(4, pointer.width(), 40):
         QTest.mouseMove(pointer, QPointF(x, pointer.height() / 2).toPoint())
@@ -63,13 +63,13 @@ def test_that_an_empty_folder_and_a_missing_path_are_refused_with_the_reason(win
     for name in ("hollow", "gone.amat"):
         window.notice.hide()
         drop(window, tmp_path / name)
-        assert name in said(window)
+        assert name in notice_text(window)
     assert window.workspace.dataset is before
     assert window.workspace.model() is not None
 
 
 class Endless(StubSource):
-    """A file that never ends."""
+    """A data source whose loading never ends."""
 
     def load(self, progress):
         while True:
@@ -122,7 +122,7 @@ def test_that_data_of_any_shape_end_in_a_picture(window):
 
 
 def words_of(window):
-    """Return every text of the visible widgets and of the commands that speaks of images or pixels."""
+    """Return the texts of visible widgets and of commands that mention images or pixels."""
     of_images = "reset_drawing", "blank_canvas", "draw_or_erase"
     actions = window.actions_by_name
     texts = [actions[name].text() + actions[name].toolTip() for name in actions if name not in of_images]
@@ -211,7 +211,7 @@ def test_that_a_quantity_as_label_offers_another_column_and_three_ranges(window,
     assert window.session.runs.training_time(window.session.runs.svm, "slide-svm").startswith("Training takes about ")
 
 
-def test_that_the_labels_beside_idx_images_are_offered_and_used(window, tmp_path):
+def test_that_the_labels_in_the_folder_of_idx_images_are_offered_and_used(window, tmp_path):
     images = write_idx(tmp_path / "train-images-idx3-ubyte", np.arange(640, dtype=np.uint8).reshape(10, 8, 8))
     write_idx(tmp_path / "train-labels-idx1-ubyte", np.arange(10, dtype=np.uint8) % 2)
     drop(window, images)
@@ -236,7 +236,7 @@ def test_that_test_classes_the_training_set_lacks_are_shown_and_a_test_set_of_no
     assert "1 test row of 11 in classes that the training set lacks: c: 1 row" in shown
     (tmp_path / "x_test.csv").write_text("p,q,class\n" + rows.replace("a", "A").replace("b", "B"))
     drop(window, tmp_path / "x_train.csv", tmp_path / "x_test.csv")
-    assert "none of its classes (“A”, “B”) occurs in the training set" in said(window)
+    assert "none of its classes (“A”, “B”) occurs in the training set" in notice_text(window)
 
 
 def test_that_images_below_the_threshold_are_reported_until_it_is_lowered(window):

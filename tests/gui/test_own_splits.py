@@ -1,4 +1,4 @@
-"""Data without a test set in the window: how they are split, parsed and remembered."""
+"""The window splits data without a test set, and stores their split and parse options."""
 
 import json
 
@@ -21,7 +21,7 @@ KINDS = ("rose", "tulip")
 
 @pytest.fixture
 def flowers(tmp_path):
-    """Return a table of 40 rows with names of columns and classes."""
+    """Return a table of 40 rows with named columns and classes."""
     random = np.random.default_rng(0)
     lines = ["stem length,leaf width,petal width,height,kind"]
     for k in range(40):
@@ -34,7 +34,7 @@ def flowers(tmp_path):
 
 @pytest.fixture
 def pixels(tmp_path):
-    """Return a table of 6 × 12 images stored by columns, without names, the class last."""
+    """Return a table without names of 6 × 12 images, stored by columns, with the class last."""
     images = np.random.default_rng(1).integers(0, 9, (30, 6, 12))
     flat = images.swapaxes(1, 2).reshape(30, 72)
     np.savetxt(tmp_path / "pixels.csv", np.column_stack([flat, np.arange(30) % 3]), fmt="%d", delimiter=",")
@@ -48,10 +48,10 @@ def texts(panel):
 def opened(window, path):
     window.workspace.open_paths([path])
     wait(lambda: window.workspace.dataset is not None and window.workspace.dataset.name == path.stem)
-    quiet(window)
+    wait_until_idle(window)
 
 
-def quiet(window):
+def wait_until_idle(window):
     settle()
     at_rest(window)
 
@@ -62,7 +62,7 @@ def counts(window):
 
 def test_that_a_quarter_is_held_out_and_reported(window, flowers):
     panel = window.panel
-    assert not panel.split.isVisible()  # these data have a test part
+    assert not panel.split.isVisible()  # these data have a test set
     window.panel.more.click()
     opened(window, flowers)
     assert counts(window) == (30, 10)
@@ -78,23 +78,23 @@ def test_that_share_seed_and_folds_are_set_in_the_panel(window, flowers):
     first = window.workspace.dataset
     window.workspace.select(pins=(1,))
     split.share.setValue(50)
-    quiet(window)
+    wait_until_idle(window)
     assert counts(window) == (20, 20)
     split.seed.setValue(3)
-    quiet(window)
+    wait_until_idle(window)
     assert window.workspace.dataset.held_out == HeldOut(0.5, 3)
     split.kind.setCurrentIndex(1)
     split.kind.activated.emit(1)
-    quiet(window)
+    wait_until_idle(window)
     assert window.workspace.dataset.held_out == HeldOut(0.0, 3, 5, 0)
     assert counts(window) == (32, 8)
     split.fold.setValue(4)
-    quiet(window)
+    wait_until_idle(window)
     assert window.workspace.dataset.held_out.fold == 3
     assert window.workspace.source.held_out == window.workspace.dataset.held_out
     split.kind.setCurrentIndex(2)
     split.kind.activated.emit(2)
-    quiet(window)
+    wait_until_idle(window)
     assert counts(window) == (40, 0)
     assert "Hold out some rows" in window.session.runs.why_not()
     assert window.workspace.state.selection.pins == (1,)
@@ -104,7 +104,7 @@ def test_that_share_seed_and_folds_are_set_in_the_panel(window, flowers):
 def test_that_training_in_the_window_computes_the_same_run_as_the_command_line(window, flowers, capsys):
     opened(window, flowers)
     window.workspace.set_parameters(depth=1)
-    quiet(window)
+    wait_until_idle(window)
     page = show_page(window, "classifier")
     page.train_button.click()
     wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
@@ -120,12 +120,12 @@ def test_that_all_folds_are_trained_and_pooled_on_every_page(window, flowers):
     opened(window, flowers)
     window.workspace.set_parameters(depth=1)
     window.workspace.hold_out(HeldOut(folds=4, fold=2))
-    quiet(window)
+    wait_until_idle(window)
     page, runs, seen = show_page(window, "classifier"), window.session.runs, []
     runs.training.changed.connect(lambda: seen.append(getattr(runs.training.latest, "seconds_left", None)))
     page.train_button.click()
     wait(lambda: runs.result is not None and not window.queue.busy, 90)
-    assert set(seen) == {None}  # the time left of one fold is not that of all
+    assert set(seen) == {None}  # the time left for one fold is not that for all
     assert runs.result.spec.held_out.fold == 2
     assert runs.folds_rate.n == 40
     assert page.rate.text() == str(runs.folds_rate)
@@ -143,7 +143,7 @@ def test_that_all_folds_are_trained_and_pooled_on_every_page(window, flowers):
     other = next(run for run in runs.current_runs() if run.held_out.fold == 0)
     runs.open_run(other.hash)
     wait(lambda: runs.result is not None and runs.result.hash == other.hash)
-    assert window.workspace.dataset.held_out.fold == 0  # its rows are those that are shown now
+    assert window.workspace.dataset.held_out.fold == 0  # the window shows the fold of the run
     assert window.workspace.dataset.fingerprint == runs.result.spec.fingerprint
 
 
@@ -160,7 +160,7 @@ def test_that_a_file_with_guessed_options_opens_with_a_preview(window, pixels):
     assert preview.reading() == ParseOptions(shape=(6, 12), transposed=True)
     QTest.mouseClick(preview.open_button, Qt.MouseButton.LeftButton)
     wait(lambda: window.workspace.dataset.image_shape == (6, 12))
-    quiet(window)
+    wait_until_idle(window)
     assert not preview.isVisible()
     images = np.random.default_rng(1).integers(0, 9, (30, 6, 12))
     dataset = window.workspace.dataset
@@ -175,16 +175,16 @@ def test_that_a_file_reopens_with_its_parse_options_and_split(window, pixels, tm
     opened(window, pixels)
     window.workspace.read_as(ParseOptions(shape=(8, 9)))
     wait(lambda: window.workspace.dataset.image_shape == (8, 9))
-    quiet(window)
+    wait_until_idle(window)
     window.workspace.hold_out(HeldOut(0.4, 2))
-    quiet(window)
+    wait_until_idle(window)
     copy = tmp_path / "elsewhere.csv"
     copy.write_bytes(pixels.read_bytes())
     opened(window, copy)
     assert window.workspace.dataset.image_shape == (8, 9)
     assert window.workspace.dataset.held_out == HeldOut(0.4, 2)
     assert not window.reading_preview.isVisible()
-    copy.write_bytes(pixels.read_bytes().replace(b"1", b"2", 1))  # as long, and another file
+    copy.write_bytes(pixels.read_bytes().replace(b"1", b"2", 1))  # a different file of the same length
     window.workspace.open_paths([copy])
     wait(lambda: window.workspace.dataset.image_shape is None)
 
@@ -193,7 +193,7 @@ def test_that_a_guess_is_confirmed_with_one_button(window, pixels):
     opened(window, pixels)
     before = window.workspace.dataset
     QTest.mouseClick(window.reading_preview.open_button, Qt.MouseButton.LeftButton)
-    quiet(window)
+    wait_until_idle(window)
     assert not window.reading_preview.isVisible()
     assert window.workspace.dataset is before
     settings = QSettings(window.settings.fileName(), window.settings.format())
@@ -201,7 +201,7 @@ def test_that_a_guess_is_confirmed_with_one_button(window, pixels):
     assert known.reading == ParseOptions()
     window.workspace.open_paths([pixels])
     wait(lambda: window.workspace.dataset is not before)
-    quiet(window)
+    wait_until_idle(window)
     assert not window.reading_preview.isVisible()
 
 

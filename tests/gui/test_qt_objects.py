@@ -1,4 +1,4 @@
-"""Every Qt object has one owner: what the source keeps to, what a whole window holds, and what is left of it."""
+"""Every Qt object has one owner: in the source, in a window, and after the window is destroyed."""
 
 from pathlib import Path
 
@@ -32,8 +32,8 @@ CLASS = HEAD + "class Bar(QWidget):\n    changed = Signal()\n"
 
 @pytest.fixture
 def before(app):
-    """Return what there is before the window, which a test must ask for after this."""
-    style = app.style()  # the application's own
+    """Return the Qt objects that exist before the window; request it before `window`."""
+    style = app.style()  # the application owns it
     return [style, *wrappers()]
 
 
@@ -42,7 +42,7 @@ def sources(folder):
     return {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in files}
 
 
-def test_that_the_window_connects_only_slots_and_nothing_is_deleted_later_or_describes_an_instance():
+def test_that_the_window_connects_only_slots_and_no_module_uses_a_forbidden_name():
     program = sources(Path(slide_gui.__file__).parent)
     assert problems({name: text for name, text in program.items() if "gui" in name or "PySide6" in text}) == []
     assert forbidden(program) + forbidden(sources(TESTS)) == []
@@ -71,7 +71,7 @@ def test_that_a_source_that_breaks_a_rule_is_found(source, said):
     assert found.startswith("bar.py:")
 
 
-def made_whole(window):
+def use_whole_window(window):
     """Show every page, view and dialog of a window, wide and narrow, with results on the pages."""
     window.session.runs.train(window.session.runs.spec_of(window.pages.page("classifier").svm()))
     wait(lambda: window.session.runs.library.runs and not window.queue.busy, 60)
@@ -94,18 +94,18 @@ def made_whole(window):
 
 
 def wrappers():
-    """Return what Python knows of Qt's: objects, and items of layouts, which are none."""
+    """Return the Python wrappers of Qt objects and of layout items, which are not QObjects."""
     return [one for one in Shiboken.getAllValidWrappers() if isinstance(one, (QObject, QLayoutItem))]
 
 
 def owner(one):
-    """Return what destroys a Qt object; an item of a scene has no parent, its scene destroys it."""
+    """Return the object that destroys a Qt object: its parent, or the scene for an item of a scene."""
     return one.scene() if isinstance(one, QGraphicsObject) else one.parent()
 
 
-def test_that_a_whole_window_owns_what_it_made_keeps_no_item_of_a_layout_and_leaves_nothing(before, window, faults):
+def test_that_a_window_owns_every_object_it_created_keeps_no_layout_items_and_leaves_nothing(before, window, faults):
     known = {id(one) for one in (*before, window.settings)}
-    made_whole(window)
+    use_whole_window(window)
     new = [one for one in wrappers() if id(one) not in known and one is not window]
     assert [one for one in new if isinstance(one, QLayoutItem) and not isinstance(one, QLayout)] == []
     assert [one for one in new if Shiboken.createdByPython(one) and owner(one) is None] == []

@@ -1,4 +1,4 @@
-"""The files opened last: kept over programs, the last one first, and what makes no sense passed over."""
+"""Recent files are stored across program starts, with the latest first; invalid settings are ignored."""
 
 import json
 
@@ -13,7 +13,7 @@ def settings(tmp_path):
     return QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
 
 
-def test_that_the_last_ones_are_kept_once_each_and_the_last_one_first(app, settings, tmp_path):
+def test_that_the_last_files_are_stored_once_each_with_the_latest_first(app, settings, tmp_path):
     recent = RecentFiles(settings)
     for number in range(MOST_RECENT + 3):
         recent.add([tmp_path / f"{number}.csv"])
@@ -27,7 +27,7 @@ def test_that_the_last_ones_are_kept_once_each_and_the_last_one_first(app, setti
     assert again.folders == [tmp_path]
 
 
-def test_that_what_is_missing_is_named(app, settings, tmp_path):
+def test_that_missing_files_and_folders_are_named(app, settings, tmp_path):
     recent = RecentFiles(settings)
     (tmp_path / "train.csv").touch()
     recent.add([tmp_path / "train.csv"])
@@ -41,7 +41,7 @@ def test_that_what_is_missing_is_named(app, settings, tmp_path):
 @pytest.mark.parametrize(
     "kept", ["{", "7", '{"a": 1}', '[7, [], [""], [1], "x"]', "[[null]]", '[["a\\u0000b"]]', "[" * 100_000]
 )
-def test_that_settings_that_make_no_sense_are_passed_over(app, settings, kept, tmp_path):
+def test_that_invalid_settings_are_ignored(app, settings, kept, tmp_path):
     settings.setValue("recent/files", kept)
     recent = RecentFiles(settings)
     assert recent.openings == ()

@@ -13,7 +13,7 @@ OPENED = labelled
 
 
 def working(begun):
-    """Return work that sets an event at its begin and continues until it is ended."""
+    """Return a function that sets an event when it starts and runs until it is cancelled."""
 
     def work(*_arguments, progress, **_options):
         begun.set()
@@ -26,7 +26,7 @@ def working(begun):
 
 @pytest.fixture
 def endless(monkeypatch):
-    """Let every estimate go on until it is ended, and return the events of its begin and end."""
+    """Let every estimate run until it is cancelled; return an event for its start and one for its end."""
     begun, ended = threading.Event(), threading.Event()
 
     def run(_dataset, _spec, *, progress, reuse):
@@ -76,7 +76,7 @@ def test_that_an_automatic_estimate_ends_after_its_time_limit_and_is_offered(win
     assert curves.estimate_button.isVisible()
     assert not window.notice.isVisible()
     settle()
-    assert not window.session.runs.estimate.running  # and is not begun again
+    assert not window.session.runs.estimate.running  # it is not started again
 
 
 @pytest.mark.parametrize("wanted", ["train", "try", "sweep"])
@@ -93,7 +93,7 @@ def test_that_train_try_and_sweep_end_an_estimate_at_once(window, endless, wante
 
 @pytest.fixture
 def endless_fit(monkeypatch):
-    """Let every fit continue until it is ended, and return the event of its begin."""
+    """Let every fit run until it is cancelled, and return an event for its start."""
     begun = threading.Event()
     monkeypatch.setattr(Explorer, "update", working(begun))
     return begun
@@ -114,14 +114,14 @@ def test_that_train_try_and_sweep_start_at_once_during_a_slow_fit(window, endles
     for name in ("get_or_run", "try_data", "run_sweep"):
         monkeypatch.setattr(runs_module, name, work)
     start(controller, wanted)
-    assert started.wait(10)  # 0.2 s on a quiet computer; the fit never ends by itself
+    assert started.wait(10)  # it takes 0.2 s on an idle computer; the fit never ends by itself
     endless_fit.clear()
-    wait(endless_fit.is_set)  # the fit is still needed
+    wait(endless_fit.is_set)  # the interrupted fit starts again
     window.queue.cancel()
 
 
 @pytest.mark.parametrize("wanted", ["train", "try"])
-def test_that_files_open_at_once_during_a_training_or_trial_which_goes_on_if_they_cannot_be_read(
+def test_that_files_open_at_once_during_a_training_or_trial_which_continues_if_they_are_unreadable(
     window, monkeypatch, tmp_path, wanted
 ):
     begun, controller, before = threading.Event(), window.session.runs, window.workspace.dataset
@@ -163,7 +163,7 @@ def test_that_cancelling_an_estimate_keeps_the_jobs_that_wait(window, endless):
     assert not window.session.runs.estimate.running
 
 
-def test_that_errors_on_other_rows_are_shown_with_their_rows(window, monkeypatch):
+def test_that_each_error_names_the_rows_it_was_measured_on(window, monkeypatch):
     monkeypatch.setattr(runs_module, "_is_light", lambda spec, dataset: True)
     monkeypatch.setattr(runs_module, "_MOST_SECONDS", 60.0)
     curves = show_page(window, "curves")

@@ -56,7 +56,7 @@ def listed(window, n):
 
 
 def save(window, tmp_path, *results):
-    """Store runs as another process would, and list them."""
+    """Store runs as another process would, and update the list."""
     with RunStore(tmp_path / "runs.sqlite") as store:
         for result in results:
             store.save(result)
@@ -151,7 +151,7 @@ def test_that_a_result_of_other_parameters_is_grey_and_named(window):
 
 
 def start_sweep(curves, **changes):
-    """Start the usual sweep from the dialog, with some fields of it changed."""
+    """Start the usual sweep from the dialog after changing some fields."""
     curves.sweep_button.click()
     dialog = curves.findChild(SweepDialog)
     for name, value in changes.items():
@@ -287,7 +287,7 @@ def test_that_a_resting_slider_gets_an_estimate_and_moving_drops_it(window):
 
 
 def estimated_part(controller):
-    """Return whether the finished estimate is of the validation or the test error; None while it is unfinished."""
+    """Return whether the finished estimate is of the validation or the test error; None if it is unfinished."""
     spec, seen = controller.estimated, controller.estimate.latest
     known = [part for part in ("validation", "test") if seen is not None and getattr(seen, part) is not None]
     return known[0] if spec is not None and known == [spec.evaluate] and not controller.estimate.running else None
@@ -321,7 +321,7 @@ def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_a
     shown = [tile for row in tiles.rows for tile in row.tiles]
     assert len(shown) == 12
     assert len({tile.scale for tile in shown}) == 1
-    np.testing.assert_array_equal(tiles.rows[2].tiles[0].values, np.zeros((6, 6)))  # the stacks are the same
+    np.testing.assert_array_equal(tiles.rows[2].tiles[0].values, np.zeros((6, 6)))  # both runs have the same stack
     open_data(window, labelled(seed=1))
     runs.run_table.compare_requested.emit(keys)
     wait(runs.comparison.why_not.isVisible)

@@ -1,4 +1,4 @@
-"""Sessions in the window: kept by itself, saved, brought back from files and pictures, and when data have moved."""
+"""The window stores its session automatically, and opens sessions from files, also if the data have moved."""
 
 import json
 import platform
@@ -22,7 +22,7 @@ from tests.gui.test_own_data import drop
 
 
 class NoPages(QObject):
-    """What a keeper needs of pages."""
+    """The part of the pages that a SessionKeeper uses."""
 
     changed = Signal()
 
@@ -39,14 +39,14 @@ def table(tmp_path):
 
 @pytest.fixture
 def windows(app, small_example, tmp_path):
-    """Return what makes a window that keeps its session in one folder; those that are left are closed at the end."""
+    """Return a function that opens windows which share one session folder; close all of them at the end."""
     made = []
 
     def make(*files):
         settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
         window = MainWindow(settings, tmp_path / "runs.sqlite", tmp_path / "session")
         made.append(window)
-        window.workspace.set_parameters(depth=1)  # until a session says otherwise
+        window.workspace.set_parameters(depth=1)  # unless a session sets another depth
         window.resize(1280, 720)
         window.start(list(files))
         window.show()
@@ -57,7 +57,7 @@ def windows(app, small_example, tmp_path):
         tear_down(window)
 
 
-def quiet(window, name):
+def wait_until_open(window, name):
     wait(lambda: window.workspace.dataset is not None and window.workspace.dataset.name == name)
     at_rest(window)
     settle()
@@ -66,17 +66,17 @@ def quiet(window, name):
 def start(windows, table):
     """Return a window that has opened the table."""
     window = windows(table)
-    quiet(window, "table")
+    wait_until_open(window, "table")
     return window
 
 
 def shows_example(window):
-    """Wait until the example is open, its layers fitted or not."""
+    """Wait until the example is open, even if its layers are not fitted."""
     wait(lambda: window.workspace.dataset is not None and window.workspace.dataset.name == "Rectangles")
 
 
 def changed(window):
-    """Open nothing, but change what can be changed."""
+    """Change every setting that a session stores, except the data."""
     window.workspace.set_parameters(noise=0.45, depth=2)
     window.workspace.select(pins=(1, 5), levels="global", sample=7)
     window.pages.turn_to("runs")
@@ -104,7 +104,7 @@ def test_that_the_next_window_restores_the_session(windows, table):
     changed(window)
     tear_down(window)
     again = windows()
-    quiet(again, "table")
+    wait_until_open(again, "table")
     assert is_changed(again)
     assert again.pages.page("runs").run_table.filter == "noise"
 
@@ -116,7 +116,7 @@ def test_that_after_a_crash_the_session_is_offered_but_not_opened(windows, table
     killed = (
         "import os, sys; from PySide6.QtCore import QLockFile; lock = QLockFile(sys.argv[1]); print(lock.tryLock(0)); "
     )
-    killed += "sys.stdout.flush(); os._exit(1)"  # leaves its mark, as a window that was killed does
+    killed += "sys.stdout.flush(); os._exit(1)"  # leaves its lock, like a window that was killed
     run = subprocess.run(
         [sys.executable, "-c", killed, str(tmp_path / "session" / "open")], capture_output=True, text=True
     )
@@ -126,7 +126,7 @@ def test_that_after_a_crash_the_session_is_offered_but_not_opened(windows, table
     assert again.notice.isVisible()
     assert "did not close" in again.notice.accessibleName()
     again.notice.remedy.click()
-    quiet(again, "table")
+    wait_until_open(again, "table")
     assert is_changed(again)
 
 
@@ -136,8 +136,8 @@ def test_that_the_sessions_before_several_crashes_are_kept(app, tmp_path):
     messages = []
     for number in (1, 1, 2, 2, 3, 4, 5, 6):
         write_session(SessionRecord(DataSource(key="rectangles", seed=number)), folder / "last.slide-session")
-        (folder / "open").touch()  # the mark of a window that ended before it had written it
-        if number == 3:  # of one that a second one was removing when it ended, too
+        (folder / "open").touch()  # the lock of a window that was killed before it wrote its process id
+        if number == 3:  # a lock that another window was removing when it was killed
             (folder / "open").write_text(f"{2**22}\npython\n{platform.node()}\n")
             (folder / "open.rmlock").touch()
         keeper = SessionKeeper(Workspace(queue), NoPages(), folder)
@@ -152,7 +152,7 @@ def test_that_the_sessions_before_several_crashes_are_kept(app, tmp_path):
 
 def test_that_a_second_open_window_stores_no_session(windows, table, tmp_path):
     first = windows(table)
-    quiet(first, "table")
+    wait_until_open(first, "table")
     second = windows()
     shows_example(second)
     assert not second.notice.isVisible()
@@ -173,7 +173,7 @@ def test_that_a_saved_session_opens_in_another_window_though_folder_and_data_wer
     window.workspace.set_parameters(noise=0.1)
     drop(window, tmp_path / "moved" / "mine.slide-session")
     wait(lambda: window.workspace.state.parameters.noise == 0.45)
-    quiet(window, "table")
+    wait_until_open(window, "table")
     assert is_changed(window)
 
 
@@ -186,10 +186,10 @@ def test_that_missing_data_can_be_located(windows, table, tmp_path, monkeypatch)
     again = windows()
     shows_example(again)
     assert "needs the data table.csv; locate the file" in again.notice.accessibleName()
-    again.keeper._store_session()  # as it does when the window rests
+    again.keeper._store_session()  # as it does when the window is idle
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "elsewhere"))
     again.notice.remedy.click()
-    quiet(again, "table")
+    wait_until_open(again, "table")
     assert is_changed(again)
 
 
@@ -210,7 +210,7 @@ def test_that_a_session_that_is_damaged_or_of_changed_data_is_reported(windows, 
     window = windows()
     wait(window.notice.isVisible)
     assert text in window.notice.accessibleName()
-    shows_example(window) if spoil is damage else quiet(window, "table")
+    shows_example(window) if spoil is damage else wait_until_open(window, "table")
 
 
 REFUSED = (
@@ -265,7 +265,7 @@ def test_that_the_data_menu_lists_recent_files_and_disables_missing_ones(windows
     other = table.with_name("other.csv")
     other.write_text(table.read_text())
     window.open_files([other])
-    quiet(window, "other")
+    wait_until_open(window, "other")
     table.unlink()
     menu = next(each for each in window.panel.findChildren(QComboBox) if each.accessibleName() == "Data set")
     menu.about_to_open.emit()
@@ -277,4 +277,4 @@ def test_that_the_data_menu_lists_recent_files_and_disables_missing_ones(windows
     shows_example(window)
     menu.about_to_open.emit()
     menu.activated.emit([menu.itemText(row) for row in range(menu.count())].index("other.csv"))
-    quiet(window, "other")
+    wait_until_open(window, "other")

@@ -1,4 +1,4 @@
-"""Few controls at first sight, the parameters under More, and the dialog of settings."""
+"""Pages show few controls, further parameters are under More, and the dialog changes the settings."""
 
 import pytest
 from PySide6.QtCore import Qt
@@ -72,7 +72,7 @@ def test_that_labelled_data_can_be_tried_from_the_panel(window):
 
 @pytest.fixture
 def settings(window):
-    """Return the dialog of settings, opened by its keys."""
+    """Open the dialog of settings by its shortcut and return it."""
     QTest.keyClick(window, Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
     (shown,) = dialogs(window)
     assert isinstance(shown, SettingsDialog)

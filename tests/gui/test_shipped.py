@@ -1,4 +1,4 @@
-"""A fresh profile shows shipped results on every page at the first click; own runs take their place."""
+"""A new profile shows shipped results on every page at the first click; the user's runs replace them."""
 
 import lzma
 from dataclasses import replace
@@ -23,7 +23,7 @@ READING = {"Reading the runs", "Loading a run"}
 
 @pytest.fixture
 def jobs(monkeypatch):
-    """Record the titles of all jobs: a page that only reads fills within a second on a computer without load."""
+    """Record the titles of all jobs. A page that only reads fills within a second on an idle computer."""
     titles, submit = [], JobQueue.submit
 
     def submit_recorded(queue, title, *arguments, **options):
@@ -71,7 +71,7 @@ def test_that_the_shipped_classifier_is_the_one_that_train_would_compute_in_a_ne
 def test_that_results_are_written_as_they_were_read(tmp_path):
     shipped_results().save(tmp_path)
     assert (tmp_path / "results.json").read_bytes() == (resource("shipped") / "results.json").read_bytes()
-    # Versions of Python and liblzma write the same arrays as different bytes.
+    # The bytes of the same arrays differ between versions of Python and liblzma.
     written, read = (_arrays(folder / "classifier.npz.xz") for folder in (tmp_path, resource("shipped")))
     assert written.keys() == read.keys()
     for name, values in written.items():
@@ -117,7 +117,7 @@ def test_that_the_benchmark_fills_its_table_at_the_first_click_and_states_its_co
     assert "stand-in for MNIST" in page.errors.heads[3].title
 
 
-def test_that_the_runs_are_listed_at_the_first_click_and_stay(fresh, jobs):
+def test_that_the_runs_are_listed_at_the_first_click_and_cannot_be_deleted(fresh, jobs):
     page = opened(fresh, "runs")
     wait(lambda: len(page.run_table.shown()) == len(shipped_results().runs))
     assert set(jobs) <= READING
@@ -139,7 +139,7 @@ def test_that_the_classifier_shows_its_confusion_matrix_at_the_first_click(fresh
     assert page.gallery.images
 
 
-def test_that_an_own_run_takes_the_place_of_the_shipped_one(fresh, tmp_path):
+def test_that_a_new_run_replaces_the_shipped_one(fresh, tmp_path):
     shipped = shipped_results().classifier
     with RunStore(tmp_path / "runs.sqlite") as store:
         store.save(shipped)
@@ -153,7 +153,7 @@ def test_that_an_own_run_takes_the_place_of_the_shipped_one(fresh, tmp_path):
     assert not page.details.text().startswith("shipped")
 
 
-def test_that_results_of_another_version_say_so():
+def test_that_results_of_another_version_are_marked():
     assert "an earlier version" in str(replace(shipped_results(), version="1"))
     assert "an earlier version" not in str(shipped_results())
 

@@ -1,4 +1,4 @@
-"""Layers fitted to shuffled pixels are those of the pixels in their places; hidden pixels are filled in two ways."""
+"""Layers fitted to shuffled pixels equal those of the original; hidden pixels are filled in two ways."""
 
 import threading
 
@@ -9,7 +9,7 @@ from tests.gui.helpers import at_rest, open_data, settle, wait
 from tests.gui.test_accessibility import plain
 
 
-def test_that_the_queue_fits_to_shuffled_pixels_and_the_rows_put_back_are_the_original(window, monkeypatch):
+def test_that_the_queue_fits_to_shuffled_pixels_and_unshuffled_rows_equal_the_original(window, monkeypatch):
     threads, fit = [], shuffle.fit_shuffled
     monkeypatch.setattr(
         shuffle, "fit_shuffled", lambda *a, **k: threads.append(threading.current_thread()) or fit(*a, **k)
@@ -37,7 +37,7 @@ def test_that_the_queue_fits_to_shuffled_pixels_and_the_rows_put_back_are_the_or
     assert len(view.numbers().split("\n")) == 1 + 4
 
 
-def test_that_each_press_shuffles_anew_and_other_layers_data_or_another_view_drop_the_fit(window):
+def test_that_each_press_shuffles_again_and_other_layers_data_or_views_drop_the_fit(window):
     view = window.weights_page.set_view("shuffle")
     orders = []
     for _ in range(2):
@@ -67,7 +67,7 @@ def test_that_each_press_shuffles_anew_and_other_layers_data_or_another_view_dro
     assert view.button.text() == "Shuffle features"
 
 
-def test_that_fill_shows_the_fills_of_numpy_for_each_mask_as_large_as_the_noise_and_none_at_depth_0(window):
+def test_that_fill_masks_a_fraction_equal_to_the_noise_shows_the_values_of_numpy_and_none_at_depth_0(window):
     view = window.weights_page.set_view("fill")
     for seed, noise in enumerate((0.5, 0.5, 0.25), 1):
         view.draw()

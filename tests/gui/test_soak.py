@@ -1,4 +1,4 @@
-"""A little of what `python -m tests.long_run` does to the window for hours."""
+"""A short version of `python -m tests.long_run`, which uses the window for hours."""
 
 import json
 import os

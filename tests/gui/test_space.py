@@ -1,4 +1,4 @@
-"""The layout of the window: nothing is cut in a small window, and no space is left blank in a large one."""
+"""Nothing is cut in a small window, and a large one leaves no space unused."""
 
 from functools import partial
 from itertools import product
@@ -87,7 +87,7 @@ def test_that_tiles_grow_with_the_window_and_nothing_is_cut(window):
 def test_that_tiles_and_numbers_of_any_depth_fit_into_a_small_window(window):
     window.resize(960, 640)
     readout = window.weights_page.findChild(Readout)
-    for depth in (8, 6, 4, 1):  # the deepest first: the others are part of it
+    for depth in (8, 6, 4, 1):  # the deepest first, because it contains the others
         window.workspace.set_parameters(depth=depth)
         for view in ("weights", "explain", "copies"):
             part = window.weights_page.set_view(view)
@@ -206,7 +206,7 @@ def test_that_a_layer_that_is_not_fitted_yet_has_no_limit_and_no_time(window, ev
     at_rest(window)
     assert {fitted for fitted, _, _ in seen} >= {1, 2, 3, 4}
     for fitted, titles, notes in seen:
-        shown = [title.removeprefix("≈ ") for title in titles[fitted:]]  # approximate while the fit runs
+        shown = [title.removeprefix("≈ ") for title in titles[fitted:]]  # layers are approximate during the fit
         assert shown == [f"layer {k}" for k in range(fitted + 1, 5)]
         assert not any("0.00" in text for text in titles)
         assert not any("0.00 s" in text for text in notes)
@@ -299,7 +299,7 @@ def test_that_a_narrow_window_folds_the_panel_until_it_is_requested_and_stores_n
     assert window.panel.isVisible()
 
 
-@pytest.mark.parametrize("size", [(853, 480), (960, 640)])  # the first: 1280 × 720 at half as large again
+@pytest.mark.parametrize("size", [(853, 480), (960, 640)])  # the first is 1280 × 720 at a scale of 150 %
 def test_that_no_word_is_cut_on_a_small_screen(window, size):
     window.resize(*size)
     settle()

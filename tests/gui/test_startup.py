@@ -1,4 +1,4 @@
-"""What the window may not wait for, libraries that no one has asked for yet."""
+"""The window starts without importing libraries before they are used."""
 
 import json
 import os
@@ -34,7 +34,7 @@ print(json.dumps(loaded))
 """
 
 
-def test_that_neither_the_window_nor_its_first_fit_imports_anything_heavy_and_a_plot_what_draws_it(tmp_path):
+def test_that_the_window_and_its_first_fit_import_nothing_heavy_and_a_plot_imports_pyqtgraph(tmp_path):
     settings = {"QT_QPA_PLATFORM": "offscreen", "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
     command, environment = [sys.executable, "-c", SCRIPT], {**os.environ, **settings}
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)

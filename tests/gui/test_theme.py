@@ -22,7 +22,7 @@ from slide_gui.gui.theme import (
 )
 from slide_gui.gui.widgets.painted import STALE
 
-# Text in the first colour stands on the second somewhere in the program.
+# The program shows text in the first colour on the second.
 TEXT_ON = [
     *((t, g) for t in ("text", "muted") for g in ("background", "panel", "hover", "accent_wash")),
     ("text", "danger_wash"),
@@ -38,7 +38,7 @@ TEXT_ON = [
     ("background", "text"),
 ]
 
-# What is drawn in the first colour, an edge, a ring or a line, tells something on the second.
+# The program draws informative edges, rings or lines in the first colour on the second.
 DRAWN_ON = [
     *(("accent", g) for g in ("background", "panel", "hover", "accent_wash", "paper", "line")),
     *(("edge", g) for g in ("background", "panel")),
@@ -47,7 +47,7 @@ DRAWN_ON = [
 
 
 @pytest.fixture
-def dressed(app):
+def themed_app(app):
     yield app
     apply_theme(app, "light")
 
@@ -58,7 +58,7 @@ def ratio(theme, one, other):
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
 def test_that_text_has_a_contrast_of_4_5_and_edges_lines_and_pins_one_of_3(theme):
-    assert contrast(QColor("#777777"), QColor("white")) == pytest.approx(4.48, abs=0.01)  # the value of WCAG 2
+    assert contrast(QColor("#777777"), QColor("white")) == pytest.approx(4.48, abs=0.01)  # known value by WCAG 2
     assert [pair for pair in TEXT_ON if ratio(theme, *pair) < 4.5] == []
     assert [pair for pair in DRAWN_ON if ratio(theme, *pair) < 3.0] == []
     pins = [theme.pin(number) for number in range(7)]
@@ -82,19 +82,19 @@ def test_that_magnitudes_change_lightness_one_way_and_ink_reads_on_every_colour(
             assert contrast(ink_on(shown), shown) >= 4.5
 
 
-def test_that_system_follows_the_system_and_a_choice_does_not(dressed):
+def test_that_system_follows_the_system_and_a_choice_does_not(themed_app):
     from slide_gui.gui import theme as module
 
-    apply_theme(dressed, "system")
-    follower = dressed.findChild(module._Follower)
-    dressed.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Dark)
+    apply_theme(themed_app, "system")
+    follower = themed_app.findChild(module._Follower)
+    themed_app.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Dark)
     assert theme_of(QWidget()) is DARK
-    apply_theme(dressed, "light")
-    dressed.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Dark)
+    apply_theme(themed_app, "light")
+    themed_app.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Dark)
     assert theme_of(QWidget()) is LIGHT
-    assert dressed.findChildren(module._Follower) == [follower]
+    assert themed_app.findChildren(module._Follower) == [follower]
     with pytest.raises(ValueError, match="system"):
-        apply_theme(dressed, "sepia")
+        apply_theme(themed_app, "sepia")
 
 
 def test_that_a_chosen_theme_is_stored_and_an_unknown_one_is_the_systems(tmp_path):

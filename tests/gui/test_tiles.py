@@ -81,7 +81,7 @@ def test_that_deep_layers_keep_their_last_picture_pale_until_they_are_fitted_but
     workspace.fitting.changed.disconnect(look)
 
 
-def test_that_contributions_are_shown_unasked_where_a_hardly_lit_pixel_drowns_the_weights(workspace):
+def test_that_contributions_are_shown_by_default_if_the_weights_of_a_dark_pixel_hide_the_others(workspace):
     tiles = TileSource(workspace)
     assert (workspace.state.selection.show, tiles.shows_contributions()) == ("auto", False)
     dark = workspace.dataset.train.copy()

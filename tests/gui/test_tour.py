@@ -1,4 +1,4 @@
-"""The tour keeps to its limits, and returns the window as it was; tests/end_to_end/test_tour.py visits each card."""
+"""The tour is short and restores the window; tests/end_to_end/test_tour.py visits each card."""
 
 import numpy as np
 import pytest

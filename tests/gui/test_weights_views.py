@@ -1,4 +1,4 @@
-"""Flow and the experiments Formula and Copies in the window, offscreen."""
+"""Flow and the experiments Formula and Copies in the window."""
 
 import threading
 
@@ -39,7 +39,7 @@ def draw(part, row, column):
 
 
 def expected_flow(window, image):
-    """Return the flow of an image by the fitted layers, corrupted as by the first seed."""
+    """Return the flow of an image through the fitted layers, corrupted with the first seed."""
     kept = survivors(64, window.workspace.state.parameters.noise, 0)
     return Forward().flow(window.workspace.fitting.stack, image, kept)
 
@@ -137,14 +137,14 @@ def test_that_an_image_passes_through_the_layers_of_earlier_data_under_their_nam
         expected = weights.weights[:, :-1] @ layer.squashed + weights.weights[:, -1]
         np.testing.assert_allclose(layer.output, expected, atol=1e-4)
     workspace.set_parameters(noise=0.5)
-    assert not any(column.stale for column in part.view.columns)  # they do not follow the panel
+    assert not any(column.stale for column in part.view.columns)  # layers of other data do not depend on the panel
     assert part.notice.text().startswith("others through layers learned on given, noise 0.3")
     workspace.set_parameters(noise=0.3)
     at_rest(window)
     learn_on(part, "")
     for before, after in zip(own, outputs(part.flow), strict=True):
         np.testing.assert_array_equal(before, after)
-    open_data(window, labelled())  # of another size
+    open_data(window, labelled())  # images of another size
     assert not part.learned.isEnabled()
     assert part.foreign is None
 
@@ -188,7 +188,7 @@ def test_that_layers_of_earlier_data_take_bounded_memory_and_no_scatters(window,
 
 def test_that_each_stroke_goes_through_the_layers_once_and_in_the_queue_if_it_takes_long(window, monkeypatch):
     part = window.weights_page.set_view("flow")
-    wait(lambda: not window.queue.busy)  # the runs, of which one may hold a classifier, are read
+    wait(lambda: not window.queue.busy)  # the window reads the runs, because one may have a classifier
     calls, send = [], Forward.flow
     monkeypatch.setattr(Forward, "flow", lambda *given: calls.append(given) or send(*given))
     empty = np.flatnonzero(part.flow.clean == 0)[:3].tolist()

@@ -1,4 +1,4 @@
-"""What all plots share: ticks, labels that keep apart, zoom, pan and the way back."""
+"""All plots have round ticks and labels that do not overlap, zoom and pan, and can show the full range again."""
 
 import math
 from itertools import pairwise
@@ -17,7 +17,7 @@ WHOLE = ((0.0, 10.0), (-2.0, 2.0))
 
 
 class Bare(Plot):
-    """A plot of nothing, which notes what is clicked."""
+    """A plot without content that records where it is clicked."""
 
     def __init__(self, parent=None):
         super().__init__(QMargins(50, 30, 60, 40), ("across", "upwards"), parent=parent)
@@ -70,7 +70,7 @@ def test_that_linear_ticks_are_round_and_inside_and_those_of_a_full_range_enclos
 
 
 @given(st.lists(st.floats(-50, 450), min_size=1, max_size=9))
-def test_that_labels_keep_apart_in_order_and_inside(wanted):
+def test_that_labels_are_apart_in_order_and_inside(wanted):
     places = apart(wanted, 16.0, 0.0, 400.0)
     ranked = sorted(range(len(wanted)), key=lambda i: (wanted[i], i))
     assert all(places[b] - places[a] >= 16.0 - 1e-6 for a, b in pairwise(ranked))
@@ -92,13 +92,13 @@ def test_that_the_wheel_zooms_about_the_mouse_within_the_full_range_or_along_the
         wheel(plot, mouse, 120 * 200)
     (left, right), _ = plot.shown()
     assert right - left == pytest.approx(0.01)
-    for mouse, spans in ((QPoint(200, 285), (8.0, 4.0)), (QPoint(20, 100), (10.0, 3.2))):  # below, left
+    for mouse, spans in ((QPoint(200, 285), (8.0, 4.0)), (QPoint(20, 100), (10.0, 3.2))):  # below, to the left
         plot.show_full_range()
         wheel(plot, mouse, 120)
         assert [b - a for a, b in plot.shown()] == pytest.approx(spans)
 
 
-def test_that_a_drag_pans_within_the_whole_and_clicks_nothing(plot):
+def test_that_a_drag_pans_within_the_full_range_and_is_not_a_click(plot):
     wheel(plot, plot.box().center().toPoint(), 480)
     start, stop = QPoint(200, 150), QPoint(240, 130)
     under, spans = plot.values(QPointF(start)), [b - a for a, b in plot.shown()]
@@ -138,7 +138,7 @@ def test_that_a_button_a_key_and_a_double_click_show_the_full_range_again(plot):
         assert plot.hasFocus()
 
 
-def test_that_new_data_keep_what_is_zoomed_to_and_otherwise_show_the_whole(plot):
+def test_that_new_data_keep_a_zoomed_range_and_otherwise_show_the_full_range(plot):
     plot.show_range((0.0, 20.0), (-2.0, 2.0))
     assert plot.shown() == ((0.0, 20.0), (-2.0, 2.0))
     wheel(plot, plot.at(10.0, 0.0).toPoint(), 480)
@@ -149,7 +149,7 @@ def test_that_new_data_keep_what_is_zoomed_to_and_otherwise_show_the_whole(plot)
     assert plot.shown()[0] == pytest.approx((0.0, 1.0))
 
 
-def test_that_a_fault_while_painting_is_raised_and_the_next_painting_is_whole(shown, monkeypatch):
+def test_that_an_error_while_painting_is_raised_and_the_next_painting_is_complete(shown, monkeypatch):
     plot = shown(Bare(), 400, 300)
     before = plot.grab().toImage()
 

@@ -15,7 +15,7 @@ WEIGHTS = np.zeros((4, 5))
 
 
 def copies_of(n):
-    """Return the first n points of errors that fall as 1/√m, those of rows to half of all."""
+    """Return n points with errors that fall as 1/√m; the errors of single rows are half as large."""
     points = []
     for m in (2**k for k in range(n)):
         errors = np.array([0.9, 1.0, 1 / 0.9]) / np.sqrt(m)
@@ -30,7 +30,7 @@ def plot(shown):
     return made
 
 
-def test_that_errors_of_the_law_are_on_a_straight_line_and_the_dashed_line_leads_on(plot):
+def test_that_errors_that_fall_as_1_by_root_m_are_on_a_straight_line_that_a_dashed_line_extends(plot):
     plot.set_copies(copies_of(6), 3, "0, 3")
     places = [plot.position(2**k, 2 ** (-k / 2)) for k in range(6)]
     steps = [b - a for a, b in pairwise(places)]

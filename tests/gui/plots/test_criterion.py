@@ -27,7 +27,7 @@ def plot(shown):
 
 
 def near(plot, place, colour):
-    """Return True if a pixel at a place has nearly this colour."""
+    """Return True if a pixel near a position has nearly this colour."""
     shot, wanted, at = plot.grab().toImage(), QColor(colour), place.toPoint()
     around = [shot.pixelColor(at.x() + a, at.y() + b) for a in (-1, 0, 1) for b in (-1, 0, 1)]
     return any(max(abs(c.red() - wanted.red()), abs(c.blue() - wanted.blue())) < 40 for c in around)
@@ -74,7 +74,7 @@ def test_that_mouse_and_keys_select_an_iteration(plot):
     assert plot.current() is None
 
 
-def test_that_only_orders_of_magnitude_give_a_logarithmic_axis(plot):
+def test_that_only_values_over_orders_of_magnitude_have_a_logarithmic_axis(plot):
     assert not plot._log
     plot.set_history([step(i, 10.0 ** (4 - i / 3)) for i in range(12)])
     assert plot._log

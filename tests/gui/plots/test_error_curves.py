@@ -39,7 +39,7 @@ def emitted(plot):
 
 
 def at(plot, key):
-    """Return where a point of `points` stands."""
+    """Return the position of a point of `points` in the plot."""
     return plot.position(next(p for p in [*points(), *WAITING] if p.key == key)).toPoint()
 
 
@@ -56,7 +56,7 @@ def place(plot, noise, error):
     return plot.at(noise, error).toPoint()
 
 
-def test_that_points_stand_at_their_values_in_the_colour_of_their_depth(plot):
+def test_that_points_are_at_their_values_in_the_colour_of_their_depth(plot):
     for depth, key in ((0, "0.5/0"), (1, "0.5/1"), (2, "0.8/2")):
         assert spread(colour(plot, at(plot, key)), LIGHT.pin(depth)) <= 3
     assert plot.values(plot.at(0.8, 1.6)) == pytest.approx((0.8, 1.6))
@@ -75,7 +75,7 @@ def test_that_the_interval_of_the_selected_line_or_else_of_the_hovered_one_is_a_
     assert colour(plot, inside) == QColor(LIGHT.background)
 
 
-def test_that_what_is_no_measurement_is_hollow_grey_and_has_no_interval(plot):
+def test_that_unfinished_points_are_hollow_and_have_no_interval(plot):
     plot.set_depth(2)
     for state in ("refining", "running"):
         plot.set_points([*(p for p in points() if p.depth < 2), *points(state=state)[6:]])
@@ -84,7 +84,7 @@ def test_that_what_is_no_measurement_is_hollow_grey_and_has_no_interval(plot):
         assert colour(plot, at(plot, "0.5/2")) == QColor(LIGHT.background)
 
 
-def test_that_what_was_chosen_on_validation_is_ringed_and_said(plot):
+def test_that_the_point_selected_on_validation_is_ringed_and_described(plot):
     chosen = [replace(p, chosen=p.key == "0.5/1", validation=1.7) for p in points()]
     plot.set_points(chosen)
     ring = at(plot, "0.5/1")
@@ -99,7 +99,7 @@ def test_that_the_range_of_errors_starts_at_zero_or_near_the_data(plot):
     assert low == pytest.approx(1.2)
     assert -0.05 < left < 0.0 < 1.0 < right < 1.05
     before = plot.shown()
-    wide = rate(1.4, 0.0, 30.0)  # of an early estimate
+    wide = rate(1.4, 0.0, 30.0)  # the interval of an early estimate
     plot.set_points([replace(p, rate=wide, state="running") if p.key == "0.5/2" else p for p in points()])
     assert plot.shown() == before
     plot.set_points([replace(p, rate=rate(10 * (p.error - 1.3), 0.2, 9.0)) for p in points()])
@@ -124,7 +124,7 @@ def test_that_the_cursor_reads_each_line_and_hides_no_point(plot, emitted):
 
 
 @pytest.mark.parametrize("on_the_axis", [False, True])
-def test_that_dragging_the_cursor_tells_noise_in_steps_and_clicks_nothing(plot, emitted, on_the_axis):
+def test_that_dragging_the_cursor_reports_noise_in_steps_and_is_not_a_click(plot, emitted, on_the_axis):
     plot.set_cursor(0.5)
     start = at(plot, "0.5/2")
     if on_the_axis:
@@ -199,7 +199,7 @@ def test_that_points_without_an_estimate_are_stacked_above_the_axis(plot):
     assert "being computed" in lines_of(WAITING[0])
 
 
-def test_that_published_values_are_hollow_and_no_points(plot):
+def test_that_published_values_are_hollow_and_cannot_be_selected(plot):
     plot.set_marks([ErrorMark(0.65, 2.3, "SLIDE-SVM"), ErrorMark(0.3, 1.2, "other")])
     middle = place(plot, 0.65, 2.3)
     assert colour(plot, middle) == QColor(LIGHT.background)
@@ -224,7 +224,7 @@ def test_that_lines_and_points_are_painted_once_while_the_cursor_and_the_mouse_m
     assert len(stills) == 2
 
 
-def test_that_labels_and_values_follow_what_is_zoomed_to(plot):
+def test_that_labels_and_values_follow_the_zoomed_range(plot):
     for _ in range(4):
         wheel(plot, place(plot, 0.4, 1.95), 120)
     left, right = plot.shown()[0]

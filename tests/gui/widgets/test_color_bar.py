@@ -33,7 +33,7 @@ def test_that_each_value_has_its_colour_with_all_labels_inside_and_no_scale_leav
     assert bar.grab().toImage().pixelColor(bar.bar().center().toPoint()) == QColor(LIGHT.background)
 
 
-def test_that_a_note_moves_nothing(bar):
+def test_that_a_note_does_not_move_the_bar(bar):
     before = bar.bar()
     assert bar.accessibleDescription() == "−0.60 to +0.60"
     bar.set_scale(SCALE, "per tile", ("−max", "0", "+max"))

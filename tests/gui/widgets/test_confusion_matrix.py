@@ -24,7 +24,7 @@ def corner(view, true, predicted):
     return view.cell(true, predicted).topLeft().toPoint() + QPoint(4, 4)
 
 
-def test_that_a_cell_is_put_into_words(view):
+def test_that_a_cell_is_described_in_words(view):
     assert view.text_of(0, 1) == "true 3, predicted 5: 12 of 1\u202f010 (1.2\u202f%)"
     assert view.text_of(2, 0) == "true 8, predicted 3: 0 of 0 (no samples)"
     assert view.accessibleDescription() == "16 of 1\u202f214 misclassified (1.32\u202f%)"

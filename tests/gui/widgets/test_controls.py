@@ -1,4 +1,4 @@
-"""Buttons of which one is chosen: which is checked, and what is said."""
+"""One button of a group is checked, and the group reports clicks on its buttons."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest

@@ -1,4 +1,4 @@
-"""The table of the benchmark: its order, what a cell says and asks for, marks beside colours."""
+"""The table of the benchmark can be ordered, its cells describe and request runs, and colours have marks."""
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -45,7 +45,7 @@ def titles(table):
     return [row.title for row in table.rows]
 
 
-def test_that_rows_stand_as_given_until_a_data_set_orders_them_by_significance_then_error(table):
+def test_that_rows_keep_their_order_until_a_data_set_orders_them_by_significance_then_error(table):
     assert titles(table) == [row.title for row in ROWS]
     head = table.horizontalHeader()
     place = QPoint(head.sectionPosition(1) + 20, 12)
@@ -57,7 +57,7 @@ def test_that_rows_stand_as_given_until_a_data_set_orders_them_by_significance_t
     assert table.order is None
 
 
-def test_that_a_click_or_enter_asks_for_the_runs_of_a_cell_and_an_empty_one_for_nothing(table):
+def test_that_a_click_or_enter_requests_the_runs_of_a_cell_unless_it_is_empty(table):
     asked = []
     table.runs_requested.connect(asked.append)
     for row, column in ((0, 1), (1, 1), (0, 2), (5, 1)):
@@ -69,7 +69,7 @@ def test_that_a_click_or_enter_asks_for_the_runs_of_a_cell_and_an_empty_one_for_
     assert asked[1:] == [(("run 2.0",), "slide-svm", 0)]
 
 
-def test_that_an_empty_cell_says_why_and_every_standing_is_said_in_words(table):
+def test_that_an_empty_cell_gives_the_reason_and_each_significance_is_described_in_words(table):
     model = table.model()
     said = [model.data(model.index(row, 1)) for row in range(5)]
     assert said[0] == "3.00 ± 0.10, significantly more errors than SLIDE-SVM, paper 1.00, 1 split"
@@ -105,6 +105,6 @@ def test_that_a_heading_that_does_not_fit_ends_in_an_ellipsis_until_it_fits(tabl
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_that_each_standing_has_a_mark_and_a_colour_of_its_own(theme):
+def test_that_each_significance_has_its_own_mark_and_colour(theme):
     assert len({standing.symbol for standing in SIGNIFICANCE_MARKS.values()}) == len(SIGNIFICANCE_MARKS)
     assert len({mark_color(name, theme) for name in SIGNIFICANCE_MARKS}) == len(SIGNIFICANCE_MARKS)

@@ -11,7 +11,7 @@ SCATTER = ROWS.T @ ROWS
 WEIGHTS = denoiser_weights(SCATTER, 0.3)
 
 
-def test_that_the_numbers_put_in_give_the_value_shown():
+def test_that_the_inserted_numbers_give_the_value_shown():
     lines = lines_of(explain(SCATTER, WEIGHTS[1], 0.3, 1e-5, 1, 3))
     for line in lines[1:4]:
         product = np.prod([float(part) for part in line.numbers.split(" · ")])

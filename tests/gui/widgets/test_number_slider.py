@@ -48,7 +48,7 @@ def test_that_a_drag_changes_while_it_moves_and_settles_on_release(noise):
     assert settled == [changed[-1]] == [slider.value()]
 
 
-def test_that_a_press_beside_the_handle_goes_there_and_can_be_dragged_on(noise):
+def test_that_a_press_next_to_the_handle_moves_it_there_and_starts_a_drag(noise):
     slider, changed, settled = noise
     track = bar(slider)
     y = track.height() // 2
@@ -78,7 +78,7 @@ def test_that_keys_and_wheel_take_single_steps_and_settle_after_a_rest(noise):
         *(("ridge", "3e−5", [2e-5], "2e−5"), ("ridge", "7e9", [1000.0], "1000"), ("ridge", "0", [1e-8], "1e−8")),
     ],
 )
-def test_that_a_number_typed_is_taken_to_the_nearest_step_and_other_text_leaves_the_value(
+def test_that_a_typed_number_is_rounded_to_the_nearest_step_and_other_text_is_ignored(
     request, name, typed, settles, text
 ):
     slider, changed, settled = request.getfixturevalue(name)
@@ -112,7 +112,7 @@ def test_that_uneven_steps_are_the_values_given_and_small_ones_are_powers_of_ten
     assert seen == ["1e−5", "2e−5", "1", "1000"]
 
 
-def test_that_a_value_between_uneven_steps_is_told_as_it_is_until_it_is_changed(ridge):
+def test_that_a_value_between_uneven_steps_is_shown_exactly_until_it_is_changed(ridge):
     slider, changed, settled = ridge
     slider.set_value(1.2e-5)
     QTest.keyClick(line(slider), Qt.Key.Key_Return)

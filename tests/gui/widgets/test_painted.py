@@ -24,7 +24,7 @@ from slide_gui.gui.widgets.weight_tiles import WeightTiles
 from tests.gui.helpers import press, rate, wheel
 from tests.gui.plots.test_copies import copies_of
 
-NOISE = 100  # references that other code takes meanwhile; a paint event that loses one each time loses 250
+NOISE = 100  # tolerance for other code; a leak of one reference per paint event adds up to 250
 VALUES = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
 SCALE = ColorScale.symmetric("blue-white-red", 1.0)
 ROW = TileRow("1, 2", "pinned", LIGHT.pin(0), True, (Tile(VALUES, SCALE, "max 1.00", 6, stale=True), None))
@@ -56,7 +56,7 @@ def test_that_repaints_leave_the_counts_of_none_true_and_false(kind, shown):
     view.grab()
     before = [sys.getrefcount(constant) for constant in (None, True, False)]
     for number in range(250):
-        wheel(view, QPoint(120, 90), 120 if number % 2 else -120)  # zooming discards the cached picture of a plot
+        wheel(view, QPoint(120, 90), 120 if number % 2 else -120)  # zooming forces a plot to repaint
         view.grab()
     after = [sys.getrefcount(constant) for constant in (None, True, False)]
     assert all(now > then - NOISE for now, then in zip(after, before, strict=True)), (before, after)

@@ -15,7 +15,7 @@ FOUR = ("h¹", "h²", "h³", "h⁴")
 ROWS = tuple((name, ("+0.213", "+0.187", "+0.141", "+0.120")) for name in ("weight", "rank", "bias", "share"))
 
 
-def test_that_a_readout_that_fills_does_not_jump(shown):
+def test_that_a_readout_keeps_its_height_when_it_is_filled(shown):
     view = shown(Readout(), 252, 120)
     heights = [view.sizeHint().height()]
     empty = view.grab().toImage()
@@ -28,7 +28,7 @@ def test_that_a_readout_that_fills_does_not_jump(shown):
     assert view.accessibleDescription().startswith("at 14, 12; weight +0.213, +0.187")
 
 
-def test_that_eight_layers_become_lines_where_columns_do_not_fit(shown):
+def test_that_eight_layers_are_shown_in_rows_if_columns_do_not_fit(shown):
     window = QWidget()
     layout = QVBoxLayout(window)
     view = Readout()
@@ -86,7 +86,7 @@ def test_that_close_and_escape_dismiss_and_the_remedy_does_not(notice):
     assert heard == ["remedy"]
 
 
-def test_that_the_job_bar_keeps_its_places(shown):
+def test_that_the_parts_of_the_job_bar_do_not_move(shown):
     bar = shown(JobBar(), 700, 32)
     bar.show_status(JobStatus("Fitting layer 3", 0.5, 130.0, print))
     settle()

@@ -48,7 +48,7 @@ def test_that_mouse_and_keys_report_each_pixel_once_and_none_when_the_mouse_leav
     assert len(hovered) == 6  # only the user's moves are reported
 
 
-def test_that_a_pin_is_a_ring_that_leaves_its_pixel_to_be_seen(view):
+def test_that_a_pin_is_a_ring_that_does_not_cover_its_pixel(view):
     before = view.grab().toImage()
     view.set_pins([(16, QColor("#D55E00")), (99, QColor("#D55E00"))])
     after = view.grab().toImage()
@@ -74,7 +74,7 @@ def test_that_bars_report_like_an_image(bars):
     assert clicked == [2, 3]
 
 
-def test_that_bars_stand_on_the_side_of_their_sign(bars):
+def test_that_positive_bars_point_up_and_negative_bars_point_down(bars):
     shot, paper = bars.grab().toImage(), QColor(LIGHT.paper)
     for index, above, below in ((0, True, False), (1, False, True), (3, False, False)):
         box = bars.bar(index)

@@ -64,7 +64,7 @@ def order(table):
     return found
 
 
-def test_that_the_newest_run_is_first_and_numbers_stand_at_the_right(table):
+def test_that_the_newest_run_is_first_and_numbers_are_right_aligned(table):
     assert order(table) == "dcba"
     assert column(table, "Error %") == ["30.00", "10.40", "2.15", "1.33"]
     assert column(table, "n SV")[1] == "9\u202f835"
@@ -73,7 +73,7 @@ def test_that_the_newest_run_is_first_and_numbers_stand_at_the_right(table):
     assert index.data(Qt.ItemDataRole.TextAlignmentRole) == right
 
 
-def test_that_columns_sort_as_numbers_and_what_has_none_comes_last(table):
+def test_that_columns_sort_as_numbers_with_empty_cells_last(table):
     view, error = table.view(), TITLES.index("Error %")
     view.sortByColumn(error, Qt.SortOrder.AscendingOrder)
     assert order(table) == "abcd"
@@ -110,7 +110,7 @@ def test_that_chosen_runs_stay_chosen_through_sorting_filtering_and_new_rows(tab
     assert table.selected() == ("c",)
 
 
-def test_that_open_compare_and_delete_ask_for_what_is_chosen(table, emitted):
+def test_that_open_compare_and_delete_request_the_selected_runs(table, emitted):
     view = table.view()
     assert not any(button(table, t).isEnabled() for t in ("Open", "Compare", "Delete"))
     view.setFocus()
@@ -129,7 +129,7 @@ def test_that_open_compare_and_delete_ask_for_what_is_chosen(table, emitted):
     assert order(table) == "dcba"
 
 
-def test_that_a_double_click_opens_and_on_the_tag_edits(table, emitted):
+def test_that_a_double_click_opens_a_run_and_on_the_tag_edits_it(table, emitted):
     view = table.view()
     for col in (2, TAG):
         place = view.visualRect(view.model().index(1, col)).center()
@@ -166,7 +166,7 @@ def test_that_runs_that_arrive_while_a_tag_is_typed_wait_and_the_text_stays(tabl
     assert table.selected() == ("a",)
 
 
-def test_that_copy_is_text_other_programs_read(table):
+def test_that_copied_runs_are_text_that_other_programs_read(table):
     table.select(["c"])
     table.view().setFocus()
     QTest.keyClick(table.view(), Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
@@ -233,7 +233,7 @@ def test_that_no_cell_is_cut_at_any_width_and_a_narrow_table_shows_up_to_the_err
     long = [run("l", 21, "Digits 8 × 8 enlarged (stand-in)")] if width < 700 else []
     table.set_rows([own, *long, *ROWS])
     view = table.view()
-    for _ in range(2):  # narrow again after it was wide
+    for _ in range(2):  # the table is made wide and then narrow again
         table.resize(1700, 400)
         table.resize(width + 2, 400)
         settle()
@@ -264,7 +264,7 @@ def test_that_the_empty_table_says_what_to_do(table, emitted):
     table.grab()
 
 
-def test_that_a_run_that_counts_less_is_grey_says_why_and_is_found_by_it(table):
+def test_that_a_run_of_another_results_version_is_grey_gives_the_reason_and_can_be_filtered_by_it(table):
     table.set_rows([*ROWS, replace(MORE, numerics="2")])
     view = table.findChild(QTableView)
     model = view.model()

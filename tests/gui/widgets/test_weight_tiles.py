@@ -132,7 +132,7 @@ def test_that_a_click_enlarges_a_tile_and_four_ways_restore_it(view):
         assert view.layout_of().size == small
 
 
-def test_that_an_enlarged_tile_is_hovered_and_clicked_and_gives_way_to_its_neighbour(view):
+def test_that_an_enlarged_tile_reports_hovers_and_clicks_and_a_key_shows_its_neighbour(view):
     hovered, clicked = record(view.pixel_hovered, view.pixel_clicked)
     view.enlarge(0, 1)
     QTest.mouseMove(view, spot(view, 0, 1, 33))
@@ -160,7 +160,7 @@ def test_that_tiles_of_any_layout_are_apart_inside_and_found_by_position(app, ro
     boxes += [box for r in range(rows) for box in (layout.label(r), layout.remove(r))]
     assert max(box.right() for box in boxes) <= width
     assert max(box.bottom() for box in boxes) <= layout.height
-    if columns == 8:  # a row takes several lines
+    if columns == 8:  # each row is folded into several lines
         assert layout.folds > 1
         assert layout.size[0] >= 28
     assert not any(a.intersects(b) for i, a in enumerate(boxes) for b in boxes[:i])
@@ -316,7 +316,7 @@ def test_that_tooltips_give_value_and_position_of_the_pixel(view):
 
 
 class Resizes(QObject):
-    """Counts the resizes of a scroll area's content, and ends them before the stack overflows."""
+    """Counts the resizes of the content of a scroll area, and stops them before the stack overflows."""
 
     def __init__(self, scroll):
         super().__init__(scroll)
