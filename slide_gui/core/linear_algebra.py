@@ -279,7 +279,7 @@ def float32_scatter_is_exact() -> bool:
 
 
 def missing_patterns(missing: NDArray[np.bool_]) -> list[Pattern]:
-    """Group the rows of a mask of missing cells by their missing columns; complete rows are left out."""
+    """Group rows by the columns in which their cells are missing. Rows without missing cells are left out."""
     rows = np.flatnonzero(missing.any(axis=1))
     codes = np.unique(np.packbits(missing[rows], axis=1), axis=0, return_inverse=True)[1].ravel()
     order = np.argsort(codes, kind="stable")

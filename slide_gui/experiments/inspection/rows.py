@@ -177,7 +177,7 @@ class Explorer:
         return scatter if scatter is not None and scatter.fits(parameters) else None
 
     def prepare(self, parameters: StackParameters, progress: Progress = NO_PROGRESS) -> None:
-        """Make the noise path and the approximation, so that the next preview is immediate."""
+        """Compute the noise path and the approximation in advance, so that the next preview need not wait for them."""
         self.noise_path(parameters)
         self.approximation(parameters, progress)
 

@@ -132,7 +132,13 @@ class SettingsDialog(QDialog):
         return box
 
     def ask(self, place: str) -> None:
-        """Open the dialog; `place` names where runs are computed."""
+        """Open the dialog.
+
+        Parameters
+        ----------
+        place : str
+            Description of where runs are computed.
+        """
         self.place.setText(place)
         self.show_settings()
         self.open()

@@ -407,7 +407,15 @@ class Task(QObject):
         self.pause = threading.Event()
 
     def start(self, work: Callable[[Progress], Any], latest: Any = None, *, queue: JobQueue | None = None) -> None:
-        """Run `work` in the window's queue or another; `latest`, or else the previous report, stays until the first."""
+        """Start a job that runs `work`.
+
+        Parameters
+        ----------
+        latest : object, optional
+            Value of `latest` until the first report; by default the report before.
+        queue : JobQueue, optional
+            The queue that runs the job, by default that of the window.
+        """
         self.running, self.stopped, self.latest = True, False, self.latest if latest is None else latest
         self.pause.clear()
         self._used = queue or self._queue

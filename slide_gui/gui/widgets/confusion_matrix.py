@@ -136,7 +136,7 @@ class ConfusionMatrix(HoverWidget):
         return 16 + min(max(widest, metrics.horizontalAdvance("true")), 120, 0.3 * self.width())
 
     def _step(self) -> QSize:
-        """Return width and height of a cell with its gap; long names of classes widen the cells."""
+        """Return the width and the height of a cell, including its gap. Long class names widen the cells."""
         many, metrics = max(len(self._labels), 1), QFontMetricsF(figure_font(self, SECONDARY))
         wide, high = (self.width() - self._left() - ERRORS - EDGE) / many, (self.height() - HEAD - FOOT) / many
         side = max(min(int(min(wide, high)), max(LARGEST, FEW // many)), 6)

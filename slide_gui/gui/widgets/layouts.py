@@ -1,4 +1,4 @@
-"""Layouts built by one call, nested in a way that avoids dangling PySide wrappers, and a scroll area for them."""
+"""Helpers that build layouts and scroll areas; nested layouts leave no PySide wrappers of deleted items behind."""
 
 from __future__ import annotations
 

@@ -407,7 +407,7 @@ class CurvesPage(Page):
         ]
 
     def _show_status(self, points: list[ErrorPoint], setting: Setting | None) -> None:
-        """Report the sweep's progress, the criterion, and the selected point."""
+        """Show the progress of the sweep, the criterion and the selected point."""
         controller, running = self._controller, self._controller.sweep.running
         sweep: SweepState | None = controller.sweep.latest
         self._buttons.follow(running, controller.sweep.paused, not controller.why_not())

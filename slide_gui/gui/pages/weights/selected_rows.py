@@ -265,7 +265,7 @@ class TileSource:
         return ShownRow(weights, shown, stale, approximate)
 
     def fresh_rows(self, feature: int) -> list[tuple[int, ShownRow]]:
-        """Return each layer that matches the parameters with its exact row of a feature."""
+        """Return the exact rows of W for a feature, each with the number of its layer; stale layers are left out."""
         rows = [(k, self.row(feature, k)) for k in range(1, self._workspace.state.parameters.depth + 1)]
         return [(k, row) for k, row in rows if row is not None and not (row.stale or row.approximate)]
 
