@@ -343,7 +343,7 @@ def _first_lines(stream: BinaryIO, place: str) -> tuple[list[tuple[bytes, int, i
     first_row = next((k for k, (line, _, _) in enumerate(comments) if _has_numbers_like(line, row)), len(comments))
     lines = [*comments[first_row:], *lines]
     if not lines:
-        raise DataError("has no rows of numbers; expected one sample per line", place)
+        raise DataError("has no rows of numbers; write one sample per line", place)
     return lines, [line for line, _, _ in comments[:first_row]], lines[0][1] - first_row - 1
 
 
