@@ -62,7 +62,7 @@ def collect(store: RunStore) -> ShippedResults:
     commit = subprocess.run(protocol, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
     runs = tuple(ShippedRun(**{each.name: getattr(run, each.name) for each in fields(run)}) for run in store.runs())
     today = datetime.now(UTC).date().isoformat()
-    tables = {"quick": stored_evaluation(plan("quick"), store)}
+    tables = {"quick": stored_evaluation(plan("quick"), store.runs())}
     return ShippedResults(str(RESULTS_VERSION), today, machine(), commit, runs, classifier, tables)
 
 

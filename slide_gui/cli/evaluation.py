@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -100,7 +100,7 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     with RunStore(arguments.store, read_only=arguments.stored) as store:
         if arguments.stored:
             known = [info_of(key, load(key, NO_PROGRESS)) for key in files]
-            state = stored_evaluation(cells, store, known=known)
+            state = stored_evaluation(cells, store.runs(), known)
         else:
             with options.opened_cluster(where) as cluster, progress_bar("benchmark") as progress:
                 state = run_evaluation(cells, load, store, progress=progress, cluster=cluster)
@@ -114,7 +114,8 @@ def _print_tables(arguments: argparse.Namespace, state: EvaluationState, origin:
         export = times_export(times) if path.name.startswith("times") else errors_export(state)
         save_export(path, export, Style(width="double"))
     document = _document(state, times) | ({"origin": origin} if origin else {})
-    lines = [*([f"Quick protocol, {origin}."] if origin else []), *_benchmark_lines(state, times)]
+    lines = [f"Quick protocol, {origin}."] if origin else []
+    lines += [markdown(error_table(state)), markdown(time_table(times))]
     return print_answer(arguments, document, lines, arguments.tables)
 
 
@@ -146,15 +147,7 @@ def _document(state: EvaluationState, times: Sequence[TimeRow]) -> dict[str, Any
         "times": [{**asdict(row), "speedup": row.speedup} for row in times],
         "runs_done": state.done,
         "runs": state.total,
-        "faults": state.faults,
     }
-
-
-def _benchmark_lines(state: EvaluationState, times: Sequence[TimeRow]) -> Iterator[str]:
-    for fault in state.faults:
-        yield f"run repeated: {fault}"
-    yield markdown(error_table(state))
-    yield markdown(time_table(times))
 
 
 def _reproduce_options(parser: argparse.ArgumentParser) -> None:

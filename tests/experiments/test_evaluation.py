@@ -284,9 +284,9 @@ def test_that_an_interrupted_evaluation_resumes_to_the_same_results(evaluated, t
 def test_that_the_store_is_read_without_running_anything(evaluated, tmp_path):
     state, path, _ = evaluated
     with RunStore(path) as store:
-        assert outcome(stored_evaluation(CELLS, store)) == outcome(state)
+        assert outcome(stored_evaluation(CELLS, store.runs())) == outcome(state)
     with RunStore(tmp_path / "empty.sqlite") as store:
-        empty = stored_evaluation(CELLS, store)
+        empty = stored_evaluation(CELLS, store.runs())
     assert all(cell.rate is None for cell in empty.cells)
 
 
@@ -418,7 +418,7 @@ def test_that_each_plan_finds_its_own_runs_among_those_on_other_rows(tmp_path):
     with RunStore(tmp_path / "runs.sqlite") as store:
         made = {plan: run_evaluation([plan], lambda key, progress: DATA, store) for plan in (FULL, CUT)}
         for plan, state in made.items():
-            found = stored_evaluation([plan], store)
+            found = stored_evaluation([plan], store.runs())
             assert [a.spec_hash for a in found.cells[0].answers] == [a.spec_hash for a in state.cells[0].answers]
             assert found.data[0].fingerprint == state.data[0].fingerprint
             assert found.data[0].generated
@@ -431,7 +431,7 @@ def test_that_stored_data_of_the_sizes_of_the_benchmark_come_first_and_then_real
                    test_labels=DATA.test_labels[:n_test])  # fmt: skip
     with RunStore(tmp_path / "runs.sqlite") as store:
         run_evaluation([FULL], lambda key, progress: real, store)
-        (alone,) = stored_evaluation([FULL], store).data
+        (alone,) = stored_evaluation([FULL], store.runs()).data
         run_evaluation([FULL], lambda key, progress: DATA, store)
         (info,) = stored_data([FULL], store.runs())
     assert (alone.generated, alone.n_train, alone.n_test) == (False, 80, n_test)

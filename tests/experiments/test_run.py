@@ -277,6 +277,28 @@ def test_that_rows_are_predicted_in_growing_blocks_of_the_order_and_returned_by_
     assert listener.fractions == [end / N for end in ends]
 
 
+@pytest.mark.parametrize("data", [DATA, THREE])
+def test_that_the_hinge_loss_is_the_mean_over_the_validation_rows(data):
+    found = run(data, spec(data, widths="median", C=10.0, training="split"))
+    again, (_, validation) = restore(data, found), split_rows(data.train_labels, 0, 0)
+    scores = again.model.scores(again.representation.transform(data.train[validation]))
+    losses = []
+    for label, score in zip(data.train_labels[validation], scores, strict=True):
+        margin = (2 * label - 1) * score if score.ndim == 0 else score[label] - np.delete(score, label).max()
+        losses.append(max(0.0, 1.0 - margin))
+    assert found.validation_loss == pytest.approx(np.mean(losses), rel=1e-5)
+    assert found.validation_loss > 0.0
+    assert run(data, spec(data, widths="median", C=10.0)).validation_loss is None
+    assert RunResult.from_parts(found.document(), found.arrays()).validation_loss == found.validation_loss
+
+
+def test_that_only_margins_have_a_hinge_loss_and_only_fine_tuning_a_best_epoch():
+    parameters = SdaParameters((10,), pretraining_epochs=1, fine_tuning_epochs=2)
+    tuned = run(DATA, spec(DATA, method="sda", sda=parameters, training="split"))
+    assert tuned.validation_loss is None
+    assert StoredRun.of(tuned).best_epoch == tuned.network.best_epoch in (1, 2)
+
+
 KNN = Estimator.of("neighbors.KNeighborsClassifier", {"n_neighbors": 3})
 
 

@@ -35,6 +35,8 @@ def test_that_a_stored_run_has_the_values_of_its_result():
     assert (LINE.method, LINE.noise, LINE.depth) == ("slide-svm", 0.4, 1)
     assert (LINE.error, LINE.n_test, LINE.seconds) == (RESULT.error, 40, RESULT.timings.total)
     assert (LINE.C, LINE.n_support) == (1.0, RESULT.classifier.n_support)
+    assert (LINE.n_train, LINE.features) == (60, RESULT.timings.features)
+    assert (LINE.validation_loss, LINE.best_epoch) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -11,22 +11,23 @@ from slide_gui.data.entries import entry
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.table import (
     REFERENCE,
+    DataInfo,
     EvaluationState,
-    Reader,
     SplitAnswer,
     SplitProgress,
     Task,
+    candidates,
     empty_state,
     info_of,
     plan_sizes,
+    readable,
     split_answer,
     tasks,
     with_answer,
 )
 from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape
 from slide_gui.experiments.runs.fitting import feature_seconds
-from slide_gui.experiments.runs.result import RunResult
-from slide_gui.experiments.runs.spec import SweepPoint
+from slide_gui.experiments.runs.spec import RunSpec, SweepPoint
 from slide_gui.experiments.runs.splits import subset
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import StoredRun
@@ -130,7 +131,7 @@ class _SplitRuns:
 
     @property
     def requests(self) -> list[RunRequest]:
-        """The runs to compute next: all candidates, or the selected one."""
+        """The runs that are needed next: all candidates, or the selected one."""
         if self.selected is None:
             deepest = max(point.depth for point in self._points)
             return [RunRequest(point.spec, self._dataset, self.rank, deepest) for point in self._points]
@@ -143,13 +144,13 @@ class _SplitRuns:
         place = self.task.plan.data, self.task.plan.method, self.task.split
         return SplitProgress(*place, *((len(self.answers), len(self._points)) if self.selected is None else (0, 1)))
 
-    def add(self, result: RunResult) -> SplitAnswer | None:
-        """Add a result. Return the result of the split if it is complete, otherwise None."""
+    def add(self, spec: RunSpec, row: StoredRun) -> SplitAnswer | None:
+        """Add a run. Return the result of the split if it is complete, otherwise None."""
         if self.selected is not None:
             self.complete = True
-            return split_answer(self.task.split, self.selected, result)
-        (point,) = (point for point in self._points if point.spec.hash == result.spec.hash)
-        self.answers[result.spec.hash] = PointResult.of(point, result)
+            return split_answer(self.task.split, self.selected, spec, row)
+        (point,) = (point for point in self._points if point.spec.hash == row.hash)
+        self.answers[row.hash] = PointResult.of(point, row)
         if len(self.answers) == len(self._points):
             answers = [self.answers[point.spec.hash] for point in self._points]  # in the order of the protocol
             self.selected = self.task.plan.select(self._points, answers)
@@ -166,7 +167,7 @@ class _Evaluation:
         pause: Event | None,
         cluster: Cluster | None,
     ) -> None:
-        self._cells, self._load, self._store = cells, load, store
+        self._cells, self._load = cells, load
         self._progress = MonotonicProgress(progress)
         self._parallel = cluster is not None
         self._loop = RunLoop(store, cluster, progress=Listener(self._note_progress), pause=pause)
@@ -175,6 +176,9 @@ class _Evaluation:
         self._state = empty_state(cells, ())
         self._splits: list[_SplitRuns] = []
         self._waiting: dict[str, list[_SplitRuns]] = {}  # run → the splits that wait for it
+        self._rows = readable(store.runs())
+        self._seconds: dict[str, float] = {}  # durations of the runs of this evaluation
+        self._finals: dict[str, RunSpec] = {}  # the runs on test sets
 
     def run(self) -> EvaluationState:
         for cell in self._cells:
@@ -183,32 +187,60 @@ class _Evaluation:
                 self._datasets[cell.data] = subset(whole, cell.train_rows, cell.test_rows)
         self._shapes = {key: RunShape.of(dataset) for key, dataset in self._datasets.items()}
         infos = {key: info_of(key, dataset) for key, dataset in self._datasets.items()}
-        self._reader = Reader(self._store, infos)
         self._state = replace(self._state, data=tuple(infos.values()))
         with self._loop as loop:
-            self._take_stored()
-            for split in self._splits:
-                self._request(split)
+            self._start(infos)
             self._update()
             for result in loop:
-                for split in self._waiting.pop(result.spec.hash, ()):
-                    answer = split.add(result)
-                    self._state = replace(with_answer(self._state, split.task, answer), done=self._state.done + 1)
-                    if split.selected is not None and answer is None:
-                        self._request(split)
+                row = self._rows[result.hash] = StoredRun.of(result)
+                for split in self._waiting.pop(row.hash, ()):
+                    self._add(split, result.spec, row)
                 self._update()
         self._measure_features()
-        seconds = self._run_seconds()
+        seconds = sum(self._seconds.values())
         self._state = replace(self._state, active=(), live=None, seconds_left=0.0, run_seconds=seconds)
         self._progress.report(1.0, self._state)
         return self._state
 
-    def _request(self, split: _SplitRuns) -> None:
-        """Request the next runs of a split."""
+    def _start(self, infos: Mapping[str, DataInfo]) -> None:
+        """Start all splits.
+
+        On a cluster the runs of one split on the same data have the same rank. Idle workers start on the next ones.
+        """
+        ranks: dict[object, int] = {}
+        for task in tasks(self._cells):
+            self._progress.report(0.0)
+            data, points = task.plan.data, candidates(task, infos[task.plan.data])
+            n_runs = len(points) + 1 if len(points) > 1 else 1
+            self._state = replace(self._state, total=self._state.total + n_runs)
+            kind_of_final = RunKind.of(task.plan.final(points[-1]).spec, self._shapes[data])
+            rank = ranks.setdefault((data, task.split) if self._parallel else task, len(ranks))
+            split = _SplitRuns(task, self._datasets[data], points, rank, kind_of_final)
+            self._splits.append(split)
+            self._advance(split)
+
+    def _advance(self, split: _SplitRuns) -> None:
+        """Take the stored ones of the runs that a split needs next, and request the others."""
         requests = split.requests
-        self._loop.request(requests)
-        for request in requests:
+        missing = [request for request in requests if request.spec.hash not in self._rows]
+        stored = [request.spec for request in requests if request.spec.hash in self._rows]
+        self._loop.request(missing)
+        for request in missing:
             self._waiting.setdefault(request.spec.hash, []).append(split)
+        for spec in stored:
+            row = self._rows[spec.hash]
+            self._loop.cost.add(RunKind.of(spec, self._shapes[split.task.plan.data]), row.seconds)
+            self._add(split, spec, row)
+
+    def _add(self, split: _SplitRuns, spec: RunSpec, row: StoredRun) -> None:
+        """Add a run to a split, and advance the split if this selects its candidate."""
+        self._seconds[row.hash] = row.seconds
+        answer = split.add(spec, row)
+        self._state = replace(with_answer(self._state, split.task, answer), done=self._state.done + 1)
+        if answer is not None:
+            self._finals[row.hash] = spec
+        elif split.selected is not None:
+            self._advance(split)
 
     def _update(self) -> None:
         """Update the active splits and the expected runs, and report the state."""
@@ -219,45 +251,12 @@ class _Evaluation:
         self._loop.expect([each.kind_of_final for each in self._splits if each.selected is None])
         self._report()
 
-    def _take_stored(self) -> None:
-        """Take the results of complete splits from the store, and list the other splits.
-
-        On a cluster the runs of one split on the same data have the same rank. Idle workers start on the next ones.
-        """
-        ranks: dict[object, int] = {}
-        for task in tasks(self._cells):
-            self._progress.report(0.0)
-            points, shape = self._reader.candidates(task), self._shapes[task.plan.data]
-            n_runs = len(points) + 1 if len(points) > 1 else 1
-            self._state = replace(self._state, total=self._state.total + n_runs)
-            kind_of_final = RunKind.of(task.plan.final(points[-1]).spec, shape)
-            answer = self._reader.stored_answer(task)
-            if answer is None:
-                place = (task.plan.data, task.split) if self._parallel else task
-                rank = ranks.setdefault(place, len(ranks))
-                self._splits.append(_SplitRuns(task, self._datasets[task.plan.data], points, rank, kind_of_final))
-                continue
-            self._state = replace(with_answer(self._state, task, answer), done=self._state.done + n_runs)
-            for point in points if len(points) > 1 else ():
-                seconds = self._reader.rows[point.spec.hash].seconds
-                self._loop.cost.add(RunKind.of(point.spec, shape), seconds)
-            self._loop.cost.add(kind_of_final, answer.seconds)
-
-    def _run_seconds(self) -> float:
-        """Return the total duration of all runs of the evaluation when they were computed."""
-        seconds = {stored.hash: stored.seconds for stored in self._store.runs()}
-        hashes = {answer.spec_hash for cell in self._state.cells for answer in cell.answers}
-        for task in tasks(self._cells):
-            for point in self._reader.candidates(task):
-                hashes |= {point.spec.hash, task.plan.final(point).spec.hash}  # final runs have other neighbours
-        return sum(seconds.get(each, 0.0) for each in hashes)
-
     def _measure_features(self) -> None:
         """Measure SLIDE's feature generation if no stored run includes all of it."""
         for cell in self._state.cells:
             if cell.method == REFERENCE and cell.answers and cell.features is None:
                 last = cell.answers[-1]
-                spec = self._store.load(last.spec_hash).spec
+                spec = self._finals[last.spec_hash]
                 seconds = feature_seconds(self._datasets[cell.data], spec, progress=self._progress.pulse)
                 task = Task(CellPlan(cell.data, cell.method, cell.n_splits), last.split)
                 self._state = with_answer(self._state, task, replace(last, features=seconds))
@@ -271,5 +270,5 @@ class _Evaluation:
 
     def _report(self, running: float = 0.0) -> None:
         loop, total = self._loop, max(self._state.total, 1)
-        self._state = replace(self._state, live=loop.live, seconds_left=loop.seconds_left, faults=tuple(loop.faults))
+        self._state = replace(self._state, live=loop.live, seconds_left=loop.seconds_left)
         self._progress.report(min((self._state.done + running) / total, 1.0), self._state)

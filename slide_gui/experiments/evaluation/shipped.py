@@ -71,7 +71,8 @@ class ShippedResults:
     def save(self, folder: Path) -> None:
         """Write the results, the classifier among them, to a folder."""
         assert self.classifier is not None
-        rows = [each.row() | {"row_errors": None, "tags": "shipped"} for each in self.runs]
+        given = (each.row() | {"row_errors": None, "tags": "shipped"} for each in self.runs)
+        rows = [{name: value for name, value in row.items() if value is not None} for row in given]
         tables = {
             extent: {"data": [asdict(info) for info in state.data], "cells": [_cell(cell) for cell in state.cells]}
             for extent, state in self.tables.items()

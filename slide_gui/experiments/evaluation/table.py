@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from statistics import median
@@ -22,11 +22,10 @@ from slide_gui.experiments.evaluation.protocol import (
     published,
     published_seconds,
 )
-from slide_gui.experiments.runs.result import RunResult, describe_widths
+from slide_gui.experiments.runs.result import describe_widths
 from slide_gui.experiments.runs.run import RunProgress
-from slide_gui.experiments.runs.spec import METHODS, SweepPoint, describe_choice
+from slide_gui.experiments.runs.spec import METHODS, RunSpec, SweepPoint, describe_choice
 from slide_gui.experiments.statistics import McNemar, crossed_mean, holm, mcnemar, splits_rate
-from slide_gui.experiments.store.store import DamagedRun, RunStore
 from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.experiments.sweeps.selection import PointResult
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -92,8 +91,7 @@ class Task:
 
 def stored_evaluation(
     cells: Sequence[CellPlan],
-    store: RunStore,
-    rows: Sequence[StoredRun] | None = None,
+    rows: Sequence[StoredRun],
     known: Sequence[DataInfo] = (),
     *,
     progress: Progress = NO_PROGRESS,
@@ -102,22 +100,19 @@ def stored_evaluation(
 
     Parameters
     ----------
-    store : RunStore
-        Store opened by this thread.
-    rows : sequence of StoredRun, optional
-        Table of the store, if it was already read.
+    rows : sequence of StoredRun
+        Stored runs.
     known : sequence of DataInfo, optional
         Known data sets. The others are derived from the stored runs.
     """
-    rows = store.runs() if rows is None else rows
     infos = {info.key: info for info in (*stored_data(cells, rows), *known)}
     data = tuple(infos[key] for key in dict.fromkeys(cell.data for cell in cells) if key in infos)
-    reader = Reader(store, {info.key: info for info in data}, rows)
+    used, stored = {info.key: info for info in data}, readable(rows)
     state, all_tasks = empty_state(cells, data), list(tasks(cells))
     for number, task in enumerate(all_tasks):
         progress.report(number / len(all_tasks))
-        if task.plan.data in reader.infos:
-            state = with_answer(state, task, reader.stored_answer(task))
+        if task.plan.data in used:
+            state = with_answer(state, task, _stored_answer(task, used[task.plan.data], stored))
     return replace(state, data=tuple(_sized(info, state) for info in state.data))
 
 
@@ -161,46 +156,37 @@ def with_answer(state: EvaluationState, task: Task, answer: SplitAnswer | None) 
     return replace(state, cells=tuple(cells))
 
 
-class Reader:
-    """Looks up the stored results of each task."""
-
-    def __init__(self, store: RunStore, infos: Mapping[str, DataInfo], rows: Sequence[StoredRun] | None = None) -> None:
-        self.infos = dict(infos)
-        self._store = store
-        self.rows = {stored.hash: stored for stored in (store.runs() if rows is None else rows)}
-
-    def candidates(self, task: Task) -> tuple[SweepPoint, ...]:
-        """Return the candidate runs of a task."""
-        info = self.infos[task.plan.data]
-        return task.plan.candidates(info.fingerprint, info.source or info.key, task.split)
-
-    def stored_answer(self, task: Task) -> SplitAnswer | None:
-        """Return the result of a task, or None if it is not completely stored."""
-        points = self.candidates(task)
-        rows = ((point, self.rows.get(point.spec.hash)) for point in points)
-        selected = task.plan.select(points, [PointResult.of(point, row) for point, row in rows if row is not None])
-        if selected is None:
-            return None
-        final = task.plan.final(selected.point)
-        if final.spec.hash not in self.rows:
-            return None
-        try:
-            result = self._store.load(final.spec.hash)
-        except (KeyError, DamagedRun):
-            return None
-        return split_answer(task.split, selected, result)
+def readable(rows: Iterable[StoredRun]) -> dict[str, StoredRun]:
+    """Return stored runs by hash, without those of earlier versions whose result is unreadable."""
+    return {row.hash: row for row in rows if row.n_train is not None}
 
 
-def split_answer(split: int, selected: SelectedCandidate, result: RunResult) -> SplitAnswer:
+def candidates(task: Task, info: DataInfo) -> tuple[SweepPoint, ...]:
+    """Return the candidate runs of a task."""
+    return task.plan.candidates(info.fingerprint, info.source or info.key, task.split)
+
+
+def _stored_answer(task: Task, info: DataInfo, rows: Mapping[str, StoredRun]) -> SplitAnswer | None:
+    """Return the result of a task, or None if it is not completely stored."""
+    points = candidates(task, info)
+    known = [PointResult.of(point, rows[point.spec.hash]) for point in points if point.spec.hash in rows]
+    selected = task.plan.select(points, known)
+    if selected is None:
+        return None
+    final = task.plan.final(selected.point).spec
+    return split_answer(task.split, selected, final, rows[final.hash]) if final.hash in rows else None
+
+
+def split_answer(split: int, selected: SelectedCandidate, spec: RunSpec, row: StoredRun) -> SplitAnswer:
     """Return the result of a split from its run on test rows."""
-    values: dict[str, Any] = {name: getattr(result, name) for name in _SAME}
-    values |= {"validation_error": selected.validation_error, "features": result.timings.features}
-    guard = describe_widths(GUARD) if result.chosen_by == GUARD else ""
-    chosen = ", ".join(filter(None, [describe_choice(result.spec), guard]))
-    return SplitAnswer(split, result.hash, chosen, **values)
+    values: dict[str, Any] = {name: getattr(row, name) for name in _SAME}
+    guard = describe_widths(GUARD) if row.chosen_by == GUARD else ""
+    chosen = ", ".join(filter(None, [describe_choice(spec), guard]))
+    return SplitAnswer(split, row.hash, chosen, validation_error=selected.validation_error, **values)
 
 
-_SAME = ("error", "n_train", "n_test", "row_errors", "seconds")
+_SAME = ("error", "n_train", "n_test", "row_errors", "features", "seconds")
+"""Columns of a stored run that are fields of `SplitAnswer`."""
 
 REFERENCE = "slide-svm"
 """The reference method for all comparisons."""
@@ -414,8 +400,6 @@ class EvaluationState:
         Numbers of completed and of all runs.
     seconds_left : float or None
         Estimated remaining seconds. None until a run was measured.
-    faults : tuple of str
-        Messages about damaged stored runs that were repeated.
     run_seconds : float or None
         Total duration of all runs when they were computed. None until all are available.
     """
@@ -427,7 +411,6 @@ class EvaluationState:
     done: int = 0
     total: int = 0
     seconds_left: float | None = None
-    faults: tuple[str, ...] = ()
     run_seconds: float | None = None
 
     def cell(self, data: str, method: str) -> Cell | None:

@@ -198,6 +198,9 @@ class RunResult:
         Versions of everything that affects the numbers, including "numerics".
     network : NetworkRecord or None
         Training history of the autoencoders, None without autoencoders.
+    validation_loss : float or None
+        Mean hinge loss of an SVM on the validation rows, with more than two classes that of the true class's score
+        minus the highest other one. None for other classifiers, without validation rows, or if unknown.
     """
 
     spec: RunSpec
@@ -216,6 +219,12 @@ class RunResult:
     timings: Timings
     versions: tuple[tuple[str, str], ...]
     network: NetworkRecord | None = None
+    validation_loss: float | None = None
+
+    @property
+    def best_epoch(self) -> int | None:
+        """Epoch of fine-tuning whose parameters are used, None without fine-tuning."""
+        return None if self.network is None else self.network.best_epoch
 
     @property
     def numerics(self) -> str:
@@ -279,6 +288,7 @@ class RunResult:
             "versions": dict(self.versions),
             "classifier": None if self.classifier is None else _plain(self.classifier),
             **({} if self.network is None else {"network": asdict(self.network)}),
+            **({} if self.validation_loss is None else {"validation_loss": self.validation_loss}),
         }
 
     def arrays(self) -> dict[str, NDArray[Any]]:

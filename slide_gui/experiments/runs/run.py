@@ -63,6 +63,16 @@ class Predictions:
         """Fraction of misclassified rows."""
         return len(self.wrong) / len(self.rows)
 
+    @property
+    def hinge_loss(self) -> float:
+        """Mean hinge loss of margins, or of the true class's score minus the highest other score."""
+        if self.decisions.shape[1] == 1:
+            margins = np.where(self.truth == 1, 1.0, -1.0) * self.decisions[:, 0]
+        else:
+            own = np.arange(self.decisions.shape[1]) == self.truth[:, None]
+            margins = self.decisions[own] - np.where(own, -np.inf, self.decisions).max(axis=1)
+        return float(np.maximum(0.0, 1.0 - margins).mean())
+
     def confusion(self, k: int) -> NDArray[np.int64]:
         """Return the confusion matrix: true classes on the first axis, predicted ones on the second, (k, k)."""
         counts = np.zeros((k, k), np.int64)
@@ -358,6 +368,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
         Timings(done - collector.started, widths, training, testing, transformed - done, features),
         _versions(spec),
         _record(fitted.representation, fine_tuning),
+        predictions["validation"].hinge_loss if len(validation) and classifier is not None else None,
     )
 
 

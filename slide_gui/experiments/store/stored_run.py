@@ -239,6 +239,14 @@ class StoredRun:
         The common setting of runs on one curve, as `Setting.text`. None if unknown.
     row_errors : bytes or None
         Errors by row, packed by `error_rate.row_errors`. None if unknown.
+    n_train : int or None
+        Number of training rows. None if unknown.
+    features : float or None
+        Seconds of feature generation, as in `Timings`.
+    validation_loss : float or None
+        Mean hinge loss on the validation rows, as in `RunResult`.
+    best_epoch : int or None
+        Epoch of fine-tuning whose parameters are used. None without fine-tuning, or if unknown.
     """
 
     hash: str = stored(lambda result: result.hash)
@@ -266,6 +274,10 @@ class StoredRun:
     held_out: HeldOut | None = stored(lambda result: result.spec.held_out, added=True)  # noqa: RUF009
     setting: str | None = stored(lambda result: Setting.of(result.spec).text, added=True)
     row_errors: bytes | None = stored(lambda result: result.row_errors, added=True)
+    n_train: int | None = stored(lambda result: result.n_train, added=True)
+    features: float | None = stored(lambda result: result.timings.features, added=True)
+    validation_loss: float | None = stored(lambda result: result.validation_loss, added=True)
+    best_epoch: int | None = stored(lambda result: result.best_epoch, added=True)
 
     @classmethod
     def of(
@@ -277,14 +289,14 @@ class StoredRun:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> StoredRun:
-        """Return the values of a row of the SQL table. Other columns of the row are ignored.
+        """Return the values of a row of the SQL table. Absent columns are None, and others are ignored.
 
         Raises
         ------
         ValueError
             If a value is invalid for its column, which the message names.
         """
-        values = {column.name: row[column.name] for column in COLUMNS}
+        values: dict[str, Any] = {column.name: row.get(column.name) for column in COLUMNS}
         bad = _wrong_type(tuple(map(type, values.values())))
         bad = bad or next((name for name in _REALS if values[name] is not None and not isfinite(values[name])), None)
         bad = bad or next((name for name in _FLAGS if values[name] not in (0, 1)), None)

@@ -22,7 +22,7 @@ from slide_gui.experiments.evaluation.table import (
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.jobs import JobQueue, Task
-from slide_gui.gui.state.library import RunLibrary, opened_store
+from slide_gui.gui.state.library import RunLibrary
 from slide_gui.progress import Progress
 from slide_gui.text import about, counted
 
@@ -152,11 +152,10 @@ class EvaluationController(QObject):
         if self.runs.running or not self._library.listed:
             self.changed.emit()
             return
-        table, rows, path = self.choice.table(), self._library.stored_runs, self._library.path
+        table, rows = self.choice.table(), self._library.stored_runs
 
         def work(progress: Progress) -> tuple[object, ...]:
-            with opened_store(path) as store:
-                state = stored_evaluation(table, store, rows, progress=progress)
+            state = stored_evaluation(table, rows, progress=progress)
             return table, state, remaining_cost(table, state, rows)
 
         self.reading.start(work)

@@ -291,8 +291,6 @@ class EvaluationPage(Page):
             texts = [f"{live.done} of {live.total} runs"]
             if controller.runs.paused:
                 texts.append("paused")
-            if live.faults:
-                texts.append(f"{len(live.faults)} damaged runs were recomputed")
             self.status.setText(" · ".join(texts))
         elif controller.runs.running:
             self.status.setText("opening the data…")
