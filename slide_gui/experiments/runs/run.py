@@ -69,8 +69,8 @@ class Predictions:
         if self.decisions.shape[1] == 1:
             margins = np.where(self.truth == 1, 1.0, -1.0) * self.decisions[:, 0]
         else:
-            own = np.arange(self.decisions.shape[1]) == self.truth[:, None]
-            margins = self.decisions[own] - np.where(own, -np.inf, self.decisions).max(axis=1)
+            is_true = np.arange(self.decisions.shape[1]) == self.truth[:, None]
+            margins = self.decisions[is_true] - np.where(is_true, -np.inf, self.decisions).max(axis=1)
         return float(np.maximum(0.0, 1.0 - margins).mean())
 
     def confusion(self, k: int) -> NDArray[np.int64]:
