@@ -17,70 +17,29 @@ if TYPE_CHECKING:
     from slide_gui.experiments.files.source import DataSource
 
 
+_RESUMES = "an interrupted run resumes where it stopped"
 _COMMANDS = {
-    "datasets": (
-        "data", "list, download and describe data sets", "list data sets, download their files, or describe one.",
-    ),
-    "fit": ("data", "fit a stack and save the model", "fit a stack and save it."),
-    "fill": (
-        "fill", "fill the missing cells of a table",
-        "fill the missing cells of a table, and measure the error on known cells that it hides.",
-    ),
-    "weights": ("figures", "draw the weight figure", "draw the paper's weight figure as the window exports it."),
-    "flow": (
-        "figures", "draw one image and its hidden representations",
-        "draw one image and its hidden representation after each layer, as the window shows them.",
-    ),
-    "copies": (
-        "figures", "compare corrupted copies with their limit",
-        "compare the weights fitted on m corrupted copies with their closed-form limit, as the window shows them.",
-    ),
-    "draw": (
-        "figures", "draw an exported figure of runs again",
-        "draw an exported figure of runs again from the JSON document of its bundle.",
-    ),
-    "demo": (
-        "figures", "fit generated data and draw the weight figure",
-        "fit generated data and write the weight figure and a screenshot, without a display.",
-    ),
-    "train": (
-        "runs", "train the multi-width SVM and evaluate it", "compute one run, from the data to the test error.",
-    ),
-    "sweep": (
-        "runs", "compute the error over noise, depth and splits",
-        "compute runs over noise, depth and splits. An interrupted sweep resumes where it stopped.",
-    ),
-    "try": (
-        "runs", "test SLIDE on your data in about a minute",
-        "run a quick sweep, select a setting on validation rows, and report its test error in whole sentences.",
-    ),
-    "predict": (
-        "predict", "classify new rows with a saved model",
-        "classify new rows with a model that slide-gui train or try saved with --save-model.",
-    ),
-    "features": (
-        "predict", "write the representations of new rows", "write [h⁰ | … | hˡ] of new rows by a saved model.",
-    ),
-    "decide": (
-        "runs", "explain how a stored classifier predicts one image",
-        "pairwise votes, nearest support vectors, and the fewest features whose change alters the predicted class.",
-    ),
-    "runs": ("store", "list, show, check, delete and export stored runs", "manage the runs of a store."),
-    "benchmark": (
-        "evaluation", "compare all methods on all data sets: the paper's tables",
-        "compare all methods on all data sets, as in the paper's tables. An interrupted run resumes where it stopped.",
-    ),
-    "reproduce": (
-        "evaluation", "reproduce every figure and table of the paper on one page",
-        "reproduce every figure and table of the paper on one page. An interrupted run resumes where it stopped.",
-    ),
-    "doctor": ("doctor", "check this installation", "check this installation and name problems with their remedies."),
-    "licences": (
-        "doctor", "list the components of the program and their licences",
-        "list every component with its version and licence.",
-    ),
-}  # fmt: skip
-"""Subcommand → the module of `slide_gui.cli` with it in its `COMMANDS`, short help, first sentence of its own help."""
+    "datasets": ("data", "list data sets, download their files, or describe one"),
+    "fit": ("data", "fit a stack and save the model"),
+    "fill": ("fill", "fill the missing cells of a table, and measure the error on known cells that it hides"),
+    "weights": ("figures", "draw the paper's weight figure as the window exports it"),
+    "flow": ("figures", "draw one image and its hidden representation after each layer, as the window shows them"),
+    "copies": ("figures", "compare the weights fitted on m corrupted copies with their closed-form limit"),
+    "draw": ("figures", "draw an exported figure of runs again from the JSON document of its bundle"),
+    "demo": ("figures", "fit generated data and write the weight figure and a screenshot, without a display"),
+    "train": ("runs", "train the multi-width SVM and evaluate it: one run, from the data to the test error"),
+    "sweep": ("runs", f"compute the error over noise, depth and splits; {_RESUMES}"),
+    "try": ("runs", "test the best quick setting on your data in about a minute, and answer in whole sentences"),
+    "predict": ("predict", "classify new rows with a model that train or try saved with --save-model"),
+    "features": ("predict", "write the representations [h⁰ | … | hˡ] of new rows by a saved model"),
+    "decide": ("runs", "explain how a stored classifier predicts one image, and which fewest changes flip it"),
+    "runs": ("store", "list, show, check, delete and export stored runs"),
+    "benchmark": ("evaluation", f"compare all methods on all data sets: the paper's tables; {_RESUMES}"),
+    "reproduce": ("evaluation", f"reproduce every figure and table of the paper on one page; {_RESUMES}"),
+    "doctor": ("doctor", "check this installation and name problems with their remedies"),
+    "licences": ("doctor", "list every component of the program with its version and licence"),
+}
+"""Subcommand → the module of `slide_gui.cli` with it in its `COMMANDS`, and what it does."""
 
 _WITHOUT_PRODUCTS = ("datasets", "runs", "doctor", "licences")
 """Subcommands that multiply no matrices, for which the number of BLAS threads is not set."""
@@ -125,8 +84,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="slide-gui", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"slide-gui {__version__}")
     commands = parser.add_subparsers(title="subcommands", metavar="COMMAND", required=True)
-    for name, (_, help_, about) in _COMMANDS.items():
-        commands.add_parser(name, help=help_, description=f"`slide-gui {name}`: {about}").command = name
+    for name, (_, text) in _COMMANDS.items():
+        commands.add_parser(name, help=text, description=f"`slide-gui {name}`: {text}.").command = name
     return parser
 
 

@@ -65,44 +65,26 @@ class Theme:
         return QColor(pins[number % len(pins)])
 
 
-LIGHT = Theme(
-    name="light",
-    background="#F7F7F8",
-    panel="#FFFFFF",
-    line="#E2E3E7",
-    edge="#868B95",
-    text="#1D1F24",
-    muted="#666B76",
-    accent="#2F6FDE",
-    accent_wash="#E8F0FD",
-    accent_hover="#2560C8",
-    accent_text="#245FC9",
-    on_accent="#FFFFFF",
-    hover="#EEEFF2",
-    danger="#B42318",
-    danger_wash="#FDECEA",
-    paper="#FFFFFF",
-    ink="#1B1B1D",
-)
-
-DARK = Theme(
-    name="dark",
-    background="#1B1D21",
-    panel="#24272C",
-    line="#363A41",
-    edge="#777D88",
-    text="#E8EAED",
-    muted="#9AA0AB",
-    accent="#6FA3FF",
-    accent_wash="#2A3550",
-    accent_hover="#8CB6FF",
-    accent_text="#7FAEFF",
-    on_accent="#14161A",
-    hover="#2D3137",
-    danger="#FF8A80",
-    danger_wash="#432A2C",
-    paper="#17181B",
-    ink="#FFFFFF",
+_COLOURS = {  # light, dark
+    "background": ("#F7F7F8", "#1B1D21"),
+    "panel": ("#FFFFFF", "#24272C"),
+    "line": ("#E2E3E7", "#363A41"),
+    "edge": ("#868B95", "#777D88"),
+    "text": ("#1D1F24", "#E8EAED"),
+    "muted": ("#666B76", "#9AA0AB"),
+    "accent": ("#2F6FDE", "#6FA3FF"),
+    "accent_wash": ("#E8F0FD", "#2A3550"),
+    "accent_hover": ("#2560C8", "#8CB6FF"),
+    "accent_text": ("#245FC9", "#7FAEFF"),
+    "on_accent": ("#FFFFFF", "#14161A"),
+    "hover": ("#EEEFF2", "#2D3137"),
+    "danger": ("#B42318", "#FF8A80"),
+    "danger_wash": ("#FDECEA", "#432A2C"),
+    "paper": ("#FFFFFF", "#17181B"),
+    "ink": ("#1B1B1D", "#FFFFFF"),
+}
+LIGHT, DARK = (
+    Theme(name, **{role: both[number] for role, both in _COLOURS.items()}) for number, name in enumerate(PINS)
 )
 
 
@@ -274,9 +256,8 @@ def icon(drawing: str, theme: Theme) -> QIcon:
 def _render(renderer: QSvgRenderer, size: int) -> QPixmap:
     pixmap = QPixmap(size, size)
     pixmap.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(pixmap)
-    renderer.render(painter, QRectF(0, 0, size, size))
-    painter.end()
+    with QPainter(pixmap) as painter:
+        renderer.render(painter, QRectF(0, 0, size, size))
     return pixmap
 
 

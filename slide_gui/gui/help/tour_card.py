@@ -148,11 +148,10 @@ class Outline(QWidget):
             self.raise_()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(theme_of(self).accent), 2.0))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), _RING, _RING)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(QColor(theme_of(self).accent), 2.0))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), _RING, _RING)
 
     def changeEvent(self, event: QEvent) -> None:
         """Redraw after a change of the theme."""

@@ -40,6 +40,7 @@ from slide_gui.gui.widgets.painted import (
     focus_ring,
     paint_callout,
     paint_placeholder,
+    write,
 )
 from slide_gui.text import count, fixed, number
 
@@ -420,9 +421,8 @@ class Plot(HoverWidget):
         painter.save()
         self._view.scene().render(painter, area, area)
         painter.restore()
-        painter.setFont(figure_font(self, SECONDARY))
-        painter.setPen(QColor(theme_of(self).text))
-        painter.drawText(QRectF(8, 2, box.right() - 8, 20), MIDDLE, self._titles[1])
+        title, font = QRectF(8, 2, box.right() - 8, 20), figure_font(self, SECONDARY)
+        write(painter, title, MIDDLE, self._titles[1], theme_of(self).text, font)
         foot = QRectF(box.left(), self._x_axis.geometry().bottom(), box.width(), 18)
         painter.drawText(foot, int(Qt.AlignmentFlag.AlignHCenter), self._titles[0])
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)

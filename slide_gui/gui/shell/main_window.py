@@ -180,7 +180,7 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(_SMALLEST_SIZE)
         self.setAcceptDrops(True)
         self._example: DataSource | None = None
-        self.is_full = False
+        self.is_full: bool = False
         """True while the Weights page fills the screen."""
         self.settings, self._store, self._tinted = settings, store, ""
         # By whether the window is narrow.

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QSizePolicy, QWidget
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets.painted import MIDDLE, colour_table, frame
+from slide_gui.gui.widgets.painted import MIDDLE, colour_table, frame, write
 from slide_gui.gui.widgets.tiles import ImageLayout
 
 BAR, TICK, FOOT, BESIDE = 12, 4, 8, 12
@@ -86,17 +86,15 @@ class ColorBar(QWidget):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         theme, box = theme_of(self), self.bar()
-        painter = QPainter(self)
-        painter.setFont(figure_font(self, SECONDARY))
-        painter.setPen(QColor(theme.muted))
         note = QRectF(2, 0, self.width() - 2, LINE if self._horizontal else HEAD)
-        painter.drawText(note, int(Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap), self._note)
-        if self.scale is not None:
-            ramp = _ramp(self.scale)
-            painter.drawImage(box, ramp.transformed(QTransform().rotate(90)) if self._horizontal else ramp)
-            self._paint_ticks(painter)
-        frame(painter, box, theme.line)
-        painter.end()
+        wrapped = int(Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap)
+        with QPainter(self) as painter:
+            write(painter, note, wrapped, self._note, theme.muted, figure_font(self, SECONDARY))
+            if self.scale is not None:
+                ramp = _ramp(self.scale)
+                painter.drawImage(box, ramp.transformed(QTransform().rotate(90)) if self._horizontal else ramp)
+                self._paint_ticks(painter)
+            frame(painter, box, theme.line)
 
     def _paint_ticks(self, painter: QPainter) -> None:
         theme, box, scale = theme_of(self), self.bar(), self.scale

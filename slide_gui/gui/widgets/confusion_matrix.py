@@ -22,6 +22,7 @@ from slide_gui.gui.widgets.painted import (
     focus_ring,
     paint_callout,
     paint_placeholder,
+    write,
 )
 from slide_gui.text import count, per_cent, told_apart
 
@@ -208,16 +209,13 @@ class ConfusionMatrix(HoverWidget):
                 painter.fillRect(box, colour)
                 text = count(value)
                 if value and metrics.horizontalAdvance(text) <= box.width() - 2 and box.height() >= 11:
-                    painter.setPen(ink_on(colour))
-                    painter.drawText(box, CENTRE, text)
+                    write(painter, box, CENTRE, text, ink_on(colour))
 
     def _paint_margins(self, painter: QPainter) -> None:
         theme, many, left, step = theme_of(self), len(self._labels), self._left(), self._step()
         small = figure_font(self, SECONDARY)
         right = self.cell(0, many - 1).right() + EDGE
-        painter.setFont(small)
-        painter.setPen(QColor(theme.muted))
-        painter.drawText(QRectF(left, 2, self.width(), 18), MIDDLE, "predicted")
+        write(painter, QRectF(left, 2, self.width(), 18), MIDDLE, "predicted", theme.muted, small)
         painter.drawText(QRectF(0, HEAD - 22, left - 8, 18), RIGHT, "true")
         painter.drawText(QRectF(right, HEAD - 22, ERRORS - EDGE, 18), RIGHT, "error")
         metrics, rows = QFontMetricsF(small), self._counts.sum(axis=1)
@@ -229,20 +227,18 @@ class ConfusionMatrix(HoverWidget):
             top = tuple(name.strip("…") for name in told_apart(top)) if step.width() >= _READABLE else ("",) * many
         for i, name in enumerate(side):
             row, column = self.cell(i, 0), self.cell(0, i)
-            painter.setPen(QColor(theme.muted if self._stale else theme.text))
             # Narrow cells leave space for only some of the names.
             if i % math.ceil(14 / step.height()) == 0:
                 elided = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, left - 8)
-                painter.drawText(QRectF(0, row.center().y() - 8, left - 8, 16), RIGHT, elided)
-                painter.setPen(QColor(theme.muted))
+                colour = theme.muted if self._stale else theme.text
+                write(painter, QRectF(0, row.center().y() - 8, left - 8, 16), RIGHT, elided, colour)
                 error = per_cent(100.0 * (1.0 - self._shares[i, i]), 1) if rows[i] else "–"
-                painter.drawText(QRectF(right, row.center().y() - 8, ERRORS - EDGE, 16), RIGHT, error)
+                place = QRectF(right, row.center().y() - 8, ERRORS - EDGE, 16)
+                write(painter, place, RIGHT, error, theme.muted)
             if i % math.ceil(widest / step.width()) == 0:
-                painter.setFont(small)
-                painter.setPen(QColor(theme.text))
                 elided = metrics.elidedText(top[i], Qt.TextElideMode.ElideMiddle, widest)
                 middle = max(column.center().x(), left + metrics.horizontalAdvance(elided) / 2)
-                painter.drawText(QRectF(middle - 60, HEAD - 22, 120, 18), CENTRE, elided)
+                write(painter, QRectF(middle - 60, HEAD - 22, 120, 18), CENTRE, elided, theme.text)
 
     def _paint_legend(self, painter: QPainter) -> None:
         theme, left = theme_of(self), self._left()

@@ -88,10 +88,9 @@ class ElidedLabel(PlainLabel):
     def paintEvent(self, _event: QPaintEvent) -> None:
         text = self.shown_text()
         self.setToolTip("" if text == self.text() else wrapped(self.text()))
-        painter = QPainter(self)
-        painter.setPen(self.palette().color(QPalette.ColorRole.WindowText))
-        painter.drawText(self.contentsRect(), int(Qt.AlignmentFlag.AlignVCenter), text)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setPen(self.palette().color(QPalette.ColorRole.WindowText))
+            painter.drawText(self.contentsRect(), int(Qt.AlignmentFlag.AlignVCenter), text)
 
 
 class ElidedBox(QComboBox):

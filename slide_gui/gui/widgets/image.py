@@ -349,15 +349,14 @@ class FeatureBars(Picker):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         theme, box = theme_of(self), self.plot()
-        painter = QPainter(self)
-        painter.fillRect(box, QColor(theme.paper))
-        frame(painter, box, theme.line)
-        if self._count and np.isfinite(self._values).any():
-            self._paint_bars(painter)
-            self._cross_missing(painter, self.bar)
-            self._paint_marks(painter)
-        focus_ring(painter, self, box)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(box, QColor(theme.paper))
+            frame(painter, box, theme.line)
+            if self._count and np.isfinite(self._values).any():
+                self._paint_bars(painter)
+                self._cross_missing(painter, self.bar)
+                self._paint_marks(painter)
+            focus_ring(painter, self, box)
 
     def _paint_bars(self, painter: QPainter) -> None:
         theme, box, zero = theme_of(self), self.plot(), self._height_of(0.0)

@@ -15,6 +15,7 @@ from PySide6.QtGui import (
     QAccessibleAnnouncementEvent,
     QColor,
     QFocusEvent,
+    QFont,
     QFontMetricsF,
     QImage,
     QKeyEvent,
@@ -177,6 +178,14 @@ def ring(painter: QPainter, around: QRectF, colour: QColor, halo: QColor, width:
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
 
+def write(painter: QPainter, box: QRectF, at: int, text: str, colour: QColor | str, font: QFont | None = None) -> None:
+    """Draw a text in a box, such as at its `MIDDLE` or `RIGHT`, in `font` or else in the painter's font."""
+    if font is not None:
+        painter.setFont(font)
+    painter.setPen(QColor(colour))
+    painter.drawText(box, at, text)
+
+
 def snapped(value: float, ratio: float) -> float:
     """Return a coordinate rounded to a device pixel."""
     return round(value * ratio) / ratio
@@ -241,20 +250,17 @@ def paint_callout(painter: QPainter, widget: QWidget, anchor: QPointF, lines: Se
     painter.setPen(QPen(QColor(theme.background), 1.0))
     painter.setBrush(QColor(theme.text))
     painter.drawRoundedRect(box.adjusted(-0.5, -0.5, 0.5, 0.5), 4.0, 4.0)
-    painter.setPen(QColor(theme.background))
     for number, text in enumerate(lines):
-        painter.setFont(figure_font(widget, SECONDARY, strong=not number))
         place = QRectF(box.x() + PAD_X, box.y() + PAD_Y + number * LINE, box.width(), LINE)
-        painter.drawText(place, MIDDLE, text)
+        write(painter, place, MIDDLE, text, theme.background, figure_font(widget, SECONDARY, strong=not number))
     painter.restore()
 
 
 def paint_placeholder(painter: QPainter, widget: QWidget, text: str) -> None:
     """Draw a placeholder in the middle of an empty widget."""
-    painter.setPen(QColor(theme_of(widget).muted))
-    painter.setFont(figure_font(widget))
     area = QRectF(widget.contentsRect()).adjusted(16, 8, -16, -8)
-    painter.drawText(area, int(Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap), text)
+    wrapped = int(Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap)
+    write(painter, area, wrapped, text, theme_of(widget).muted, figure_font(widget))
 
 
 CLICKS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)

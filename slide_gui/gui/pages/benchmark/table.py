@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, washed
+from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, washed, write
 from slide_gui.text import plain
 
 
@@ -156,8 +156,7 @@ class EvaluationDelegate(QStyledItemDelegate):
         upper, lower = inner.adjusted(0, 0, 0, -half if cell.note else 0), inner.adjusted(indent, half, 0, 0)
         painter.setFont(figure_font(view, BODY, strong=strong))
         if cell.standing:
-            painter.setPen(QColor(mark_color(cell.standing, theme)))
-            painter.drawText(upper, MIDDLE, SIGNIFICANCE_MARKS[cell.standing].symbol)
+            write(painter, upper, MIDDLE, SIGNIFICANCE_MARKS[cell.standing].symbol, mark_color(cell.standing, theme))
         painter.setPen(QColor(theme.text))
         value = upper.adjusted(indent, 0, 0, 0)
         _paint_line(painter, value, cell.main)

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from slide_gui.core.svm.parameters import WidthsStep
 from slide_gui.gui.plots.axes import Plot, apart, decade_ticks, linear_ticks, nice_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, paint_placeholder
+from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, paint_placeholder, write
 from slide_gui.text import count, fixed, layer_name, per_cent, significant
 
 SPARK, GAP, FOOT, LABELS = 32, 16, 46, 124
@@ -228,9 +228,8 @@ class CriterionPlot(Plot):
         step = best.steps[best.best]
         values = significant(step.C, 3), f"{count(step.n_support)} in learning"
         for spark, title, text in zip(self.spark_boxes(), ("C", "n SV"), values, strict=True):
-            painter.setFont(figure_font(self, SECONDARY))
-            painter.setPen(QColor(theme.muted))
-            painter.drawText(QRectF(0, spark.top(), box.left() - 8, spark.height()), RIGHT, title)
+            left = QRectF(0, spark.top(), box.left() - 8, spark.height())
+            write(painter, left, RIGHT, title, theme.muted, figure_font(self, SECONDARY))
             self._write(painter, spark.center().y(), [text], theme.text, True)
 
     def _write(self, painter: QPainter, height: float, texts: Sequence[str], colour: str, strong: bool) -> None:
@@ -390,21 +389,19 @@ class ShareBars(QWidget):
         return QRectF(left, _HEAD + layer * _LINE + (_LINE - _BAR) / 2, share * (right - left), _BAR)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        if not self.shares:
-            paint_placeholder(painter, self, self._placeholder)
-        else:
-            self._paint_head(painter)
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-            for layer in range(len(self.shares)):
-                self._paint_line(painter, layer)
-        painter.end()
+        with QPainter(self) as painter:
+            if not self.shares:
+                paint_placeholder(painter, self, self._placeholder)
+            else:
+                self._paint_head(painter)
+                painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+                for layer in range(len(self.shares)):
+                    self._paint_line(painter, layer)
 
     def _paint_head(self, painter: QPainter) -> None:
         _, right, start = self._columns()
-        painter.setFont(figure_font(self, SECONDARY))
-        painter.setPen(QColor(theme_of(self).muted))
-        painter.drawText(QRectF(_EDGE, 0, right, _HEAD), MIDDLE, "layer")
+        muted, font = theme_of(self).muted, figure_font(self, SECONDARY)
+        write(painter, QRectF(_EDGE, 0, right, _HEAD), MIDDLE, "layer", muted, font)
         painter.drawText(QRectF(right, 0, start - _GAP - right, _HEAD), RIGHT, "share")
         painter.drawText(QRectF(start, 0, self.width() - _EDGE - start, _HEAD), RIGHT, "σ")
 
@@ -419,13 +416,11 @@ class ShareBars(QWidget):
         if bar.width() > 0:
             painter.drawRoundedRect(QRectF(left, bar.top(), max(bar.width(), 1.5), _BAR), 2.0, 2.0)
         painter.setOpacity(1.0)
-        painter.setPen(QPen(QColor(theme.muted if self._stale else theme.text)))
-        painter.setFont(figure_font(self))
-        painter.drawText(QRectF(_EDGE, top, 40, _LINE), MIDDLE, layer_name(layer))
-        now = 100.0 * self.shares[layer]
-        painter.drawText(QRectF(right, top, start - _GAP - right, _LINE), RIGHT, per_cent(now, 1))
-        painter.setPen(QColor(theme.muted))
-        painter.drawText(QRectF(start, top, self.width() - _EDGE - start, _LINE), RIGHT, self._sigma(layer))
+        colour, share = theme.muted if self._stale else theme.text, per_cent(100.0 * self.shares[layer], 1)
+        write(painter, QRectF(_EDGE, top, 40, _LINE), MIDDLE, layer_name(layer), colour, figure_font(self))
+        painter.drawText(QRectF(right, top, start - _GAP - right, _LINE), RIGHT, share)
+        sigma = QRectF(start, top, self.width() - _EDGE - start, _LINE)
+        write(painter, sigma, RIGHT, self._sigma(layer), theme.muted)
 
 
 def _lowered(layer: int) -> str:

@@ -71,12 +71,11 @@ class _ImageModel(QAbstractListModel):
         ratio = self._view.devicePixelRatioF()
         icon, drawn = QIcon(), QPixmap(self._view.iconSize() * ratio)
         drawn.fill(QColor(theme.line))
-        painter = QPainter(drawn)
-        inner = drawn.rect().adjusted(1, 1, -1, -1)
-        painter.fillRect(inner, QColor(theme.background))
-        painter.setOpacity(STALE if self._view.stale else 1.0)
-        painter.drawImage(inner, image_of(pixels, INK, theme))
-        painter.end()
+        with QPainter(drawn) as painter:
+            inner = drawn.rect().adjusted(1, 1, -1, -1)
+            painter.fillRect(inner, QColor(theme.background))
+            painter.setOpacity(STALE if self._view.stale else 1.0)
+            painter.drawImage(inner, image_of(pixels, INK, theme))
         drawn.setDevicePixelRatio(ratio)
         for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):  # without its own picture, Qt tints a selected one
             icon.addPixmap(drawn, mode)
@@ -152,9 +151,8 @@ class Thumbnails(QListView):
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
         if not self.images:
-            painter = QPainter(self.viewport())
-            paint_placeholder(painter, self.viewport(), self._placeholder)
-            painter.end()
+            with QPainter(self.viewport()) as painter:
+                paint_placeholder(painter, self.viewport(), self._placeholder)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

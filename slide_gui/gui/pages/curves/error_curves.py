@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QWidget
 from slide_gui.gui.pages.curves.points import ErrorMark, ErrorPoint, PointPlot, chosen_of, draw_ring, lines_of
 from slide_gui.gui.plots.axes import apart, nice_ticks
 from slide_gui.gui.theme import PINS, SECONDARY, Theme, figure_font
-from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, RIGHT, snapped, washed
+from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, RIGHT, snapped, washed, write
 from slide_gui.text import fixed, per_cent
 
 REACH = 12
@@ -155,8 +155,7 @@ class ErrorPlot(PointPlot):
         if chosen_of(self._points):
             left = QFontMetricsF(painter.font()).horizontalAdvance(self._titles[1]) + 32
             draw_ring(painter, theme, QPointF(left, 12.0), RADIUS + 2.0)
-            painter.setPen(QColor(theme.muted))
-            painter.drawText(QRectF(left + 12, 2, box.right() - left, 20), MIDDLE, CHOSEN)
+            write(painter, QRectF(left + 12, 2, box.right() - left, 20), MIDDLE, CHOSEN, theme.muted)
         self._paint_ends(painter, theme, box)
         painter.setPen(QPen(QColor(theme.muted), 1.5))
         painter.setBrush(QColor(theme.background))
@@ -214,8 +213,7 @@ class ErrorPlot(PointPlot):
             painter.drawPolyline([start, knee, QPointF(left - 2, y)])
             painter.setPen(self._depth_pen(theme, depth, 2.5))
             painter.drawLine(QPointF(left, y), QPointF(left + SWATCH, y))
-            painter.setPen(QColor(theme.text))
-            painter.drawText(QRectF(left + SWATCH + 6, y - 8, 80, 16), MIDDLE, f"depth {depth}")
+            write(painter, QRectF(left + SWATCH + 6, y - 8, 80, 16), MIDDLE, f"depth {depth}", theme.text)
 
     def _paint_cursor_noise(self, painter: QPainter, theme: Theme, box: QRectF, noise: float) -> None:
         """Draw the noise level of the cursor at the axis."""
@@ -230,8 +228,7 @@ class ErrorPlot(PointPlot):
                 painter.drawRect(QRectF(self.at(tick, 0.0).x() - 16, box.bottom() + 6, 32, 17))
         painter.setBrush(QColor(theme.accent))
         painter.drawRoundedRect(pill, 4.0, 4.0)
-        painter.setPen(QColor(theme.on_accent))
-        painter.drawText(pill, CENTRE, text)
+        write(painter, pill, CENTRE, text, theme.on_accent)
 
     def _paint_cursor_values(self, painter: QPainter, theme: Theme, box: QRectF, noise: float) -> None:
         """Draw the value of each line next to the cursor, on the side with more space."""
@@ -257,8 +254,7 @@ class ErrorPlot(PointPlot):
             painter.drawRoundedRect(QRectF(left, y - 8, wide, 16), 3.0, 3.0)
             painter.setPen(self._depth_pen(theme, depth, 2.5))
             painter.drawLine(QPointF(left + 4, y), QPointF(left + 4 + SWATCH, y))
-            painter.setPen(QColor(theme.text))
-            painter.drawText(QRectF(left, y - 8, wide - 5, 16), RIGHT, text)
+            write(painter, QRectF(left, y - 8, wide - 5, 16), RIGHT, text, theme.text)
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
         target: ErrorPoint | ErrorMark | None = self._current

@@ -271,9 +271,8 @@ class RunView(QTableView):
         self.hovered = self.indexAt(place).row() if self.viewport().underMouse() else -1
         super().paintEvent(event)
         if self._empty:
-            painter = QPainter(self.viewport())
-            paint_placeholder(painter, self.viewport(), self._empty)
-            painter.end()
+            with QPainter(self.viewport()) as painter:
+                paint_placeholder(painter, self.viewport(), self._empty)
 
 
 class RunTable(QWidget):

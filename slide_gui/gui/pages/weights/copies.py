@@ -26,7 +26,7 @@ from slide_gui.gui.pages.weights.view import NO_LAYER, ViewContext
 from slide_gui.gui.plots.axes import Plot, apart, decade_ticks
 from slide_gui.gui.state.jobs import sentence
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font
-from slide_gui.gui.widgets.painted import MIDDLE, washed
+from slide_gui.gui.widgets.painted import MIDDLE, washed, write
 from slide_gui.gui.widgets.tiles import Tile
 from slide_gui.progress import Progress
 from slide_gui.text import count, fixed, significant
@@ -180,14 +180,10 @@ class CopiesPlot(Plot):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(series.color(theme)))
             painter.drawEllipse(QPointF(box.right() + 13, place), 3.5, 3.5)
-            painter.setPen(QColor(theme.text))
-            painter.setFont(figure_font(self, SECONDARY, strong=True))
-            painter.drawText(QRectF(box.right() + 21, place - 8, _LABELS - 21, 16), MIDDLE, series.name)
-            painter.setPen(QColor(theme.muted))
-            painter.setFont(figure_font(self, SECONDARY))
-            slope = series.slope
-            text = "dashed: c/√m" if slope is None else f"slope {fixed(slope, 2)}"
-            painter.drawText(QRectF(box.right() + 21, place + 7, _LABELS - 21, 16), MIDDLE, text)
+            text = "dashed: c/√m" if series.slope is None else f"slope {fixed(series.slope, 2)}"
+            line = QRectF(box.right() + 21, place - 8, _LABELS - 21, 16)
+            write(painter, line, MIDDLE, series.name, theme.text, figure_font(self, SECONDARY, strong=True))
+            write(painter, line.translated(0, 15), MIDDLE, text, theme.muted, figure_font(self, SECONDARY))
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
         known = [p[1] for s in self._series for p in s.points if p[0] == self._current]

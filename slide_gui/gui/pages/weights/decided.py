@@ -72,11 +72,10 @@ class SupportVectorCard(QWidget):
             self._pull.setProperty("role", role)
             self._pull.style().polish(self._pull)
         bar, start = QPixmap(_CARD, 6), 0
-        painter = QPainter(bar)
-        for layer, share in enumerate(vector.shares):
-            painter.fillRect(QRectF(start, 0, _CARD - start, 6), theme.pin(layer))
-            start += round(share * _CARD)
-        painter.end()
+        with QPainter(bar) as painter:
+            for layer, share in enumerate(vector.shares):
+                painter.fillRect(QRectF(start, 0, _CARD - start, 6), theme.pin(layer))
+                start += round(share * _CARD)
         self._shares.setPixmap(bar)
 
     @Slot()
@@ -315,11 +314,10 @@ class DecidedPart(QWidget):
             picture = QPixmap.fromImage(drawn.scaled((grid.frame.size() * ratio).toSize()))
             spots = [grid.rect(i) for i in changed]
         picture.setDevicePixelRatio(ratio)
-        painter = QPainter(picture)
-        frame(painter, QRectF(0, 0, *picture.deviceIndependentSize().toTuple()).adjusted(1, 1, -1, -1), theme.line)
-        painter.setPen(QPen(QColor(theme.danger), 1.5))
-        painter.drawRects(spots)
-        painter.end()
+        with QPainter(picture) as painter:
+            frame(painter, QRectF(0, 0, *picture.deviceIndependentSize().toTuple()).adjusted(1, 1, -1, -1), theme.line)
+            painter.setPen(QPen(QColor(theme.danger), 1.5))
+            painter.drawRects(spots)
         return picture
 
     @Slot(int)

@@ -25,6 +25,7 @@ from slide_gui.gui.widgets.painted import (
     image_of,
     snapped,
     washed,
+    write,
 )
 from slide_gui.gui.widgets.tiles import ImageLayout, bar_image
 from slide_gui.text import fixed
@@ -341,7 +342,6 @@ class FlowView(Picker):
             painter.setPen(QPen(QColor(theme.muted), 1.0))
             for _, box, _ in self._tiles():
                 painter.drawLine(QLineF(box.left(), box.center().y(), box.right(), box.center().y()))
-        painter.setFont(figure_font(self, SECONDARY))
         self._paint_texts(painter, layout)
         self._paint_arrows(painter, layout)
         if self._current is not None:
@@ -356,14 +356,9 @@ class FlowView(Picker):
         small, body = figure_font(self, SECONDARY), figure_font(self, BODY, strong=True)
         for number, column in enumerate(self.columns):
             for tile, box in ((column.upper, layout.upper(number)), (column.lower, layout.lower(number))):
-                painter.setFont(body)
-                painter.setPen(QColor(theme.text))
                 head = layout.head(box)
-                painter.drawText(head, MIDDLE, tile.title)
-                painter.setFont(small)
-                if self._current is not None:
-                    painter.setPen(QColor(theme.accent_text))
-                    painter.drawText(head, RIGHT, self.value_text(tile))
+                write(painter, head, MIDDLE, tile.title, theme.text, body)
+                write(painter, head, RIGHT, self.value_text(tile), theme.accent_text, small)
                 painter.setPen(QColor(theme.muted))
                 area = layout.captions(box)
                 shown = round(area.height() / LINE)
@@ -390,15 +385,12 @@ class FlowView(Picker):
         for number, column in enumerate(self.columns):
             line = layout.down(number)
             _arrow(painter, theme.muted, [line.p1(), line.p2()])
-            painter.setPen(QColor(theme.text))
-            painter.drawText(QRectF(line.x1() + 8, line.y1() - 2, 160, line.length()), MIDDLE, column.down)
+            write(painter, QRectF(line.x1() + 8, line.y1() - 2, 160, line.length()), MIDDLE, column.down, theme.text)
             if number + 1 < len(self.columns):
                 corners = layout.across(number)
                 _arrow(painter, theme.muted, corners)
-                painter.setPen(QColor(theme.text))
                 y = corners[1].y() if len(corners) > 4 else corners[2].y() + 2
-                at = QRectF(corners[1].x() - 16, y, 13, 16)
-                painter.drawText(at, RIGHT, column.across)
+                write(painter, QRectF(corners[1].x() - 16, y, 13, 16), RIGHT, column.across, theme.text)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
     def _image(self, tile: FlowTile, values: NDArray[np.float32]) -> QImage:

@@ -21,7 +21,7 @@ from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.image import MARGIN, FeatureBars, ImageView
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, integer_scale
+from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, integer_scale, write
 from slide_gui.text import layer_name
 
 _USUAL_SIDE = 252  # nine screen pixels for each of 28 image pixels
@@ -116,27 +116,22 @@ class Readout(QWidget):
         table = [("", *self._columns), *((name, *(texts or empty)) for name, texts in self._rows)]
         table = list(zip(*table, strict=True)) if turned else table
         (_, *titles), *lines = table
-        painter = QPainter(self)
         small = figure_font(self, SECONDARY)
         body = figure_font(self, SECONDARY + self.holds(len(titles), "+0.00"))  # smaller type in narrow columns
         ends, metrics = self._ends(table, QFontMetricsF(body)), QFontMetricsF(small)
-        painter.setFont(small)
-        painter.setPen(QColor(theme.muted))
         room = ends[0] - 2 * EDGE - metrics.horizontalAdvance(titles[0]) if titles else self.width() - 2.0 * EDGE
         title = metrics.elidedText(self._title, Qt.TextElideMode.ElideRight, room)
-        painter.drawText(QRectF(EDGE, 0, self.width(), HEAD), MIDDLE, title)
-        for text, end in zip(titles, ends, strict=True):
-            painter.drawText(QRectF(0, 0, end, HEAD), RIGHT, text)
-        for number, (name, *texts) in enumerate(lines):
-            top = HEAD + number * LINE
-            painter.setPen(QPen(QColor(theme.line), 1.0))
-            painter.drawLine(EDGE, top, self.width() - EDGE, top)
-            painter.setFont(body)
-            painter.setPen(QColor(theme.text))
-            painter.drawText(QRectF(EDGE, top, self.width(), LINE), MIDDLE, name)
-            for text, end in zip(texts, ends, strict=True):
-                painter.drawText(QRectF(0, top, end, LINE), RIGHT, text)
-        painter.end()
+        with QPainter(self) as painter:
+            write(painter, QRectF(EDGE, 0, self.width(), HEAD), MIDDLE, title, theme.muted, small)
+            for text, end in zip(titles, ends, strict=True):
+                painter.drawText(QRectF(0, 0, end, HEAD), RIGHT, text)
+            for number, (name, *texts) in enumerate(lines):
+                top = HEAD + number * LINE
+                painter.setPen(QPen(QColor(theme.line), 1.0))
+                painter.drawLine(EDGE, top, self.width() - EDGE, top)
+                write(painter, QRectF(EDGE, top, self.width(), LINE), MIDDLE, name, theme.text, body)
+                for text, end in zip(texts, ends, strict=True):
+                    painter.drawText(QRectF(0, top, end, LINE), RIGHT, text)
 
 
 class SamplePanel(QWidget):
