@@ -18,7 +18,7 @@ from tests.experiments.tiny import rectangles, spec
 FILE = Path(__file__).with_name("golden.json")
 TWO, THREE = rectangles(70, 60), rectangles(75, 60, seed=1, n_classes=3)
 GREY = np.random.default_rng(2).random((90, 12))
-SDA = SdaParameters((12, 8), noise=0.2, pretraining_epochs=2, fine_tuning_epochs=4, fine_tuning_rate=0.5)
+SDA = SdaParameters((12, 8), noise=0.2, pretraining_epochs=2, fine_tuning_epochs=4, fine_tuning_rate=0.025)
 KNN = Estimator.of("neighbors.KNeighborsClassifier", {"n_neighbors": 3})
 PCA = Estimator.of("decomposition.PCA", {"n_components": 6, "svd_solver": "full"})
 

@@ -85,7 +85,7 @@ class Runs(Work):
 
     def specs(self) -> Iterator[RunSpec]:
         """Yield the single runs."""
-        sda = SdaParameters((8, 5), pretraining_epochs=2, fine_tuning_epochs=3, fine_tuning_rate=0.5)
+        sda = SdaParameters((8, 5), pretraining_epochs=2, fine_tuning_epochs=3, fine_tuning_rate=0.025)
         svm = SvmParameters(starts=1, widths="median", C=1.0)
         for seed in range(2):
             yield spec(self.data, depth=2, widths="median", C=1.0, seed=seed, split=seed)

@@ -135,7 +135,7 @@ def test_that_figures_and_tables_are_written_with_their_session(cli, tiny):
         ("--method white-svm --kept 0.8 --labels 40", "White-SVM, 80.0% of variance, 40 labels"),
         (
             "--method sda --units 9,8 --pretraining-epochs 1 --fine-tuning-epochs 2 --noise 0.1 --rows-a-step 7",
-            "SdA, units 9–8, noise 0.1, 1 epoch per layer at rate 0.1, fine-tuning at rate 0.1",
+            "SdA, units 9–8, noise 0.1, 1 epoch per layer at rate 0.005, fine-tuning at rate 0.005",
         ),
     ],
 )

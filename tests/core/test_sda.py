@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from slide_gui.core.sda.model import (
     Masks,
@@ -23,7 +23,7 @@ from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
 
 SMALL = SdaParameters(
-    (20, 12), pretraining_epochs=5, pretraining_rate=0.05, batch_size=16, fine_tuning_rate=0.3, fine_tuning_epochs=30
+    (20, 12), pretraining_epochs=5, pretraining_rate=3e-3, batch_size=16, fine_tuning_rate=0.02, fine_tuning_epochs=30
 )
 VALUES = arrays(np.float64, (70, 3), elements=st.floats(-30, 30))
 TARGETS = arrays(np.float64, (70, 3), elements=st.floats(0, 1))
@@ -135,7 +135,7 @@ def test_that_the_gradient_of_the_reconstruction_loss_agrees_with_central_differ
     loss()
     expected = {name: values - 0.2 * vars(descent.gradient_of)[name] for name, values in vars(layer).items()}
     loss()
-    descent.step(3, 0.2 * 2.5 * 3)  # `gradient` summed three rows, scaled by 2.5; `step` takes their mean
+    descent.step(3, 0.2 * 2.5)  # `gradient` was scaled by 2.5
     for name, values in expected.items():
         np.testing.assert_allclose(vars(layer)[name], values)
 
@@ -310,7 +310,7 @@ def test_that_fine_tuning_classifies_new_rows_and_leaves_the_given_stack_unchang
 def test_that_early_stopping_returns_the_parameters_of_the_best_epoch(sda):
     (X, y), (held, truth) = bars(60), bars(200, seed=1)
     truth = np.where(np.random.default_rng(0).random(200) < 0.2, 1 - truth, truth)
-    parameters = replace(SMALL, fine_tuning_rate=1.0, fine_tuning_epochs=300, patience=7)
+    parameters = replace(SMALL, fine_tuning_rate=0.06, fine_tuning_epochs=300, patience=7)
     found = fine_tune(sda, X, y, 2, held, truth, parameters)
     epochs = [epoch for epoch in found.history.epochs if epoch.phase == "fine-tuning"]
     assert len(epochs) == found.best_epoch + 7 < 300
@@ -323,6 +323,52 @@ def test_that_early_stopping_returns_the_parameters_of_the_best_epoch(sda):
     again = fine_tune(sda, X, y, 2, parameters=replace(parameters, fine_tuning_epochs=found.best_epoch))
     np.testing.assert_array_equal(again.weights, found.weights)
     np.testing.assert_array_equal(again.sda.layers[0].weights, found.sda.layers[0].weights)
+
+
+@pytest.mark.parametrize("batch_size", [1, 7])
+def test_that_a_step_subtracts_the_rate_times_the_gradient_summed_over_the_rows_of_a_mini_batch(batch_size):
+    (X, y), units = bars(30), (9,)
+    parameters = replace(SMALL, n_units=units, noise=0.0, batch_size=batch_size, dtype="float64", pretraining_epochs=2)
+    parameters = replace(parameters, fine_tuning_epochs=2)
+    random = np.random.default_rng((0, 1))
+    W, b, c = vars(first_layer(36, 9, random, "float64")).values()
+    for _ in range(2):
+        order = random.permutation(30)
+        for start in range(0, 30, batch_size):
+            x = X[order[start : start + batch_size]].astype(float)
+            h = expit(x @ W.T + b)
+            outer = expit(h @ W + c) - x
+            inner = outer @ W.T * h * (1 - h)
+            W = W - 3e-3 * (inner.T @ x + h.T @ outer)
+            b, c = b - 3e-3 * inner.sum(axis=0), c - 3e-3 * outer.sum(axis=0)
+    sda = pretrain(X, parameters)
+    for found, expected in zip(vars(sda.layers[0]).values(), (W, b, c), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    random, V, a = np.random.default_rng((0, 0)), np.zeros((2, 9)), np.zeros(2)
+    for _ in range(2):
+        order = random.permutation(30)
+        for start in range(0, 30, batch_size):
+            rows = order[start : start + batch_size]
+            h = expit(X[rows] @ W.T + b)
+            outer = softmax(h @ V.T + a, axis=1) - np.eye(2)[y[rows]]
+            inner = outer @ V * h * (1 - h)
+            V, a = V - 0.02 * outer.T @ h, a - 0.02 * outer.sum(axis=0)
+            W, b = W - 0.02 * inner.T @ X[rows], b - 0.02 * inner.sum(axis=0)
+    found = fine_tune(sda, X, y, 2)
+    for values, expected in ((found.weights, V), (found.bias, a), (found.sda.layers[0].weights, W)):
+        np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_that_a_small_rate_changes_the_weights_alike_in_mini_batches_of_1_10_and_a_smaller_last_one():
+    X, y = bars(25)
+    slow = replace(SMALL, noise=0.0, dtype="float64", pretraining_rate=1e-6, fine_tuning_rate=1e-6)
+    start, moved = pretrain(X, replace(slow, pretraining_epochs=0)), []
+    for batch_size in (1, 10):
+        parameters = replace(slow, batch_size=batch_size)
+        weights = pretrain(X, parameters).layers[0].weights - start.layers[0].weights
+        moved.append((weights, fine_tune(start, X, y, 2, parameters=parameters).weights))
+    for single, many in zip(*moved, strict=True):
+        np.testing.assert_allclose(many, single, rtol=0, atol=1e-3 * abs(single).max())
 
 
 def test_that_progress_grows_with_mini_batches_and_with_blocks_of_scored_rows(sda):

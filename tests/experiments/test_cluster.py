@@ -397,7 +397,7 @@ def test_that_autoencoders_shared_by_runs_are_trained_once_in_the_cluster(two, t
     data = rectangles(40, 20)
     specs = [
         RunSpec(
-            data.fingerprint, method=method, training="split", svm=GIVEN, sda=SdaParameters(n_units, noise, 0.1, 2)
+            data.fingerprint, method=method, training="split", svm=GIVEN, sda=SdaParameters(n_units, noise, 0.005, 2)
         ).checked()
         for method in ("sda-svm", "sda")
         for noise in (0.1, 0.3)

@@ -22,7 +22,7 @@ from tests.core.svm_data import layers
 from tests.experiments.tiny import rectangles, spec
 
 DATA = rectangles(60, 30)
-DEEP = SdaParameters((8, 5), pretraining_epochs=2, fine_tuning_epochs=3, fine_tuning_rate=0.5).checked()
+DEEP = SdaParameters((8, 5), pretraining_epochs=2, fine_tuning_epochs=3, fine_tuning_rate=0.025).checked()
 CODES = DATA.train_labels
 
 
@@ -52,7 +52,7 @@ def test_that_shallower_autoencoders_are_the_first_layers_of_deeper_ones(trainin
 def test_that_parameters_of_fine_tuning_need_no_new_pretraining(trainings):
     known = Networks()
     known.pretrained(DATA, DEEP)
-    for change in ({"fine_tuning_rate": 0.1}, {"fine_tuning_epochs": 9}, {"patience": 3}, {"noise": (0.25, 0.25)}):
+    for change in ({"fine_tuning_rate": 0.01}, {"fine_tuning_epochs": 9}, {"patience": 3}, {"noise": (0.25, 0.25)}):
         known.pretrained(DATA, replace(DEEP, **change).checked())
     assert len(trainings) == 1
 
@@ -63,7 +63,7 @@ def test_that_parameters_of_fine_tuning_need_no_new_pretraining(trainings):
         {"n_units": (8, 6)},
         {"n_units": (8, 5, 4)},
         {"noise": (0.25, 0.3)},
-        {"pretraining_rate": 0.2},
+        {"pretraining_rate": 0.01},
         {"pretraining_epochs": 3},
         {"batch_size": 10},
         {"seed": 1},

@@ -16,7 +16,7 @@ from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.errors import DataError
 from slide_gui.error_rate import ErrorRate, error_matrix
 from slide_gui.experiments.runs import run as run_module
-from slide_gui.experiments.runs.fitting import Reuse
+from slide_gui.experiments.runs.fitting import Reuse, refit_spec
 from slide_gui.experiments.runs.result import NetworkRecord, RunResult
 from slide_gui.experiments.runs.run import ProgressCollector, live_spec, predict_in_blocks, restore, run
 from slide_gui.experiments.runs.spec import METHODS
@@ -160,7 +160,7 @@ def test_that_progress_rises_and_each_report_holds_the_earlier_ones():
     run(data, spec(data, method="median"), progress=listener)
     assert len(listener.payloads[-1].grid) == 4 * 3 + 2
     network = run(
-        data, spec(data, method="sda", training="split", sda=SdaParameters((5,), 0.1, 0.1, 2)), progress=listener
+        data, spec(data, method="sda", training="split", sda=SdaParameters((5,), 0.1, 0.005, 2)), progress=listener
     )
     assert listener.payloads[-1].epochs.epochs == network.network.epochs
 
@@ -377,7 +377,7 @@ def test_that_few_labels_are_a_stratified_sample_and_slide_is_fitted_on_all_rows
         run(rectangles(n_classes=3), replace(spec(rectangles(n_classes=3), labels=2)))
 
 
-SMALL = SdaParameters(n_units=(20, 10), noise=0.1, pretraining_rate=0.1, pretraining_epochs=3, fine_tuning_epochs=5)
+SMALL = SdaParameters(n_units=(20, 10), noise=0.1, pretraining_epochs=3, fine_tuning_epochs=5)
 
 
 def test_that_sda_svm_learns_a_width_for_each_layer_of_the_autoencoders():
@@ -404,8 +404,25 @@ def test_that_sda_is_the_network_stopped_early_on_the_validation_rows(tmp_path):
     with RunStore(tmp_path / "runs.sqlite") as store:
         store.save(found)
         assert same_numbers(store.load(asked.hash), found)
-    whole = run(DATA, replace(asked, training="whole"))
-    assert len(whole.network.epochs) == 11
+
+
+def test_that_a_refitted_network_is_trained_on_the_whole_training_set_for_the_epochs_where_it_stopped():
+    parameters = replace(SMALL, fine_tuning_epochs=30, patience=2)
+    stopped = run(
+        DATA, spec(DATA, method="sda", sda=parameters, training="split", evaluate="validation", fit_rows="split")
+    )
+    epochs = stopped.network.best_epoch
+    assert epochs < 30
+    found = run(DATA, refit_spec(stopped))
+    codes, refitted = DATA.train_labels, replace(SMALL, fine_tuning_epochs=epochs)
+    oracle = fine_tune(pretrain(DATA.train, refitted), DATA.train, codes, 2)
+    wrong = np.flatnonzero(oracle.scores(DATA.test).argmax(axis=1) != DATA.test_labels)
+    np.testing.assert_array_equal(found.misclassified, wrong)
+    assert (found.n_train, found.validation_error) == (len(DATA.train), None)
+    assert found.network == NetworkRecord(oracle.history.epochs, epochs)
+    assert refit_spec(found) == found.spec
+    with pytest.raises(ValueError, match="method raw-svm has no epochs"):
+        refit_spec(run(DATA, spec(DATA, method="raw-svm")))
 
 
 def test_that_shared_networks_change_no_bit_and_are_trained_once():

@@ -67,7 +67,7 @@ SDA = SdaParameters((100, 50), noise=(0.1, 0.25), pretraining_epochs=1, pretrain
         ),
         (
             {"method": "sda", "sda": SdaParameters((10,), 0.0, pretraining_epochs=15), "training": "split"},
-            "SdA, units 10, noise 0, 15 epochs per layer at rate 0.1, fine-tuning at rate 0.1",
+            "SdA, units 10, noise 0, 15 epochs per layer at rate 0.005, fine-tuning at rate 0.005",
         ),
         (
             {

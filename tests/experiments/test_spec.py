@@ -102,7 +102,7 @@ KNOWN = {
         PLAIN, svm=SvmParameters(criterion="press", loss="hinge", subset_size=99, starts=1, retune=False), seed=4
     ),
     "2d71ba8ede58ad6effe991cc4502c5b13fa059b3ce9b47adb444b2ed9d9f0017": replace(
-        PLAIN, method="sda", sda=SdaParameters(n_units=(3, 4), noise=(0.1, 0.2))
+        PLAIN, method="sda", sda=SdaParameters((3, 4), (0.1, 0.2), pretraining_rate=0.1, fine_tuning_rate=0.1)
     ),
     "f8584eff3ff5d08304ab354a32ede63d037a5012a1b007a30758c19e273bf01c": replace(
         PLAIN, method="custom", classifier=KNN, labels=20, fit_rows="labelled"

@@ -114,8 +114,8 @@ class DenoisingDescent:
         return loss
 
     def step(self, m: int, rate: float, progress: Progress = NO_PROGRESS) -> float:
-        """Take one gradient step of size `rate` on the mean loss of the m rows; return their loss before it."""
-        loss = self.gradient(m, rate / m, progress)
+        """Take one gradient step of size `rate` on the summed loss of the m rows; return that loss before it."""
+        loss = self.gradient(m, rate, progress)
         for values, gradient in zip(vars(self.layer).values(), vars(self.gradient_of).values(), strict=True):
             np.subtract(values, gradient, out=values)
         return loss
@@ -294,8 +294,8 @@ class BackPropagation:
         return loss
 
     def step(self, m: int, codes: NDArray[np.intp], rate: float, progress: Progress = NO_PROGRESS) -> float:
-        """Take one gradient step of size `rate` on the mean loss of the m rows; return their loss before it."""
-        loss = self.gradient(m, codes, rate / m, progress)
+        """Take one gradient step of size `rate` on the summed loss of the m rows; return that loss before it."""
+        loss = self.gradient(m, codes, rate, progress)
         for values, gradient in zip(
             (*self.weights, *self.biases), (*self.weight_gradients, *self.bias_gradients), strict=True
         ):

@@ -159,6 +159,24 @@ class Networks:
         return tuned
 
 
+def refit_spec(result: RunResult) -> RunSpec:
+    """Return the test run of a network that stopped early, trained on the whole training set for its best epochs.
+
+    It has all labels and no validation rows. Networks that stopped at different patience but at the same epoch share
+    one run.
+
+    Raises
+    ------
+    ValueError
+        If the result is not that of a fine-tuned network.
+    """
+    spec, network = result.spec, result.network
+    if spec.sda is None or network is None or network.best_epoch is None:
+        raise ValueError(f"method {spec.method} has no epochs to refit for; only method sda is fine-tuned")
+    sda = replace(spec.sda, fine_tuning_epochs=network.best_epoch, patience=SdaParameters().patience)
+    return replace(spec, training="whole", evaluate="test", labels=None, fit_rows="training", sda=sda).checked()
+
+
 def shared_networks(spec: RunSpec) -> str:
     """Return a key shared by runs on the same data whose autoencoders differ only in depth; may be empty."""
     if spec.sda is None:
