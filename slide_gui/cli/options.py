@@ -465,6 +465,9 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     text = choice_help("rows to evaluate on", EVALUATE, "test")
     group.add_argument("--evaluate", metavar="PART", default="test", help=text)
     group.add_argument("--test-rows", type=int, metavar="N", help="evaluate on a stratified subsample of N rows (all)")
+    group = parser.add_argument_group("representation")
+    text = "fraction of the variance (pca-svm, white-svm, slide-white-svm), or number of directions (randproj-svm)"
+    group.add_argument("--kept", type=float, metavar="K", help=text)
 
 
 def add_cluster_options(parser: argparse.ArgumentParser) -> None:
@@ -500,9 +503,6 @@ _SDA = {
 def add_method_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of one run that replace SLIDE or the SVM, and the number of labels."""
     usual = SdaParameters()
-    group = parser.add_argument_group("representation")
-    text = "fraction of the variance (pca-svm, white-svm) or number of random directions (randproj-svm)"
-    group.add_argument("--kept", type=float, metavar="K", help=text)
     group = parser.add_argument_group("autoencoders (sda-svm, sda)", "--noise is the masking noise of every layer.")
     text = f"hidden units of each layer ({','.join(map(str, usual.n_units))})"
     group.add_argument("--units", dest="n_units", type=parsed(integers), metavar="N,N,…", help=text)
@@ -544,8 +544,6 @@ def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
 def _check_projection(method: Method, arguments: argparse.Namespace) -> None:
     if method.projection is None:
         return
-    if not hasattr(arguments, "kept"):
-        raise UsageError(f"--method {method.key} needs --kept, an option of slide-gui train; choose another method")
     try:
         method.projection.checked(arguments.kept, method.key)
     except ValueError as error:

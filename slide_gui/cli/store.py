@@ -164,7 +164,8 @@ def result_lines(result: RunResult) -> Iterator[str]:
     validation = "" if result.validation_error is None else f", validation error {100 * result.validation_error:.2f} %"
     yield f"training error {100 * result.train_error:.2f} %{validation}, trained on {result.n_train} rows"
     if classifier is not None:
-        shares = ", ".join(f"{share:.2f}" for share in classifier.shares)
+        shared = zip(spec.group_names, classifier.shares, strict=False)
+        shares = ", ".join(f"{name} {share:.2f}" for name, share in shared)
         yield f"widths {', '.join(f'{width:.4g}' for width in classifier.widths)}; shares {shares}"
         if classifier.chosen is not None:
             yield describe_chosen(classifier.chosen)

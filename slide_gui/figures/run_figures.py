@@ -12,11 +12,11 @@ import numpy as np
 from slide_gui.core.svm.model import TrainedSvm
 from slide_gui.core.svm.parameters import WidthsStep
 from slide_gui.experiments.runs.result import RunResult, width_criterion
-from slide_gui.experiments.runs.spec import describe_spec
+from slide_gui.experiments.runs.spec import METHODS, describe_spec
 from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted, label_width, line_color, width_mm
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
-from slide_gui.text import count, counted, dataset_title, layer_name, told_apart
+from slide_gui.text import count, counted, dataset_title, told_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,7 +114,7 @@ def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
     second = f"{width_criterion(result.chosen_by or spec.svm.criterion)}, noise 1 − p = {spec.stack.noise:g}, "
     second += f"depth {spec.stack.depth}; ends at shares {shares}"
     plot.title(f"{dataset_title(result.dataset, result.generated)}: learning the widths", second)
-    names = [layer_name(t) for t in range(len(history[0].shares))]
+    names = spec.group_names
     left, top = 13.0 * s, 10.5 * s
     width = plot.width - left - label_width(names, s)
     height = (plot.height - top - 10.0 * s - 5.0 * s) / 2
@@ -142,8 +142,8 @@ def widths_csv(path: str | os.PathLike[str], result: RunResult) -> None:
     OSError
         If the file cannot be written.
     """
-    history = _learned(result).history
-    layers = range(len(history[0].widths))
+    history, names = _learned(result).history, result.spec.group_names
+    layers = names if METHODS[result.spec.method].regroups else range(len(names))
     head = ["iteration", "start", "criterion", "prior", "C", "support vectors"]
     head += [f"width {t}" for t in layers] + [f"share {t}" for t in layers]
     rows = [[h.iteration, h.start, h.criterion, h.prior, h.C, h.n_support, *h.widths, *h.shares] for h in history]

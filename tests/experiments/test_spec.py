@@ -53,6 +53,7 @@ def test_that_every_choice_that_changes_a_result_changes_the_hash():
         {"fit_rows": "split"}, {"held_out": HeldOut()}, {"held_out": HeldOut(seed=1)}, {"held_out": HeldOut(folds=2)},
         {"held_out": HeldOut(folds=2, fold=1)}, {"method": "median"}, {"method": "raw-svm"}, {"method": "sda"},
         {"method": "pca-svm", "kept": 0.5}, {"method": "pca-svm", "kept": 0.9}, {"method": "white-svm", "kept": 0.9},
+        {"method": "slide-white-svm", "kept": 0.5}, {"method": "slide-svm-without-input"},
         {"method": "randproj-svm", "kept": 9}, {"method": "custom", "classifier": KNN},
         {"method": "custom", "classifier": Estimator.of(KNN.name, {"n_neighbors": 4})},
         {"method": "custom", "transformer": Estimator.of("decomposition.PCA")},

@@ -180,6 +180,28 @@ def test_that_pages_name_the_guard_that_overruled_the_criterion(window, tmp_path
     assert "widths learned by span 33.4 %" in text
 
 
+def test_that_the_page_trains_the_methods_of_its_own_with_the_chosen_variance_and_names_each_share(window):
+    open_data(window, labelled())
+    page, runs = show_page(window, "classifier"), window.session.runs
+    box = page._boxes["kept"]
+    assert not box.isVisible()
+    page.choose({"method": "slide-white-svm", "kept": "0.95"})
+    assert box.isVisible()
+    press_train(window)
+    assert (runs.result.spec.method, runs.result.spec.kept) == ("slide-white-svm", 0.95)
+    assert f"white: {100 * runs.result.classifier.shares[-1]:.1f}" in page._shares.accessibleDescription()
+    assert "SLIDE + White, noise" in page.details.text()
+    page.choose({"method": "slide-svm-without-input"})
+    assert not box.isVisible()
+    window.workspace.set_parameters(depth=0)
+    assert not page.train_button.isEnabled()
+    assert "SLIDE-SVM without h⁰ needs at least one layer" in page.train_button.toolTip()
+    window.workspace.set_parameters(depth=1)
+    page.train_button.click()
+    wait(lambda: runs.result is not None and runs.result.spec.kept is None and not window.queue.busy, 60)
+    assert page._shares.accessibleDescription().startswith("h¹: 100.0")
+
+
 def test_that_data_without_labels_can_be_neither_trained_on_nor_tried_and_say_why(window):
     plain = labelled()
     open_data(window, Dataset("plain", plain.train, plain.test, image_shape=(6, 6)))

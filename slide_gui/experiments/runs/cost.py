@@ -102,7 +102,7 @@ def typical_seconds(spec: RunSpec, shape: RunShape) -> float:
 
 def peak_bytes(spec: RunSpec, shape: RunShape) -> int:
     """Return the approximate peak memory of a run on the features of a stack, in bytes, without the data."""
-    rows, columns = trained_rows(spec.training, spec.labels, shape.rows), shape.columns * (spec.layers + 1)
+    rows, columns = trained_rows(spec.training, spec.labels, shape.rows), shape.columns * len(spec.group_names)
     per_class = [-(-rows // shape.classes)] * shape.classes
     fit = fit_bytes(shape.rows, shape.columns, spec.stack)
     return fit + 4 * rows * columns + training_bytes(per_class, columns, spec.svm)
@@ -110,7 +110,7 @@ def peak_bytes(spec: RunSpec, shape: RunShape) -> int:
 
 def run_parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
     """Return the typical seconds of fitting the representation, of training and of evaluating."""
-    rows, layers = trained_rows(spec.training, spec.labels, shape.rows), spec.layers
+    rows, groups = trained_rows(spec.training, spec.labels, shape.rows), len(spec.group_names)
     evaluated = shape.test_rows if spec.evaluate == "test" else shape.rows / 5
     evaluated = evaluated if spec.test_rows is None else min(evaluated, spec.test_rows)
     classes = math.sqrt(shape.classes / 2)  # each pair of classes uses its own rows only
@@ -118,10 +118,10 @@ def run_parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
     learned = min(rows, spec.svm.subset_size)
     learning = 0.0
     if _learns(spec):
-        learning = _FIRST_STEPS + _LEARNING * learned**2 * (1 + layers / 10) * classes + _PAIR_LEARNING * pairs
-    tuning = _TUNING * min(rows, 10_000) ** 2 * (1 + layers / 3) * classes + _PAIR_TUNING * pairs
-    evaluating = _EVALUATING * evaluated * min(rows, 20_000) * shape.columns * (layers + 1)
-    fitting = _FITTING * layers * shape.columns**3 if spec.sda is None else _training(spec, spec.sda, shape)
+        learning = _FIRST_STEPS + _LEARNING * learned**2 * (1 + (groups - 1) / 10) * classes + _PAIR_LEARNING * pairs
+    tuning = _TUNING * min(rows, 10_000) ** 2 * (1 + (groups - 1) / 3) * classes + _PAIR_TUNING * pairs
+    evaluating = _EVALUATING * evaluated * min(rows, 20_000) * shape.columns * groups
+    fitting = _FITTING * spec.layers * shape.columns**3 if spec.sda is None else _training(spec, spec.sda, shape)
     return fitting, learning + tuning, evaluating
 
 

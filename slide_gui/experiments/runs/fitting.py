@@ -83,6 +83,29 @@ class Tuned:
         return np.asarray(scores.argmax(axis=1), np.intp), decisions
 
 
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """SLIDE's layers, with or without h⁰, and a projection of the rows as one more block of columns."""
+
+    stack: Stack
+    omits_input: bool
+    projection: Transformer | None
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of columns of each block."""
+        layers = (self.stack.n_features,) * (len(self.stack.layers) + 1 - self.omits_input)
+        return layers if self.projection is None else (*layers, int(self.projection.estimator.n_components_))
+
+    def transform(self, rows: NDArray[Any], *, progress: Progress = NO_PROGRESS) -> NDArray[np.floating]:
+        """Return the blocks side by side, (n, Σ sizes)."""
+        Z = self.stack.transform(rows, progress=progress.part(0.0, 0.5))
+        Z = Z[:, self.stack.n_features :] if self.omits_input else Z
+        if self.projection is None:
+            return Z
+        return np.concatenate([Z, self.projection.transform(rows, progress=progress.part(0.5, 1.0))], axis=1)
+
+
 class Networks:
     """Cache of recently trained networks, so that runs with the same networks share them."""
 
@@ -305,27 +328,39 @@ def represent(dataset: Dataset, spec: RunSpec, fit_rows: Indices, reuse: Reuse, 
     started, method = time.perf_counter(), METHODS[spec.method]
     rows = dataset.train if spec.fit_rows == "training" else dataset.train[fit_rows]
     if spec.stacked:
+        projecting = progress.part(0.8, 1.0)
+        progress = progress if spec.kept is None else progress.part(0.0, 0.8)
         whole = True
         if spec.fit_rows == "training":
             whole = not reuse.holds(dataset, spec.stack)
-            stack: Representation = reuse.stack(dataset, spec.stack, progress=progress)
+            stack: Stack | Blocks = reuse.stack(dataset, spec.stack, progress=progress)
         else:
             stack = fit_stack(rows, spec.stack, progress=progress)
-        return Fitted(stack, spec.stack.depth + 1, time.perf_counter() - started if whole else None)
+        groups: int | tuple[int, ...] = spec.stack.depth + 1
+        if method.regroups:
+            projection = None if spec.kept is None else _project(spec, rows, projecting)
+            stack = Blocks(stack, method.omits_input, projection)
+            groups = stack.sizes
+        return Fitted(stack, groups, time.perf_counter() - started if whole else None)
     if method.network:
         assert spec.sda is not None
         some = None if spec.fit_rows == "training" else fit_rows
         features = reuse.networks.pretrained(dataset, spec.sda, some, progress=progress)
         return Fitted(features, features.sda.sizes, features.seconds[-1] if features.seconds else 0.0)
-    chosen = spec.transformer
-    if method.projection is not None:
-        assert spec.kept is not None
-        chosen = method.projection.estimator(spec.kept)
-    if chosen is None:
+    if method.projection is None and spec.transformer is None:
         raw = Stack(spec.stack, (), dataset.n_features, len(rows))
         return Fitted(raw, 1, time.perf_counter() - started)
-    fitted = chosen.fit("transformer", spec.seed, np.asarray(rows, np.float64), progress=progress)
-    return Fitted(Transformer(fitted), 1, time.perf_counter() - started)
+    return Fitted(_project(spec, rows, progress), 1, time.perf_counter() - started)
+
+
+def _project(spec: RunSpec, rows: NDArray[Any], progress: Progress) -> Transformer:
+    """Return the projection or the transformer of a spec, fitted to rows."""
+    chosen, projection = spec.transformer, METHODS[spec.method].projection
+    if projection is not None:
+        assert spec.kept is not None
+        chosen = projection.estimator(spec.kept)
+    assert chosen is not None
+    return Transformer(chosen.fit("transformer", spec.seed, np.asarray(rows, np.float64), progress=progress))
 
 
 def feature_seconds(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS) -> float:
@@ -377,7 +412,7 @@ def train_svm(
     sizes = block_sizes(Z.shape[1], groups)
     medians = median_distances(Z, sizes, seed=spec.seed, progress=progress.part(0.0, 0.0))
     method = METHODS[spec.method]
-    if not method.learns or (method.network and spec.svm.widths == "median"):
+    if not method.learns or ((method.network or method.regroups) and spec.svm.widths == "median"):
         data = TrainingSet(Z, codes, sizes, None, row_groups, StepLog() if log is None else log)
         most = min(_GRID_ROWS, int((svm.memory / 8) ** 0.5))
         rows = np.sort(stratified_sample(codes, most, svm.seed))

@@ -413,11 +413,11 @@ def live_spec(spec: RunSpec, near: RunResult | None = None) -> RunSpec:
     spec : RunSpec
         The requested point.
     near : RunResult, optional
-        The nearest stored run, used if it has the same number of layers.
+        The nearest stored run, used if it has the same groups of columns.
     """
     widths: str | tuple[float, ...] = "median"
     C = 10.0
-    if near is not None and near.classifier is not None and near.spec.stack.depth == spec.stack.depth:
+    if near is not None and near.classifier is not None and near.spec.group_names == spec.group_names:
         widths, C = near.classifier.widths, near.classifier.C
     return replace(spec, svm=replace(spec.svm, widths=widths, C=C, near=None), neighbour=None).checked()
 

@@ -19,7 +19,7 @@ from slide_gui.core.validation import check_flag, check_integer, check_noise
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.experiments.documents import from_document
 from slide_gui.results_version import RESULTS_VERSION, version_in_hashes
-from slide_gui.text import counted
+from slide_gui.text import counted, layer_name
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class Method(Choice):
         The linear map that is its representation.
     takes_parts : bool
         True if a scikit-learn transformer may replace SLIDE, or a scikit-learn classifier the SVM.
+    omits_input : bool
+        True if the SVM sees h¹, …, hˡ without h⁰.
     """
 
     stacked: bool = False
@@ -48,11 +50,17 @@ class Method(Choice):
     fine_tunes: bool = False
     projection: Projection | None = None
     takes_parts: bool = False
+    omits_input: bool = False
 
     @property
     def plain(self) -> bool:
-        """True if it consists of a stack and an SVM only."""
-        return not (self.network or self.projection or self.takes_parts)
+        """True if it consists of a stack and an SVM on all its layers."""
+        return not (self.network or self.projection or self.takes_parts or self.omits_input)
+
+    @property
+    def regroups(self) -> bool:
+        """True if the groups of the kernel are SLIDE's layers without h⁰, or with a projection as one more group."""
+        return self.omits_input or (self.stacked and self.projection is not None)
 
 
 METHODS = table_of(
@@ -97,6 +105,22 @@ METHODS = table_of(
         "a scikit-learn transformer in place of SLIDE, a scikit-learn classifier in place of the SVM, or both",
         stacked=True,
         takes_parts=True,
+    ),
+    Method(
+        "slide-white-svm",
+        "SLIDE + White",
+        "an SVM on SLIDE’s layers and on whitened principal components, with one learned width for each",
+        stacked=True,
+        learns=True,
+        projection=WHITENED_PCA,
+    ),
+    Method(
+        "slide-svm-without-input",
+        "SLIDE-SVM without h⁰",
+        "SLIDE-SVM on h¹ and the layers above, without the input",
+        stacked=True,
+        learns=True,
+        omits_input=True,
     ),
 )
 
@@ -157,8 +181,8 @@ class RunSpec:
     neighbour : RunSpec or None
         A run with the same training rows and depth, whose widths, C and coefficients this one starts from.
     kept : float or None
-        Parameter of a projection: the fraction of the variance (pca-svm, white-svm), or the number of directions
-        (randproj-svm).
+        Parameter of a projection: the fraction of the variance (pca-svm, white-svm, slide-white-svm), or the number of
+        directions (randproj-svm).
     sda : SdaParameters or None
         Parameters of the autoencoders (sda-svm, sda). None means the defaults. The seed is the run's. SdA stops early
         on the split's validation rows. Trained on the whole training set, it completes all epochs of fine-tuning.
@@ -215,11 +239,12 @@ class RunSpec:
         self._check_parts(method)
         given, svm = self.stack.checked(), self.svm.checked()
         stack = given if self.stacked else replace(StackParameters(), depth=0)
+        if stack.depth == 0 and method.omits_input:
+            raise ValueError(f"depth is 0, but method {method.key} omits h⁰; use at least one layer")
         if stack.depth == 0:
             stack = replace(StackParameters(), noise=0.0, depth=0, dtype=stack.dtype)
         sda = SdaParameters() if self.sda is None else self.sda.checked()
         trained = sda.unsupervised if method.network and not method.fine_tunes else sda
-        layers = len(sda.n_units) if method.network else stack.depth
         has_svm = self.classifier is None and not method.fine_tunes
         learns = method.learns and svm.widths == "learn"
         fits = stack.depth > 0 or method.projection or method.network or self.transformer is not None
@@ -227,7 +252,7 @@ class RunSpec:
         normal = replace(
             self,
             stack=stack,
-            svm=replace(svm, groups=layers + 1, seed=numbers["seed"], near=None),
+            svm=replace(svm, groups=len(self.group_names), seed=numbers["seed"], near=None),
             **numbers | ({"split": 0} if self.training == "whole" else {}),
             neighbour=self.neighbour.checked() if self.neighbour is not None and learns else None,
             kept=method.projection.checked(self.kept, method.key) if method.projection else None,
@@ -263,6 +288,13 @@ class RunSpec:
         if METHODS[self.method].network:
             return len((self.sda or SdaParameters()).n_units)
         return self.stack.depth if self.stacked else 0
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """Names of the groups of columns that have one kernel width each: h⁰, h¹, … and "white"."""
+        method = METHODS[self.method]
+        names = [layer_name(k) for k in range(method.omits_input, self.layers + 1)]
+        return tuple([*names, "white"] if method.regroups and method.projection else names)
 
     def _checked_numbers(self) -> dict[str, Any]:
         numbers: dict[str, Any] = {name: check_integer(name, getattr(self, name), 0) for name in ("split", "seed")}

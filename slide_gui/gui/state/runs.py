@@ -18,7 +18,7 @@ from slide_gui.experiments.runs.cost import RunShape, peak_bytes, typical_second
 from slide_gui.experiments.runs.fitting import Reuse
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import RunProgress, live_spec, run
-from slide_gui.experiments.runs.spec import RunSpec, SweepSpec, on_every_fold
+from slide_gui.experiments.runs.spec import METHODS, RunSpec, SweepSpec, on_every_fold
 from slide_gui.experiments.runs.splits import can_hold_out
 from slide_gui.experiments.store.store import RunStore, get_or_run
 from slide_gui.experiments.store.stored_run import Setting, StoredRun
@@ -145,16 +145,16 @@ class RunController(QObject):
 
     # Requests --------------------------------------------------------------------------------------------------
 
-    def spec_of(self, svm: SvmParameters, method: str = "slide-svm") -> RunSpec | None:
-        """Return the run with the window's parameters, or None without labelled data."""
+    def spec_of(self, svm: SvmParameters, method: str = "slide-svm", kept: float | None = None) -> RunSpec | None:
+        """Return the run with the window's parameters, or None if it is impossible."""
         base = self._base()
-        if base is None or self.why_not():
+        if base is None or self.why_not(method):
             return None
-        return replace(base, method=method, stack=self._workspace.state.parameters, svm=svm)
+        return replace(base, method=method, stack=self._workspace.state.parameters, svm=svm, kept=kept)
 
-    def training_time(self, svm: SvmParameters, method: str) -> str:
-        """Return the estimated duration of training in a sentence, or "" without labelled data."""
-        spec, dataset = self.spec_of(svm, method), self._workspace.dataset
+    def training_time(self, svm: SvmParameters, method: str, kept: float | None = None) -> str:
+        """Return the estimated duration of training in a sentence, or "" if it is impossible."""
+        spec, dataset = self.spec_of(svm, method, kept), self._workspace.dataset
         if spec is None or dataset is None:
             return ""
         seconds = sum(typical_seconds(each, RunShape.of(dataset)) for each in on_every_fold(spec.checked(), dataset))
@@ -177,8 +177,8 @@ class RunController(QObject):
         dataset = self._workspace.dataset
         return 0 if dataset is None else dataset.n_classes
 
-    def why_not(self) -> str:
-        """Return why training on the open data set is impossible, or ""."""
+    def why_not(self, method: str = "slide-svm") -> str:
+        """Return why training by a method on the open data set is impossible, or ""."""
         dataset = self._workspace.dataset
         if dataset is None:
             return "The data are still being opened."
@@ -188,6 +188,8 @@ class RunController(QObject):
             return "There are no test rows. Hold out some rows in the panel, under Test set."
         if len(dataset.test) == 0 or dataset.test_labels is None:
             return "These data have no test set. Open it together with the training set."
+        if METHODS[method].omits_input and self._workspace.state.parameters.depth == 0:
+            return f"{METHODS[method].text} needs at least one layer. Set the depth to 1 or more in the panel."
         return ""
 
     # Training --------------------------------------------------------------------------------------------------

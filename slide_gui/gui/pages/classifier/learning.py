@@ -18,7 +18,7 @@ from slide_gui.core.svm.parameters import WidthsStep
 from slide_gui.gui.plots.axes import Plot, apart, decade_ticks, linear_ticks, nice_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, paint_placeholder, write
-from slide_gui.text import count, fixed, layer_name, per_cent, significant
+from slide_gui.text import count, fixed, per_cent, significant
 
 SPARK, GAP, FOOT, LABELS = 32, 16, 46, 124
 FEWEST = 10
@@ -330,6 +330,7 @@ class ShareBars(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._names: tuple[str, ...] = ()
         self.shares: tuple[float, ...] = ()
         self.widths: tuple[float, ...] = ()
         self._placeholder = "There are no widths yet."
@@ -349,21 +350,22 @@ class ShareBars(QWidget):
         self._placeholder = text
         self._changed()
 
-    def set_shares(self, shares: Sequence[float], widths: Sequence[float], stale: bool = False) -> None:
-        """Show the layers' fractions of the exponent, 0 to 1, and their widths.
+    def set_shares(
+        self, names: Sequence[str], shares: Sequence[float], widths: Sequence[float], stale: bool = False
+    ) -> None:
+        """Show the names of the layers, their fractions of the exponent, 0 to 1, and their widths.
 
         An infinite width means that the layer is unused; `stale` greys the bars because the parameters have changed.
         """
         same = len(shares) == len(self.shares)
-        self.shares, self.widths, self._stale = tuple(shares), tuple(widths), stale
+        self._names, self.shares, self.widths, self._stale = tuple(names), tuple(shares), tuple(widths), stale
         self._changed()
         if not same:
             self.updateGeometry()
 
     def _changed(self) -> None:
         layers = [
-            f"{layer_name(k)}: {per_cent(100 * share, 1)}, σ{_lowered(k)} {self._sigma(k)}"
-            for k, share in enumerate(self.shares)
+            f"{self._names[k]}: {per_cent(100 * share, 1)}, σ {self._sigma(k)}" for k, share in enumerate(self.shares)
         ]
         self.setAccessibleDescription("; ".join(layers) or self._placeholder)
         self.update()
@@ -380,7 +382,7 @@ class ShareBars(QWidget):
         metrics = QFontMetricsF(figure_font(self))
         sigma = max(map(metrics.horizontalAdvance, ("000.00", *map(self._sigma, range(len(self.widths))))))
         start = self.width() - _EDGE - sigma
-        return _EDGE + 32, start - _GAP - metrics.horizontalAdvance("100.0 %") - _GAP, start
+        return _EDGE + 40, start - _GAP - metrics.horizontalAdvance("100.0 %") - _GAP, start
 
     def bar(self, layer: int) -> QRectF:
         """Return the current rectangle of a layer's bar."""
@@ -417,11 +419,7 @@ class ShareBars(QWidget):
             painter.drawRoundedRect(QRectF(left, bar.top(), max(bar.width(), 1.5), _BAR), 2.0, 2.0)
         painter.setOpacity(1.0)
         colour, share = theme.muted if self._stale else theme.text, per_cent(100.0 * self.shares[layer], 1)
-        write(painter, QRectF(_EDGE, top, 40, _LINE), MIDDLE, layer_name(layer), colour, figure_font(self))
+        write(painter, QRectF(_EDGE, top, 40, _LINE), MIDDLE, self._names[layer], colour, figure_font(self))
         painter.drawText(QRectF(right, top, start - _GAP - right, _LINE), RIGHT, share)
         sigma = QRectF(start, top, self.width() - _EDGE - start, _LINE)
         write(painter, sigma, RIGHT, self._sigma(layer), theme.muted)
-
-
-def _lowered(layer: int) -> str:
-    return str(layer).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))

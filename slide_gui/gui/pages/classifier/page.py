@@ -42,6 +42,11 @@ _PLACEHOLDERS = (
     "The confusion matrix appears after the test.",
     "Misclassified images appear after the test.",
 )
+_TRAIN = "Learn the widths and C, train on all training rows, then test"
+_KEPT = [
+    Choice(f"{kept:g}", f"{kept:.0%} of variance", f"keep components with {kept:.0%} of the variance")
+    for kept in (0.8, 0.3, 0.5, 0.7, 0.9, 0.95, 0.99)
+]
 _CAPTION = 7  # longest name, in letters, that fits below an image
 _LEAST_HEIGHT = 440  # pixels; below it plot, bars, matrix and images would overlap
 
@@ -90,27 +95,31 @@ class ClassifierPage(Page):
         self.refresh()
 
     def _build_controls(self, row: QHBoxLayout) -> None:
-        self.train_button = add_button(
-            self, row, "Train", "Learn the widths and C, train on all training rows, then test", kind="primary"
-        )
+        self.train_button = add_button(self, row, "Train", _TRAIN, kind="primary")
         self.train_button.setMinimumWidth(widest(self.train_button, 0, ("Train", "Cancel")))
         self.train_button.clicked.connect(self._toggle)
-        methods = [method for method in METHODS.values() if method.plain]
-        tip = "Learned widths (§5), the paper’s commented variant, or the raw input"
+        methods = [method for method in METHODS.values() if method.plain or method.regroups]
+        tip = "Learned widths (§5), the paper’s commented variant, the raw input, or two methods of this program’s own"
         self._method = self._choice(row, "Method", tip, methods)
+        self._kept = self._add_box(row, "Variance", "Fraction of the variance that the whitened components keep", _KEPT)
         tip = "Criterion that gradient descent minimises over the widths σ_t and C"
         self._by = self._choice(row, "Widths by", tip, LEARNED_BY.values())
         tip = "The widths are always learned with the squared hinge loss; the hinge loss gives the ordinary SVM"
         self._loss = self._choice(row, "Loss", tip, LOSSES.values())
         self._loss.setMinimumContentsLength(13)
-        self._boxes = {"method": self._method, "criterion": self._by, "loss": self._loss}
+        self._boxes = {"method": self._method, "kept": self._kept, "criterion": self._by, "loss": self._loss}
 
     def _choice(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
-        caption, box = label(name, self), ElidedBox(self, name, tip)
+        caption = label(name, self)
+        row.addWidget(caption)
+        box = self._add_box(row, name, tip, choices)
+        caption.setBuddy(box)
+        return box
+
+    def _add_box(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
+        box = ElidedBox(self, name, tip)
         add_choices(box, choices)
         box.currentIndexChanged.connect(self._choose_svm)
-        caption.setBuddy(box)
-        row.addWidget(caption)
         row.addWidget(box, 1)
         return box
 
@@ -118,6 +127,7 @@ class ClassifierPage(Page):
     def _choose_svm(self) -> None:
         self._controller.svm = self.svm()  # the error curves use it too
         self.chosen.emit()
+        self.refresh()
 
     def choices(self) -> dict[str, str]:
         return super().choices() | {name: box.currentData() for name, box in self._boxes.items()}
@@ -130,6 +140,11 @@ class ClassifierPage(Page):
     def svm(self) -> SvmParameters:
         """Return the parameters of the classifier set by the controls."""
         return SvmParameters(criterion=self._by.currentData(), loss=self._loss.currentData())
+
+    def _method_choice(self) -> tuple[str, float | None]:
+        """Return the method, and the fraction of the variance if it keeps one."""
+        key = self._method.currentData()
+        return key, float(self._kept.currentData()) if METHODS[key].projection else None
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -163,7 +178,7 @@ class ClassifierPage(Page):
             self._waiting = not self._waiting  # training starts once the data are open
             self.refresh()
             return
-        spec = self._controller.spec_of(self.svm(), self._method.currentData())
+        spec = self._controller.spec_of(self.svm(), *self._method_choice())
         if spec is not None:
             self._controller.train(spec)
 
@@ -219,8 +234,11 @@ class ClassifierPage(Page):
             text = f"Continue the cancelled training: {describe_spec(cancelled)}"
             self.continue_button.setToolTip(f"{text}; the result is the same")
             self.continue_button.setAccessibleName(text)
-        problem = "Training starts when the data are open." if self._waiting else controller.why_not()
+        method, kept = self._method_choice()
+        self._kept.setVisible(kept is not None)
+        problem = "Training starts when the data are open." if self._waiting else controller.why_not(method)
         self.train_button.setEnabled(not problem or self._waiting or self._workspace.is_opening)
+        self.train_button.setToolTip(problem or _TRAIN)
         if problem:
             self.details.setText(problem)
         if controller.training.running:
@@ -234,7 +252,7 @@ class ClassifierPage(Page):
             self.details.setText("")
         else:
             self.rate.setText("")
-            self.details.setText(problem or controller.training_time(self.svm(), self._method.currentData()))
+            self.details.setText(problem or controller.training_time(self.svm(), *self._method_choice()))
             self._clear()
             texts = _PLACEHOLDERS if self.train_button.isEnabled() else ("",) * len(_PLACEHOLDERS)
             self.criterion.set_placeholder(texts[0])
@@ -247,7 +265,7 @@ class ClassifierPage(Page):
         self._shown = None
         self.criterion.set_history(())
         self.criterion.set_stale(False)
-        self._shares.set_shares((), ())
+        self._shares.set_shares((), (), ())
         self.confusion.set_counts([], ())
         self.gallery.set_images([])
         self._show_filter(0, 0, "")
@@ -257,8 +275,11 @@ class ClassifierPage(Page):
             self._clear()
         self.criterion.set_placeholder("The criterion is drawn while the widths are learned.")
         if seen.history:
-            self.criterion.set_name(_criterion_title(self._criterion_in_use()))
-            self._shares.set_shares(seen.history[-1].shares, seen.history[-1].widths)
+            spec = self._controller.spec
+            assert spec is not None
+            criterion = resolved(spec.svm.criterion, self._controller.n_classes)  # with "auto" resolved
+            self.criterion.set_name(_criterion_title(criterion))
+            self._shares.set_shares(spec.group_names, seen.history[-1].shares, seen.history[-1].widths)
         self.criterion.set_history(seen.history)
         if seen.test is not None and seen.test.done:
             self.rate.setText(str(seen.test.rate))
@@ -279,19 +300,13 @@ class ClassifierPage(Page):
         self.details.setText(" · ".join(parts))
         self.details.setToolTip("" if chosen is None else describe_chosen(chosen))
 
-    def _criterion_in_use(self) -> str:
-        """Return the criterion that learns the widths, with "auto" resolved."""
-        spec = self._controller.spec
-        assert spec is not None
-        return resolved(spec.svm.criterion, self._controller.n_classes)
-
     def _show_result(self, result: RunResult) -> None:
         classifier, stale = result.classifier, self._is_stale(result)
         self.criterion.set_history(() if classifier is None else classifier.history)
         if classifier is None:
-            self._shares.set_shares((), ())
+            self._shares.set_shares((), (), ())
         else:
-            self._shares.set_shares(classifier.shares, classifier.widths, stale)
+            self._shares.set_shares(result.spec.group_names, classifier.shares, classifier.widths, stale)
         self.criterion.set_stale(stale)
         over_folds = self._controller.folds_rate
         self.rate.setText(str(result.rate if over_folds is None else over_folds))
@@ -299,7 +314,7 @@ class ClassifierPage(Page):
         self.details.setToolTip("" if chosen is None else describe_chosen(chosen))
         self.criterion.set_name("Criterion" if chosen is None else _criterion_title(chosen.criterion))
         at = place_name(result.spec.stack.noise, result.spec.stack.depth)
-        if not result.spec.stacked:
+        if not result.spec.stacked or METHODS[result.spec.method].regroups:
             at = describe_spec(replace(result.spec, held_out=None))
         parts = [self._describe_error(result), f"of {at}, not of the panel’s parameters" if stale else at]
         if not self._controller.shows_open_data:

@@ -304,7 +304,7 @@ _CONTRIBUTIONS = (
 
 def _short(result: RunResult) -> str:
     stack = result.spec.stack
-    if not result.spec.stacked:
+    if not result.spec.stacked or result.spec.kept is not None:
         return describe_choice(replace(result.spec, held_out=None)) or "depth 0"
     if stack.depth == 0:
         return "depth 0"

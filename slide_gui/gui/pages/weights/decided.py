@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.experiments.inspection.decision import MOST_CHANGES, Decision, Flip, SupportVector
-from slide_gui.experiments.runs.spec import describe_spec
+from slide_gui.experiments.runs.spec import METHODS, describe_spec
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.state.decision import DecisionController
 from slide_gui.gui.state.runs import RunController
@@ -30,7 +30,7 @@ from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, 
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.painted import INK, MIDDLE, PixelGrid, frame, image_of, integer_scale
 from slide_gui.gui.widgets.tiles import bar_image
-from slide_gui.text import count, counted, fixed, label_names, layer_name, number, per_cent
+from slide_gui.text import count, counted, fixed, label_names, number, per_cent
 
 _SIDE, _GAP, _NARROW_GAP = 64, 20, 6
 _BARS, _CARD, _FLIP = 216, 74, 190  # widths of the bars, of a support vector, and of the changed image
@@ -257,10 +257,11 @@ class DecidedPart(QWidget):
             self._vectors.addWidget(card)
             self.cards.append(card)
         for card, vector in zip(self.cards, decision.nearest, strict=False):
-            tip = _tip(vector, names[vector.code], names[decision.first if vector.pull >= 0 else decision.second])
+            favoured = names[decision.first if vector.pull >= 0 else decision.second]
+            tip = _tip(vector, names[vector.code], favoured, ", ".join(self._share_texts(vector.shares)))
             tip = f"{self._workspace.worded('training image')} {count(vector.row + 1)}, {tip}"
             card.show_vector(vector, names[vector.code], self._picture(dataset.train[vector.row]), tip)
-        self._legend.setAccessibleName(_shares_text(decision.shares))
+        self._legend.setAccessibleName(", ".join(self._share_texts(decision.shares)))
         self._flip_image.setVisible(flip is not None and bool(flip.features))
         if flip is None:
             self.flip_text.setText("searching the fewest changes…")
@@ -273,14 +274,20 @@ class DecidedPart(QWidget):
         if result is None:
             return ""
         stack = result.spec.stack
-        if not result.spec.stacked:
+        if not result.spec.stacked or METHODS[result.spec.method].regroups:
             return f"input {self._input}, {describe_spec(result.spec)}"
         return f"input {self._input}, SVM trained at noise {number(stack.noise)}, {counted(stack.depth, 'layer')}"
+
+    def _share_texts(self, shares: tuple[float, ...]) -> list[str]:
+        """Return the name of each layer with its share."""
+        assert self.controller.result is not None
+        names = self.controller.result.spec.group_names
+        return [f"{name} {per_cent(100 * share, 0)}" for name, share in zip(names, shares, strict=False)]
 
     def _legend_of(self, shares: tuple[float, ...], width: int) -> QPixmap:
         """Return the colours of as many layers as fit with their shares of all distances."""
         theme, font, ratio = theme_of(self), figure_font(self, SECONDARY), self.devicePixelRatioF()
-        texts = [_share_text(layer, share) for layer, share in enumerate(shares)]
+        texts = self._share_texts(shares)
         widths = [QFontMetricsF(font).horizontalAdvance(text) + 24 for text in texts]
         legend = QPixmap((QSizeF(width, 16) * ratio).toSize())
         legend.setDevicePixelRatio(ratio)
@@ -325,20 +332,12 @@ class DecidedPart(QWidget):
         self._workspace.select(sample=row)
 
 
-def _share_text(layer: int, share: float) -> str:
-    return f"{layer_name(layer)} {per_cent(100 * share, 0)}"
-
-
-def _shares_text(shares: tuple[float, ...]) -> str:
-    return ", ".join(_share_text(layer, share) for layer, share in enumerate(shares))
-
-
-def _tip(vector: SupportVector, name: str, favoured: str) -> str:
+def _tip(vector: SupportVector, name: str, favoured: str, shares: str) -> str:
     pull = fixed(abs(vector.pull), 2)
     return (
         f"{name}\n"
         f"K = {fixed(vector.kernel, 3)}; contribution to the margin: {pull} for {favoured}\n"
-        f"squared distance by layer: {_shares_text(vector.shares)}"
+        f"squared distance by layer: {shares}"
     )
 
 

@@ -1,0 +1,130 @@
+"""Methods of this program's own: SLIDE's layers without h⁰, or with whitened principal components as one more group."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+from slide_gui import MultiWidthSVC
+from slide_gui.core.slide.stack import fit_stack
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.files.model_file import trained_model
+from slide_gui.experiments.inspection.decision import Decider
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.run import live_spec, restore, run
+from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
+from slide_gui.experiments.sweeps.sweep import run_sweep
+from slide_gui.figures.run_figures import widths_csv
+from tests.experiments.tiny import numbers, rectangles, same_numbers, spec, with_wrong_labels
+
+DATA = rectangles(90, 200)
+BOTH, WITHOUT = {"method": "slide-white-svm", "kept": 0.8}, {"method": "slide-svm-without-input"}
+OWN = pytest.mark.parametrize("own", [BOTH, WITHOUT], ids=["white", "without input"])
+
+
+def columns_of(own, data: Dataset, asked: RunSpec):
+    """Return a function from rows to the concatenated columns, and the sizes of the groups."""
+    stack, d = fit_stack(data.train, asked.stack), data.n_features
+    if own is WITHOUT:
+        return lambda rows: stack.transform(rows)[:, d:], (d,) * asked.stack.depth
+    white = PCA(0.8, svd_solver="covariance_eigh", whiten=True).fit(data.train.astype(np.float64))
+
+    def both(rows):
+        return np.hstack([stack.transform(rows), white.transform(rows.astype(np.float64)).astype(np.float32)])
+
+    return both, (*(d,) * (asked.stack.depth + 1), white.n_components_)
+
+
+@OWN
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_that_learned_widths_are_those_of_a_multi_width_svm_on_the_columns_side_by_side(own, n_classes):
+    data = rectangles(90, 200, n_classes=n_classes)
+    asked = spec(data, 0.4, 2, **own)
+    found = run(data, asked)
+    columns, sizes = columns_of(own, data, asked)
+    oracle = MultiWidthSVC(groups=sizes, starts=1, random_state=0).fit(columns(data.train), data.train_labels)
+    np.testing.assert_array_equal(found.classifier.widths, oracle.widths_)
+    assert found.classifier.C == oracle.C_
+    wrong = np.flatnonzero(oracle.predict(columns(data.test)) != data.test_labels)
+    np.testing.assert_array_equal(found.misclassified, wrong)
+    assert len(found.spec.group_names) == len(sizes) == len(found.classifier.shares) == found.spec.svm.groups
+
+
+@OWN
+def test_that_median_widths_give_the_ordinary_svm_on_the_columns_divided_by_them(own):
+    asked = spec(DATA, 0.4, 2, widths="median", C=10.0, loss="hinge", **own)
+    found = run(DATA, asked)
+    assert len(found.classifier.grid) > 1
+    columns, sizes = columns_of(own, DATA, asked)
+    divisor = np.repeat(found.classifier.widths, sizes)
+    oracle = SVC(C=10.0, gamma=1.0, tol=1e-5).fit(columns(DATA.train) / divisor, DATA.train_labels)
+    margins = oracle.decision_function(columns(DATA.test) / divisor)
+    again = restore(DATA, found)
+    values = again.model.scores(again.representation.transform(DATA.test))
+    np.testing.assert_allclose(values, margins, atol=2e-3)
+
+
+def test_that_the_groups_are_named_and_depth_0_is_refused_only_without_the_input():
+    assert spec(DATA, depth=2, **BOTH).group_names == ("h⁰", "h¹", "h²", "white")
+    assert spec(DATA, depth=2, **WITHOUT).group_names == ("h¹", "h²")
+    assert spec(DATA, depth=2).group_names == ("h⁰", "h¹", "h²")
+    assert spec(DATA, depth=0, **BOTH).group_names == ("h⁰", "white")
+    with pytest.raises(ValueError, match="omits h⁰; use at least one layer"):
+        spec(DATA, depth=0, **WITHOUT)
+    with pytest.raises(ValueError, match="kept is missing; slide-white-svm needs a fraction"):
+        spec(DATA, method="slide-white-svm")
+
+
+@OWN
+def test_that_each_group_has_its_share_in_a_decision_and_in_the_table_of_widths(own, tmp_path):
+    found = run(with_wrong_labels(DATA), spec(with_wrong_labels(DATA), 0.4, 2, **own))
+    again = restore(with_wrong_labels(DATA), found)
+    decider, names = Decider(again, DATA), found.spec.group_names
+    features = again.representation.transform(DATA.test)
+    for row, predicted in zip(range(0, 200, 20), again.model.predict(features)[::20], strict=True):
+        decision = decider.decide(features[row])
+        assert decision.first == predicted
+        assert len(decision.shares) == len(names)
+    widths_csv(tmp_path / "widths.csv", found)
+    head = (tmp_path / "widths.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert head.endswith(",".join(f"share {name}" for name in names))
+
+
+@OWN
+def test_that_a_live_estimate_takes_the_widths_of_runs_with_the_same_groups_only(own):
+    near = run(DATA, spec(DATA, 0.4, 1, **own))
+    assert live_spec(spec(DATA, 0.5, 1, **own), near).svm.widths == near.classifier.widths
+    assert live_spec(spec(DATA, 0.5, 1), near).svm.widths == "median"
+
+
+@OWN
+def test_that_a_model_file_refuses_the_method_in_one_sentence(own):
+    found = run(DATA, spec(DATA, widths="median", C=1.0, **own))
+    with pytest.raises(ValueError, match="a model file cannot hold SLIDE.*; use slide-svm or raw-svm"):
+        trained_model(DATA, found)
+
+
+@OWN
+def test_that_a_worker_computes_the_bits_of_this_process_and_a_stored_run_is_read_again(own, tmp_path):
+    base = spec(DATA, training="split", **own)
+    sweep, found = SweepSpec(base, (0.3, 0.5), (1,)), []
+    with threadpool_limits(1, user_api="blas"), Cluster(ClusterChoice(workers=1)) as worker:
+        for cluster in (None, worker):
+            with RunStore(tmp_path / f"{cluster is None}.sqlite") as store:
+                run_sweep(DATA, sweep, store, cluster=cluster)
+                found.append({line.hash: numbers(store.load(line.hash)) for line in store.runs()})
+    assert found[0] == found[1]
+    assert len(found[0]) == 2
+
+
+@OWN
+def test_that_a_document_gives_back_the_result(own):
+    found = run(DATA, spec(DATA, widths="median", C=1.0, **own))
+    again = RunResult.from_parts(json.loads(json.dumps(found.document())), found.arrays())
+    assert same_numbers(again, found)
+    assert again.hash == found.hash
