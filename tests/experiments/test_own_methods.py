@@ -105,7 +105,7 @@ def test_that_a_live_estimate_takes_the_widths_of_runs_with_the_same_groups_only
 @OWN
 def test_that_a_model_file_refuses_the_method_in_one_sentence(own):
     found = run(DATA, spec(DATA, widths="median", C=1.0, **own))
-    with pytest.raises(ValueError, match="a model file cannot hold SLIDE.*; use slide-svm or raw-svm"):
+    with pytest.raises(ValueError, match=r"a model file cannot hold SLIDE.*; use slide-svm or raw-svm"):
         trained_model(DATA, found)
 
 

@@ -252,7 +252,7 @@ class RunSpec:
         normal = replace(
             self,
             stack=stack,
-            svm=replace(svm, groups=len(self.group_names), seed=numbers["seed"], near=None),
+            svm=replace(svm, groups=len(replace(self, stack=stack).group_names), seed=numbers["seed"], near=None),
             **numbers | ({"split": 0} if self.training == "whole" else {}),
             neighbour=self.neighbour.checked() if self.neighbour is not None and learns else None,
             kept=method.projection.checked(self.kept, method.key) if method.projection else None,
