@@ -333,15 +333,15 @@ def represent(dataset: Dataset, spec: RunSpec, fit_rows: Indices, reuse: Reuse, 
         whole = True
         if spec.fit_rows == "training":
             whole = not reuse.holds(dataset, spec.stack)
-            stack: Stack | Blocks = reuse.stack(dataset, spec.stack, progress=progress)
+            stack = reuse.stack(dataset, spec.stack, progress=progress)
         else:
             stack = fit_stack(rows, spec.stack, progress=progress)
-        groups: int | tuple[int, ...] = spec.stack.depth + 1
+        blocks = None
         if method.regroups:
             projection = None if spec.kept is None else _project(spec, rows, projecting)
-            stack = Blocks(stack, method.omits_input, projection)
-            groups = stack.sizes
-        return Fitted(stack, groups, time.perf_counter() - started if whole else None)
+            blocks = Blocks(stack, method.omits_input, projection)
+        seconds = time.perf_counter() - started if whole else None
+        return Fitted(stack, spec.stack.depth + 1, seconds) if blocks is None else Fitted(blocks, blocks.sizes, seconds)
     if method.network:
         assert spec.sda is not None
         some = None if spec.fit_rows == "training" else fit_rows
