@@ -336,12 +336,13 @@ def represent(dataset: Dataset, spec: RunSpec, fit_rows: Indices, reuse: Reuse, 
             stack = reuse.stack(dataset, spec.stack, progress=progress)
         else:
             stack = fit_stack(rows, spec.stack, progress=progress)
-        blocks = None
+        representation: Stack | Blocks = stack
+        groups: int | tuple[int, ...] = spec.stack.depth + 1
         if method.regroups:
             projection = None if spec.kept is None else _project(spec, rows, projecting)
-            blocks = Blocks(stack, method.omits_input, projection)
-        seconds = time.perf_counter() - started if whole else None
-        return Fitted(stack, spec.stack.depth + 1, seconds) if blocks is None else Fitted(blocks, blocks.sizes, seconds)
+            representation = Blocks(stack, method.omits_input, projection)
+            groups = representation.sizes
+        return Fitted(representation, groups, time.perf_counter() - started if whole else None)
     if method.network:
         assert spec.sda is not None
         some = None if spec.fit_rows == "training" else fit_rows
