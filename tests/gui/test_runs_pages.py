@@ -183,9 +183,9 @@ def test_that_pages_name_the_guard_that_overruled_the_criterion(window, tmp_path
 def test_that_the_page_trains_the_methods_of_its_own_with_the_chosen_variance_and_names_each_share(window):
     open_data(window, labelled())
     page, runs = show_page(window, "classifier"), window.session.runs
-    box = page._boxes["kept"]
+    box = page._boxes["variance"]
     assert not box.isVisible()
-    page.choose({"method": "slide-white-svm", "kept": "0.95"})
+    page.choose({"method": "slide-white-svm", "variance": "0.95"})
     assert box.isVisible()
     press_train(window)
     assert (runs.result.spec.method, runs.result.spec.kept) == ("slide-white-svm", 0.95)

@@ -145,16 +145,16 @@ class RunController(QObject):
 
     # Requests --------------------------------------------------------------------------------------------------
 
-    def spec_of(self, svm: SvmParameters, method: str = "slide-svm", kept: float | None = None) -> RunSpec | None:
+    def spec_of(self, svm: SvmParameters, method: str = "slide-svm", variance: float | None = None) -> RunSpec | None:
         """Return the run with the window's parameters, or None if it is impossible."""
         base = self._base()
         if base is None or self.why_not(method):
             return None
-        return replace(base, method=method, stack=self._workspace.state.parameters, svm=svm, kept=kept)
+        return replace(base, method=method, stack=self._workspace.state.parameters, svm=svm, kept=variance)
 
-    def training_time(self, svm: SvmParameters, method: str, kept: float | None = None) -> str:
+    def training_time(self, svm: SvmParameters, method: str, variance: float | None = None) -> str:
         """Return the estimated duration of training in a sentence, or "" if it is impossible."""
-        spec, dataset = self.spec_of(svm, method, kept), self._workspace.dataset
+        spec, dataset = self.spec_of(svm, method, variance), self._workspace.dataset
         if spec is None or dataset is None:
             return ""
         seconds = sum(typical_seconds(each, RunShape.of(dataset)) for each in on_every_fold(spec.checked(), dataset))

@@ -43,9 +43,9 @@ _PLACEHOLDERS = (
     "Misclassified images appear after the test.",
 )
 _TRAIN = "Learn the widths and C, train on all training rows, then test"
-_KEPT = [
-    Choice(f"{kept:g}", f"{kept:.0%} of variance", f"keep components with {kept:.0%} of the variance")
-    for kept in (0.8, 0.3, 0.5, 0.7, 0.9, 0.95, 0.99)
+_VARIANCES = [
+    Choice(f"{variance:g}", f"{variance:.0%} of variance", f"keep components with {variance:.0%} of the variance")
+    for variance in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 ]
 _CAPTION = 7  # longest name, in letters, that fits below an image
 _LEAST_HEIGHT = 440  # pixels; below it plot, bars, matrix and images would overlap
@@ -101,13 +101,16 @@ class ClassifierPage(Page):
         methods = [method for method in METHODS.values() if method.plain or method.regroups]
         tip = "Learned widths (§5), the paper’s commented variant, the raw input, or two methods of this program’s own"
         self._method = self._choice(row, "Method", tip, methods)
-        self._kept = self._add_box(row, "Variance", "Fraction of the variance that the whitened components keep", _KEPT)
+        self._variance = self._add_box(
+            row, "Variance", "Fraction of the variance that the whitened components keep", _VARIANCES
+        )
         tip = "Criterion that gradient descent minimises over the widths σ_t and C"
         self._by = self._choice(row, "Widths by", tip, LEARNED_BY.values())
         tip = "The widths are always learned with the squared hinge loss; the hinge loss gives the ordinary SVM"
         self._loss = self._choice(row, "Loss", tip, LOSSES.values())
         self._loss.setMinimumContentsLength(13)
-        self._boxes = {"method": self._method, "kept": self._kept, "criterion": self._by, "loss": self._loss}
+        self._boxes = {"method": self._method, "variance": self._variance, "criterion": self._by, "loss": self._loss}
+        self.choose({"variance": "0.8"})
 
     def _choice(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
         caption = label(name, self)
@@ -144,7 +147,7 @@ class ClassifierPage(Page):
     def _method_choice(self) -> tuple[str, float | None]:
         """Return the method, and the fraction of the variance if it keeps one."""
         key = self._method.currentData()
-        return key, float(self._kept.currentData()) if METHODS[key].projection else None
+        return key, float(self._variance.currentData()) if METHODS[key].projection else None
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -234,8 +237,8 @@ class ClassifierPage(Page):
             text = f"Continue the cancelled training: {describe_spec(cancelled)}"
             self.continue_button.setToolTip(f"{text}; the result is the same")
             self.continue_button.setAccessibleName(text)
-        method, kept = self._method_choice()
-        self._kept.setVisible(kept is not None)
+        method, variance = self._method_choice()
+        self._variance.setVisible(variance is not None)
         problem = "Training starts when the data are open." if self._waiting else controller.why_not(method)
         self.train_button.setEnabled(not problem or self._waiting or self._workspace.is_opening)
         self.train_button.setToolTip(problem or _TRAIN)
