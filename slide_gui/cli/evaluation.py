@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from slide_gui.cli import options
-from slide_gui.cli.console import Entry, UsageError, print_answer, progress_bar, usage
+from slide_gui.cli.console import Entry, UsageError, print_answer, progress_bar, usage, warn
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import entry
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import folder_files, write_whole
 from slide_gui.experiments.evaluation.protocol import plan
+from slide_gui.experiments.evaluation.records import RecordFolder
 from slide_gui.experiments.evaluation.run import Load, run_evaluation
 from slide_gui.experiments.evaluation.shipped import shipped_results
 from slide_gui.experiments.evaluation.table import Cell, EvaluationState, TimeRow, info_of, stored_evaluation, time_rows
@@ -26,6 +27,7 @@ from slide_gui.figures.style import Style
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.reproduction.figures import ReproducedItem, ReproductionScale, reproduce, reproduction_scale
 from slide_gui.reproduction.page import reading_page
+from slide_gui.text import counted
 
 _SUFFIXES = (".pdf", ".svg", ".png", ".csv", ".md", ".tex")
 
@@ -57,8 +59,10 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", nargs="*", metavar="DATA", help=text)
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="only these methods (all)")
     _add_protocol_options(parser, "the small version of the protocol, in about a minute")
-    options.add_store(parser, "; needed without --shipped")
-    parser.add_argument("--stored", action="store_true", help="start no runs: show those in the store")
+    options.add_store(parser, "; needed without --shipped or --stored --results")
+    text = "record each run as a line of text in this folder, and compute no run that it contains"
+    parser.add_argument("--results", type=Path, metavar="FOLDER", help=text)
+    parser.add_argument("--stored", action="store_true", help="start no runs: show those in the store or the folder")
     text = "show the tables that came with the program, made by the quick protocol"
     parser.add_argument("--shipped", action="store_true", help=text)
     text = f"write the table of errors, or of times if the file name begins with times ({', '.join(_SUFFIXES)})"
@@ -68,12 +72,12 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
 def _benchmark(arguments: argparse.Namespace) -> int:
     for path in arguments.tables:
         options.check_suffix(path, _SUFFIXES, "--tables")
-    names = ("store", "stored", "splits", "workers", "scheduler", "generated")
+    names = ("store", "results", "stored", "splits", "workers", "scheduler", "generated")
     given = [f"--{name}" for name in names if getattr(arguments, name)]
     given += ["KEY=FILE"] if any("=" in word for word in arguments.data) else []
     if arguments.shipped and given:
         raise UsageError(f"--shipped shows stored tables and computes nothing; leave out {', '.join(given)}")
-    if arguments.store is None and not arguments.shipped:
+    if arguments.store is None and not arguments.shipped and not (arguments.stored and arguments.results):
         raise UsageError("the following arguments are required: --store")
     files = dict(word.split("=", 1) for word in arguments.data if "=" in word)
     if not all(files.values()):
@@ -96,15 +100,34 @@ def _benchmark(arguments: argparse.Namespace) -> int:
         table = replace(table, cells=tuple(cell for cell in table.cells if (cell.data, cell.method) in wanted))
         table = replace(table, data=tuple(info for info in table.data if table.of(info.key)))
         return _print_tables(arguments, table, str(shipped))
-    load = _loader(arguments.generated, files)
-    with RunStore(arguments.store, read_only=arguments.stored) as store:
-        if arguments.stored:
-            known = [info_of(key, load(key, NO_PROGRESS)) for key in files]
-            state = stored_evaluation(cells, store.runs(), known)
-        else:
-            with options.opened_cluster(where) as cluster, progress_bar("benchmark") as progress:
-                state = run_evaluation(cells, load, store, progress=progress, cluster=cluster)
+    load, records = _loader(arguments.generated, files), _records(arguments)
+    if arguments.stored:
+        rows = [] if records is None else list(records.rows.values())
+        if arguments.store is not None:
+            with RunStore(arguments.store, read_only=True) as store:
+                rows += store.runs()
+        state = stored_evaluation(cells, rows, [info_of(key, load(key, NO_PROGRESS)) for key in files])
+    else:
+        with (
+            RunStore(arguments.store) as store,
+            options.opened_cluster(where) as cluster,
+            progress_bar("benchmark") as progress,
+        ):
+            state = run_evaluation(cells, load, store, progress=progress, cluster=cluster, records=records)
     return _print_tables(arguments, state)
+
+
+def _records(arguments: argparse.Namespace) -> RecordFolder | None:
+    """Return the records of --results, with a warning about unreadable lines."""
+    folder: Path | None = arguments.results
+    if folder is None:
+        return None
+    if folder.exists() != folder.is_dir() or (arguments.stored and not folder.exists()):
+        raise DataError("is not a folder of results; check the name", str(folder))
+    records = RecordFolder(folder)
+    if records.n_damaged:
+        warn(f"{counted(records.n_damaged, 'unreadable line')} of {folder} skipped; their runs are computed again")
+    return records
 
 
 def _print_tables(arguments: argparse.Namespace, state: EvaluationState, origin: str = "") -> int:

@@ -23,6 +23,19 @@ def test_that_cells_are_filled_once_and_written_in_every_form(cli):
     assert "Rand Proj-SVM" in cli(f"{line} --stored").out
 
 
+def test_that_an_empty_store_takes_the_runs_of_a_folder_and_the_folder_alone_shows_the_tables(cli):
+    line = "benchmark rectangles --quick --methods raw-svm pca-svm --generated --json --results runs"
+    first = cli(f"{line} --store r.sqlite").json
+    assert cli(f"{line} --store other.sqlite --workers 2").json["cells"] == first["cells"]
+    assert cli("runs list other.sqlite --json").json == []
+    with Path("runs/rectangles.jsonl").open("ab") as file:
+        file.write(b'{"hash"')
+    shown = cli("benchmark rectangles --quick --methods raw-svm pca-svm --stored --results runs --json")
+    assert shown.json["cells"] == first["cells"]
+    assert "1 unreadable line of runs skipped" in shown.err
+    assert "elsewhere: is not a folder of results" in cli("benchmark --stored --results elsewhere", code=1).err
+
+
 def test_that_shipped_tables_are_printed_with_their_origin_and_without_a_store(cli):
     shipped = cli("benchmark rectangles mnist --shipped --methods slide-svm raw-svm --json").json
     assert [info["key"] for info in shipped["data"]] == ["rectangles", "mnist"]
@@ -30,8 +43,8 @@ def test_that_shipped_tables_are_printed_with_their_origin_and_without_a_store(c
     assert [len(cell["splits"]) for cell in shipped["cells"]] == [1, 1, 1, 1]
     assert "shipped with the program" in shipped["origin"]
     assert "Quick protocol, shipped with the program" in cli("benchmark --shipped").out
-    line = "benchmark mnist=d.npz --shipped --store r.sqlite --stored --splits 3 --workers 2 --generated"
-    names = "--store, --stored, --splits, --workers, --generated, KEY=FILE"
+    line = "benchmark mnist=d.npz --shipped --store r.sqlite --results r --stored --splits 3 --workers 2 --generated"
+    names = "--store, --results, --stored, --splits, --workers, --generated, KEY=FILE"
     assert f"computes nothing; leave out {names}\n" in cli(line, code=2).err
 
 

@@ -22,6 +22,7 @@ from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.workers import ClusterError, sent
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.evaluation.protocol import CellPlan
+from slide_gui.experiments.evaluation.records import RecordFolder
 from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.table import EvaluationState, SplitProgress
 from slide_gui.experiments.files.source import DataSource
@@ -131,12 +132,14 @@ def test_that_an_evaluation_on_workers_has_the_bits_of_one_process(two, tmp_path
 
     def answers(path, cluster, seen):
         listener = Listener(lambda _, payload: seen.append(payload) if isinstance(payload, EvaluationState) else None)
+        options = {"progress": listener, "cluster": cluster, "records": RecordFolder(path.with_suffix(""))}
         with threadpool_limits(1, user_api="blas"), RunStore(path) as store:
-            return run_evaluation(cells, lambda key, _: data[key], store, progress=listener, cluster=cluster)
+            return run_evaluation(cells, lambda key, _: data[key], store, **options)
 
     paths, seen = (tmp_path / "here.sqlite", tmp_path / "there.sqlite"), list[EvaluationState]()
     alone, spread = answers(paths[0], None, []), answers(paths[1], two, seen)
     assert results_of(paths[0]) == results_of(paths[1])
+    assert len({frozenset(RecordFolder(path.with_suffix("")).rows) for path in paths}) == 1
     assert [[(a.spec_hash, a.error, a.chosen) for a in cell.answers] for cell in spread.cells] == [
         [(a.spec_hash, a.error, a.chosen) for a in cell.answers] for cell in alone.cells
     ]

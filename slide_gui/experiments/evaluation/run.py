@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from threading import Event
@@ -9,6 +10,7 @@ from threading import Event
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import entry
 from slide_gui.experiments.evaluation.protocol import CellPlan
+from slide_gui.experiments.evaluation.records import RecordFolder
 from slide_gui.experiments.evaluation.table import (
     REFERENCE,
     DataInfo,
@@ -86,6 +88,7 @@ def run_evaluation(
     progress: Progress = NO_PROGRESS,
     pause: Event | None = None,
     cluster: Cluster | None = None,
+    records: RecordFolder | None = None,
 ) -> EvaluationState:
     """Compute the cells of the evaluation, the first split of all cells, then the second, and so on.
 
@@ -106,6 +109,8 @@ def run_evaluation(
         Pauses the evaluation within about 0.1 s while it is set. On a cluster, it only prevents new runs from starting.
     cluster : Cluster, optional
         Computes the runs in place of this process.
+    records : RecordFolder, optional
+        Its runs count as stored. Each run of the evaluation is added to it.
 
     Raises
     ------
@@ -114,7 +119,7 @@ def run_evaluation(
     Cancelled
         By the progress.
     """
-    return _Evaluation(tuple(cells), load, store, progress, pause, cluster).run()
+    return _Evaluation(tuple(cells), load, store, progress, pause, cluster, records).run()
 
 
 class _SplitRuns:
@@ -166,8 +171,9 @@ class _Evaluation:
         progress: Progress,
         pause: Event | None,
         cluster: Cluster | None,
+        records: RecordFolder | None,
     ) -> None:
-        self._cells, self._load = cells, load
+        self._cells, self._load, self._records = cells, load, records
         self._progress = MonotonicProgress(progress)
         self._parallel = cluster is not None
         self._loop = RunLoop(store, cluster, progress=Listener(self._note_progress), pause=pause)
@@ -176,7 +182,7 @@ class _Evaluation:
         self._state = empty_state(cells, ())
         self._splits: list[_SplitRuns] = []
         self._waiting: dict[str, list[_SplitRuns]] = {}  # run → the splits that wait for it
-        self._rows = readable(store.runs())
+        self._rows = readable([*(records.rows.values() if records is not None else ()), *store.runs()])
         self._seconds: dict[str, float] = {}  # durations of the runs of this evaluation
         self._finals: dict[str, RunSpec] = {}  # the runs on test sets
 
@@ -192,7 +198,7 @@ class _Evaluation:
             self._start(infos)
             self._update()
             for result in loop:
-                row = self._rows[result.hash] = StoredRun.of(result)
+                row = self._rows[result.hash] = StoredRun.of(result, time.time())
                 for split in self._waiting.pop(row.hash, ()):
                     self._add(split, result.spec, row)
                 self._update()
@@ -233,7 +239,9 @@ class _Evaluation:
             self._add(split, spec, row)
 
     def _add(self, split: _SplitRuns, spec: RunSpec, row: StoredRun) -> None:
-        """Add a run to a split, and advance the split if this selects its candidate."""
+        """Add a run to a split and to the records, and advance the split if this selects its candidate."""
+        if self._records is not None:
+            self._records.add(split.task.plan.data, row)
         self._seconds[row.hash] = row.seconds
         answer = split.add(spec, row)
         self._state = replace(with_answer(self._state, split.task, answer), done=self._state.done + 1)

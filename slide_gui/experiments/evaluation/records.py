@@ -1,0 +1,88 @@
+"""Results of the evaluation in a folder of text files, so that another computer can continue it.
+
+Each data set has a file with one line for each run: a JSON object of the columns of `StoredRun` without usual values.
+Only lines of runs on test rows name the data and contain the errors by row. The hash of a run covers its data, so runs
+on other data are never used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from base64 import b64decode, b64encode
+from pathlib import Path
+from typing import Any
+
+from slide_gui.experiments.store.stored_run import StoredRun
+
+_USUAL: dict[str, Any] = {
+    "data": "", "generated": 0, "fingerprint": "", "training": "split", "evaluate": "validation", "created": 0.0,
+    "tags": "", "deleted": 0,
+}  # fmt: skip
+"""Values of columns that a line lacks; those of the others are None."""
+_LEFT_OUT = ("tags", "deleted", "setting")
+_OF_TESTS = ("data", "generated", "fingerprint", "created", "held_out", "validation_error", "row_errors", "features")
+"""Columns that only the lines of runs on test rows have."""
+
+
+class RecordFolder:
+    """The records in a folder, which is created when the first run is added.
+
+    Lines of other results versions are kept, but not used.
+
+    Attributes
+    ----------
+    rows : dict of str to StoredRun
+        Runs of this results version by hash.
+    n_damaged : int
+        Number of unreadable lines, such as the last line of a writer that was killed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.rows: dict[str, StoredRun] = {}
+        self.n_damaged = 0
+        self._folder = folder
+        for file in sorted(folder.glob("*.jsonl")):
+            for line in filter(None, file.read_bytes().split(b"\n")):
+                try:
+                    row = _row(json.loads(line))
+                except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError):
+                    self.n_damaged += 1
+                else:
+                    self.rows |= {row.hash: row} if row.is_current else {}
+
+    def add(self, key: str, row: StoredRun) -> None:
+        """Write a run durably to the file of a data set of the protocol, unless the folder has it."""
+        if row.hash in self.rows:
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)
+        line = json.dumps(_line(row), separators=(",", ":")).encode()
+        with (self._folder / f"{key}.jsonl").open("a+b") as file:
+            if file.seek(0, os.SEEK_END):
+                file.seek(-1, os.SEEK_END)
+                line = line if file.read(1) == b"\n" else b"\n" + line
+            file.write(line + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self.rows[row.hash] = row
+
+
+def _line(row: StoredRun) -> dict[str, Any]:
+    """Return the values of a line, with the number of errors in place of their rate."""
+    hidden = (*_LEFT_OUT, *(_OF_TESTS if row.evaluate == "validation" else ()))
+    values = {name: value for name, value in row.row().items() if name not in hidden and value != _USUAL.get(name)}
+    values["wrong"] = round(values.pop("error") * row.n_test)
+    if row.row_errors is not None and "row_errors" in values:
+        values["row_errors"] = b64encode(row.row_errors).decode()
+    return values
+
+
+def _row(values: dict[str, Any]) -> StoredRun:
+    """Return the run of a line. Its error has the bits of the run, whose error is the same ratio."""
+    values = _USUAL | values
+    values["error"] = values["wrong"] / values["n_test"]
+    if values["evaluate"] == "validation":
+        values["validation_error"] = values["error"]
+    if values.get("row_errors") is not None:
+        values["row_errors"] = b64decode(values["row_errors"], validate=True)
+    return StoredRun.from_row(values)
