@@ -25,7 +25,6 @@ from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.records import RecordFolder
 from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.table import EvaluationState, SplitProgress
-from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.spec import RunSpec, SweepPoint, SweepSpec
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps import cluster as cluster_module
@@ -155,28 +154,12 @@ def test_that_an_evaluation_on_workers_has_the_bits_of_one_process(two, tmp_path
 
 
 def test_that_a_run_has_the_name_of_its_data_even_if_a_worker_holds_them_under_another_name(two, tmp_path):
-    held = sent(two.client, DATA, f"slide-data-{DATA.fingerprint}-sent")
+    held = sent(two.client, DATA, f"slide-data-{DATA.fingerprint}")
     sweep, path = replace(SWEEP, noises=(0.3,), depths=(1,)), tmp_path / "runs.sqlite"
     with RunStore(path) as store:
         run_sweep(replace(DATA, name="renamed"), sweep, store, cluster=two)
     assert held.result().name == DATA.name
     assert {result["dataset"] for result in results_of(path).values()} == {"renamed"}
-
-
-def test_that_workers_read_the_same_files_and_are_sent_those_they_do_not_find(two, tmp_path):
-    file = tmp_path / "rows.csv"
-    rows = zip(DATA.train[:, :6].astype(int), DATA.train_labels, strict=True)
-    lines = [",".join(map(str, [*row, "ab"[label]])) for row, label in rows]
-    file.write_text("\n".join([",".join("123456") + ",class", *lines]) + "\n")
-    found = DataSource(paths=(str(file),)).load()
-    assert executor._read_there(str(file), found.fingerprint, found.held_out).fingerprint == found.fingerprint
-    with pytest.raises(DataError, match="other data than the run was requested for"):
-        executor._read_there(str(file), DATA.fingerprint, None)
-    for source in (str(file), str(tmp_path / "gone.csv")):
-        sweep = SweepSpec(RunSpec(found.fingerprint, source, svm=GIVEN, held_out=found.held_out), (0.3,), (1,))
-        with RunStore(tmp_path / "runs.sqlite") as store:
-            assert len(run_sweep(found, sweep, store, cluster=two).done) == 1
-            store.delete([line.hash for line in store.runs()])
 
 
 def test_that_workers_are_described(two):
@@ -298,14 +281,6 @@ def test_that_lower_ranks_are_submitted_first_then_runs_that_begin_the_longest_c
     short, long = spec(DATA, method="raw-svm"), spec(DATA, 0.2, 4)
     assert first_submitted(idle, [short, long]) == [long.hash, short.hash]
     assert first_submitted(idle, [long, short], lambda each: int(each.hash == long.hash)) == [short.hash, long.hash]
-
-
-def test_that_a_scheduler_lost_while_workers_read_the_data_is_named_and_no_run_is_submitted(idle):
-    idle.submit.return_value.done.side_effect = lambda: setattr(idle, "status", "closed")
-    data = replace(DATA, generated=False)
-    with pytest.raises(ClusterError, match="the connection to the scheduler is lost; check that it is running"):
-        first_result([RunRequest(replace(spec(data), source="rows.csv"), data)])
-    assert submitted(idle) == []
 
 
 @contextmanager

@@ -23,15 +23,12 @@ from typing import TYPE_CHECKING, Any
 
 from slide_gui.blas import limit_threads
 from slide_gui.core.workers import ClusterError, TaskProgress, check_alive, sent
-from slide_gui.data.dataset import Dataset, HeldOut
-from slide_gui.data.errors import DataError
-from slide_gui.experiments.files.source import DataSource
+from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape
 from slide_gui.experiments.runs.fitting import Networks, Reuse, shared_networks
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import RunProgress, run
 from slide_gui.experiments.runs.spec import RunSpec
-from slide_gui.experiments.runs.splits import divided_as
 from slide_gui.experiments.store.store import DamagedRun, RunStore
 from slide_gui.experiments.sweeps.cluster import ATTEMPTS, CONNECTING, Cluster, Versions, refuse_other, versions_here
 from slide_gui.progress import NO_PROGRESS, Cancelled, Listener, Progress
@@ -89,8 +86,9 @@ class InlineExecutor:
         self._reuse = Reuse()
         self._submitted: tuple[RunRequest, RunResult | None] | None = None
 
-    def accepts(self, request: RunRequest) -> bool:
-        """Return True if no other run is submitted."""
+    @property
+    def is_free(self) -> bool:
+        """True if no run is submitted."""
         return self._submitted is None
 
     def submit(self, request: RunRequest, neighbour: RunResult | None, seconds: float) -> None:
@@ -138,7 +136,6 @@ class ClusterExecutor:
         self._tasks: dict[str, _Task] = {}
         self._done: SimpleQueue[tuple[str, Future]] = SimpleQueue()
         self._data: dict[str, Future] = {}
-        self._reading: set[str] = set()
         self._client.subscribe_topic(_TOPIC, self._note_fraction)
 
     @property
@@ -146,12 +143,13 @@ class ClusterExecutor:
         """Number of tasks that the workers do at the same time."""
         return self._cluster.n_slots
 
-    def accepts(self, request: RunRequest) -> bool:
-        """Return True if there are less than two runs per task slot, and the data of the run are on the workers.
+    @property
+    def is_free(self) -> bool:
+        """True if there are less than two runs per task slot.
 
         With two per slot no worker waits. There are at least two, because a cluster may grow.
         """
-        return len(self._tasks) < 2 * max(self.n_slots, 1) and self._data_of(request) is not None
+        return len(self._tasks) < 2 * max(self.n_slots, 1)
 
     def submit(self, request: RunRequest, neighbour: RunResult | None, seconds: float) -> None:
         """Submit a run. Of equal rank, those that begin a longer chain have priority."""
@@ -164,8 +162,7 @@ class ClusterExecutor:
         key = f"slide-run-{spec.hash}" + (f"-again-{task.n_lost}" if task.n_lost else "")
         place = self._cluster.places.get(shared_networks(spec))
         where = {} if place is None else {"workers": [place], "allow_other_workers": True}
-        data = self._data_of(task.request) or self._send(task.request.dataset)
-        versions = versions_here()
+        data, versions = self._data_of(task.request.dataset), versions_here()
         task.fraction = 0.0
         task.future = future = self._client.submit(
             _run_there, data, spec, task.neighbour, versions, key=key, priority=task.priority, **where
@@ -224,36 +221,17 @@ class ClusterExecutor:
         self._tasks.clear()
         self._data.clear()
 
-    def _data_of(self, request: RunRequest) -> Future | None:
-        """Return the data of a run as a future on the workers, or None while a worker reads them.
+    def _data_of(self, dataset: Dataset) -> Future:
+        """Return the data of a run on the workers, to which they are sent once.
 
-        Workers read the same files if they find them; otherwise the data are sent. Both are tasks, so the scheduler
-        repeats them if the workers that hold the data are lost. Data released here stay on the workers until the runs
-        that use them are completed.
+        This is a task, so the scheduler repeats it if the workers that hold the data are lost. Data released here stay
+        on the workers until the runs that use them are completed.
         """
-        dataset, source = request.dataset, request.spec.source
         fingerprint = dataset.fingerprint
         if fingerprint not in self._data:
             while len(self._data) >= _DATA_SETS:
                 del self._data[next(iter(self._data))]
-            if not source or dataset.generated:
-                return self._send(dataset)
-            self._reading.add(fingerprint)
-            key = f"slide-data-{fingerprint}"
-            self._data[fingerprint] = self._client.submit(
-                _read_there, source, fingerprint, dataset.held_out, key=key, priority=_RANK
-            )
-        if fingerprint in self._reading:
-            if not self._data[fingerprint].done():
-                return None
-            self._reading.discard(fingerprint)
-            if self._data[fingerprint].status != "finished":
-                return self._send(dataset)
-        return self._data[fingerprint]
-
-    def _send(self, dataset: Dataset) -> Future:
-        fingerprint = dataset.fingerprint
-        self._data[fingerprint] = sent(self._client, dataset, f"slide-data-{fingerprint}-sent")
+            self._data[fingerprint] = sent(self._client, dataset, f"slide-data-{fingerprint}")
         return self._data[fingerprint]
 
     def _note_fraction(self, event: Any) -> None:
@@ -262,20 +240,6 @@ class ClusterExecutor:
         task = self._tasks.get(spec_hash)
         if task is not None:
             task.fraction = fraction
-
-
-def _read_there(source: str, fingerprint: str, held_out: HeldOut | None) -> Dataset:
-    """Read the data on a worker.
-
-    Raises
-    ------
-    DataError
-        If the files are missing or contain other data.
-    """
-    dataset = divided_as(DataSource.parse(source).load(), fingerprint, held_out)
-    if dataset.fingerprint != fingerprint:
-        raise DataError("contains other data than the run was requested for", source)
-    return dataset
 
 
 @lru_cache(maxsize=_DATA_SETS)
@@ -520,11 +484,8 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     def _compute(self) -> RunResult | None:
         """Submit the ready runs, and return a completed result that was requested, or None after a short wait."""
         self._order_new()
-        while self._ready and not self._pause.is_set():
-            pending = self._pending[self._ready[0][2]]
-            if not self._executor.accepts(pending.request):
-                break
-            self._submit(heapq.heappop(self._ready)[2], pending)
+        while self._ready and self._executor.is_free and not self._pause.is_set():
+            self._submit(heapq.heappop(self._ready)[2])
         if self._pause.is_set() and not self._active:
             time.sleep(POLL_SECONDS)
             self._report(0.0)
@@ -545,7 +506,8 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self.live, self.fraction, self._kinds = None, 0.0, Counter()
         return result if complete.wanted else None
 
-    def _submit(self, spec_hash: str, pending: _Pending) -> None:
+    def _submit(self, spec_hash: str) -> None:
+        pending = self._pending[spec_hash]
         near = pending.request.spec.neighbour
         neighbour = None if near is None else self._stored(near)
         self._executor.submit(pending.request, neighbour, pending.chain)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,11 @@ class PageView:
     text: str
     tip: str
     about: str = ""
+
+
+def late(module: str, name: str) -> Callable[..., Any]:
+    """Return a function that builds an object of a class, which it imports only then, so that the start is fast."""
+    return lambda *arguments: getattr(import_module(module), name)(*arguments)
 
 
 class Page(QWidget):

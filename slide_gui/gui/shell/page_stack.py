@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from slide_gui.gui.pages.page import Page, PageView
+from slide_gui.gui.pages.page import Page, PageView, late
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.widgets.controls import wrap_tips
 
@@ -26,7 +26,7 @@ class PageSpec:
     icon : str
         Icon in the navigation, in the notation of `slide_gui.gui.theme.icon`.
     make : callable
-        Build the page from the session and its views. It imports the page's module to keep the start fast.
+        Build the page from the session and its views; see `late`.
     views : tuple of PageView
         Views in the order of the page's tabs; for the Weights page `slide_gui.gui.pages.weights.page.VIEWS`.
     """
@@ -39,50 +39,20 @@ class PageSpec:
     views: tuple[PageView, ...] = ()
 
 
-def _weights(session: Session, _views: tuple[PageView, ...], parent: QWidget) -> Page:
-    from slide_gui.gui.pages.weights.page import WeightsPage
-
-    return WeightsPage(session.workspace, lambda: session.runs, parent)
-
-
-def _curves(session: Session, views: tuple[PageView, ...], parent: QWidget) -> Page:
-    from slide_gui.gui.pages.curves.page import CurvesPage
-
-    return CurvesPage(session.workspace, session.runs, views, parent)
-
-
-def _classifier(session: Session, _views: tuple[PageView, ...], parent: QWidget) -> Page:
-    from slide_gui.gui.pages.classifier.page import ClassifierPage
-
-    return ClassifierPage(session.workspace, session.runs, parent)
-
-
-def _evaluation(session: Session, views: tuple[PageView, ...], parent: QWidget) -> Page:
-    from slide_gui.gui.pages.benchmark.page import EvaluationPage
-
-    return EvaluationPage(session.evaluation, views, parent)
-
-
-def _runs(session: Session, views: tuple[PageView, ...], parent: QWidget) -> Page:
-    from slide_gui.gui.pages.runs.page import RunsPage
-
-    return RunsPage(session.workspace, session.runs, views, parent)
-
-
 PAGES = (
     PageSpec(
         "weights",
         "Weights",
         "Weights",
         '<rect x="3.5" y="3.5" width="17" height="17" rx="2"/><path d="M12 6v12M6 12h12" stroke-width="2.5"/>',
-        _weights,
+        late("slide_gui.gui.pages.weights.page", "WeightsPage"),
     ),
     PageSpec(
         "curves",
         "Curves",
         "Error curves",
         '<path d="M4 4v16h16"/><path d="M7.5 8c2 6 5 8.5 7.5 6.5s3-4.5 5-7"/>',
-        _curves,
+        late("slide_gui.gui.pages.curves.page", "CurvesPage"),
         (
             PageView(
                 "Curves",
@@ -98,14 +68,14 @@ PAGES = (
         "Classifier",
         '<path d="M4.5 19.5C9 18 9.5 6 19.5 4.5"/><circle cx="7" cy="8" r="2"/>'
         '<circle cx="17" cy="16" r="2" fill="currentColor"/>',
-        _classifier,
+        late("slide_gui.gui.pages.classifier.page", "ClassifierPage"),
     ),
     PageSpec(
         "evaluation",
         "Benchmark",
         "Benchmark",
         '<path d="M4 20h16"/><path d="M6.5 16.5v-5M12 16.5V4.5M17.5 16.5v-8" stroke-width="3"/>',
-        _evaluation,
+        late("slide_gui.gui.pages.benchmark.page", "EvaluationPage"),
         (
             PageView(
                 "Error rates",
@@ -124,7 +94,7 @@ PAGES = (
         "Runs",
         "Runs",
         '<path d="M4.5 12a7.5 7.5 0 1 0 2.5-5.600"/><path d="M7 2.800v3.800h3.800M12 8v4.300l3 1.800"/>',
-        _runs,
+        late("slide_gui.gui.pages.runs.page", "RunsPage"),
         (
             PageView("Table", "All runs, with filter and sorting"),
             PageView("Comparison", "Compare two runs, A and B"),

@@ -26,8 +26,9 @@ from slide_gui.gui.dialogs.export import TABLES, ExportOption
 from slide_gui.gui.pages.benchmark.cells import all_times, error_rows, heads_of, time_rows_of
 from slide_gui.gui.pages.benchmark.table import SIGNIFICANCE_MARKS, EvaluationTable
 from slide_gui.gui.pages.page import Page, PageView
-from slide_gui.gui.state.evaluation import EvaluationChoice, EvaluationController
+from slide_gui.gui.state.evaluation import EvaluationChoice
 from slide_gui.gui.state.library import RunSelection
+from slide_gui.gui.state.session import Session
 from slide_gui.gui.widgets.controls import StartPause, label, name_box, spin_box
 from slide_gui.gui.widgets.layouts import flush, nested
 
@@ -82,11 +83,9 @@ _QUICK = "quick: 600 training rows, not comparable with the paper"
 class EvaluationPage(Page):
     """The page with both tables and the controls of the evaluation."""
 
-    def __init__(
-        self, controller: EvaluationController, views: Sequence[PageView], parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, session: Session, views: Sequence[PageView], parent: QWidget | None = None) -> None:
         super().__init__("Benchmark", "", views, parent=parent)
-        self._controller = controller
+        controller = self._controller = session.evaluation
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=8))
         self.status = label("", self)
         self.column.addWidget(self.status)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,9 +27,9 @@ from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.classifier.learning import CriterionPlot, ShareBars
 from slide_gui.gui.pages.classifier.thumbnails import Thumbnail, Thumbnails
-from slide_gui.gui.pages.page import Page, confusion_text
-from slide_gui.gui.state.runs import RunController
-from slide_gui.gui.state.workspace import Workspace, panel_parameters
+from slide_gui.gui.pages.page import Page, PageView, confusion_text
+from slide_gui.gui.state.session import Session
+from slide_gui.gui.state.workspace import panel_parameters
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
 from slide_gui.gui.widgets.controls import ElidedBox, ElidedLabel, LowScroll, add_button, add_choices, label, widest
 from slide_gui.gui.widgets.layouts import flush, nested
@@ -54,9 +54,10 @@ _LEAST_HEIGHT = 440  # pixels; below it plot, bars, matrix and images would over
 class ClassifierPage(Page):
     """The page that trains the multi-width SVM on the layers set in the panel."""
 
-    def __init__(self, workspace: Workspace, controller: RunController, parent: QWidget | None = None) -> None:
-        super().__init__("Classifier", "an RBF support vector machine with one learned width per layer", parent=parent)
-        self._workspace, self._controller = workspace, controller
+    def __init__(self, session: Session, views: Sequence[PageView], parent: QWidget | None = None) -> None:
+        about = "an RBF support vector machine with one learned width per layer"
+        super().__init__("Classifier", about, views, parent=parent)
+        workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._shown: RunResult | None = None
         self._waiting = False
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=6))

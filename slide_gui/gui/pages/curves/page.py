@@ -30,8 +30,8 @@ from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.heat_map import HeatMap
 from slide_gui.gui.pages.curves.points import ErrorMark, ErrorPoint, PointState, chosen_of
 from slide_gui.gui.pages.page import Page, PageView, table_text
-from slide_gui.gui.state.runs import RunController
-from slide_gui.gui.state.workspace import State, Workspace
+from slide_gui.gui.state.session import Session
+from slide_gui.gui.state.workspace import State
 from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets.controls import ElidedBox, StartPause, add_button, label, name_box
 from slide_gui.gui.widgets.layouts import nested
@@ -48,15 +48,9 @@ _NEAR = 0.004  # noise levels closer than this count as equal
 class CurvesPage(Page):
     """The page that plots stored runs, running points of a sweep, and an estimate at the sliders."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        controller: RunController,
-        views: Sequence[PageView],
-        parent: QWidget | None = None,
-    ) -> None:
+    def __init__(self, session: Session, views: Sequence[PageView], parent: QWidget | None = None) -> None:
         super().__init__("Error curves", views[0].about, views, parent=parent)
-        self._workspace, self._controller = workspace, controller
+        workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._chosen: str | None = None
         self._setting: Setting | None = None
         self._places: tuple[object, tuple[Place, ...]] = (None, ())

@@ -22,8 +22,7 @@ from slide_gui.gui.dialogs.export import TABLE, ExportOption
 from slide_gui.gui.pages.page import Page, PageView, confusion_text, table_text
 from slide_gui.gui.pages.runs.table import RunTable
 from slide_gui.gui.state.library import RunSelection
-from slide_gui.gui.state.runs import RunController
-from slide_gui.gui.state.workspace import Workspace
+from slide_gui.gui.state.session import Session
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.color_bar import BesideColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
@@ -40,15 +39,9 @@ _MOST_PIXELS = 8  # largest number of pins whose rows are compared
 class RunsPage(Page):
     """The page with the table of stored runs and the comparison of two runs."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        controller: RunController,
-        views: Sequence[PageView],
-        parent: QWidget | None = None,
-    ) -> None:
+    def __init__(self, session: Session, views: Sequence[PageView], parent: QWidget | None = None) -> None:
         super().__init__("Runs", "all runs are stored", views, parent=parent)
-        self._workspace, self._library = workspace, controller.library
+        controller, self._workspace, self._library = session.runs, session.workspace, session.library
         self.run_table = RunTable(self)
         self.run_table.open_requested.connect(controller.open_run)
         self.run_table.delete_requested.connect(self._library.delete)

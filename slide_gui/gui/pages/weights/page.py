@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,13 +13,14 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ANIMATION, ExportOption
-from slide_gui.gui.pages.page import Page, table_text
+from slide_gui.gui.pages.page import Page, PageView, late, table_text
 from slide_gui.gui.pages.weights.sample import SamplePanel
 from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
 from slide_gui.gui.pages.weights.view import ShownImage, View, ViewContext, ViewSpec
 from slide_gui.gui.pages.weights.weights_view import WeightsView
 from slide_gui.gui.pages.weights.why import COPIES, EXPERIMENTS, EXPLAIN, SHUFFLE, WhyView
-from slide_gui.gui.state.workspace import State, Workspace
+from slide_gui.gui.state.session import Session
+from slide_gui.gui.state.workspace import State
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.layouts import nested
 from slide_gui.progress import Progress
@@ -27,17 +28,8 @@ from slide_gui.progress import Progress
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
     from slide_gui.gui.pages.weights.flow import FlowPart
-    from slide_gui.gui.state.runs import RunController
 
 _BETWEEN = 12
-
-
-def _flow(context: ViewContext, parent: QWidget) -> View:
-    from slide_gui.gui.pages.weights.flow import FlowPart
-
-    return FlowPart(context, parent)
-
-
 WEIGHTS, FLOW, WHY = "weights", "flow", "why"
 VIEWS = (
     ViewSpec(
@@ -53,7 +45,7 @@ VIEWS = (
         "One image on its way through the layers, which can be drawn on (§4)",
         name=FLOW,
         title="Flow of one image",
-        make=_flow,
+        make=late("slide_gui.gui.pages.weights.flow", "FlowPart"),
         about="one image on its way through the layers",
         needs=frozenset({"levels", "colors"}),
         covers_image=True,
@@ -81,13 +73,13 @@ class WeightsPage(Page):
         Selected pixel, shared by the image and all views.
     """
 
-    def __init__(self, workspace: Workspace, runs: Callable[[], RunController], parent: QWidget | None = None) -> None:
+    def __init__(self, session: Session, _views: Sequence[PageView], parent: QWidget | None = None) -> None:
         super().__init__("Weights", "", VIEWS, right=12, parent=parent)
-        self._workspace = workspace
+        workspace = self._workspace = session.workspace
         self._source = TileSource(workspace)
         self.pixels = PixelSelection(workspace, self)
         self.shown = ShownImage(workspace, self)
-        self._context = ViewContext(workspace, self.shown, self.pixels, self._source, runs)
+        self._context = ViewContext(workspace, self.shown, self.pixels, self._source, lambda: session.runs)
         self._view_of: dict[str, View] = {}
         self._brush = 1
         self._arranged_for: tuple[tuple[int, int] | None, int] | None = None  # contents that the widths fit

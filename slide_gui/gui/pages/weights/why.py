@@ -7,35 +7,11 @@ from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
+from slide_gui.gui.pages.page import late
 from slide_gui.gui.pages.weights.experiment import Experiment
 from slide_gui.gui.pages.weights.view import View, ViewContext, ViewSpec
 from slide_gui.gui.widgets.controls import label
 from slide_gui.gui.widgets.layouts import flush
-
-
-def _explained(context: ViewContext, parent: QWidget) -> View:
-    from slide_gui.gui.pages.weights.explained import ExplainedWeight
-
-    return ExplainedWeight(context, parent)
-
-
-def _copies(context: ViewContext, parent: QWidget) -> View:
-    from slide_gui.gui.pages.weights.copies import CopiesView
-
-    return CopiesView(context, parent)
-
-
-def _shuffle(context: ViewContext, parent: QWidget) -> View:
-    from slide_gui.gui.pages.weights.shuffle import ShuffleView
-
-    return ShuffleView(context, parent)
-
-
-def _fill(context: ViewContext, parent: QWidget) -> View:
-    from slide_gui.gui.pages.weights.fill import FillView
-
-    return FillView(context, parent)
-
 
 EXPLAIN, COPIES, SHUFFLE, FILL = "explain", "copies", "shuffle", "fill"
 EXPERIMENTS = (
@@ -45,7 +21,7 @@ EXPERIMENTS = (
         "one number of W = E[P] E[Q]⁻¹.",
         name=EXPLAIN,
         title="Formula of one weight",
-        make=_explained,
+        make=late("slide_gui.gui.pages.weights.explained", "ExplainedWeight"),
         about="one weight, computed from the data",
         covers_image=True,
     ),
@@ -54,7 +30,7 @@ EXPERIMENTS = (
         "Press Start: Wₘ, fitted to m corrupted copies, approaches W of the formula as 1/√m, so no copies are needed.",
         name=COPIES,
         title="Corrupted copies",
-        make=_copies,
+        make=late("slide_gui.gui.pages.weights.copies", "CopiesView"),
         about="m corrupted copies and their limit",
         covers_image=True,
     ),
@@ -64,7 +40,7 @@ EXPERIMENTS = (
         "ignores the positions of pixels.",
         name=SHUFFLE,
         title="Shuffled pixels",
-        make=_shuffle,
+        make=late("slide_gui.gui.pages.weights.shuffle", "ShuffleView"),
         about="W does not depend on the positions of pixels",
         covers_image=True,
     ),
@@ -73,7 +49,7 @@ EXPERIMENTS = (
         "Compare both fills: W is the same for all masks; the formula for this mask is usually closer to the image.",
         name=FILL,
         title="Hidden pixels filled",
-        make=_fill,
+        make=late("slide_gui.gui.pages.weights.fill", "FillView"),
         about="one W for all masks, and the best reconstruction for a known mask",
         covers_image=True,
     ),
