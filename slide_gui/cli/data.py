@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +122,7 @@ def describe_model(model: FittedModel) -> dict[str, Any]:
         **{name: getattr(model, name) for name in names},
         "n_samples": stack.n_samples,
         "n_features": stack.n_features,
-        "parameters": asdict(stack.parameters),
+        "parameters": stack.parameters.document(),
         "errors": [layer.error for layer in stack.layers],
     }
 

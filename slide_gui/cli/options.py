@@ -16,7 +16,7 @@ from slide_gui.cli.console import DONE, UsageError, print_line, progress_bar, us
 from slide_gui.core.baselines import ESTIMATORS, Estimator
 from slide_gui.core.choices import Choice, check_choice
 from slide_gui.core.sda.model import SdaParameters
-from slide_gui.core.slide.parameters import FIT_ON, MOST_LAYERS, SQUASHINGS, StackParameters
+from slide_gui.core.slide.parameters import FIT_ON, MOST_LAYERS, SHARING, SQUASHINGS, StackParameters
 from slide_gui.core.slide.stack import threshold_problem
 from slide_gui.core.svm.criteria import LEARNED_BY
 from slide_gui.core.svm.parameters import LOSSES, WIDTHS, SvmParameters
@@ -422,6 +422,8 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
         ridge="added to the diagonal of E[Q]",
         dtype="type of rows and representations: float32 or float64",
         batch_size="rows per block",
+        sharing=("sharing of weights", SHARING),
+        window="side of a shared kernel in pixels, odd",
     )
     add_seed(parser, "seed of generated data, splits and classifiers")
 

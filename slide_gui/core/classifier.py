@@ -26,7 +26,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
 
     Parameters
     ----------
-    noise, depth, threshold, squashing, fit_on, ridge, dtype, batch_size
+    noise, depth, threshold, squashing, fit_on, ridge, dtype, batch_size, sharing, window, image_shape
         Same as in `SLIDE`.
     widths, criterion, loss, C, tol, max_iter, subset_size, starts, retune, memory, random_state, class_weight
         Same as in `MultiWidthSVC`. If `widths` are numbers, there must be depth + 1 of them.
@@ -77,6 +77,9 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         memory: int = 2 << 30,
         random_state: Any = None,
         class_weight: Any = None,
+        sharing: str = "none",
+        window: int = 9,
+        image_shape: tuple[int, ...] | None = None,
     ) -> None:
         store_parameters(self, locals())
 

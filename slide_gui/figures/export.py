@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -319,7 +319,7 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
 
 def fit_words(source: DataSource, parameters: StackParameters) -> list[str]:
     """Return the command-line options for reading and dividing the data and for the fit."""
-    options = {f"--{name.replace('_', '-')}": value for name, value in asdict(parameters).items()}
+    options = {f"--{name.replace('_', '-')}": value for name, value in parameters.document().items()}
     return [*source.words, "--seed", str(source.seed), *(str(word) for option in options.items() for word in option)]
 
 

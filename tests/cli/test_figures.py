@@ -33,6 +33,18 @@ def test_that_fit_saves_the_weights_that_python_computes_to_the_bit(cli, small):
         np.testing.assert_array_equal(layer.weights, other.weights)
 
 
+def test_that_a_convolution_is_fitted_by_its_options_and_refused_for_a_table(cli, small):
+    options = "--sharing convolution --window 3"
+    document = cli(f"fit small.npz {options} -o m.npz --json").json
+    assert (document["parameters"]["sharing"], document["parameters"]["window"]) == ("convolution", 3)
+    expected = fit_model(SMALL.load(), StackParameters(sharing="convolution", window=3))
+    np.testing.assert_array_equal(load_model("m.npz").stack.layers[2].weights, expected.stack.layers[2].weights)
+    assert "window is 4; it must be an odd integer" in cli("fit small.npz --window 4 -o n.npz", code=2).err
+    Path("table.csv").write_text("a,b,kind\n" + "".join(f"{i % 7},{i % 3},{'xy'[i % 2]}\n" for i in range(40)))
+    assert "slide-gui: the features are not pixels" in cli(f"fit table.csv {options} -o n.npz", code=1).err
+    assert "the features are not pixels" in cli(f"train table.csv {options}", code=1).err
+
+
 def test_that_weights_writes_the_rows_that_python_computes_to_the_bit(cli, small):
     cli("weights small.npz --pixels 1,2 5,5 --noise 0.4 -o w.csv")
     expected = weight_rows(fit_model(SMALL.load(), StackParameters(noise=0.4)), [8, 35])

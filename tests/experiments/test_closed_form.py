@@ -47,6 +47,17 @@ def test_that_the_limit_of_all_rows_is_the_fitted_layer(changes):
         assert (copies.n_rows, copies.n_all, copies.layer) == (300, 300, layer)
 
 
+def test_that_copies_of_a_convolution_converge_to_its_kernel():
+    stack = fit_stack(ROWS, StackParameters(0.4, 1, sharing="convolution", window=3), image_shape=(3, 8))
+    copies = CopiesStudy(stack, ROWS, seeds=2, most=64).run()
+    np.testing.assert_allclose(copies.limit, stack.layers[0].weights, atol=2e-4)
+    assert -0.8 < copies.slope() < -0.3
+    first = copies.points[-1].weights[0, :24].reshape(3, 8)
+    assert first[:2, :2].all()
+    assert not first[2].any()
+    assert not first[:, 2:].any()
+
+
 def test_that_a_sample_of_rows_has_its_own_limit():
     copies = CopiesStudy(stack_of(), ROWS, most=2, most_rows=80).run()
     assert (copies.n_rows, copies.n_all) == (80, 300)

@@ -59,13 +59,15 @@ def saved(tmp_path):
     dtype=st.sampled_from(["float32", "float64"]),
     name=st.text(st.characters(exclude_categories=["Cs"]), max_size=40),
     shape=st.sampled_from([None, (2, 3), (6, 1)]),
+    sharing=st.sampled_from(["none", "convolution"]),
 )
 @example(  # the layers above the first hardly vary: the bias reconstructs them up to rounding
     noise=0.78125, depth=3, threshold=0.0, squashing="sigmoid", fit_on="thresholded", dtype="float32", name="",
-    shape=None,
+    shape=None, sharing="none",
 )  # fmt: skip
 def test_that_a_saved_model_is_read_to_the_bit(tmp_path, name, shape, **parameters):
     dataset = replace(data(shape=shape), name=name)
+    parameters["sharing"] = parameters["sharing"] if shape else "none"
     model = fit_model(dataset, StackParameters(**parameters))
     save_model(tmp_path / "m.npz", model)
     again = load_model(tmp_path / "m.npz")

@@ -19,7 +19,7 @@ from slide_gui.experiments.runs import run as run_module
 from slide_gui.experiments.runs.fitting import Reuse, refit_spec
 from slide_gui.experiments.runs.result import NetworkRecord, RunResult
 from slide_gui.experiments.runs.run import ProgressCollector, live_spec, predict_in_blocks, restore, run
-from slide_gui.experiments.runs.spec import METHODS
+from slide_gui.experiments.runs.spec import METHODS, describe_spec
 from slide_gui.experiments.runs.splits import split_rows
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import StoredRun
@@ -121,6 +121,21 @@ def test_that_sharing_changes_no_bit():
         for depth in (0, 1, 2, 3):
             asked = spec(DATA, noise, depth, widths="median", C=10.0)
             assert same_numbers(run(DATA, asked, reuse=shared), run(DATA, asked))
+
+
+def test_that_a_convolution_uses_the_image_shape_of_the_data_on_any_rows():
+    stack = {"sharing": "convolution", "window": 5}
+    for changes in ({}, {"fit_rows": "labelled", "labels": 30}):
+        asked = spec(DATA, widths="median", C=10.0, **changes)
+        asked = replace(asked, stack=replace(asked.stack, **stack))
+        assert describe_spec(asked).count("one kernel for all pixels, window 5") == 1
+        assert same_numbers(run(DATA, asked), run(DATA, asked, reuse=Reuse(deepest=3)))
+        (layer,) = restore(DATA, run(DATA, asked)).representation.layers
+        np.testing.assert_allclose(layer.weights[27, 18:21], layer.weights[28, 19:22])
+        with pytest.raises(ValueError, match="the features are not pixels"):
+            run(
+                replace(DATA, image_shape=None), replace(asked, fingerprint=replace(DATA, image_shape=None).fingerprint)
+            )
 
 
 def test_that_a_missing_neighbour_is_run_first():

@@ -162,14 +162,16 @@ _names = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\
     sample=st.integers(-(10**6), 10**6),
     noise=st.floats(0.0, 0.98),
     depth=st.integers(0, 8),
+    sharing=st.sampled_from(["none", "convolution"]),
+    window=st.sampled_from([3, 9]),
     choices=st.lists(st.tuples(_names, _names, _names), max_size=4),
     scaled=st.sampled_from([None, True, False]),
 )
-def test_that_every_session_survives_a_picture(pins, sample, noise, depth, choices, scaled):
+def test_that_every_session_survives_a_picture(pins, sample, noise, depth, sharing, window, choices, scaled):
     record = SessionRecord(
         DataSource(paths=("table.csv",), reading=ParseOptions(scaled=scaled)),
         "ab",
-        StackParameters(noise=float(np.round(noise, 3)), depth=depth).checked(),
+        StackParameters(float(np.round(noise, 3)), depth, sharing=sharing, window=window).checked(),
         Selection(tuple(pins), sample),
         choices=tuple(choices),
     )

@@ -14,7 +14,7 @@ from slide_gui import SLIDE, MultiWidthSVC
 from slide_gui.core.baselines import Estimator
 from slide_gui.core.choices import Choice
 from slide_gui.core.sda.model import SdaParameters
-from slide_gui.core.slide.parameters import FIT_ON, SQUASHINGS, StackParameters
+from slide_gui.core.slide.parameters import FIT_ON, SHARING, SQUASHINGS, StackParameters
 from slide_gui.core.svm.criteria import LEARNED_BY
 from slide_gui.core.svm.parameters import LOSSES, WIDTHS, SvmParameters
 from slide_gui.data.dataset import HeldOut
@@ -41,7 +41,8 @@ BASE = RunSpec("ab" * 32, stack=StackParameters(noise=0.5, depth=2), training="s
 def test_that_every_choice_that_changes_a_result_changes_the_hash():
     stacks = [
         {"noise": 0.4}, {"depth": 3}, {"threshold": 0.4}, {"squashing": "tanh"}, {"fit_on": "thresholded"},
-        {"ridge": 1e-4}, {"dtype": "float64"}, {"batch_size": 10},
+        {"ridge": 1e-4}, {"dtype": "float64"}, {"batch_size": 10}, {"sharing": "convolution"},
+        {"sharing": "convolution", "window": 7},
     ]  # fmt: skip
     svms = [
         {"widths": "median"}, {"widths": (1.0, 2.0, 3.0)}, {"criterion": "press"}, {"loss": "hinge"}, {"C": 3.0},
@@ -80,6 +81,7 @@ def test_that_every_choice_that_changes_a_result_changes_the_hash():
         ({"training": "whole"}, {"split": 3}),
         ({"training": "whole"}, {"fit_rows": "split"}),
         ({"method": "raw-svm"}, {"stack": StackParameters(noise=0.9)}),
+        ({}, {"stack": replace(BASE.stack, window=7)}),
         ({"stack": StackParameters(noise=0.1, depth=0)}, {"stack": StackParameters(noise=0.7, depth=0)}),
         ({"method": "median"}, {"svm": SvmParameters(criterion="span")}),
         ({"method": "sda-svm"}, {"sda": SdaParameters(fine_tuning_rate=0.2, seed=5)}),
@@ -199,6 +201,7 @@ DTYPES = ("float32", "float64")
 TABLES = {
     "squashing": SQUASHINGS, "fit_on": FIT_ON, "criterion": LEARNED_BY, "loss": LOSSES, "widths": WIDTHS,
     "method": METHODS, "training": TRAINING, "evaluate": EVALUATE, "fit_rows": FIT_ROWS, "dtype": DTYPES,
+    "sharing": SHARING,
 }  # fmt: skip
 FREE_TEXT = {"fingerprint", "source"}
 SPLIT = RunSpec("ab" * 32, training="split", sda=SdaParameters(n_units=(3,)))
@@ -281,9 +284,9 @@ def test_that_a_value_that_is_not_a_number_in_range_is_refused_by_name(part, nam
 @pytest.mark.parametrize(
     ("part", "name", "least"),
     [
-        ("stack", "depth", 0), ("stack", "batch_size", 1), ("svm", "starts", 1), ("svm", "subset_size", 2),
-        ("svm", "max_iter", 1), ("sda", "patience", 1), ("", "split", 0), ("", "seed", 0), ("", "test_rows", 1),
-        ("", "labels", 2),
+        ("stack", "depth", 0), ("stack", "batch_size", 1), ("stack", "window", 3), ("svm", "starts", 1),
+        ("svm", "subset_size", 2), ("svm", "max_iter", 1), ("sda", "patience", 1), ("", "split", 0), ("", "seed", 0),
+        ("", "test_rows", 1), ("", "labels", 2),
     ],
 )  # fmt: skip
 def test_that_a_number_below_the_least_or_between_two_integers_is_refused(part, name, least):
@@ -335,5 +338,5 @@ def test_that_the_lists_in_help_are_the_choices(kind, name):
 
 
 def test_that_help_lists_every_choice():
-    assert {name for kind, name in LISTED if kind is SLIDE} == {"squashing", "fit_on", "dtype"}
+    assert {name for kind, name in LISTED if kind is SLIDE} == {"squashing", "fit_on", "dtype", "sharing"}
     assert {name for kind, name in LISTED if kind is MultiWidthSVC} == {"criterion", "loss", "widths"}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import inverse_factor, tiles
 from slide_gui.core.slide.activations import Rows, SquashBuffer, rows_per_product
-from slide_gui.core.slide.denoiser import Array, Single, approximate_weights
+from slide_gui.core.slide.denoiser import Array, Single, approximate_weights, layer_weights
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import InputScatter, scatter_after
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -55,9 +55,18 @@ class Approximation:
     rows : array or memmap of shape (n, d)
     scatter : InputScatter
         Scatters of the same rows; its parameters give the squashing function and its threshold.
+    image_shape : tuple of int, optional
+        As for `fit_stack`.
     """
 
-    def __init__(self, rows: Rows, scatter: InputScatter, progress: Progress = NO_PROGRESS) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        scatter: InputScatter,
+        image_shape: tuple[int, ...] | None = None,
+        progress: Progress = NO_PROGRESS,
+    ) -> None:
+        self._image_shape = image_shape
         self._input, parameters, (n, d) = scatter, scatter.parameters, rows.shape
         self._roots: Single | None = None  # of the weights of the rows
         if n > MOST_ROWS:
@@ -74,11 +83,16 @@ class Approximation:
         values, squashed, d = parameters.fit_on == "values", self._squashed, self._squashed.shape[1] - 1
         scatter: NDArray[np.floating] = self._input.values if values else self._input.squashed
         layers: tuple[ApproximateLayer, ...] = ()
+        windows = parameters.windows(d, self._image_shape)
         h = np.ones((_BLOCK, d + 1), np.float32)
         for k in range(1, parameters.depth + 1):
             try:
-                weights = approximate_weights(scatter, parameters.noise, parameters.ridge)
-            except np.linalg.LinAlgError:
+                if windows is None:
+                    weights = approximate_weights(scatter, parameters.noise, parameters.ridge)
+                else:  # a kernel has so few weights that it is solved in float64
+                    exact, _ = layer_weights(scatter, parameters.noise, parameters.ridge, windows)
+                    weights = exact.astype(np.float32)
+            except (np.linalg.LinAlgError, ValueError):
                 return
             layers = (*layers, ApproximateLayer(parameters, weights, scatter))
             yield layers

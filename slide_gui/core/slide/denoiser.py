@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import factor_square, inverse_factor, leading_digits, product, tiles
+from slide_gui.core.slide.sharing import Windows
 from slide_gui.core.validation import check_noise, check_ridge
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -211,7 +212,13 @@ def _refine(
             raise ValueError(_SINGULAR)
 
 
-def reconstruction_error(scatter: Array, weights: Array, noise: float, ridge: float = RIDGE) -> float:
+def reconstruction_error(
+    scatter: Array,
+    weights: Array,
+    noise: float,
+    ridge: float = RIDGE,
+    features: NDArray[np.intp] | None = None,
+) -> float:
     """Return the expected squared reconstruction error per feature and sample, over all corruptions.
 
     It is the mean of E‖x − W x̃‖² / d over the samples (eq. 5 in the limit). W must be the result of
@@ -219,15 +226,18 @@ def reconstruction_error(scatter: Array, weights: Array, noise: float, ridge: fl
     g = (p − p²) diag(S) + ridge. Hence the error of feature a is g_a W_aa / p − ridge ‖W_a‖². This formula avoids
     cancellation of large terms and takes d² operations.
 
+    With `features` the weights have only these rows, and the mean is over these features.
+
     Raises
     ------
     ValueError
         If the error is clearly negative because the weights belong to another scatter, noise level or ridge.
     """
     d, n, p = len(weights), float(scatter[-1, -1]), 1.0 - noise
-    gain = noise * np.diag(scatter)[:-1] + ridge / p
+    rows = slice(d) if features is None else features
+    gain = noise * np.diag(scatter)[rows] + ridge / p
     squares = np.einsum("ij,ij->i", weights, weights)
-    total = float(gain @ np.diag(weights) - ridge * squares.sum())
+    total = float(gain @ np.diag(weights[:, rows]) - ridge * squares.sum())
     # Rounding errors are relative to the length of a row of W, which can be much larger than its diagonal entry: the
     # bias reconstructs features that hardly vary.
     if total < -_ROUNDING * float(gain @ np.sqrt(squares)):
@@ -236,6 +246,27 @@ def reconstruction_error(scatter: Array, weights: Array, noise: float, ridge: fl
             f"at noise {noise:g} and ridge {ridge:g}; fit them again"
         )
     return max(total / (d * n), 0.0)
+
+
+def layer_weights(
+    scatter: Array, noise: float, ridge: float, windows: Windows | None = None, progress: Progress = NO_PROGRESS
+) -> tuple[Array, float]:
+    """Return W of a layer, of shape (d, d + 1), and its reconstruction error.
+
+    With windows all pixels share the kernel of `slide_gui.core.slide.sharing`.
+
+    Raises
+    ------
+    ValueError
+        As `denoiser_weights`.
+    """
+    features = None
+    if windows is not None:
+        scatter, features = windows.scatter(scatter), windows.centre
+    weights = denoiser_weights(scatter, noise, ridge, features, progress)
+    progress.report(0.0)
+    error = reconstruction_error(scatter, weights, noise, ridge, features)
+    return weights if windows is None else windows.rows(weights), error
 
 
 @dataclass
@@ -256,12 +287,15 @@ class CorruptedCopies:
         Value added to the diagonal of Q, so that the limit is exactly the result of `denoiser_weights`.
     random_state : int
         Seed of the corruption.
+    windows : Windows, optional
+        Windows of a convolution, whose kernel is then fitted to the copies.
     """
 
     rows: NDArray[Any]
     noise: float
     ridge: float = RIDGE
     random_state: int = 0
+    windows: Windows | None = None
 
     def __post_init__(self) -> None:
         self.noise, self.ridge = check_noise(self.noise), check_ridge(self.ridge)
@@ -305,7 +339,11 @@ class CorruptedCopies:
         p = np.empty((d, d + 1))
         np.matmul(clean[:, :d].T, clean[:, :d] * (self._survived / self.copies), out=p[:, :d])
         p[:, d] = clean[:, :d].sum(axis=0)
+        q = self._q / self.copies
+        if self.windows is not None:
+            q, p = self.windows.scatter(q), self.windows.scatter(np.vstack([p, q[-1]]))[self.windows.centre]
         try:
-            return np.asarray(np.linalg.solve(self._q / self.copies + self.ridge * np.eye(d + 1), p.T).T)
+            weights = np.asarray(np.linalg.solve(q + self.ridge * np.eye(len(q)), p.T).T)
+            return weights if self.windows is None else self.windows.rows(weights)
         except np.linalg.LinAlgError:
             raise ValueError(_singular(np.diag(self._q)[:-1])) from None

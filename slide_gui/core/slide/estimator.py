@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from slide_gui.core.slide.blocks import BlockRows, dask_rows, is_dask
 from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.sharing import checked_shape
 from slide_gui.core.slide.stack import feature_array, fit_stack, threshold_problem
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -48,6 +50,16 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         length at noise levels of 0.1 or more. At lower noise levels products are summed in float64.
     batch_size : int, default=4096
         Largest number of rows that are converted and multiplied at a time.
+    sharing : {"none", "convolution"}, default="none"
+        With "convolution" the features are pixels. All pixels share one kernel, which reconstructs a pixel from the
+        corrupted pixels in a window around it. Its weights minimise the expected squared error over all corruptions
+        and places, again in closed form: by the formulas of §3 for the mean scatter of all windows.
+    window : int, default=9
+        Side of that window in pixels, odd and 3 or more. It is at most the side of the image, rounded up to an odd
+        number.
+    image_shape : tuple of (rows, columns) or (rows, columns, channels), default=None
+        Shape of the images for a convolution. With channels, each pixel is a group of consecutive features, and each
+        channel has a kernel that uses all channels. None means square images of one channel.
 
     Attributes
     ----------
@@ -80,6 +92,9 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         ridge: float = RIDGE,
         dtype: str = "float32",
         batch_size: int = 4096,
+        sharing: str = "none",
+        window: int = 9,
+        image_shape: tuple[int, ...] | None = None,
     ) -> None:
         store_parameters(self, locals())
 
@@ -144,14 +159,19 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         if isinstance(X, BlockRows):
             raise TypeError("fit_transform does not accept Blocks; call fit, then transform each block")
         X = self._rows(X, reset=True)
-        out = feature_array(X.shape, StackParameters(**self.get_params(deep=False)).checked())
+        out = feature_array(X.shape, self._parameters())
         self._fit(X, out, sample_weight, progress)
         return self._remembered(out)
 
+    def _parameters(self) -> StackParameters:
+        given = self.get_params(deep=False)
+        return StackParameters(**{item.name: given[item.name] for item in fields(StackParameters)}).checked()
+
     def _fit(self, X: Any, out: NDArray[np.floating] | None, sample_weight: Any, progress: Progress) -> None:
-        parameters = StackParameters(**self.get_params(deep=False)).checked()
+        parameters, shape = self._parameters(), self.image_shape
+        shape = None if shape is None else checked_shape(shape, X.shape[1])
         weights = row_weights(sample_weight, X.shape[0])
-        stack = fit_stack(X, parameters, out=out, sample_weight=weights, progress=progress)
+        stack = fit_stack(X, parameters, out=out, sample_weight=weights, image_shape=shape, progress=progress)
         problem = "" if isinstance(X, BlockRows) or not parameters.depth else threshold_problem(X, parameters)
         if problem:
             warnings.warn(problem, UserWarning, stacklevel=3)

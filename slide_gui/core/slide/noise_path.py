@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from slide_gui.blas import one_thread
 from slide_gui.core.slide.denoiser import RIDGE, denoiser_weights
+from slide_gui.core.slide.sharing import Windows
 from slide_gui.core.validation import check_noise, check_ridge
 
 Array = NDArray[np.float64]
@@ -37,6 +38,8 @@ class NoisePath:
         Scatter S = X̃ᵀX̃ of the layer's input with a constant 1 appended to each row, not divided by n.
     ridge : float
         The ridge of the fit.
+    windows : Windows, optional
+        Windows of a convolution, whose kernel is then the only denoiser.
 
     Raises
     ------
@@ -44,8 +47,11 @@ class NoisePath:
         If the scatter is not a square matrix of finite numbers, or if the ridge is out of range.
     """
 
-    def __init__(self, scatter: Array, ridge: float = RIDGE) -> None:
+    def __init__(self, scatter: Array, ridge: float = RIDGE, windows: Windows | None = None) -> None:
         scatter = _checked(scatter)
+        self._n_features, self._windows = len(scatter) - 1, windows
+        if windows is not None:
+            scatter = windows.scatter(scatter)
         self._scatter, self._ridge = scatter, check_ridge(ridge)
         diagonal = np.diag(scatter)[:-1]
         rare = diagonal < _RARE * max(self._ridge, np.finfo(float).tiny)
@@ -70,7 +76,7 @@ class NoisePath:
     @property
     def n_features(self) -> int:
         """Number of features d."""
-        return len(self._scatter) - 1
+        return self._n_features
 
     def weights(self, noise: float) -> Array:
         """Return the weights W at a noise level, of shape (d, d + 1) with the bias in the last column."""
@@ -106,6 +112,11 @@ class NoisePath:
         features = indices.astype(np.intp)
         if features.size and not (features.min() >= 0 and features.max() < self.n_features):
             raise IndexError(f"features must be 0 to {self.n_features - 1}")
+        if self._windows is not None:
+            return self._windows.rows(self._denoiser_rows(self._windows.centre, noise), features)
+        return self._denoiser_rows(features, noise)
+
+    def _denoiser_rows(self, features: NDArray[np.intp], noise: float) -> Array:
         p = 1.0 - noise
         x = p - p * p
         left_out = self._ridge * (1.0 - x / _X0)
@@ -114,7 +125,7 @@ class NoisePath:
         inverse_rows = self._inverse_rows(features, p, x, left_out)
         diagonal = np.diag(self._scatter)[features]
         gain = x * diagonal + self._ridge
-        rows = np.empty((features.size, self.n_features + 1))
+        rows = np.empty((features.size, len(self._scatter)))
         np.multiply(inverse_rows, (-gain / p)[:, None], out=rows[:, :-1])
         rows[np.arange(features.size), features] += 1.0 / p
         rows[:, -1] = gain * (inverse_rows @ self._scatter[:-1, -1]) / (self._scatter[-1, -1] + self._ridge)
@@ -156,7 +167,7 @@ class NoisePath:
             rare += step_rare
             if np.abs(step).max() <= _TOLERANCE * size:
                 break
-        result = np.zeros((k, self.n_features))
+        result = np.zeros((k, len(self._scatter) - 1))
         result[:, self._common] = (self._basis @ inner).T
         result[:, self._rare] = rare.T
         return result

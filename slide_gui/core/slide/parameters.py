@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.slide.denoiser import RIDGE
+from slide_gui.core.slide.sharing import Windows, windows_of
 from slide_gui.core.validation import check_dtype, check_integer, check_noise, check_number, check_ridge
 
 Values = NDArray[np.floating]
@@ -73,6 +75,15 @@ FIT_ON = table_of(
     Choice("thresholded", "squashed values", "each layer is fitted on T of the output of the layer below"),
 )
 
+SHARING = table_of(
+    Choice("none", "one row per pixel (the paper)", "each feature has its own weights (eq. 8)"),
+    Choice(
+        "convolution",
+        "one kernel for all pixels",
+        "all pixels of an image share the weights of a window around the pixel",
+    ),
+)
+
 _LITTLE_NOISE = 0.1
 
 
@@ -98,6 +109,10 @@ class StackParameters:
         Data type of the rows and representations. Linear systems are always solved in float64.
     batch_size : int
         Largest number of rows per block.
+    sharing : {"none", "convolution"}
+        Weights per feature (as in the paper), or one kernel for all pixels of an image.
+    window : int
+        Side of the kernel in pixels: odd, 3 or more.
     """
 
     noise: float = 0.3
@@ -108,6 +123,14 @@ class StackParameters:
     ridge: float = RIDGE
     dtype: str = "float32"
     batch_size: int = 4096
+    sharing: str = "none"
+    window: int = 9
+
+    def document(self) -> dict[str, Any]:
+        """Return the parameters as values for JSON. Sharing and window are left out if they have their defaults."""
+        default = StackParameters()
+        added = {name for name in ("sharing", "window") if getattr(self, name) == getattr(default, name)}
+        return {name: value for name, value in vars(self).items() if name not in added}
 
     @property
     def sums(self) -> str:
@@ -128,6 +151,10 @@ class StackParameters:
             If `squashing` is not a key of `SQUASHINGS`.
         """
         return check_choice("squashing", self.squashing, SQUASHINGS)
+
+    def windows(self, d: int, image_shape: tuple[int, ...] | None) -> Windows | None:
+        """Return the windows of a convolution, or None if the pixels share no weights; see `windows_of`."""
+        return None if self.sharing == "none" else windows_of(self.window, d, image_shape)
 
     def squash(self, values: Values, out: Values | None = None) -> Values:
         """Return T(values), with the shape and data type of the values.
@@ -153,6 +180,9 @@ class StackParameters:
             If a parameter is out of range. The message gives its value and the allowed range.
         """
         check_choice("fit_on", self.fit_on, FIT_ON)
+        check_choice("sharing", self.sharing, SHARING)
+        if not check_integer("window", self.window, 3) % 2:
+            raise ValueError(f"window is {self.window}; it must be an odd integer, 3 or more")
         return replace(
             self,
             squashing=self.function.key,
@@ -162,4 +192,5 @@ class StackParameters:
             threshold=check_number("threshold", self.threshold),
             dtype=check_dtype(self.dtype),
             batch_size=check_integer("batch_size", self.batch_size, 1),
+            window=int(self.window),
         )

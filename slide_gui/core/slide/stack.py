@@ -19,10 +19,11 @@ from slide_gui.core.slide.activations import (
     refuse_not_finite,
 )
 from slide_gui.core.slide.blocks import BlockRows, dask_rows, is_dask, lazily
-from slide_gui.core.slide.denoiser import denoiser_weights, reconstruction_error
+from slide_gui.core.slide.denoiser import layer_weights
 from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import InputScatter, ScatterPass, scatter_after, squashed_scatter
+from slide_gui.core.slide.sharing import Windows
 from slide_gui.core.validation import empty
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -66,12 +67,15 @@ class Stack:
         The fitted layers, fewer than ``parameters.depth`` during the fit.
     n_features, n_samples : int
         Number of features d and of rows n in the training set.
+    image_shape : tuple of int, or None
+        As for `fit_stack`.
     """
 
     parameters: StackParameters
     layers: tuple[Layer, ...]
     n_features: int
     n_samples: int
+    image_shape: tuple[int, ...] | None = None
 
     def transform(
         self, rows: Rows, *, out: NDArray[np.floating] | None = None, progress: Progress = NO_PROGRESS
@@ -113,6 +117,11 @@ class Stack:
         d = self.n_features
         return [joined[:, k * d : (k + 1) * d] for k in range(len(self.layers) + 1)]
 
+    @property
+    def windows(self) -> Windows | None:
+        """The windows of a convolution, or None if the pixels share no weights."""
+        return self.parameters.windows(self.n_features, self.image_shape)
+
     def noise_path(self, layer: int) -> NoisePath:
         """Return the weights of a layer, 1 to l, as a function of the noise level; the layers below stay as fitted.
 
@@ -128,7 +137,7 @@ class Stack:
             raise ValueError(
                 "this stack was read from a file, which does not store the scatter: fit it again for a noise path"
             )
-        return NoisePath(scatter, self.parameters.ridge)
+        return NoisePath(scatter, self.parameters.ridge, self.windows)
 
 
 def fit_stack(
@@ -138,6 +147,7 @@ def fit_stack(
     scatter: InputScatter | None = None,
     out: NDArray[np.floating] | None = None,
     sample_weight: Array | None = None,
+    image_shape: tuple[int, ...] | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> Stack:
     """Fit a stack of linear denoisers layer by layer (Algorithm 2 of the paper).
@@ -156,14 +166,17 @@ def fit_stack(
     sample_weight : ndarray of shape (n,), optional
         Weights wᵢ ≥ 0 of the rows, some of them above 0. The scatters are then Σ wᵢ x̃ᵢ x̃ᵢᵀ. Not available together with
         `scatter`, nor for `Blocks` and Dask arrays.
+    image_shape : tuple of (rows, columns) or (rows, columns, channels), optional
+        Shape of the images for a convolution. None means square images of one channel. An empty tuple means that the
+        features are not pixels.
     progress : Progress
         Receives the unfinished stack after each layer.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range, if a value is not finite, if there are fewer than two rows or no features, or
-        if rows in blocks have weights.
+        If a parameter is out of range, if a value is not finite, if there are fewer than two rows or no features, if
+        rows in blocks have weights, or if a convolution does not fit the image shape.
     MemoryError
         If the fit needs more memory than is available.
     """
@@ -173,6 +186,7 @@ def fit_stack(
         raise ValueError(f"X has shape {rows.shape}; at least 2 samples and 1 feature are needed to fit a denoiser")
     if sample_weight is not None and isinstance(rows, BlockRows):
         raise ValueError("sample_weight cannot be used with Blocks or a Dask array; give the rows as one array")
+    windows = parameters.windows(rows.shape[1], image_shape)
     (n, d), job = rows.shape, f"a fit of {parameters.depth} layers to {rows.shape[1]} features"
     check_free(fit_bytes(n, d, parameters), job, "use fewer features")
     empty((2 * parameters.depth + _MATRICES, d + 1, d + 1), np.dtype(float), job, "use fewer features")
@@ -188,7 +202,7 @@ def fit_stack(
     activations = (
         None if isinstance(rows, BlockRows) else Activations(rows, parameters, passes, out, sample_weight=sample_weight)
     )
-    stack, passed = Stack(parameters, (), d, n), 0
+    stack, passed = Stack(parameters, (), d, n, image_shape), 0
     for k in range(parameters.depth):
         below = k - 2 if values else k - 1  # index of the layer whose squashed output the next pass sums
         if below >= 0:
@@ -208,9 +222,7 @@ def fit_stack(
         else:
             layer_scatter = squashed
         here.report(0.0)
-        weights = denoiser_weights(layer_scatter, parameters.noise, parameters.ridge, progress=here)
-        here.report(0.0)
-        error = reconstruction_error(layer_scatter, weights, parameters.noise, parameters.ridge)
+        weights, error = layer_weights(layer_scatter, parameters.noise, parameters.ridge, windows, here)
         stack = replace(stack, layers=(*stack.layers, Layer(weights, error, layer_scatter)))
         progress.report(reached, stack)
     if out is not None:

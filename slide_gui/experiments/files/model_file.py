@@ -7,7 +7,7 @@ import os
 import re
 import time
 import zipfile
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -125,7 +125,7 @@ def fit_model(dataset: Dataset, parameters: StackParameters, *, progress: Progre
         If a parameter is out of range or the rows cannot be fitted.
     """
     start = time.perf_counter()
-    stack = fit_stack(dataset.train, parameters, progress=progress)
+    stack = fit_stack(dataset.train, parameters, image_shape=dataset.image_shape or (), progress=progress)
     return FittedModel.of(dataset, stack, time.perf_counter() - start)
 
 
@@ -194,7 +194,11 @@ def _document(model: FittedModel) -> dict[str, Any]:
     document: dict[str, Any] = {"format": FORMAT, "format_version": version}
     empty = {name for name in ("feature_names", "label_column", "class_names") if not getattr(model, name)}
     document |= {name: value for name, value in vars(model).items() if name not in {"stack", "scaling", "svm", *empty}}
-    document |= {"n_features": stack.n_features, "n_samples": stack.n_samples, "parameters": asdict(stack.parameters)}
+    document |= {
+        "n_features": stack.n_features,
+        "n_samples": stack.n_samples,
+        "parameters": stack.parameters.document(),
+    }
     return {**document, "errors": [layer.error for layer in stack.layers]}
 
 

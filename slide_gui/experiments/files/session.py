@@ -86,7 +86,7 @@ class SessionRecord:
 
     def document(self) -> dict[str, Any]:
         """Return the record as values for JSON, which `from_document` reads."""
-        plain = asdict(self) | {"source": self.source.document()}
+        plain = asdict(self) | {"source": self.source.document(), "parameters": self.parameters.document()}
         return {"format": _FORMAT, "version": _VERSION, "session": plain}
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import WHOLE
-from slide_gui.core.slide.denoiser import CorruptedCopies, denoiser_weights
+from slide_gui.core.slide.denoiser import CorruptedCopies, layer_weights
 from slide_gui.core.slide.stack import Stack, fit_stack
 from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -204,8 +204,9 @@ class CopiesStudy:
         values = np.ascontiguousarray(values)
         clean = np.column_stack([values.astype(np.float64), np.ones(len(values))])
         progress.report(0.0)
-        limit = denoiser_weights(clean.T @ clean, p.noise, p.ridge, progress=progress.part(0.0, 0.0))
-        self._copies = [CorruptedCopies(values, p.noise, p.ridge, seed) for seed in range(self._seeds)]
+        windows = self._stack.windows
+        limit, _ = layer_weights(clean.T @ clean, p.noise, p.ridge, windows, progress.part(0.0, 0.0))
+        self._copies = [CorruptedCopies(values, p.noise, p.ridge, seed, windows) for seed in range(self._seeds)]
         self._result = Copies(p.noise, p.ridge, self._layer, limit, len(chosen), n, self._seeds)
         return self._result
 
@@ -290,7 +291,8 @@ def fit_shuffled(
     """
     if not np.array_equal(np.sort(order), np.arange(rows.shape[1])):
         raise ValueError(f"order must hold each of 0 to {rows.shape[1] - 1} once")
-    shuffled = fit_stack(np.take(rows, order, axis=1), stack.parameters, progress=progress)
+    shape = stack.image_shape
+    shuffled = fit_stack(np.take(rows, order, axis=1), stack.parameters, image_shape=shape, progress=progress)
     pairs = list(zip(stack.layers, shuffled.layers, strict=True))
     return ShuffledFit(
         order,

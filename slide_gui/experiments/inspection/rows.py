@@ -66,8 +66,8 @@ class Explorer:
     The latest fits are cached: at most 32, and at most 256 MB unless the latest alone is larger.
     """
 
-    def __init__(self, rows: NDArray[Any]) -> None:
-        self._rows = rows
+    def __init__(self, rows: NDArray[Any], image_shape: tuple[int, ...] | None = None) -> None:
+        self._rows, self._image_shape = rows, image_shape or ()
         self._fits: tuple[Fit, ...] = ()  # the latest last; the tuple is replaced, so any thread may read it
         self._scatters: dict[str, InputScatter] = {}  # by the dtype of the sums
         self._paths: dict[str, tuple[StackParameters, NoisePath]] = {}  # also by dtype
@@ -118,7 +118,8 @@ class Explorer:
             share = entry_share(parameters)
             scatter = input_scatter(self._rows, parameters, progress=progress.part(0.0, share))
             self._scatters[parameters.sums] = scatter
-        stack = fit_stack(self._rows, parameters, scatter=scatter, progress=progress.part(share, 1.0))
+        shape, part = self._image_shape, progress.part(share, 1.0)
+        stack = fit_stack(self._rows, parameters, scatter=scatter, image_shape=shape, progress=part)
         self._keep(Fit(stack, time.monotonic() - started, self._problem(parameters)))
         return stack
 
@@ -189,7 +190,7 @@ class Explorer:
         known = self._approximations.get(parameters.sums)
         if known is None or known[0] is not scatter:
             self._approximating = None
-            approximation = Approximation(self._rows, scatter, progress)
+            approximation = Approximation(self._rows, scatter, self._image_shape, progress)
             known = self._approximations[parameters.sums] = scatter, approximation
         return known[1]
 
@@ -203,8 +204,9 @@ class Explorer:
             scatter = self._scatter(parameters)
             if scatter is None or self._rows.shape[1] > WHOLE:
                 return None
+            windows = parameters.windows(self._rows.shape[1], self._image_shape)
             matrix = scatter.values if parameters.fit_on == "values" else scatter.squashed
-            known = self._paths[parameters.sums] = key, NoisePath(matrix, parameters.ridge)
+            known = self._paths[parameters.sums] = key, NoisePath(matrix, parameters.ridge, windows)
         return known[1]
 
 
@@ -315,7 +317,7 @@ def rows_by_noise(
     """
     from slide_gui.experiments.files.model_file import FittedModel  # it imports the SVM
 
-    explorer, weights = Explorer(dataset.train), []
+    explorer, weights = Explorer(dataset.train, dataset.image_shape), []
     for number, noise in enumerate(noises):
         part = progress.part(number / len(noises), (number + 1) / len(noises))
         stack = explorer.update(replace(parameters, noise=noise), progress=part)

@@ -275,7 +275,8 @@ class Reuse:
             whole = replace(parameters, depth=max(parameters.depth, self.deepest))
             share = entry_share(whole)
             scatter = self._input_scatter(dataset, parameters, progress.part(0.0, share))
-            self._stack = key, fit_stack(dataset.train, whole, scatter=scatter, progress=progress.part(share, 1.0))
+            part, shape = progress.part(share, 1.0), dataset.image_shape or ()
+            self._stack = key, fit_stack(dataset.train, whole, scatter=scatter, image_shape=shape, progress=part)
         return replace(self._stack[1], parameters=parameters, layers=self._stack[1].layers[: parameters.depth])
 
     def log_of(self, spec_hash: str) -> StepLog:
@@ -335,7 +336,7 @@ def represent(dataset: Dataset, spec: RunSpec, fit_rows: Indices, reuse: Reuse, 
             whole = not reuse.holds(dataset, spec.stack)
             stack = reuse.stack(dataset, spec.stack, progress=progress)
         else:
-            stack = fit_stack(rows, spec.stack, progress=progress)
+            stack = fit_stack(rows, spec.stack, image_shape=dataset.image_shape or (), progress=progress)
         representation: Stack | Blocks = stack
         groups: int | tuple[int, ...] = spec.stack.depth + 1
         if method.regroups:
@@ -373,7 +374,8 @@ def feature_seconds(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_
         Spec of a run on SLIDE's features.
     """
     started = time.perf_counter()
-    stack = fit_stack(dataset.train, spec.checked().stack, progress=progress)
+    shape = dataset.image_shape or ()
+    stack = fit_stack(dataset.train, spec.checked().stack, image_shape=shape, progress=progress)
     stack.transform(dataset.train, progress=progress)
     return time.perf_counter() - started
 

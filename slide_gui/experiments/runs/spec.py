@@ -13,7 +13,7 @@ from typing import Any
 from slide_gui.core.baselines import PCA, RANDOM_PROJECTION, WHITENED_PCA, Estimator, Projection
 from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.sda.model import SdaParameters
-from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.parameters import SHARING, StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.validation import check_flag, check_integer, check_noise
 from slide_gui.data.dataset import Dataset, HeldOut
@@ -241,6 +241,8 @@ class RunSpec:
         stack = given if self.stacked else replace(StackParameters(), depth=0)
         if stack.depth == 0 and method.omits_input:
             raise ValueError(f"depth is 0, but method {method.key} omits h⁰; use at least one layer")
+        if stack.sharing == "none":
+            stack = replace(stack, window=StackParameters().window)
         if stack.depth == 0:
             stack = replace(StackParameters(), noise=0.0, depth=0, dtype=stack.dtype)
         sda = SdaParameters() if self.sda is None else self.sda.checked()
@@ -359,6 +361,8 @@ def describe_choice(spec: RunSpec) -> str:
         parts.append(f"noise 1−p = {spec.stack.noise:g}, depth {spec.stack.depth}")
         if spec.stack.ridge != StackParameters().ridge:
             parts.append(f"ridge {spec.stack.ridge:g}")
+        if spec.stack.sharing != "none":
+            parts.append(f"{SHARING[spec.stack.sharing].text}, window {spec.stack.window}")
     if spec.kept is not None:
         projection = METHODS[spec.method].projection
         directions = projection is not None and projection.keeps == "directions"

@@ -439,7 +439,7 @@ def _ready(source: DataSource, dataset: Dataset, *, confirmed: bool, state: Stat
     if len(dataset.train) < 2:
         raise DataError("has 1 training row, but a denoiser needs at least two; add rows", dataset.source)
     _ = dataset.fingerprint, dataset.checks  # cached here, because hashing would block the GUI thread
-    return Opened(source, dataset, Explorer(dataset.train), confirmed, state)
+    return Opened(source, dataset, Explorer(dataset.train, dataset.image_shape), confirmed, state)
 
 
 def _fingerprint_of_rows(dataset: Dataset) -> str:
