@@ -90,7 +90,7 @@ class Approximation:
                 if windows is None:
                     weights = approximate_weights(scatter, parameters.noise, parameters.ridge)
                 else:  # a kernel has so few weights that it is solved in float64
-                    exact, _ = layer_weights(scatter, parameters.noise, parameters.ridge, windows)
+                    exact, _ = layer_weights(scatter.astype(float), parameters.noise, parameters.ridge, windows)
                     weights = exact.astype(np.float32)
             except (np.linalg.LinAlgError, ValueError):
                 return
