@@ -552,6 +552,7 @@ def fit_svm(
 _LEARNING = 15
 """Time of learning per pair of rows of the subset, in units of one training per pair of its rows. It was 31 on Convex,
 47 on Rectangles and, with ten classes, 117 on MNIST."""
+_TRAINING = 0.4  # time of training after tuning, which it starts from, in the same unit; on MNIST
 
 
 def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, float]:
@@ -567,7 +568,7 @@ def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, f
     elif parameters.C is None:
         points *= len(NEAR_CS if learns else C_GRID)
     tuning = points * 0.8 * min(n, MOST_ROWS) ** 2  # training on four fifths of the rows, and predicting the others
-    return learning / max(learning + tuning, 1), (learning + tuning) / (learning + tuning + n**2)
+    return learning / max(learning + tuning, 1), (learning + tuning) / (learning + tuning + _TRAINING * n**2)
 
 
 def training_bytes(counts: Sequence[int], columns: int, parameters: SvmParameters) -> int:

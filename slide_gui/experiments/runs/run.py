@@ -222,7 +222,15 @@ _FIELDS: dict[type, str] = {
 """Payload of a part → the field of `RunProgress` that it replaces, or to which it is added."""
 
 
-_TRUST = 0.02  # weight of the typical time of a phase, as a fraction of the phase done
+_TRUST = 0.01  # weight of the typical time of a phase, as a fraction of the phase done
+
+
+def _pace(spent: float, typical: float) -> float:
+    """Return the factor of typical times of later phases, given the time of the earlier ones.
+
+    It is half way, on a logarithmic scale, between an ordinary computer and the pace so far, unless a fit was shared.
+    """
+    return min(max(spent / typical, 0.25), 4.0) ** 0.5 if typical and spent > 0.05 else 1.0
 
 
 class ProgressCollector:
@@ -239,16 +247,15 @@ class ProgressCollector:
         """Return the progress of the next phase of the run, which typically takes some seconds."""
         before, self._left = self._left, max(self._left - typical, 0.0)
         part = self._progress.part(1.0 - before / self._total, 1.0 - self._left / self._total)
-        now, done = time.perf_counter(), self._total - before
-        spent = now - self.started
-        # Half way, on a logarithmic scale, between an ordinary computer and the pace so far, unless a fit was shared.
-        pace = min(max(spent / done, 0.25), 4.0) ** 0.5 if done and spent > 0.05 else 1.0
-        later, expected = pace * self._left, pace * typical
+        now, done, later = time.perf_counter(), self._total - before, self._left
+        before_phase = now - self.started
+        expected = _pace(before_phase, done) * typical
         started = now - (self._state.seconds_before if name == "learn" else 0.0)
 
         def report(fraction: float, payload: object) -> None:
-            spent = time.perf_counter() - started + _TRUST * expected
-            left = spent / (fraction + _TRUST) * (1.0 - fraction) + later
+            spent = time.perf_counter() - started
+            left = (spent + _TRUST * expected) / (fraction + _TRUST) * (1.0 - fraction)
+            left += _pace(before_phase + spent + left, done + typical) * later
             part.report(fraction, self._seen(name, payload, left))
 
         return Listener(report)

@@ -10,8 +10,6 @@ from slide_gui.gui.widgets.controls import ElidedLabel, label
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.text import time_left
 
-_WIDEST = 160  # pixels; longest text of the button
-
 
 class JobBar(QWidget):
     """Text, thin progress bar, remaining time and Cancel; without a job only the text is visible.
@@ -55,7 +53,7 @@ class JobBar(QWidget):
         self._text.setText("" if status is None else status.title)
         if status is not None:
             text = f"Cancel {status.title[:1].lower()}{status.title[1:]}"
-            self._cancel.setText(self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, _WIDEST))
+            self._cancel.setText(self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, self.width() // 3))
             self._cancel.setToolTip(text)
             self._cancel.setAccessibleName(text)
             self._bar.setValue(round(1000 * status.fraction))

@@ -144,7 +144,7 @@ STOPS = (
     Stop("view_shuffle", "Shuffle pixels", _shuffled),
     Stop("page_classifier", "Train", _trained),
     Stop("view_flow", "Input image, to draw on", _flipped, prepare=_show_misclassified),
-    Stop("page_curves", "Error against noise, one line per depth: plot", _result),
+    Stop("page_curves", "Error against noise, one line per depth: plot", lambda w: w.session.runs.spec),
     Stop("page_evaluation", _TABLE, _cells),
     Stop("page_evaluation", "", lambda _window: None, None),
 )  # fmt: skip

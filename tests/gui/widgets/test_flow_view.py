@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.pages.weights.flow_view import FlowColumn, FlowLayout, FlowTile, FlowView
 from slide_gui.gui.widgets.color_bar import BesideColorBar
+from slide_gui.gui.widgets.image import MARGIN
 from tests.gui.helpers import record
 
 WEIGHTS = ColorScale.symmetric("blue-white-red", 1.0)
@@ -60,6 +61,10 @@ def test_that_no_two_tiles_overlap_and_all_are_inside(shape, depth, size):
     assert not any(one.intersects(other) for one, other in combinations(boxes, 2))
     assert max(box.right() for box in boxes) <= size[0]
     assert len({layout.lower(k).top() for k in range(1, depth + 1)}) == (2 if depth > 5 else min(depth, 1))
+    if len(shape) == 2:  # the ring of the tour is 3 pixels around the canvas, which has a margin around its image
+        ring = layout.canvas.adjusted(-MARGIN - 3, -MARGIN - 3, MARGIN + 3, MARGIN + 3)
+        assert not ring.intersects(layout.head(layout.canvas))
+        assert not ring.intersects(layout.captions(layout.canvas))
     for box in boxes:
         assert layout.captions(box).top() >= box.bottom()
         if size[0] > 500 and len(shape) == 1:

@@ -104,6 +104,12 @@ def test_that_the_parts_of_the_job_bar_do_not_move(shown):
     assert bar.height() == 26
 
 
+def test_that_the_button_names_the_job_in_full_if_the_bar_is_wide(shown):
+    bar = shown(JobBar(), 900, 32)
+    bar.show_status(JobStatus("Fitting to shuffled features", 0.5, 130.0, print))
+    assert button(bar, "Cancel fitting to shuffled features").isVisible()
+
+
 def test_that_a_long_text_leaves_space_for_cancel_which_mouse_and_keys_reach(shown):
     bar = shown(JobBar(), 480, 32)
     requests = []

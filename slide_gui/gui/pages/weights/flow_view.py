@@ -161,19 +161,24 @@ class FlowLayout(ImageLayout):
     def head(self, box: QRectF) -> QRectF:
         """Return the box of the title above a tile."""
         beyond = min(_beyond(box.width(), self.gap), self.gap - 0.5 * ARROW)
-        return QRectF(box.x(), box.y() - HEAD, box.width() + beyond, HEAD - 3)
+        return QRectF(box.x(), box.y() - HEAD - self._apart(box), box.width() + beyond, HEAD - 3)
 
     def captions(self, box: QRectF) -> QRectF:
         """Return the box of the lines below a tile."""
         width = self.canvas.width() + self.gap - _MARGIN if box.x() == EDGE else 0.0
         width = max(width, box.width() + _beyond(box.width(), self.gap))
-        return QRectF(box.x(), box.bottom() + 3, width, (_LINES if box.x() == EDGE else self.n_lines) * LINE)
+        n_lines = _LINES if box.x() == EDGE else self.n_lines
+        return QRectF(box.x(), box.bottom() + 3 + self._apart(box), width, n_lines * LINE)
+
+    def _apart(self, box: QRectF) -> float:
+        """Return the additional distance of texts from the canvas, which has a margin for the focus ring."""
+        return 0.0 if self.bars or box != self.canvas else MARGIN
 
     def down(self, column: int) -> QLineF:
         """Return the arrow from the upper tile of a column to the lower one."""
         above, below = self.upper(column), self.lower(column)
         x = below.center().x() if column else below.x() + 0.5 * self.size[0]
-        return QLineF(x, above.bottom() + LINE + 4, x, below.top() - HEAD - 1)
+        return QLineF(x, above.bottom() + LINE + 4 + self._apart(above), x, below.top() - HEAD - 1)
 
     def across(self, column: int) -> list[QPointF]:
         """Return the corners of the arrow from the lower tile of a column to the upper one of the next."""
