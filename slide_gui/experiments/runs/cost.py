@@ -9,9 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.stack import fit_bytes
-from slide_gui.core.svm.selection import training_bytes
+from slide_gui.core.svm.selection import MOST_ROWS, enough_fresh, training_bytes
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.spec import METHODS, RunSpec
 
@@ -84,15 +83,17 @@ class RunShape:
         return cls(len(dataset.train), len(dataset.test), dataset.n_features, classes)
 
 
-_START, _LEARNING, _TUNING, _EVALUATING, _FITTING = 0.1, 2.0e-6, 6.0e-7, 2.5e-11, 3.0e-10
+_START, _LEARNING, _TUNING, _EVALUATING, _FITTING = 0.1, 2.0e-6, 6.0e-7, 3.5e-11, 1.2e-10
 """Seconds on two cores: for the start of a run, per pair of rows of two classes for learning widths and for tuning C,
 per product, and per step of a solve. They predict the durations of runs on 4 to 784 features, 2 to 10 classes and 110
-to 2000 rows within a factor of 4."""
-_FIRST_STEPS = 0.8  # seconds of learning with very few rows
+to 10 000 rows within a factor of 4."""
+_SUPPORT = 24.0  # support vectors per square root of the number of rows: 70 % of 1 200 rows, 24 % of 10 000
+_RETUNING = 0.5  # time of tuning C near that of learned widths, as a fraction of tuning it with median widths
+_FIRST_STEPS = 0.4  # seconds of learning with very few rows
 _PAIR_LEARNING, _PAIR_TUNING = 0.06, 0.03
 """Seconds for each pair of classes with very few rows. With 50 classes of 20 rows (1 225 pairs) these terms dominate:
 tuning took 36 s, learning the widths 68 s."""
-_PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # seconds per row, autoencoder weight and epoch
+_PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # seconds per row, autoencoder weight and epoch, without early stopping
 
 
 def typical_seconds(spec: RunSpec, shape: RunShape) -> float:
@@ -113,26 +114,29 @@ def run_parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
     rows, groups = trained_rows(spec.training, spec.labels, shape.rows), len(spec.group_names)
     evaluated = shape.test_rows if spec.evaluate == "test" else shape.rows / 5
     evaluated = evaluated if spec.test_rows is None else min(evaluated, spec.test_rows)
-    classes = math.sqrt(shape.classes / 2)  # each pair of classes uses its own rows only
-    pairs = shape.classes * (shape.classes - 1) / 2 - 1  # the other terms include one pair
-    learned = min(rows, spec.svm.subset_size)
-    learning = 0.0
-    if _learns(spec):
-        learning = _FIRST_STEPS + _LEARNING * learned**2 * (1 + (groups - 1) / 10) * classes + _PAIR_LEARNING * pairs
-    tuning = _TUNING * min(rows, 10_000) ** 2 * (1 + (groups - 1) / 3) * classes + _PAIR_TUNING * pairs
-    evaluating = _EVALUATING * evaluated * min(rows, 20_000) * shape.columns * groups
-    fitting = _FITTING * spec.layers * shape.columns**3 if spec.sda is None else _training(spec, spec.sda, shape)
-    return fitting, learning + tuning, evaluating
+    support = min(rows, _SUPPORT * math.sqrt(rows))
+    evaluating = _EVALUATING * evaluated * support * shape.columns * groups
+    fitting = _FITTING * spec.layers * shape.columns**2 * (shape.columns + shape.rows / 12)
+    training = _svm_seconds(spec, rows, shape.classes)
+    if spec.sda is not None:
+        fitted = shape.rows if spec.fit_rows == "training" else trained_rows(spec.training, None, shape.rows)
+        weights = sum(inner * outer for inner, outer in pairwise((shape.columns, *spec.sda.n_units)))
+        fitting = _PRETRAINING * fitted * spec.sda.pretraining_epochs * weights
+        if METHODS[spec.method].fine_tunes:
+            training = _FINE_TUNING * rows * spec.sda.fine_tuning_epochs * weights
+    return fitting, training, evaluating
 
 
-def _training(spec: RunSpec, sda: SdaParameters, shape: RunShape) -> float:
-    """Return the typical seconds of training autoencoders without early stopping."""
-    fitted = shape.rows if spec.fit_rows == "training" else trained_rows(spec.training, None, shape.rows)
-    weights = sum(inner * outer for inner, outer in pairwise((shape.columns, *sda.n_units)))
-    seconds = _PRETRAINING * fitted * sda.pretraining_epochs
-    if METHODS[spec.method].fine_tunes:
-        seconds += _FINE_TUNING * trained_rows(spec.training, spec.labels, shape.rows) * sda.fine_tuning_epochs
-    return seconds * weights
+def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
+    """Return the typical seconds of learning widths, tuning C and training."""
+    layers, learned = len(spec.group_names) - 1, min(rows, spec.svm.subset_size)
+    classes = math.sqrt(2 / n_classes)  # each pair of classes uses its own rows only
+    pairs = n_classes * (n_classes - 1) / 2 - 1  # the other terms include one pair
+    tuning = _TUNING * min(rows, MOST_ROWS) ** 2 * (1 + layers / 3) * classes + _PAIR_TUNING * pairs
+    if not _learns(spec):
+        return tuning
+    learning = _FIRST_STEPS + _LEARNING * learned**2 * (1 + layers / 10) * classes + _PAIR_LEARNING * pairs
+    return learning + (_RETUNING * tuning if enough_fresh(learned, rows) else 0.0)
 
 
 class CostModel:

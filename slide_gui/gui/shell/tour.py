@@ -90,6 +90,10 @@ def _result(window: MainWindow) -> RunResult | None:
     return None if runs.training.running else runs.result
 
 
+def _opened_run(window: MainWindow) -> object:
+    return window.session.runs.spec
+
+
 def _trained(window: MainWindow) -> object:
     """Return the result of a finished training, which a shipped result is not."""
     training = window.session.runs.training
@@ -144,7 +148,7 @@ STOPS = (
     Stop("view_shuffle", "Shuffle pixels", _shuffled),
     Stop("page_classifier", "Train", _trained),
     Stop("view_flow", "Input image, to draw on", _flipped, prepare=_show_misclassified),
-    Stop("page_curves", "Error against noise, one line per depth: plot", lambda w: w.session.runs.spec),
+    Stop("page_curves", "Error against noise, one line per depth: plot", _opened_run),
     Stop("page_evaluation", _TABLE, _cells),
     Stop("page_evaluation", "", lambda _window: None, None),
 )  # fmt: skip
