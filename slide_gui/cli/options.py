@@ -445,7 +445,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     usual = SvmParameters()
     group = parser.add_argument_group("classifier")
     default = "slide-svm, or custom if one of its parts is given"
-    text = choice_help("representation and classifier", METHODS, default)
+    offered = {key: method for key, method in METHODS.items() if not method.averages}
+    text = choice_help("representation and classifier", offered, default)
     group.add_argument("--method", metavar="NAME", help=text)
     text = choice_help("kernel widths: σ_0,σ_1,… or one of these", WIDTHS, str(usual.widths))
     group.add_argument("--widths", type=_widths, metavar="NAME", help=text)

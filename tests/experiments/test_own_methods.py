@@ -1,6 +1,7 @@
-"""Methods of this program's own: SLIDE's layers without h⁰, or with whitened principal components as one more group."""
+"""Methods of this program's own: layers without h⁰, or with whitened components as one more group, and mean margins."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,13 +11,17 @@ from threadpoolctl import threadpool_limits
 
 from slide_gui import MultiWidthSVC
 from slide_gui.core.slide.stack import fit_stack
-from slide_gui.data.dataset import Dataset
+from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.experiments.files.model_file import trained_model
 from slide_gui.experiments.inspection.decision import Decider
+from slide_gui.experiments.runs import run as run_module
+from slide_gui.experiments.runs.fitting import Reuse
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import live_spec, restore, run
-from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
-from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.runs.spec import RunSpec, SweepSpec, describe_spec, on_every_fold
+from slide_gui.experiments.runs.splits import divide
+from slide_gui.experiments.store.store import RunStore, get_or_run
+from slide_gui.experiments.store.stored_run import Setting
 from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
 from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.figures.run_figures import widths_csv
@@ -107,6 +112,104 @@ def test_that_a_model_file_refuses_the_method_in_one_sentence(own):
     found = run(DATA, spec(DATA, widths="median", C=1.0, **own))
     with pytest.raises(ValueError, match=r"a model file cannot hold SLIDE.*; use slide-svm or raw-svm"):
         trained_model(DATA, found)
+
+
+def five(data, **rows):
+    """Return five members of different methods."""
+    given = {"C": 1.0, "widths": "median", **rows}
+    return [
+        spec(data, 0.3, 1, **given), spec(data, 0.6, 2, **given), spec(data, method="raw-svm", **given),
+        spec(data, **BOTH, **given), spec(data, 0.5, 2, **WITHOUT, **given),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_that_the_mean_margin_is_the_mean_of_the_decision_values_of_its_members(n_classes):
+    data = with_wrong_labels(rectangles(90, 200)) if n_classes == 2 else rectangles(90, 200, n_classes=3)
+    members = five(data, training="split")
+    mean, reuse = RunSpec.mean_of(members), Reuse()
+    found = run(data, mean, reuse=reuse)
+    values = []
+    for member in members:
+        again = restore(data, run(data, member))
+        values.append(again.model.scores(again.representation.transform(data.test)))
+    expected = np.mean(values, axis=0)
+    predicted = (expected > 0).astype(int) if n_classes == 2 else expected.argmax(axis=1)
+    wrong = np.flatnonzero(predicted != data.test_labels)
+    np.testing.assert_array_equal(found.misclassified, wrong)
+    np.testing.assert_allclose(found.decisions, expected[wrong].reshape(len(wrong), -1), atol=1e-6)
+    assert (found.classifier, found.validation_error is None) == (None, False)
+    assert found.validation_loss >= 0.0
+    assert (mean.stack, mean.method) == (members[0].stack, "mean-margin")
+    assert set(reuse.results) == {each.hash for each in members}
+
+
+def test_that_members_trained_before_are_not_trained_again_and_change_no_bit(monkeypatch):
+    members = five(DATA)
+    alone = run(DATA, RunSpec.mean_of(members))
+    reuse = Reuse(results={each.hash: run(DATA, each) for each in members})
+    monkeypatch.setattr(run_module, "train_svm", None)
+    assert same_numbers(run(DATA, RunSpec.mean_of(members), reuse=reuse), alone)
+
+
+def test_that_a_mean_margin_has_the_rows_of_its_members_in_every_draw_and_fold():
+    members = five(DATA, training="split")
+    mean = RunSpec.mean_of(members)
+    assert mean.drawn(3, 7) == RunSpec.mean_of([each.drawn(3, 7) for each in members])
+    final = mean.on(training="whole").checked()
+    assert final == RunSpec.mean_of([replace(each, training="whole") for each in members])
+    whole = divide(replace(DATA, test=DATA.test[:0], test_labels=None), HeldOut(folds=3))
+    folds = on_every_fold(RunSpec.mean_of(five(whole)), whole)
+    assert [each.held_out.fold for each in folds] == [0, 1, 2]
+    assert {member.fingerprint == each.fingerprint for each in folds for member in each.members} == {True}
+    setting = Setting.from_text(Setting.of(mean).text)
+    assert setting.at(mean, 0.3, 1, 0, 0) == mean
+    assert Setting.of(mean.drawn(1, 2)).text == Setting.of(mean).text
+
+
+def test_that_a_hash_of_a_mean_margin_follows_its_members_but_not_the_place_of_their_data():
+    members = five(DATA)
+    mean = RunSpec.mean_of(members)
+    moved = [replace(each, source="elsewhere") for each in members]
+    assert RunSpec.mean_of(moved).hash == mean.hash
+    assert RunSpec.mean_of(members[::-1]).hash != mean.hash
+    assert RunSpec.from_document(json.loads(json.dumps(mean.document()))) == mean
+    assert describe_spec(mean) == "SLIDE-SVM, mean of five, 5 members, the first with noise 1−p = 0.3, depth 1"
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        (five(DATA)[:1], "has 1 members; give 2 to 10 runs"),
+        (five(DATA) * 3, "has 15 members"),
+        ([*five(DATA), spec(DATA, training="split")], "training of a member differs"),
+        ([*five(DATA), spec(rectangles(50))], "fingerprint of a member differs"),
+        ([*five(DATA), spec(DATA, method="sda")], "a member is SdA, which is not one SVM; leave it out"),
+        ([*five(DATA), RunSpec.mean_of(five(DATA))], "a member is SLIDE-SVM, mean of five"),
+    ],
+)
+def test_that_members_that_cannot_be_averaged_are_refused_in_one_sentence(members, message):
+    with pytest.raises(ValueError, match=message):
+        RunSpec.mean_of(members)
+
+
+def test_that_members_are_refused_without_the_method_and_the_method_by_model_files():
+    with pytest.raises(ValueError, match="slide-svm takes no members; use method mean-margin"):
+        spec(DATA, members=tuple(five(DATA)))
+    with pytest.raises(ValueError, match="a model file cannot hold SLIDE-SVM, mean of five; use slide-svm or raw-svm"):
+        trained_model(DATA, run(DATA, RunSpec.mean_of(five(DATA))))
+
+
+def test_that_a_stored_mean_margin_takes_noise_and_depth_of_its_first_member_and_stored_members(tmp_path, monkeypatch):
+    members = five(DATA)
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        for each in members:
+            get_or_run(DATA, each, store)
+        monkeypatch.setattr(run_module, "train_svm", None)
+        found = get_or_run(DATA, RunSpec.mean_of(members), store)
+        row = next(line for line in store.runs() if line.hash == found.hash)
+        assert same_numbers(store.load(row.hash), found)
+    assert (row.noise, row.depth, row.method_name) == (0.3, 1, "SLIDE-SVM, mean of five")
 
 
 @OWN

@@ -61,6 +61,8 @@ def test_that_every_choice_that_changes_a_result_changes_the_hash():
         {"method": "sda", "sda": SdaParameters(fine_tuning_rate=0.2)},
         {"method": "sda-svm", "sda": SdaParameters(noise=(0.1, 0.2, 0.3))},
         {"method": "sda-svm", "svm": SvmParameters(widths="median")},
+        {"method": "mean-margin", "members": (BASE, BASE)},
+        {"method": "mean-margin", "members": (BASE, replace(BASE, method="median"))},
         *({"stack": replace(BASE.stack, **change)} for change in stacks),
         *({"svm": replace(BASE.svm, **change)} for change in svms),
     ]  # fmt: skip
@@ -69,7 +71,7 @@ def test_that_every_choice_that_changes_a_result_changes_the_hash():
     # A new field needs a change above and its name here.
     assert {field.name for field in fields(RunSpec)} == {
         "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",
-        "neighbour", "kept", "transformer", "classifier", "labels", "fit_rows", "sda", "held_out",
+        "neighbour", "kept", "transformer", "classifier", "labels", "fit_rows", "sda", "held_out", "members",
     }  # fmt: skip
 
 
@@ -214,7 +216,8 @@ def of_method(method):
     kind = METHODS[method]
     kept = None if kind.projection is None else 3 if kind.projection.keeps == "directions" else 0.5
     classifier = Estimator.of("neighbors.KNeighborsClassifier") if kind.takes_parts else None
-    return replace(SPLIT, method=method, kept=kept, classifier=classifier)
+    members = (SPLIT, replace(SPLIT, method="median")) if kind.averages else ()
+    return replace(SPLIT, method=method, kept=kept, classifier=classifier, members=members)
 
 
 def choices():
@@ -259,7 +262,8 @@ def test_that_every_key_of_every_table_is_accepted(method):
     spec = of_method(method)
     for part, name in choices():
         for key in TABLES[name] if name != "method" else ():
-            changed = replace(spec, labels=9) if key == "labelled" else spec
+            changed = spec.on(labels=9) if key == "labelled" else spec
+            changed = changed.on(**{name: key}) if name in {"training", "evaluate"} and spec.members else changed
             assert len(with_value(changed, part, name, key).hash) == 64
 
 

@@ -135,14 +135,15 @@ def trained_model(dataset: Dataset, result: RunResult, *, progress: Progress = N
     Raises
     ------
     DataError, ValueError
-        As `restore`, and if the representation is not a stack.
+        As `restore`, and if the method is not an SVM on all layers of a stack.
     """
     from slide_gui.experiments.runs.run import restore  # slow to import, and the window needs models before runs
 
+    if not METHODS[result.spec.method].plain:
+        raise ValueError(f"a model file cannot hold {METHODS[result.spec.method].text}; use slide-svm or raw-svm")
     restored = restore(dataset, result, progress=progress)
     stack = restored.representation
-    if not isinstance(stack, Stack):
-        raise ValueError(f"a model file cannot hold {METHODS[result.spec.method].text}; use slide-svm or raw-svm")
+    assert isinstance(stack, Stack)
     names = label_names(restored.labels, dataset.label_names)[: restored.model.trained.n_classes]
     return replace(FittedModel.of(dataset, stack), class_names=names, svm=restored.model)
 

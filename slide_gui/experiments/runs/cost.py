@@ -111,6 +111,9 @@ def peak_bytes(spec: RunSpec, shape: RunShape) -> int:
 
 def run_parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
     """Return the typical seconds of fitting the representation, of training and of evaluating."""
+    if spec.members:
+        parts = [run_parts(each, shape) for each in spec.members]
+        return sum(a for a, _, _ in parts), sum(b for _, b, _ in parts), sum(c for _, _, c in parts)
     rows, groups = trained_rows(spec.training, spec.labels, shape.rows), len(spec.group_names)
     evaluated = shape.test_rows if spec.evaluate == "test" else shape.rows / 5
     evaluated = evaluated if spec.test_rows is None else min(evaluated, spec.test_rows)

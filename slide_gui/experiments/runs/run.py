@@ -316,6 +316,8 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
             reuse.results[spec.neighbour.hash] = neighbour
             progress = progress.part(0.5, 1.0)
     rows, validation, fit_rows = _rows(classes, spec, dataset.name)
+    if spec.members:
+        return _mean_of_members(dataset, spec, classes, rows, validation, progress, reuse)
     for name, estimator in (("transformer", spec.transformer), ("classifier", spec.classifier)):
         if estimator is not None:
             estimator.make(name, spec.seed)  # refuses an unusable one before the computation starts
@@ -357,26 +359,80 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
         training += logged_seconds
     del reuse.logs[spec.hash]
     predictions = _predictions(dataset, spec, classes, rows, validation, predict, collector, evaluating)
-    testing, evaluated = time.perf_counter() - trained, predictions[spec.evaluate]
+    testing = time.perf_counter() - trained
+    timings = Timings(done - collector.started, widths, training, testing, transformed - done, features)
+    record = _record(fitted.representation, fine_tuning)
+    return _result_of(dataset, spec, classes, len(rows), classifier, predictions, timings, record)
+
+
+def _result_of(
+    dataset: Dataset,
+    spec: RunSpec,
+    classes: Classes,
+    n_train: int,
+    classifier: TrainedSvm | None,
+    predictions: dict[str, Predictions],
+    timings: Timings,
+    record: NetworkRecord | None = None,
+) -> RunResult:
+    evaluated, validation = predictions[spec.evaluate], predictions.get("validation")
+    has_margins = classifier is not None or bool(spec.members)
     return RunResult(
         spec,
         dataset.name,
         dataset.generated,
         classes.labels,
         classifier,
-        len(rows),
+        n_train,
         evaluated.confusion(len(classes.labels)),
         evaluated.rows,
         evaluated.rows[evaluated.wrong],
         evaluated.predicted[evaluated.wrong].astype(np.int64),
         evaluated.decisions[evaluated.wrong],
         predictions["train"].error,
-        predictions["validation"].error if len(validation) else None,
-        Timings(done - collector.started, widths, training, testing, transformed - done, features),
+        None if validation is None else validation.error,
+        timings,
         _versions(spec),
-        _record(fitted.representation, fine_tuning),
-        predictions["validation"].hinge_loss if len(validation) and classifier is not None else None,
+        record,
+        validation.hinge_loss if validation is not None and has_margins else None,
     )
+
+
+_TRAINING = 0.9  # fraction of the progress of a mean margin for its members
+
+
+def _mean_of_members(
+    dataset: Dataset,
+    spec: RunSpec,
+    classes: Classes,
+    rows: Indices,
+    validation: Indices,
+    progress: Progress,
+    reuse: Reuse,
+) -> RunResult:
+    """Return the result of the mean of the members' decision values, without training members in `reuse` again."""
+    step, predictors, timings = _TRAINING / len(spec.members), [], []
+    for number, member in enumerate(spec.members):
+        part = progress.part(number * step, (number + 1) * step)
+        if member.hash not in reuse.results:
+            reuse.results[member.hash] = run(dataset, member, progress=part.part(0.0, 0.8), reuse=reuse)
+        result, restoring = reuse.results[member.hash], MonotonicProgress(part)
+        restoring.report(0.8)
+        again = restore(dataset, result, progress=restoring.pulse, reuse=reuse)
+        predictors.append(predictor_of(again.representation, again.model))
+        timings.append(result.timings)
+
+    def predict(some: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
+        means = np.mean([each(some, progress)[1] for each in predictors], axis=0)
+        codes = (means[:, 0] > 0.0).astype(np.intp) if means.shape[1] == 1 else np.argmax(means, axis=1)
+        return codes, means
+
+    seconds = run_parts(spec, RunShape.of(dataset))[2]
+    collector = ProgressCollector(spec.hash, progress.part(_TRAINING, 1.0), 0.0, seconds)
+    predictions = _predictions(dataset, spec, classes, rows, validation, predict, collector, seconds)
+    summed = {name: sum(getattr(each, name) for each in timings) for name in ("fit", "widths", "train", "transform")}
+    times = Timings(**summed, test=time.perf_counter() - collector.started)
+    return _result_of(dataset, spec, classes, len(rows), None, predictions, times)
 
 
 def _predictions(
@@ -450,8 +506,10 @@ class Restored:
     labels: tuple[int, ...]
 
 
-def restore(dataset: Dataset, result: RunResult, *, progress: Progress = NO_PROGRESS) -> Restored:
-    """Return the representation of a result, fitted again, and its SVM, which needs no training.
+def restore(
+    dataset: Dataset, result: RunResult, *, progress: Progress = NO_PROGRESS, reuse: Reuse | None = None
+) -> Restored:
+    """Return the representation of a result, fitted again or from `reuse`, and its SVM, which needs no training.
 
     Raises
     ------
@@ -468,7 +526,7 @@ def restore(dataset: Dataset, result: RunResult, *, progress: Progress = NO_PROG
     dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
     classes = _classes(dataset, spec)
     rows, _, fit_rows = _rows(classes, spec, dataset.name)
-    fitted = represent(dataset, spec, fit_rows, Reuse(), progress.part(0.0, 0.7))
+    fitted = represent(dataset, spec, fit_rows, Reuse() if reuse is None else reuse, progress.part(0.0, 0.7))
     Z = fitted.representation.transform(_chosen_rows(dataset.train, rows), progress=progress.part(0.7, 1.0))
     embedding = Embedding.of(Z, block_sizes(Z.shape[1], fitted.groups), classifier.widths)
     vectors = embedding(Z, classifier.support, classifier.dtype)
@@ -524,7 +582,8 @@ def _versions(spec: RunSpec) -> tuple[tuple[str, str], ...]:
     versions |= {name: _installed(name) for name in ("numpy", "scipy")}
     libraries = loaded_blas()
     versions |= {"BLAS": "; ".join(map(str, libraries)), "threads": str(libraries[0].threads or "not known")}
-    if METHODS[spec.method].projection or spec.transformer is not None or spec.classifier is not None:
+    each = spec.members or (spec,)
+    if any(METHODS[one.method].projection or one.transformer or one.classifier for one in each):
         versions["scikit-learn"] = _installed("scikit-learn")
     return tuple(versions.items())
 

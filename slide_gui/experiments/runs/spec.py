@@ -42,6 +42,8 @@ class Method(Choice):
         True if a scikit-learn transformer may replace SLIDE, or a scikit-learn classifier the SVM.
     omits_input : bool
         True if the SVM sees h¹, …, hˡ without h⁰.
+    averages : bool
+        True if the decision values are the means of those of other runs, its members.
     """
 
     stacked: bool = False
@@ -51,11 +53,12 @@ class Method(Choice):
     projection: Projection | None = None
     takes_parts: bool = False
     omits_input: bool = False
+    averages: bool = False
 
     @property
     def plain(self) -> bool:
         """True if it consists of a stack and an SVM on all its layers."""
-        return not (self.network or self.projection or self.takes_parts or self.omits_input)
+        return not (self.network or self.projection or self.takes_parts or self.omits_input or self.averages)
 
     @property
     def regroups(self) -> bool:
@@ -121,6 +124,13 @@ METHODS = table_of(
         stacked=True,
         learns=True,
         omits_input=True,
+    ),
+    Method(
+        "mean-margin",
+        "SLIDE-SVM, mean of five",
+        "the mean of the decision values of several SVMs",
+        stacked=True,
+        averages=True,
     ),
 )
 
@@ -195,6 +205,9 @@ class RunSpec:
         only. With "split" the validation rows are as new to it as test rows are.
     held_out : HeldOut or None
         Rule that held out the test set, as `Dataset.held_out`. The fingerprint includes it, too.
+    members : tuple of RunSpec
+        Two to ten runs of SVMs on the same rows, whose decision values the method "mean-margin" averages. Noise and
+        depth of that run are those of the first member.
     """
 
     fingerprint: str
@@ -215,6 +228,17 @@ class RunSpec:
     labels: int | None = None
     fit_rows: str = "training"
     held_out: HeldOut | None = None
+    members: tuple[RunSpec, ...] = ()
+
+    @classmethod
+    def mean_of(cls, members: Sequence[RunSpec]) -> RunSpec:
+        """Return the run that averages the decision values of others, in its normal form."""
+        rows = {name: getattr(members[0].checked(), name) for name in _ROWS}
+        return cls(source=members[0].source, method="mean-margin", **rows, members=tuple(members)).checked()
+
+    def on(self, **rows: Any) -> RunSpec:
+        """Return the run with other values of fields that its members share."""
+        return replace(self, **rows, members=tuple(replace(each, **rows) for each in self.members))
 
     def checked(self) -> RunSpec:
         """Return the normal form, in which values that cannot affect the result have their defaults.
@@ -237,6 +261,13 @@ class RunSpec:
         if self.training == "whole" and self.evaluate == "validation":
             raise ValueError("training on the whole training set leaves no validation rows; train on the split")
         self._check_parts(method)
+        normal = self._normal_mean(numbers) if method.averages else self._normal_alone(method, numbers)
+        if repr(normal) == repr(self):  # keep this object with its cached hash; repr distinguishes 3 and 3.0
+            return None
+        vars(normal)["_normal"] = None  # it is already checked
+        return normal
+
+    def _normal_alone(self, method: Method, numbers: dict[str, Any]) -> RunSpec:
         given, svm = self.stack.checked(), self.svm.checked()
         stack = given if self.stacked else replace(StackParameters(), depth=0)
         if stack.depth == 0 and method.omits_input:
@@ -251,7 +282,7 @@ class RunSpec:
         learns = method.learns and svm.widths == "learn"
         fits = stack.depth > 0 or method.projection or method.network or self.transformer is not None
         svm = _normal_svm(svm, method) if has_svm else SvmParameters()
-        normal = replace(
+        return replace(
             self,
             stack=stack,
             svm=replace(svm, groups=len(replace(self, stack=stack).group_names), seed=numbers["seed"], near=None),
@@ -262,9 +293,24 @@ class RunSpec:
             fit_rows=self.fit_rows if fits and (self.training, self.fit_rows) != ("whole", "split") else "training",
             held_out=None if self.held_out is None else self.held_out.checked(),
         )
-        if repr(normal) == repr(self):  # keep this object with its cached hash; repr distinguishes 3 and 3.0
-            return None
-        vars(normal)["_normal"] = None  # it is already checked
+
+    def _normal_mean(self, numbers: dict[str, Any]) -> RunSpec:
+        if not 2 <= len(self.members) <= _MOST_MEMBERS:
+            raise ValueError(f"mean-margin has {len(self.members)} members; give 2 to {_MOST_MEMBERS} runs")
+        for part in (self.stack, self.svm, self.sda or SdaParameters()):
+            part.checked()
+        members = tuple(each.checked() for each in self.members)
+        numbers |= {"split": 0} if self.training == "whole" else {}
+        normal = RunSpec(
+            self.fingerprint, self.source, self.method, members[0].stack, members[0].svm, training=self.training,
+            evaluate=self.evaluate, **numbers, held_out=self.held_out and self.held_out.checked(), members=members,
+        )  # fmt: skip
+        for each in members:
+            if METHODS[each.method].fine_tunes or each.members or each.classifier is not None:
+                raise ValueError(f"a member is {METHODS[each.method].text}, which is not one SVM; leave it out")
+            for name in _ROWS:
+                if getattr(each, name) != getattr(normal, name):
+                    raise ValueError(f"{name} of a member differs from that of the mean; all must use the same rows")
         return normal
 
     def drawn(self, split: int, seed: int) -> RunSpec:
@@ -275,7 +321,8 @@ class RunSpec:
         svm, sda = spec.svm, spec.sda
         if seed != spec.seed:
             svm, sda = replace(svm, seed=seed), None if sda is None else replace(sda, seed=seed)
-        drawn = replace(spec, split=split, seed=seed, svm=svm, sda=sda, neighbour=None)
+        members = tuple(each.drawn(split, seed) for each in spec.members)
+        drawn = replace(spec, split=split, seed=seed, svm=svm, sda=sda, neighbour=None, members=members)
         vars(drawn)["_normal"] = None
         return drawn
 
@@ -313,6 +360,8 @@ class RunSpec:
             raise ValueError(f"method {method.key} needs a transformer or a classifier; give one of them")
         if not method.takes_parts and not none:
             raise ValueError(f"method {method.key} takes no transformer or classifier; use method custom for them")
+        if self.members and not method.averages:
+            raise ValueError(f"method {method.key} takes no members; use method mean-margin for them")
         if self.fit_rows == "labelled" and self.labels is None:
             raise ValueError("fit_rows is 'labelled', but all rows are labelled; give the number of labels")
 
@@ -358,7 +407,8 @@ def describe_choice(spec: RunSpec) -> str:
     """Return the parameters of the representation and classifier in words, empty if there are none."""
     parts = []
     if spec.stacked:
-        parts.append(f"noise 1−p = {spec.stack.noise:g}, depth {spec.stack.depth}")
+        first = f"{len(spec.members)} members, the first with " if spec.members else ""
+        parts.append(f"{first}noise 1−p = {spec.stack.noise:g}, depth {spec.stack.depth}")
         if spec.stack.ridge != StackParameters().ridge:
             parts.append(f"ridge {spec.stack.ridge:g}")
         if spec.stack.sharing != "none":
@@ -390,6 +440,9 @@ def _describe_sda(sda: SdaParameters, method: str) -> str:
     return text
 
 
+_MOST_MEMBERS = 10
+_ROWS = ("fingerprint", "split", "seed", "training", "evaluate", "test_rows", "labels", "held_out")
+"""Fields that the members of a run share with it."""
 _FIT_ROWS = "fitted_on"  # name in documents
 _ALWAYS = {
     "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",
@@ -402,6 +455,8 @@ _DEFAULTS = {item.name: item.default for item in fields(RunSpec)}
 
 def _plain(value: Any) -> Any:
     """Return a field as a value for JSON."""
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
     if hasattr(value, "document"):
         return value.document()
     return dict(vars(value)) if is_dataclass(value) else value
@@ -487,11 +542,13 @@ def document_hash(document: dict[str, Any], version: int | str) -> str:
     """Return the SHA-256 (hex) of a spec's document in its normal form, under a results version.
 
     The hash is computed from the document itself, so fields that later versions add or drop do not change it. A
-    neighbour counts by its own hash. The source of the data is excluded.
+    neighbour and members count by their own hashes. The source of the data is excluded.
     """
     near = document["neighbour"]
     hashed = {key: value for key, value in document.items() if key != "source"}
     hashed |= {"format": version, "neighbour": None if near is None else document_hash(near, version)}
+    if "members" in document:
+        hashed["members"] = [document_hash(each, version) for each in document["members"]]
     return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()
 
 
@@ -589,4 +646,4 @@ def on_every_fold(spec: RunSpec, dataset: Dataset) -> tuple[RunSpec, ...]:
     held_out = dataset.held_out
     if held_out is None or not held_out.folds:
         return (spec,)
-    return tuple(replace(spec, fingerprint=each.fingerprint(dataset.whole), held_out=each) for each in held_out.each)
+    return tuple(spec.on(fingerprint=each.fingerprint(dataset.whole), held_out=each) for each in held_out.each)

@@ -550,8 +550,8 @@ def get_or_run(
 ) -> RunResult:
     """Return the result of a run from the store, or compute it in this process and store it.
 
-    The run that it starts from is treated in the same way before it. A deleted result is restored, and a damaged one is
-    computed again.
+    The run that it starts from, and its members, are treated in the same way before it. A deleted result is restored,
+    and a damaged one is computed again.
 
     Parameters
     ----------
@@ -577,9 +577,9 @@ def get_or_run(
     if store is not None:
         with suppress(KeyError, DamagedRun):
             return store.take(spec)
-    reuse, near = Reuse() if reuse is None else reuse, spec.neighbour
-    if near is not None:
-        reuse.results = {near.hash: get_or_run(dataset, near, store, progress=progress, reuse=reuse)}
+    reuse, needed = Reuse() if reuse is None else reuse, spec.members or tuple(filter(None, [spec.neighbour]))
+    if needed:
+        reuse.results = {each.hash: get_or_run(dataset, each, store, progress=progress, reuse=reuse) for each in needed}
     progress.report(0.0, RunProgress(spec.hash))
     result = run(dataset, spec, progress=progress, reuse=reuse)
     if store is not None:

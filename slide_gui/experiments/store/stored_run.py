@@ -50,10 +50,9 @@ class Setting:
         usual = StackParameters()
         stack = replace(spec.stack, noise=usual.noise, depth=usual.depth if spec.stack.depth else 0)
         svm = replace(spec.svm, groups=None, seed=0, near=None)
-        anywhere = replace(
-            spec, fingerprint="", source="", split=0, seed=0, neighbour=None, held_out=None, stack=stack, svm=svm
-        )
-        return cls(anywhere, spec.neighbour is not None)
+        members = tuple(each.drawn(0, 0) for each in spec.members)
+        anywhere = replace(spec, split=0, seed=0, neighbour=None, stack=stack, svm=svm, members=members)
+        return cls(anywhere.on(fingerprint="", source="", held_out=None), spec.neighbour is not None)
 
     @classmethod
     def from_text(cls, text: str | None) -> Setting | None:
@@ -69,16 +68,8 @@ class Setting:
     def at(self, base: RunSpec, noise: float, depth: int, split: int, seed: int) -> RunSpec:
         """Return a run in this setting, on the data of `base`."""
         stack = replace(self.spec.stack, noise=noise, depth=depth)
-        spec = replace(
-            self.spec,
-            fingerprint=base.fingerprint,
-            source=base.source,
-            held_out=base.held_out,
-            stack=stack,
-            split=split,
-            seed=seed,
-        )
-        return spec.checked()
+        places = {name: getattr(base, name) for name in ("fingerprint", "source", "held_out")}
+        return replace(self.spec, stack=stack).on(**places, split=split, seed=seed).checked()
 
     def covers(self, other: Setting) -> bool:
         """Return True if a run in the other setting is a point of this curve, ignoring layers that are absent."""

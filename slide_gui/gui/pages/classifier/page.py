@@ -318,7 +318,7 @@ class ClassifierPage(Page):
         self.details.setToolTip("" if chosen is None else describe_chosen(chosen))
         self.criterion.set_name("Criterion" if chosen is None else _criterion_title(chosen.criterion))
         at = place_name(result.spec.stack.noise, result.spec.stack.depth)
-        if not result.spec.stacked or METHODS[result.spec.method].regroups:
+        if not (result.spec.stacked and METHODS[result.spec.method].plain):
             at = describe_spec(replace(result.spec, held_out=None))
         parts = [self._describe_error(result), f"of {at}, not of the panel’s parameters" if stale else at]
         if not self._controller.shows_open_data:

@@ -297,7 +297,7 @@ _CONTRIBUTIONS = (
 
 def _short(result: RunResult) -> str:
     stack = result.spec.stack
-    if not result.spec.stacked or result.spec.kept is not None:
+    if not (result.spec.stacked and METHODS[result.spec.method].plain):
         return describe_choice(replace(result.spec, held_out=None)) or "depth 0"
     if stack.depth == 0:
         return "depth 0"
