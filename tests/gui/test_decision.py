@@ -84,9 +84,9 @@ def test_that_images_unlike_the_training_images_get_this_notice_and_no_predictio
     assert "quantity\tclass" not in part.numbers()
     settle()
     assert canvas.geometry() == before
-    part.reset()
+    canvas.reset()
     assert decided.title.isVisible()
-    part.blank()
+    canvas.blank()
     assert part.notice.text().startswith("Unlike the training images")
 
 

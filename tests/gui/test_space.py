@@ -46,7 +46,7 @@ of_the_usual_size = pytest.mark.parametrize("data", [drawn(28, 28)], ids=["28 ×
 def test_that_the_menu_shows_the_beginning_and_the_end_of_a_long_data_set_name(window):
     panel = window.findChild(ParameterPanel)
     menu = next(box for box in panel.findChildren(QComboBox) if box.accessibleName() == "Data set")
-    beginning, end = menu.placeholderText().split("…")
+    beginning, end = menu.shown_text().split("…")
     assert window.workspace.dataset.title.startswith(beginning)
     assert window.workspace.dataset.title.endswith(end)
     assert min(len(beginning), len(end)) > 3

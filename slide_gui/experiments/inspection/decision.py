@@ -171,7 +171,7 @@ class Decider:
         return Decision(
             first,
             second,
-            _votes(margins, self.model.trained.n_classes),
+            tuple(map(round, class_scores(margins[None], self.model.trained.n_classes)[0])),
             tuple(by_class),
             nearest,
             _shares(exponents[:, order].sum(axis=1)),
@@ -257,13 +257,6 @@ class Decider:
     def _margins(self, images: NDArray[Any], progress: Progress) -> Array:
         progress.report(0.0)
         return self.model.margins(self.representation.transform(images))
-
-
-def _votes(margins: Array, n_classes: int) -> tuple[int, ...]:
-    votes = [0] * n_classes
-    for margin, (i, j) in zip(margins, pairs_of(n_classes), strict=True):
-        votes[j if margin > 0.0 or (margin == 0.0 and n_classes > 2) else i] += 1
-    return tuple(votes)
 
 
 def _duels(margins: Array, n_classes: int) -> tuple[int, int, dict[int, tuple[int, float]]]:

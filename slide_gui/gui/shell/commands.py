@@ -389,12 +389,12 @@ MENUS: dict[str, tuple[Command, ...]] = {
             lambda w: w.weights_page.set_view(FLOW).corrupt_again(), "Set other pixels of the image in the flow to 0",
         ),
         _drawing(
-            "reset_drawing", "Reset the drawn image", "Ctrl+R", lambda w: w.weights_page.set_view(FLOW).reset(),
-            "Show the image as it is in the data set",
+            "reset_drawing", "Reset the drawn image", "Ctrl+R",
+            lambda w: w.weights_page.set_view(FLOW).view.canvas.reset(), "Show the image as it is in the data set",
         ),
         _drawing(
             "blank_canvas", "Start from a blank canvas", "Ctrl+Shift+R",
-            lambda w: w.weights_page.set_view(FLOW).blank(), "Set all pixels of the image in the flow to 0",
+            lambda w: w.weights_page.set_view(FLOW).view.canvas.blank(), "Set all pixels of the image in the flow to 0",
         ),
         _drawing(
             "draw_or_erase", "Draw or erase", "Ctrl+D", lambda w: w.weights_page.set_view(FLOW).toggle_erasing(),

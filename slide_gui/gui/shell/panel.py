@@ -7,15 +7,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QPushButton,
     QSizePolicy,
     QSpinBox,
-    QStyle,
-    QStyleOptionComboBox,
     QVBoxLayout,
     QWidget,
 )
@@ -31,7 +28,16 @@ from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS, SHOWN
 from slide_gui.gui.state.files import RecentFiles, RecentOpening
 from slide_gui.gui.state.workspace import State, Workspace
-from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow, add_button, add_choices, label, name_box, spin_box
+from slide_gui.gui.widgets.controls import (
+    ElidedBox,
+    PlainLabel,
+    UndoOfWindow,
+    add_button,
+    add_choices,
+    label,
+    name_box,
+    spin_box,
+)
 from slide_gui.gui.widgets.layouts import VerticalScroll, flush, nested
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.text import count, counted, plural, printable
@@ -139,8 +145,8 @@ class _ChoiceBox(QComboBox):
         self._change_by_name(**{self._name: self.itemData(index)})
 
 
-class _DataMenu(QComboBox):
-    """A combo box of data sets that can show a title outside its entries.
+class _DataMenu(ElidedBox):
+    """A combo box of data sets; its placeholder is the title of open data outside its entries.
 
     Signals
     -------
@@ -150,27 +156,10 @@ class _DataMenu(QComboBox):
 
     about_to_open = Signal()
 
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._title = ""
-
     def showPopup(self) -> None:
         self.about_to_open.emit()
         self.view().setMinimumWidth(min(self.view().sizeHintForColumn(0) + _ENTRY_MARGINS, _WIDEST_MENU))
         super().showPopup()
-
-    def set_title(self, title: str) -> None:
-        """Show the title of the open data set, with the middle of a long title elided."""
-        self._title = title
-        option = QStyleOptionComboBox()
-        self.initStyleOption(option)
-        box, field = QStyle.ComplexControl.CC_ComboBox, QStyle.SubControl.SC_ComboBoxEditField
-        room = self.style().subControlRect(box, option, field, self).width()
-        self.setPlaceholderText(self.fontMetrics().elidedText(title, Qt.TextElideMode.ElideMiddle, room))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self.set_title(self._title)
 
 
 class SplitControls(QWidget):
@@ -408,9 +397,8 @@ class ParameterPanel(VerticalScroll):
 
     def _build_data(self) -> None:
         self._heading("DATA")
-        self._datasets = _DataMenu(self)
+        self._datasets = _DataMenu(self, tip="The benchmark data sets of the paper (§6), or your own files")
         name_box(self._datasets, "Data set")
-        self._datasets.setToolTip("The benchmark data sets of the paper (§6), or your own files")
         self._fill_menu()
         self._datasets.about_to_open.connect(self._fill_menu)
         self._datasets.activated.connect(self._choose_dataset)
@@ -528,7 +516,7 @@ class ParameterPanel(VerticalScroll):
             return
         keys = [entry.key for entry in entries()]
         self._datasets.setCurrentIndex(keys.index(dataset.key) if dataset.key else -1)
-        self._datasets.set_title(dataset.title)
+        self._datasets.setPlaceholderText(dataset.title)
 
     @Slot(object, object)
     def _show_state(self, state: State, old: State | None) -> None:

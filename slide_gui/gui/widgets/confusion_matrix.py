@@ -167,25 +167,24 @@ class ConfusionMatrix(HoverWidget):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         theme = theme_of(self)
-        painter = QPainter(self)
-        if not self._labels:
-            paint_placeholder(painter, self, self._placeholder)
+        with QPainter(self) as painter:
+            if not self._labels:
+                paint_placeholder(painter, self, self._placeholder)
+                focus_ring(painter, self)
+                return
+            self._still.draw(painter, self, self._version, self._paint_still)
+            if self.chosen is not None:
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                for pen in (QPen(QColor(theme.background), 5.0), QPen(QColor(theme.accent), 3.0)):
+                    painter.setPen(pen)
+                    painter.drawRect(self.cell(*self.chosen))
+            if self._current is not None:
+                box = self.cell(*self._current)
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                painter.setPen(QPen(QColor(theme.text), 2.0))
+                painter.drawRect(box)
+                paint_callout(painter, self, box.center(), self._lines_of(*self._current))
             focus_ring(painter, self)
-            return
-        self._still.draw(painter, self, self._version, self._paint_still)
-        if self.chosen is not None:
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            for pen in (QPen(QColor(theme.background), 5.0), QPen(QColor(theme.accent), 3.0)):
-                painter.setPen(pen)
-                painter.drawRect(self.cell(*self.chosen))
-        if self._current is not None:
-            box = self.cell(*self._current)
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(QColor(theme.text), 2.0))
-            painter.drawRect(box)
-            paint_callout(painter, self, box.center(), self._lines_of(*self._current))
-        focus_ring(painter, self)
-        painter.end()
 
     def _paint_still(self, painter: QPainter) -> None:
         """Draw everything that hovering does not change."""

@@ -94,7 +94,7 @@ class ElidedLabel(PlainLabel):
 
 
 class ElidedBox(QComboBox):
-    """A combo box whose selected text ends in … if it does not fit.
+    """A combo box whose selected text, or placeholder, has … in its middle if it does not fit.
 
     Parameters
     ----------
@@ -111,15 +111,22 @@ class ElidedBox(QComboBox):
         self.setAccessibleName(name)
         self.setToolTip(tip)
 
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        option, painter = QStyleOptionComboBox(), QStylePainter(self)
+    def shown_text(self) -> str:
+        """Return the text as it fits."""
+        option = QStyleOptionComboBox()
         self.initStyleOption(option)
         box, field = QStyle.ComplexControl.CC_ComboBox, QStyle.SubControl.SC_ComboBoxEditField
         room = self.style().subControlRect(box, option, field, self).width() - 4  # the label's own margins
-        option.currentText = self.fontMetrics().elidedText(self.currentText(), Qt.TextElideMode.ElideRight, room)
-        painter.drawComplexControl(box, option)
-        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
-        painter.end()
+        text = self.currentText() or self.placeholderText()
+        return self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, room)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        option.currentText = self.shown_text()
+        with QStylePainter(self) as painter:
+            painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+            painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
 
 
 def add_button(parent: QWidget, row: QBoxLayout, text: str, tip: str = "", kind: str = "") -> QPushButton:

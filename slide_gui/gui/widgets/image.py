@@ -99,21 +99,20 @@ class ImageView(Picker):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         grid, theme = self.grid(), theme_of(self)
-        painter = QPainter(self)
-        if grid is None:
-            frame(painter, QRectF(self.rect()).adjusted(4, 4, -4, -4), theme.line)
-            return
-        painter.drawImage(grid.frame, self._image())
-        frame(painter, grid.frame, theme.line)
-        self._cross_missing(painter, grid.rect)
-        halo = washed(theme.paper, 0.8)
-        for index, colour in self._pins:
-            if 0 <= index < self._count:
-                ring(painter, grid.rect(index), colour, halo)
-        if self._current is not None:
-            self._paint_cursor(painter, grid, self._current)
-        focus_ring(painter, self, grid.frame)
-        painter.end()
+        with QPainter(self) as painter:
+            if grid is None:
+                frame(painter, QRectF(self.rect()).adjusted(4, 4, -4, -4), theme.line)
+                return
+            painter.drawImage(grid.frame, self._image())
+            frame(painter, grid.frame, theme.line)
+            self._cross_missing(painter, grid.rect)
+            halo = washed(theme.paper, 0.8)
+            for index, colour in self._pins:
+                if 0 <= index < self._count:
+                    ring(painter, grid.rect(index), colour, halo)
+            if self._current is not None:
+                self._paint_cursor(painter, grid, self._current)
+            focus_ring(painter, self, grid.frame)
 
     def _paint_cursor(self, painter: QPainter, grid: PixelGrid, index: int) -> None:
         theme, box = theme_of(self), grid.rect(index)

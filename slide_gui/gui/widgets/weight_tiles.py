@@ -253,30 +253,29 @@ class WeightTiles(PaintedWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme, layout = theme_of(self), self.layout_of()
-        painter = QPainter(self)
-        if not self.rows:
-            paint_placeholder(painter, self, self._placeholder)
-            focus_ring(painter, self)
-            return
-        fonts = figure_font(self, SECONDARY), figure_font(self, SECONDARY, strong=True)
-        area = QRectF(event.rect()).adjusted(0, 0, 0, LINE + HEAD)  # with labels and captions
-        visible = {place: box for place, box in layout.boxes.items() if box.intersects(area)}
-        painter.setFont(fonts[0])
-        painter.setPen(QColor(theme.muted))
-        metrics = painter.fontMetrics()
-        for group in range(layout.groups):
-            for column in layout.shown_columns():
-                box = layout.heading(column, group)
-                painter.drawText(box, MIDDLE, _fitting(self._columns[column], metrics, box.width()))
-        for number in dict.fromkeys(row for row, _ in visible):
-            if layout.label(number).width():
-                _paint_label(painter, theme, layout.label(number), self.rows[number], fonts)
-            if self.rows[number].removable:
-                _paint_remove(painter, theme, layout.remove(number))
-        painter.setFont(fonts[0])
-        self._paint_tiles(painter, theme, layout, visible)
-        focus_ring(painter, self, layout.tile(*self._current))
-        painter.end()
+        with QPainter(self) as painter:
+            if not self.rows:
+                paint_placeholder(painter, self, self._placeholder)
+                focus_ring(painter, self)
+                return
+            fonts = figure_font(self, SECONDARY), figure_font(self, SECONDARY, strong=True)
+            area = QRectF(event.rect()).adjusted(0, 0, 0, LINE + HEAD)  # with labels and captions
+            visible = {place: box for place, box in layout.boxes.items() if box.intersects(area)}
+            painter.setFont(fonts[0])
+            painter.setPen(QColor(theme.muted))
+            metrics = painter.fontMetrics()
+            for group in range(layout.groups):
+                for column in layout.shown_columns():
+                    box = layout.heading(column, group)
+                    painter.drawText(box, MIDDLE, _fitting(self._columns[column], metrics, box.width()))
+            for number in dict.fromkeys(row for row, _ in visible):
+                if layout.label(number).width():
+                    _paint_label(painter, theme, layout.label(number), self.rows[number], fonts)
+                if self.rows[number].removable:
+                    _paint_remove(painter, theme, layout.remove(number))
+            painter.setFont(fonts[0])
+            self._paint_tiles(painter, theme, layout, visible)
+            focus_ring(painter, self, layout.tile(*self._current))
 
     def _paint_tiles(
         self, painter: QPainter, theme: Theme, layout: TileLayout, visible: dict[tuple[int, int], QRectF]

@@ -133,9 +133,9 @@ class FlowPart(View):
         self._brush.activated.connect(self._brush_activated)
         row.addWidget(self._brush)
         self._reset = add_button(self, row, "Clear", "Show the image as in the data set (Ctrl+R)", "flat")
-        self._reset.clicked.connect(self.reset)
+        self._reset.clicked.connect(self.view.canvas.reset)
         blank = add_button(self, row, "Blank canvas", "Start from an image of zeros (Ctrl+Shift+R)", "flat")
-        blank.clicked.connect(self.blank)
+        blank.clicked.connect(self.view.canvas.blank)
         row.addStretch(1)
 
     @Slot(int)
@@ -178,16 +178,6 @@ class FlowPart(View):
         self._seed += 1
         self._corrupt.setChecked(True)
         self.refresh()
-
-    @Slot()
-    def reset(self) -> None:
-        """Show the image as in the data set."""
-        self.view.canvas.reset()
-
-    @Slot()
-    def blank(self) -> None:
-        """Start from a blank canvas."""
-        self.view.canvas.blank()
 
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
         model, source, image = self._workspace.model(), self._workspace.source, self._image

@@ -334,27 +334,26 @@ class FlowView(Picker):
         if not self.columns:
             return
         theme, layout = theme_of(self), self.layout_of()
-        painter = QPainter(self)
-        for tile, box, stale in self._tiles():
-            painter.setOpacity(STALE if stale else 1.0)
-            if tile.values is None:
-                painter.fillRect(box, washed(theme.line, 0.25))
-            else:
-                painter.drawImage(box, self._image(tile, tile.values))
-            painter.setOpacity(1.0)
-            frame(painter, box, theme.line)
-        if layout.bars:
-            painter.setPen(QPen(QColor(theme.muted), 1.0))
-            for _, box, _ in self._tiles():
-                painter.drawLine(QLineF(box.left(), box.center().y(), box.right(), box.center().y()))
-        self._paint_texts(painter, layout)
-        self._paint_arrows(painter, layout)
-        if self._current is not None:
-            painter.setPen(QPen(washed(theme.accent, 0.6), 1.0))
-            for _, box, _ in self._tiles():
-                painter.drawLines(layout.crosshair(box, self._current))
-        focus_ring(painter, self)
-        painter.end()
+        with QPainter(self) as painter:
+            for tile, box, stale in self._tiles():
+                painter.setOpacity(STALE if stale else 1.0)
+                if tile.values is None:
+                    painter.fillRect(box, washed(theme.line, 0.25))
+                else:
+                    painter.drawImage(box, self._image(tile, tile.values))
+                painter.setOpacity(1.0)
+                frame(painter, box, theme.line)
+            if layout.bars:
+                painter.setPen(QPen(QColor(theme.muted), 1.0))
+                for _, box, _ in self._tiles():
+                    painter.drawLine(QLineF(box.left(), box.center().y(), box.right(), box.center().y()))
+            self._paint_texts(painter, layout)
+            self._paint_arrows(painter, layout)
+            if self._current is not None:
+                painter.setPen(QPen(washed(theme.accent, 0.6), 1.0))
+                for _, box, _ in self._tiles():
+                    painter.drawLines(layout.crosshair(box, self._current))
+            focus_ring(painter, self)
 
     def _paint_texts(self, painter: QPainter, layout: FlowLayout) -> None:
         theme = theme_of(self)
