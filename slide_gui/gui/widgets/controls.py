@@ -121,12 +121,12 @@ class ElidedBox(QComboBox):
         return self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, room)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        option = QStyleOptionComboBox()
+        option, painter = QStyleOptionComboBox(), QStylePainter(self)
         self.initStyleOption(option)
         option.currentText = self.shown_text()
-        with QStylePainter(self) as painter:
-            painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
-            painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+        painter.end()
 
 
 def add_button(parent: QWidget, row: QBoxLayout, text: str, tip: str = "", kind: str = "") -> QPushButton:
