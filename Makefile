@@ -36,8 +36,9 @@ bench: .venv/ready-tests
 	$(BIN)/python -m tests.bench $(NAMES)
 
 # Compute the results in resources/shipped, which the package contains. An interrupted computation resumes.
+# RESULTS=FOLDER adds the tables of the full protocol from the folder of slide-gui benchmark --results.
 shipped: .venv/ready-tests
-	OPENBLAS_NUM_THREADS=1 nice $(BIN)/python packaging/make_shipped.py
+	OPENBLAS_NUM_THREADS=1 nice $(BIN)/python packaging/make_shipped.py $(RESULTS)
 
 setup: .venv/ready-tests
 

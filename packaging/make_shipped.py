@@ -1,11 +1,13 @@
 """Compute the results that the package contains: `make shipped`, which resumes an interrupted computation.
 
-The runs are computed in a separate store, build/shipped.sqlite, and copied to resources/shipped.
+The runs are computed in a separate store, build/shipped.sqlite, and copied to resources/shipped. The tables of the full
+protocol are those of a folder written by `slide-gui benchmark --results`, if one is given.
 """
 
 import os
 import platform
 import subprocess
+import sys
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +16,7 @@ import numpy as np
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.evaluation.protocol import plan
+from slide_gui.experiments.evaluation.records import RecordFolder
 from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.shipped import ShippedResults, ShippedRun
 from slide_gui.experiments.evaluation.table import stored_evaluation
@@ -56,13 +59,15 @@ def machine() -> str:
     return f"{platform.system()} {platform.machine()}, {cores} cores, {blas['name']} {blas['version']}"
 
 
-def collect(store: RunStore) -> ShippedResults:
+def collect(store: RunStore, folder: Path | None) -> ShippedResults:
     classifier = store.load(classifier_spec().hash)
     protocol = ["git", "log", "-1", "--format=%h", "--", "resources/protocol.toml"]
     commit = subprocess.run(protocol, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
     runs = tuple(ShippedRun(**{each.name: getattr(run, each.name) for each in fields(run)}) for run in store.runs())
     today = datetime.now(UTC).date().isoformat()
     tables = {"quick": stored_evaluation(plan("quick"), store.runs())}
+    if folder is not None:
+        tables["full"] = stored_evaluation(plan("full"), list(RecordFolder(folder).rows.values()))
     return ShippedResults(str(RESULTS_VERSION), today, machine(), commit, runs, classifier, tables)
 
 
@@ -70,4 +75,4 @@ if __name__ == "__main__":
     WORK.parent.mkdir(exist_ok=True)
     with RunStore(WORK) as store:
         compute(store)
-        collect(store).save(ROOT / "resources" / "shipped")
+        collect(store, Path(sys.argv[1]) if sys.argv[1:] else None).save(ROOT / "resources" / "shipped")

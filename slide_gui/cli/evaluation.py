@@ -63,7 +63,7 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
     text = "record each run as a line of text in this folder, and compute no run that it contains"
     parser.add_argument("--results", type=Path, metavar="FOLDER", help=text)
     parser.add_argument("--stored", action="store_true", help="start no runs: show those in the store or the folder")
-    text = "show the tables that came with the program, made by the quick protocol"
+    text = "show the tables that came with the program: of the full protocol if it has them, unless --quick is given"
     parser.add_argument("--shipped", action="store_true", help=text)
     text = f"write the table of errors, or of times if the file name begins with times ({', '.join(_SUFFIXES)})"
     parser.add_argument("--tables", type=Path, nargs="+", default=[], metavar="FILE", help=text)
@@ -94,12 +94,13 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     if arguments.shipped:
         shipped = shipped_results()
         wanted = {(cell.data, cell.method) for cell in cells}
-        if "quick" not in shipped.tables:
+        extent = "full" if "full" in shipped.tables and not arguments.quick else "quick"
+        if extent not in shipped.tables:
             raise DataError("the results that came with slide-gui are missing or damaged; install it again")
-        table = shipped.tables["quick"]
+        table = shipped.tables[extent]
         table = replace(table, cells=tuple(cell for cell in table.cells if (cell.data, cell.method) in wanted))
         table = replace(table, data=tuple(info for info in table.data if table.of(info.key)))
-        return _print_tables(arguments, table, str(shipped))
+        return _print_tables(arguments, table, f"{extent.capitalize()} protocol, {shipped}")
     load, records = _loader(arguments.generated, files), _records(arguments)
     if arguments.stored:
         rows = [] if records is None else list(records.rows.values())
@@ -137,7 +138,7 @@ def _print_tables(arguments: argparse.Namespace, state: EvaluationState, origin:
         export = times_export(times) if path.name.startswith("times") else errors_export(state)
         save_export(path, export, Style(width="double"))
     document = _document(state, times) | ({"origin": origin} if origin else {})
-    lines = [f"Quick protocol, {origin}."] if origin else []
+    lines = [f"{origin}."] if origin else []
     lines += [markdown(error_table(state)), markdown(time_table(times))]
     return print_answer(arguments, document, lines, arguments.tables)
 

@@ -1,11 +1,16 @@
 """`slide-gui benchmark` and `slide-gui reproduce` compute each result once and write tables and pages."""
 
+import lzma
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from slide_gui.experiments.evaluation.shipped import shipped_results
 from slide_gui.experiments.files.source import DataSource
+from slide_gui.resources import resource
+from tests.experiments.test_shipped import table_of
 from tests.experiments.tiny import rectangles
 from tests.figures.test_reproduction import EXTENT
 
@@ -48,12 +53,30 @@ def test_that_shipped_tables_are_printed_with_their_origin_and_without_a_store(c
     assert f"computes nothing; leave out {names}\n" in cli(line, code=2).err
 
 
+def test_that_the_full_table_is_shown_first_if_it_is_shipped(cli, tmp_path, monkeypatch):
+    full = table_of((0.2, 0.25))
+    replace(shipped_results(), tables=shipped_results().tables | {"full": full}).save(tmp_path / "shipped")
+    monkeypatch.setattr("slide_gui.experiments.evaluation.shipped.resource", lambda _name: tmp_path / "shipped")
+    shipped_results.cache_clear()
+    printed, quick = cli("benchmark convex --shipped").out, cli("benchmark convex --shipped --quick").out
+    shipped_results.cache_clear()
+    assert printed.startswith("Full protocol, shipped with the program")
+    assert full.cells[0].rate.value in printed
+    assert quick.startswith("Quick protocol, shipped with the program")
+
+
 def test_that_damaged_shipped_results_are_refused_with_the_remedy(cli, monkeypatch):
-    for damage in (b"{", b""):
-        Path("damaged").write_bytes(damage)
-        monkeypatch.setattr("slide_gui.experiments.evaluation.shipped.resource", lambda _name: Path("damaged"))
-        shipped_results.cache_clear()
-        assert "missing or damaged; install it again" in cli("benchmark --shipped", code=1).err
+    names = [file.name for file in resource("shipped").iterdir()]
+    for name in names:
+        for damage in (b"{", b"", lzma.compress(b"[]"), None):
+            shutil.copytree(resource("shipped"), "damaged", dirs_exist_ok=True)
+            Path("damaged", name).unlink()
+            if damage is not None:
+                Path("damaged", name).write_bytes(damage)
+            with monkeypatch.context() as patch:
+                patch.setattr("slide_gui.experiments.evaluation.shipped.resource", lambda _name: Path("damaged"))
+                shipped_results.cache_clear()
+                assert "missing or damaged; install it again" in cli("benchmark --shipped", code=1).err
     shipped_results.cache_clear()
     assert "required: --store" in cli("benchmark --quick", code=2).err
 

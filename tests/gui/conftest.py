@@ -12,7 +12,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.evaluation.shipped import ShippedResults
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.shell.main_window import MainWindow
-from slide_gui.gui.state import library
+from slide_gui.gui.state import evaluation, library
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import apply_theme
@@ -35,7 +35,8 @@ def with_shipped():
 @pytest.fixture(autouse=True)
 def only_own_runs(request, monkeypatch):
     if "with_shipped" not in request.fixturenames:
-        monkeypatch.setattr(library, "shipped_results", ShippedResults)
+        for module in (library, evaluation):
+            monkeypatch.setattr(module, "shipped_results", ShippedResults)
 
 
 @pytest.fixture

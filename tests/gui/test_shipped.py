@@ -16,6 +16,7 @@ from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.workspace import State
 from slide_gui.resources import resource
 from slide_gui.results_version import RESULTS_VERSION, is_current
+from tests.experiments.test_shipped import table_of
 from tests.gui.helpers import at_rest, wait
 
 READING = {"Reading the runs", "Loading a run"}
@@ -32,6 +33,17 @@ def jobs(monkeypatch):
 
     monkeypatch.setattr(JobQueue, "submit", submit_recorded)
     return titles
+
+
+@pytest.fixture
+def with_full(tmp_path, monkeypatch):
+    """Add a full table to the shipped results; request it before `fresh`."""
+    tables = shipped_results().tables | {"full": table_of((0.2, 0.25), 3)}
+    replace(shipped_results(), tables=tables).save(tmp_path / "shipped")
+    monkeypatch.setattr("slide_gui.experiments.evaluation.shipped.resource", lambda _name: tmp_path / "shipped")
+    shipped_results.cache_clear()
+    yield
+    shipped_results.cache_clear()
 
 
 @pytest.fixture
@@ -71,7 +83,9 @@ def test_that_the_shipped_classifier_is_the_one_that_train_would_compute_in_a_ne
 def test_that_results_are_written_as_they_were_read(tmp_path):
     shipped_results().save(tmp_path)
     assert (tmp_path / "results.json").read_bytes() == (resource("shipped") / "results.json").read_bytes()
-    # The bytes of the same arrays differ between versions of Python and liblzma.
+    # Compressed bytes differ between versions of Python and liblzma.
+    tables = (folder / "quick.json.xz" for folder in (tmp_path, resource("shipped")))
+    assert len({lzma.decompress(table.read_bytes()) for table in tables}) == 1
     written, read = (_arrays(folder / "classifier.npz.xz") for folder in (tmp_path, resource("shipped")))
     assert written.keys() == read.keys()
     for name, values in written.items():
@@ -115,6 +129,14 @@ def test_that_the_benchmark_fills_its_table_at_the_first_click_and_states_its_co
     assert "runs, about" in page.status.text()
     assert all("generated" in head.note for head in page.errors.heads[:3])
     assert "stand-in for MNIST" in page.errors.heads[3].title
+
+
+def test_that_the_benchmark_shows_the_full_table_first_if_it_is_shipped(with_full, fresh):
+    page = opened(fresh, "evaluation")
+    wait(lambda: any(cell.main for row in page.errors.rows for cell in row.cells))
+    assert fresh.session.evaluation.choice.extent == "full"
+    notes = {row.key: row.cells[1].note for row in page.errors.rows}
+    assert (notes["slide-svm"], notes["raw-svm"], notes["sda"]) == ("shipped", "shipped", "not run yet")
 
 
 def test_that_the_runs_are_listed_at_the_first_click_and_cannot_be_deleted(fresh, jobs):

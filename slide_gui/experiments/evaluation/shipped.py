@@ -1,20 +1,22 @@
 """Results in the package: error curves, a trained classifier and the evaluation's tables, shown before the first run.
 
-`make shipped` computes them and writes ``resources/shipped``: ``results.json`` and the classifier's arrays, packed.
+`make shipped` computes them and writes ``resources/shipped``: ``results.json``, the classifier's arrays, and a table of
+each extent of the protocol. Errors by test row are too large for the package.
 """
 
 from __future__ import annotations
 
 import json
 import lzma
-from base64 import b64decode, b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
-from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, SplitAnswer
+from slide_gui.experiments.documents import from_document
+from slide_gui.experiments.evaluation.protocol import EXTENTS
+from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState
 from slide_gui.experiments.runs.result import RunResult, pack_arrays, unpack_arrays
 from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.resources import resource
@@ -73,21 +75,34 @@ class ShippedResults:
         assert self.classifier is not None
         given = (each.row() | {"row_errors": None, "tags": "shipped"} for each in self.runs)
         rows = [{name: value for name, value in row.items() if value is not None} for row in given]
-        tables = {
-            extent: {"data": [asdict(info) for info in state.data], "cells": [_cell(cell) for cell in state.cells]}
-            for extent, state in self.tables.items()
-        }
         origin = {name: getattr(self, name) for name in ("version", "date", "machine", "protocol")}
-        document = {**origin, "classifier": self.classifier.document(), "tables": tables, "runs": rows}
+        document = {**origin, "classifier": self.classifier.document(), "runs": rows}
         folder.mkdir(exist_ok=True)
         text = json.dumps(document, allow_nan=False, indent=0, ensure_ascii=False)
         (folder / _FILES[0]).write_text(text + "\n", encoding="utf-8")
         (folder / _FILES[1]).write_bytes(lzma.compress(pack_arrays(self.classifier.arrays()), preset=9))
+        for extent in EXTENTS:
+            (folder / _table_file(extent)).unlink(missing_ok=True)
+        for extent, state in self.tables.items():
+            cells = [_cell(state, cell) for cell in state.cells]
+            table = json.dumps({"data": [asdict(info) for info in state.data], "cells": cells}, allow_nan=False)
+            (folder / _table_file(extent)).write_bytes(lzma.compress(table.encode(), preset=9))
 
 
-def _cell(cell: Cell) -> dict[str, object]:
-    answers = [asdict(each) | {"row_errors": b64encode(each.row_errors).decode()} for each in cell.answers]
-    return asdict(cell) | {"answers": answers}
+def _table_file(extent: str) -> str:
+    return f"{extent}.json.xz"
+
+
+def _cell(state: EvaluationState, cell: Cell) -> dict[str, object]:
+    """Return a cell as values for JSON, with its mean and comparison in place of errors by row."""
+    answers = tuple(replace(answer, row_errors=None) for answer in cell.answers)
+    comparison = state.comparison(cell)
+    return asdict(replace(cell, answers=answers, shipped_rate=cell.rate, shipped_comparison=comparison))
+
+
+def shipped_extent() -> str:
+    """Return the extent of the shipped tables to show first: "full" if they are in the package, else "quick"."""
+    return "full" if (resource("shipped") / _table_file("full")).is_file() else "quick"
 
 
 @lru_cache(maxsize=1)
@@ -100,24 +115,21 @@ def shipped_results() -> ShippedResults:
 
 
 def _read() -> ShippedResults:
-    texts, arrays = (resource(f"shipped/{name}") for name in _FILES)
+    folder = resource("shipped")
+    texts, arrays = (folder / name for name in _FILES)
     document = json.loads(texts.read_text(encoding="utf-8"))
     content = unpack_arrays(lzma.decompress(arrays.read_bytes()), str(arrays))
-    tables = {extent: _state(table["data"], table["cells"]) for extent, table in document["tables"].items()}
+    files = {extent: folder / _table_file(extent) for extent in EXTENTS}
     read = {
         "classifier": RunResult.from_parts(document["classifier"], content),
-        "tables": tables,
+        "tables": {extent: _table(file) for extent, file in files.items() if file.is_file()},
         "runs": tuple(map(ShippedRun.from_row, document["runs"])),
     }
     return ShippedResults(**{**document, **read})
 
 
-def _state(data: Iterable[dict[str, object]], cells: Iterable[dict[str, object]]) -> EvaluationState:
-    """Return the state of the evaluation from its parts as values of JSON."""
-    read = []
-    for cell in cells:
-        answers = cell["answers"]
-        assert isinstance(answers, list)
-        given = (SplitAnswer(**each | {"row_errors": b64decode(each["row_errors"])}) for each in answers)
-        read.append(replace(Cell(**cell), answers=tuple(given)))  # type: ignore[arg-type]
-    return EvaluationState(tuple(DataInfo(**info) for info in data), tuple(read))  # type: ignore[arg-type]
+def _table(file: Path) -> EvaluationState:
+    """Return the state of the evaluation in a file."""
+    table = json.loads(lzma.decompress(file.read_bytes()))
+    data = tuple(from_document(DataInfo, info) for info in table["data"])
+    return EvaluationState(data, tuple(from_document(Cell, cell) for cell in table["cells"]))

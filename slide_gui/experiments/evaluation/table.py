@@ -242,8 +242,8 @@ class SplitAnswer:
         Test error.
     n_train, n_test : int
         Numbers of training and test rows.
-    row_errors : bytes
-        Errors by test row, packed by `error_rate.row_errors`.
+    row_errors : bytes or None
+        Errors by test row, packed by `error_rate.row_errors`. None in a shipped result.
     validation_error : float or None
         Validation error of the selected candidate. None if there was only one candidate.
     features : float or None
@@ -258,7 +258,7 @@ class SplitAnswer:
     error: float
     n_train: int
     n_test: int
-    row_errors: bytes
+    row_errors: bytes | None
     validation_error: float | None
     features: float | None
     seconds: float
@@ -338,12 +338,18 @@ class Cell:
         Number of requested splits.
     answers : tuple of SplitAnswer
         Available results, by split.
+    shipped_rate : ErrorRate or None
+        Mean error of results that came with the program. None for others.
+    shipped_comparison : Comparison or None
+        Comparison of shipped results with those of SLIDE-SVM, which are shipped, too.
     """
 
     data: str
     method: str
     n_splits: int
     answers: tuple[SplitAnswer, ...] = ()
+    shipped_rate: ErrorRate | None = None
+    shipped_comparison: Comparison | None = None
 
     @property
     def title(self) -> str:
@@ -353,8 +359,8 @@ class Cell:
     @property
     def rate(self) -> ErrorRate | None:
         """Mean test error over the available splits with its 95 % confidence interval, or None without splits."""
-        if not self.answers:
-            return None
+        if self.shipped_rate is not None or not self.answers:
+            return self.shipped_rate
         rates = [ErrorRate.of_run(answer.error, answer.n_test) for answer in self.answers]
         return splits_rate(rates, [(answer.row_errors,) for answer in self.answers])
 
@@ -428,7 +434,8 @@ class EvaluationState:
         for cell in self.cells:
             reference = self.cell(cell.data, REFERENCE)
             if reference is not None and cell.method != REFERENCE:
-                comparison = compare(cell.answers, reference.answers)
+                shipped = None if reference.shipped_rate is None else cell.shipped_comparison
+                comparison = shipped or compare(cell.answers, reference.answers)
                 if comparison is not None:
                     tests[cell.data, cell.method] = comparison
         adjusted = holm([test.p for test in tests.values()])
@@ -445,10 +452,11 @@ def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) ->
     Returns
     -------
     Comparison or None
-        The comparison without adjustment. None without a common split.
+        The comparison without adjustment. None without a common split with errors by row.
     """
     theirs = {answer.split: answer.row_errors for answer in reference}
-    pairs = [(answer.row_errors, theirs[answer.split]) for answer in answers if answer.split in theirs]
+    found = [(answer.row_errors, theirs.get(answer.split)) for answer in answers]
+    pairs = [(ours, other) for ours, other in found if ours is not None and other is not None]
     pairs = [pair for pair in pairs if same_rows((*pair, pairs[0][0]))]
     return _compare(*zip(*pairs, strict=True)) if pairs else None
 

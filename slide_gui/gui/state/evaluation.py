@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan
 from slide_gui.experiments.evaluation.run import remaining_cost, run_evaluation
-from slide_gui.experiments.evaluation.shipped import shipped_results
+from slide_gui.experiments.evaluation.shipped import shipped_extent, shipped_results
 from slide_gui.experiments.evaluation.table import (
     Cell,
     EvaluationState,
@@ -86,7 +86,7 @@ class EvaluationController(QObject):
     ) -> None:
         super().__init__(parent)
         self._library, self._cluster = library, cluster
-        self.choice = EvaluationChoice.everything()
+        self.choice = EvaluationChoice.everything(shipped_extent())
         self._read_requested = False  # read the stored cells when the library has listed the runs
         library.changed.connect(self._read_listed)
         stopped = "The benchmark stopped; finished runs are stored"
@@ -108,7 +108,7 @@ class EvaluationController(QObject):
     def state(self) -> EvaluationState:
         """Return all cells of the table: shipped ones, replaced by stored ones and those of the running evaluation."""
         stored: EvaluationState = self.reading.latest[1] if self.known else empty_state(self.choice.table(), ())
-        if self.shipped and self.choice.splits is None:
+        if self.known and self.choice.splits is None:
             shipped = shipped_results().tables.get(self.choice.extent)
             stored = stored if shipped is None else merged(merged(stored, shipped), stored)
         return stored if self.runs.latest is None else merged(stored, self.runs.latest)
@@ -116,11 +116,6 @@ class EvaluationController(QObject):
     def times(self) -> tuple[TimeRow, ...]:
         """Return the running times of the data sets that have runs."""
         return time_rows(self.state())
-
-    @property
-    def shipped(self) -> frozenset[str]:
-        """Hashes of the shipped runs that the store lacks."""
-        return frozenset(run.hash for run in self._library.runs if run.is_shipped)
 
     def cost(self) -> str:
         """Return the number and expected duration of the runs that Start would compute, or "" if there are none."""

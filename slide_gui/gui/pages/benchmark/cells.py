@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from slide_gui.data.entries import entry
 from slide_gui.experiments.evaluation.protocol import published, published_seconds
@@ -48,11 +48,7 @@ def heads_of(state: EvaluationState, choice: EvaluationChoice) -> tuple[Evaluati
 
 
 def error_rows(
-    state: EvaluationState,
-    choice: EvaluationChoice,
-    running: bool,
-    paused: bool = False,
-    shipped: Collection[str] = (),
+    state: EvaluationState, choice: EvaluationChoice, running: bool, paused: bool = False
 ) -> tuple[EvaluationRow, ...]:
     """Return a row for each method in the paper's order, followed by published results of others.
 
@@ -64,8 +60,6 @@ def error_rows(
         Requested evaluation.
     running, paused : bool
         State of the evaluation.
-    shipped : collection of str
-        Hashes of runs that came with the program.
     """
     keys = tuple(dict.fromkeys(cell.data for cell in choice.table()))
     infos = {info.key: info for info in state.data}
@@ -79,8 +73,7 @@ def error_rows(
             note, fraction = _active_text(state, active, cell.n_splits, paused)
             fraction = (len(cell.answers) + fraction) / max(cell.n_splits, 1)
         elif cell.complete:
-            is_shipped = any(answer.spec_hash in shipped for answer in cell.answers)
-            note = "shipped" if is_shipped else counted(cell.n_splits, "split")
+            note = counted(cell.n_splits, "split") if cell.shipped_rate is None else "shipped"
         else:
             is_selected = cell.data in choice.data and cell.method in choice.methods
             why = "not selected" if not is_selected else "waiting" if running else ""

@@ -211,8 +211,7 @@ class EvaluationPage(Page):
     def _show_subtitle(self) -> None:
         quick = self._controller.choice.extent == "quick"
         text = _QUICK if quick else self._page_views[self.stack.currentIndex()].about
-        shipped, cells = self._controller.shipped, self._controller.state().cells
-        is_shipped = any(answer.spec_hash in shipped for cell in cells for answer in cell.answers)
+        is_shipped = any(cell.shipped_rate is not None for cell in self._controller.state().cells)
         self.subtitle.setText(f"{text} · {shipped_results()}" if is_shipped else text)
 
     @Slot(object)
@@ -265,7 +264,7 @@ class EvaluationPage(Page):
             return
         controller, state = self._controller, self._controller.state()
         self._show_subtitle()
-        rows = error_rows(state, controller.choice, controller.runs.running, controller.runs.paused, controller.shipped)
+        rows = error_rows(state, controller.choice, controller.runs.running, controller.runs.paused)
         heads = heads_of(state, controller.choice)
         self.errors.set_table(heads, rows)
         times = all_times(controller.times(), controller.choice)
