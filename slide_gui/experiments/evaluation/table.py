@@ -455,8 +455,8 @@ def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) ->
         The comparison without adjustment. None without a common split with errors by row.
     """
     theirs = {answer.split: answer.row_errors for answer in reference}
-    found = [(answer.row_errors, theirs.get(answer.split)) for answer in answers]
-    pairs = [(ours, other) for ours, other in found if ours is not None and other is not None]
+    both = [(answer.row_errors, theirs.get(answer.split)) for answer in answers]
+    pairs = [(ours, other) for ours, other in both if ours is not None and other is not None]
     pairs = [pair for pair in pairs if same_rows((*pair, pairs[0][0]))]
     return _compare(*zip(*pairs, strict=True)) if pairs else None
 
