@@ -122,7 +122,7 @@ def shown_controls(window):
 
 def test_that_the_panel_shows_only_controls_that_affect_the_page(window):
     window.panel.more.click()
-    stack, tiles = {"Data set", "Noise", "Squashing", "Fit on"}, {"Show", "Colour limits", "Colour map"}
+    stack, tiles = {"Data set", "Noise", "Squashing", "Fit on", "Weights"}, {"Show", "Colour limits", "Colour map"}
     wanted = {
         "view_weights": stack | tiles,
         "view_flow": stack | {"Colour limits", "Colour map"},

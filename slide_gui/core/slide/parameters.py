@@ -76,7 +76,7 @@ FIT_ON = table_of(
 )
 
 SHARING = table_of(
-    Choice("none", "one row per pixel (the paper)", "each feature has its own weights (eq. 8)"),
+    Choice("none", "one row per pixel", "each feature has its own weights (eq. 8)"),
     Choice(
         "convolution",
         "one kernel for all pixels",

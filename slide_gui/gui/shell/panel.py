@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui.core.choices import Choice
 from slide_gui.core.slide.denoiser import RIDGE
-from slide_gui.core.slide.parameters import FIT_ON, LARGEST_NOISE, MOST_LAYERS, SQUASHINGS
+from slide_gui.core.slide.parameters import FIT_ON, LARGEST_NOISE, MOST_LAYERS, SHARING, SQUASHINGS
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.entries import entries
 from slide_gui.experiments.files.source import DataSource
@@ -88,6 +88,11 @@ _BOXES = {
         "Fit on",
         "Fit each layer to the hidden representation hᵏ⁻¹ (eq. 11, Algorithm 2) or to T(hᵏ⁻¹)",
         tuple(FIT_ON.values()),
+    ),
+    "sharing": (
+        "Weights",
+        "One row of W for each pixel, as in the paper (eq. 8), or one kernel of 9 × 9 pixels for all of them",
+        tuple(SHARING.values()),
     ),
     "show": (
         "Show",
@@ -426,7 +431,7 @@ class ParameterPanel(VerticalScroll):
         self._layout.addSpacing(4)
         with self._part("fit"):
             self.sliders |= {name: self._add_slider(name) for name in ("ridge", "threshold")}
-            for name in ("squashing", "fit_on"):
+            for name in ("squashing", "fit_on", "sharing"):
                 self._boxes[name] = self._add_box(name, self._workspace.set_parameters)
         self.split = SplitControls(self._workspace, self)
         self._layout.addWidget(self.split)
@@ -477,6 +482,9 @@ class ParameterPanel(VerticalScroll):
         self.split.set_dataset(dataset)
         self._try.setVisible(not dataset.why_no_classes)
         self._show_parts()
+        box, is_image = self._boxes["sharing"], dataset.image_shape is not None
+        box.setEnabled(is_image)
+        box.setToolTip(_BOXES["sharing"][1] if is_image else "The features of these data are not pixels")
         lines = [
             *(f"{guess.what}: {guess.why}" for guess in dataset.checks),
             printable(dataset.source),

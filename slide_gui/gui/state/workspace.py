@@ -318,6 +318,8 @@ class Workspace(QObject):
         if not same_rows and opened.state is None:
             selection = replace(selection, pins=_first_pins(dataset), sample=_FIRST_SAMPLE)
         state = replace(state, selection=_fitting(selection, dataset), test_row=None, drawing=None)
+        if dataset.image_shape is None:
+            state = replace(state, parameters=replace(state.parameters, sharing="none"))
         self.state, old = state, self.state
         self.dataset, self.source, self.confirmed = dataset, opened.source, confirmed
         shape, names = dataset.image_shape, dataset.feature_names
@@ -393,12 +395,14 @@ class Workspace(QObject):
 
 def panel_parameters(parameters: StackParameters) -> dict[str, Any]:
     """Return the parameters of a stack that the panel sets, by name."""
-    return {name: getattr(parameters, name) for name in ("noise", "ridge", "depth", "threshold", "squashing", "fit_on")}
+    names = ("noise", "ridge", "depth", "threshold", "squashing", "fit_on", "sharing", "window")
+    return {name: getattr(parameters, name) for name in names}
 
 
 _CHANGES = {
     "squashing": "squashing function",
     "fit_on": "the layers’ input",
+    "sharing": "shared weights",
     "sample": "image",
     "levels": "colour limits",
     "colors": "colour map",

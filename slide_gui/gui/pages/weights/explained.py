@@ -174,6 +174,12 @@ class ExplainedWeight(Experiment):
         if row is None or stack is None or scatter is None:
             self._show_none(f"Layer {layer} is being fitted", "The numbers appear when the fit ends.")
             return
+        if stack.windows is not None:
+            self._show_none(
+                "All pixels share one kernel",
+                "The table needs one row per pixel: choose it under More ▸ Weights in the panel.",
+            )
+            return
         b, why = self._other(row.weights, a)
         preview, stale = fitting.preview if layer == 1 else None, row.stale or row.approximate
         parameters = stack.parameters if preview is None or a not in preview.rows else preview.parameters

@@ -125,6 +125,8 @@ class ShuffleView(Experiment):
     def _sentence(self, ready: bool) -> str:
         if self.fit is not None:
             worst, most = significant(max(self.fit.differences), 2), significant(max(self.fit.largest), 2)
+            if self.fit.stack.windows is not None:
+                return f"A kernel depends on the positions of pixels: put back, W differs by {worst} of {most}."
             return f"Put back, W differs by at most {worst}; its largest weight is {most}."
         if self._workspace.queue.wants(self._job):
             return f"Fitting to shuffled features, seed {self._seed}…"
