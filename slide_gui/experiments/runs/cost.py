@@ -83,7 +83,7 @@ class RunShape:
         return cls(len(dataset.train), len(dataset.test), dataset.n_features, classes)
 
 
-_START, _LEARNING, _TUNING, _EVALUATING, _FITTING = 0.1, 2.0e-6, 6.0e-7, 3.5e-11, 1.2e-10
+_START, _LEARNING, _TUNING, _EVALUATING, _FITTING = 0.03, 2.0e-6, 6.0e-7, 3.5e-11, 1.2e-10
 """Seconds on two cores: for the start of a run, per pair of rows of two classes for learning widths and for tuning C,
 per product, and per step of a solve. They predict the durations of runs on 4 to 784 features, 2 to 10 classes and 110
 to 10 000 rows within a factor of 4."""

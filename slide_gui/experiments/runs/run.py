@@ -222,7 +222,7 @@ _FIELDS: dict[type, str] = {
 """Payload of a part → the field of `RunProgress` that it replaces, or to which it is added."""
 
 
-_TRUST = 0.01  # weight of the typical time of a phase, as a fraction of the phase done
+_TRUST = 0.05  # weight of the typical time of a phase, as a fraction of the phase done
 
 
 def _pace(spent: float, typical: float) -> float:
