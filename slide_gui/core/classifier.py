@@ -13,6 +13,7 @@ from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.estimator import SLIDE
 from slide_gui.core.svm.criteria import AUTO
 from slide_gui.core.svm.estimator import MultiWidthSVC
+from slide_gui.core.validation import check_flag
 from slide_gui.progress import NO_PROGRESS, Progress
 
 _DTYPES = (np.float32, np.float64)
@@ -29,7 +30,9 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
     noise, depth, threshold, squashing, fit_on, ridge, dtype, batch_size, sharing, window, image_shape
         Same as in `SLIDE`.
     widths, criterion, loss, C, tol, max_iter, subset_size, starts, retune, memory, random_state, class_weight
-        Same as in `MultiWidthSVC`. If `widths` are numbers, there must be depth + 1 of them.
+        Same as in `MultiWidthSVC`. If `widths` are numbers, there must be one for each layer that the SVM sees.
+    include_input : bool, default=True
+        Whether the SVM sees the input h⁰ in addition to h¹, …, hˡ. Without it at least one layer is needed.
 
     Attributes
     ----------
@@ -53,6 +56,16 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
     >>> search = GridSearchCV(SLIDEClassifier(widths="median", C=10.0), {"depth": [0, 1]}, cv=2).fit(X, y)
     >>> search.best_estimator_.svm_.widths_.size == search.best_params_["depth"] + 1
     True
+
+    Other columns can be one more group of the kernel, here four whitened principal components:
+
+    >>> from sklearn.decomposition import PCA
+    >>> from sklearn.pipeline import make_pipeline, make_union
+    >>> from slide_gui import SLIDE, MultiWidthSVC
+    >>> columns = make_union(SLIDE(depth=2), PCA(4, whiten=True))
+    >>> both = make_pipeline(columns, MultiWidthSVC(groups=(6, 6, 6, 4), widths="median", C=10.0)).fit(X, y)
+    >>> both[-1].widths_.shape
+    (4,)
     """
 
     def __init__(
@@ -80,6 +93,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         sharing: str = "none",
         window: int = 9,
         image_shape: tuple[int, ...] | None = None,
+        include_input: bool = True,
     ) -> None:
         store_parameters(self, locals())
 
@@ -114,9 +128,13 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         given = self.get_params(deep=False)
         slide = SLIDE(**{name: given[name] for name in SLIDE().get_params(deep=False)})
         Z = slide.fit_transform(rows, sample_weight=sample_weight, progress=progress.part(0.0, 0.3))
-        svm = MultiWidthSVC(len(slide.weights_) + 1)
+        include_input = check_flag("include_input", self.include_input)
+        if not (include_input or slide.weights_):
+            raise ValueError("include_input is False, but depth is 0; use at least one layer")
+        self._first = 0 if include_input else rows.shape[1]
+        svm = MultiWidthSVC(len(slide.weights_) + include_input)
         svm.set_params(**{name: given[name] for name in svm.get_params(deep=False) if name != "groups"})
-        self.svm_ = svm.fit(Z, classes[codes], sample_weight, progress=progress.part(0.3, 1.0))
+        self.svm_ = svm.fit(Z[:, self._first :], classes[codes], sample_weight, progress=progress.part(0.3, 1.0))
         self.slide_ = slide
         self.classes_ = svm.classes_
         self.n_iter_ = svm.n_iter_
@@ -138,4 +156,4 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
 
     def _features(self, X: ArrayLike) -> NDArray[np.floating]:
         rows = fitted_rows(self, X, _DTYPES)
-        return self.slide_.transform(rows)
+        return self.slide_.transform(rows)[:, self._first :]

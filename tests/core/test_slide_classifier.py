@@ -49,6 +49,19 @@ def test_that_one_width_per_layer_is_learned_and_every_parameter_is_passed_on():
     assert model.predict(X).tolist() == model.classes_[(model.decision_function(X) > 0).astype(int)].tolist()
 
 
+def test_that_the_svm_sees_only_the_layers_above_the_input_if_it_is_left_out_and_depth_0_is_refused():
+    X, y = squares()
+    model = SLIDEClassifier(0.4, 2, widths="median", C=10.0, include_input=False).fit(X, y)
+    slide = SLIDE(0.4, 2).fit(X)
+    svm = MultiWidthSVC(2, "median", C=10.0).fit(slide.transform(X)[:, 64:], y)
+    np.testing.assert_array_equal(model.svm_.widths_, svm.widths_)
+    np.testing.assert_array_equal(model.decision_function(X), svm.decision_function(slide.transform(X)[:, 64:]))
+    with pytest.raises(ValueError, match="include_input is False, but depth is 0; use at least one layer"):
+        SLIDEClassifier(depth=0, include_input=False).fit(X, y)
+    with pytest.raises(ValueError, match="include_input is 'no'; it must be True or False"):
+        SLIDEClassifier(include_input="no").fit(X, y)
+
+
 def test_that_a_fit_reports_to_the_end_and_can_be_cancelled_in_both_parts():
     X, y = squares()
     model, listener = SLIDEClassifier(depth=2, widths="median", C=1.0), StopAfter()
