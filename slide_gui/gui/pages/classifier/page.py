@@ -102,6 +102,7 @@ class ClassifierPage(Page):
         methods = [method for method in METHODS.values() if method.plain or method.regroups]
         tip = "Learned widths (§5), the paper’s commented variant, the raw input, or two methods of this program’s own"
         self._method = self._choice(row, "Method", tip, methods)
+        row.setStretchFactor(self._method, 2)
         self._variance = self._add_box(
             row, "Variance", "Fraction of the variance that the whitened components keep", _VARIANCES
         )
