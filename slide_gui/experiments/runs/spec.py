@@ -609,6 +609,10 @@ class SweepSpec:
         ValueError
             If an axis is empty, a point is out of range, or there are no validation rows for the selection.
         """
+        return self._points
+
+    @cached_property
+    def _points(self) -> tuple[SweepPoint, ...]:
         if check_choice("choose", self.choose, CHOOSE).key != "none" and self.base.training != "split":
             raise ValueError("selecting needs validation rows; train on the split")
         for name in ("noises", "depths", "splits", "seeds"):
