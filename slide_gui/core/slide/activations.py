@@ -149,14 +149,15 @@ class Activations:
         sample_weight: Array | None = None,
     ) -> None:
         self._rows, self.parameters, self._out, self._weights = rows, parameters, out, sample_weight
-        self._passes = len(below) + passes
+        self._done, self._passes = len(below), len(below) + passes  # applied layers, now and in the end
         self._steps: list[NDArray[np.floating]] = [self._step(weights) for weights in below]
         n, d = rows.shape
         self._packs = out is None and parameters.function.binary and n * (d // 8 + 1) <= _PACKED_LIMIT
         self._packed: NDArray[np.uint8] | None = None
         self._size = min(rows_per_block(d), n)
         self._buffer = SquashBuffer(self._size, d, parameters)
-        self._h = np.empty((self._size if out is None else 0, d), parameters.dtype)
+        again = out is None and (bool(below) or not self._packs)  # True if some representations are computed again
+        self._h = np.empty((self._size if again else 0, d), parameters.dtype)
 
     def advance(self, weights: Array, progress: Progress) -> Iterator[tuple[NDArray[np.floating], Array | None]]:
         """Apply one more layer to all rows; yield blocks of its squashed output with the weights of their rows.
@@ -165,25 +166,31 @@ class Activations:
         """
         p, (n, d) = self.parameters, self._rows.shape
         step = self._step(weights)
-        packs = self._packs and len(self._steps) + 1 < self._passes
+        packs = self._packs and self._done + 1 < self._passes
         packed = np.empty((n, (d + 7) // 8), np.uint8) if packs else None
-        column = (len(self._steps) + 1) * d
-        height = min(rows_per_product(d), n)
+        column = (self._done + 1) * d
+        # Sums of 0 and 1 are exact in any order, so half as many rows at once save memory.
+        height = min(rows_per_product(d) // (2 if p.function.binary else 1), n)
         squashed = np.empty((height, d), p.dtype)
         for top in range(0, n, height):
             bottom = min(top + height, n)
             for start in range(top, bottom, self._size):
                 stop = min(start + self._size, bottom)
-                h = self._h[: stop - start] if self._out is None else self._out[start:stop, column : column + d]
+                t = squashed[start - top : stop - top]
+                h = t if self._out is None else self._out[start:stop, column : column + d]
                 np.matmul(self._previous(start, stop), step, out=h)
-                t = p.squash(h, out=squashed[start - top : stop - top])
+                p.squash(h, out=t)
                 if packed is not None:
                     packed[start:stop] = np.packbits(t.astype(bool), axis=1)
                 progress.report(start / n)
             yield squashed[: bottom - top], None if self._weights is None else self._weights[top:bottom]
             progress.report(bottom / n)
-        self._steps.append(step)
+        self._done += 1
         self._packed = packed
+        if self._packs or self._out is not None:
+            self._steps.clear()  # the next pass starts from the stored representations
+        else:
+            self._steps.append(step)
         progress.report(1.0)
 
     def _step(self, weights: Array) -> NDArray[np.floating]:
@@ -193,7 +200,7 @@ class Activations:
         """Return [T(h), 1] of some rows, where h is the current representation."""
         p, d = self.parameters, self._rows.shape[1]
         if self._out is not None:
-            column, block = len(self._steps) * d, self._out[start:stop]
+            column, block = self._done * d, self._out[start:stop]
             if column == 0:
                 block[:, :d] = in_dtype(dense_rows(self._rows, start, stop), p.dtype, start)
             return self._buffer.of(block[:, column : column + d])

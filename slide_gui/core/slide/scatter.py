@@ -274,7 +274,10 @@ class ScatterAccumulator(ScatterSum):
                 return
             piece = piece.astype(self._product.dtype, copy=False)
             inner = np.matmul(piece.T, piece, out=self._product)
-            self.add(Scatter(inner, np.diag(inner) if sums is None else sums, len(piece)))
+            if sums is None:  # sums of integers are exact in any order
+                self._include(Scatter(inner, np.diag(inner), len(piece)))
+            else:
+                self.add(Scatter(inner, sums, len(piece)))
 
 
 def squashed_scatter(activations: Activations, weights: Array, progress: Progress) -> Scatter:

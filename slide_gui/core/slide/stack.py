@@ -217,10 +217,13 @@ def fit_stack(
                 squashed = squashed_scatter(activations, stack.layers[below].weights, part).matrix
         reached = entry + (1.0 - entry) * passed / max(passes, 1)
         here = progress.part(reached, reached)
-        if values:
-            layer_scatter = first if k == 0 else scatter_after(stack.layers[k - 1].weights, squashed, here)
-        else:
+        if not values:
             layer_scatter = squashed
+        elif k == 0:
+            layer_scatter = first
+        else:
+            layer_scatter = scatter_after(stack.layers[k - 1].weights, squashed, here)
+            del squashed  # frees its memory during the next pass
         here.report(0.0)
         weights, error = layer_weights(layer_scatter, parameters.noise, parameters.ridge, windows, here)
         stack = replace(stack, layers=(*stack.layers, Layer(weights, error, layer_scatter)))
