@@ -1,3 +1,4 @@
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -142,6 +143,17 @@ def test_that_a_fit_that_stores_the_representations_equals_fit_then_transform(sq
         np.testing.assert_allclose(a.weights, b.weights, atol=1e-7)
     np.testing.assert_allclose(out, apart.transform(rows), atol=1e-5)
     np.testing.assert_array_equal(out[:, :36], rows)
+
+
+def test_that_a_fit_needs_at_most_six_matrices_beyond_its_layers():
+    rows = (np.random.default_rng(0).random((8192, 500)) > 0.5).astype(np.float32)
+    parameters = StackParameters(depth=4)
+    tracemalloc.start()
+    stack = fit_stack(rows, parameters)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    matrices = sum(layer.weights.nbytes + layer.scatter.nbytes for layer in stack.layers)
+    assert peak < matrices + 6 * 8 * 501**2
 
 
 def test_that_a_fit_or_transform_beyond_all_memory_is_refused_before_it_starts(monkeypatch):

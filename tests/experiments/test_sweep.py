@@ -30,8 +30,9 @@ QUICK = replace(LEARNED.base, svm=SvmParameters(widths="median", C=10.0))
 FAST = replace(LEARNED, base=QUICK, splits=(0, 1))
 
 
-def test_that_points_have_a_fixed_order():
+def test_that_points_have_a_fixed_order_and_are_computed_once():
     points = LEARNED.points()
+    assert LEARNED.points() is points
     assert [(point.noise, point.depth) for point in points] == [(n, d) for n in (0.2, 0.4, 0.6) for d in (0, 1, 2)]
     assert points == replace(LEARNED, noises=(0.2, 0.4, 0.6, 0.2), depths=(2, 1, 0)).points()
 
