@@ -142,14 +142,13 @@ def make_window(files: Sequence[Path], source: DataSource | None = None, *, keep
     return window
 
 
-def take_screenshot(path: Path, *, theme: str = "light") -> None:
-    """Open the window with the generated Rectangles, wait until all layers are fitted, and save a screenshot.
+def take_screenshot(path: Path) -> None:
+    """Open a light window with the generated Rectangles, wait until all layers are fitted, and save a screenshot.
 
     Parameters
     ----------
     path : Path
         Path of the PNG file.
-    theme : {"light", "dark"}
 
     Raises
     ------
@@ -164,7 +163,7 @@ def take_screenshot(path: Path, *, theme: str = "light") -> None:
     from slide_gui.gui.theme import apply_theme
 
     app = make_application()
-    apply_theme(app, theme)
+    apply_theme(app, "light")
     window = make_window([])
     interruption = Interruption(window)
     window.resize(1280, 800)

@@ -206,11 +206,6 @@ class Cluster(AbstractContextManager["Cluster"]):
             workers.append(Worker(address, int(each["nthreads"]), theirs))
         return tuple(workers)
 
-    @property
-    def is_alive(self) -> bool:
-        """True if the scheduler still answers."""
-        return bool(self.client.status == "running")
-
     def _facts(self) -> dict[str, dict[str, Any]]:
         check_alive(self.client)
         facts: dict[str, dict[str, Any]] = self.client.scheduler_info(n_workers=-1)["workers"]

@@ -107,7 +107,7 @@ class ClusterController(QObject):
 
     def _open(self, choice: ClusterChoice, progress: Progress) -> Cluster | None:
         """Return the connection, made if necessary in the queue's thread; for this window disconnect."""
-        if self._cluster is None or self._cluster.choice != choice or not self._cluster.is_alive:
+        if self._cluster is None or self._cluster.choice != choice or self._cluster.client.status != "running":
             self._leave()
             if choice.is_here:
                 return None

@@ -46,11 +46,11 @@ class EvaluationChoice:
     splits: int | None = None
 
     @classmethod
-    def everything(cls, extent: str = "quick", splits: int | None = None) -> EvaluationChoice:
+    def everything(cls, extent: str = "quick") -> EvaluationChoice:
         """Return a choice with all data sets and methods."""
-        cells = plan(extent, splits=splits)
+        cells = plan(extent)
         data, methods = (tuple(dict.fromkeys(getattr(cell, name) for cell in cells)) for name in ("data", "method"))
-        return cls(extent, data, methods, splits)
+        return cls(extent, data, methods)
 
     def cells(self) -> tuple[CellPlan, ...]:
         """Return the plan of the requested cells."""

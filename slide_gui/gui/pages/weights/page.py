@@ -48,7 +48,6 @@ VIEWS = (
         make=late("slide_gui.gui.pages.weights.flow", "FlowPart"),
         about="one image on its way through the layers",
         needs=frozenset({"levels", "colors"}),
-        covers_image=True,
     ),
     ViewSpec(
         "Why it works",
@@ -108,8 +107,7 @@ class WeightsPage(Page):
         shown = self.shown_view()
         if is_experiment:
             shown = cast(WhyView, shown).show_experiment(name)
-        self._sample.setVisible(not self._spec().covers_image)
-        self._sample.shows_scale = name == WEIGHTS
+        self._sample.setVisible(name == WEIGHTS)
         self._show_subtitle()
         self.refresh()
         self.chosen.emit()

@@ -135,13 +135,7 @@ class Readout(QWidget):
 
 
 class SamplePanel(QWidget):
-    """The image with its pins, and the numbers of the selected weight.
-
-    Attributes
-    ----------
-    shows_scale : bool
-        True if the colour bar of the tiles is shown if there is room for it.
-    """
+    """The image with its pins, the numbers of the selected weight, and the colour bar if there is room for it."""
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -159,7 +153,6 @@ class SamplePanel(QWidget):
         left.addWidget(ImageRow(self._shown, self._workspace.worded, self))
         left.addWidget(self._readout)
         self._bar = ColorBar(self, horizontal=True)
-        self.shows_scale = True
         left.addWidget(self._bar)
         self._noise = NumberSlider(
             *("Noise level", 0.0, LARGEST_NOISE, 0.01, 0.3, 2),
@@ -213,7 +206,7 @@ class SamplePanel(QWidget):
         below += 0 if self._noise.isHidden() else self._noise.sizeHint().height() + 8
         bar = self._bar.sizeHint().height() + 8
         has_room = not height or height >= below + numbers + bar + _LEAST_SIDE
-        self._bar.setVisible(self.shows_scale and has_room)
+        self._bar.setVisible(has_room)
         below += bar if self._bar.isVisibleTo(self) else 0
         self._readout.setVisible(not height or height >= below + numbers + _LEAST_SIDE)
         below += numbers if self._readout.isVisibleTo(self) else 0

@@ -117,15 +117,12 @@ class ViewSpec(PageView):
         Build the view; it imports the view's module to keep the start fast.
     needs : frozenset of str
         Settings of the panel's tiles that affect it, as in `Page.needs`.
-    covers_image : bool
-        True if the view covers the image on the left too.
     """
 
     name: str
     title: str
     make: Callable[[ViewContext, QWidget], View]
     needs: frozenset[str] = frozenset({"colors"})
-    covers_image: bool = False
 
 
 class ShownImage(QObject):

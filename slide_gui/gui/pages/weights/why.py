@@ -23,7 +23,6 @@ EXPERIMENTS = (
         title="Formula of one weight",
         make=late("slide_gui.gui.pages.weights.explained", "ExplainedWeight"),
         about="one weight, computed from the data",
-        covers_image=True,
     ),
     ViewSpec(
         "Copies",
@@ -32,7 +31,6 @@ EXPERIMENTS = (
         title="Corrupted copies",
         make=late("slide_gui.gui.pages.weights.copies", "CopiesView"),
         about="m corrupted copies and their limit",
-        covers_image=True,
     ),
     ViewSpec(
         "Shuffle",
@@ -42,7 +40,6 @@ EXPERIMENTS = (
         title="Shuffled pixels",
         make=late("slide_gui.gui.pages.weights.shuffle", "ShuffleView"),
         about="W does not depend on the positions of pixels",
-        covers_image=True,
     ),
     ViewSpec(
         "Fill",
@@ -51,7 +48,6 @@ EXPERIMENTS = (
         title="Hidden pixels filled",
         make=late("slide_gui.gui.pages.weights.fill", "FillView"),
         about="one W for all masks, and the best reconstruction for a known mask",
-        covers_image=True,
     ),
 )
 """The experiments in the order of their tabs; the tip is the sentence above the experiment."""
