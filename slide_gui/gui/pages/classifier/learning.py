@@ -11,7 +11,7 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QMargins, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.core.svm.parameters import WidthsStep
@@ -330,9 +330,8 @@ class ShareBars(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._names: tuple[str, ...] = ()
         self.shares: tuple[float, ...] = ()
-        self.widths: tuple[float, ...] = ()
+        self._texts: list[tuple[str, str, str]] = []  # name, share and σ of each layer
         self._placeholder = "There are no widths yet."
         self._stale = False
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
@@ -358,31 +357,25 @@ class ShareBars(QWidget):
         An infinite width means that the layer is unused; `stale` greys the bars because the parameters have changed.
         """
         same = len(shares) == len(self.shares)
-        self._names, self.shares, self.widths, self._stale = tuple(names), tuple(shares), tuple(widths), stale
+        self.shares, self._stale = tuple(shares), stale
+        least = min((width for width in widths if 0.0 < width < math.inf), default=1.0)
+        decimals = min(max(2 - math.floor(math.log10(least)), 0), 4)  # three digits of the smallest width
+        sigmas = ["∞" if math.isinf(width) else fixed(width, decimals) for width in widths]
+        self._texts = list(zip(names, [per_cent(100 * share, 1) for share in shares], sigmas, strict=True))
         self._changed()
         if not same:
             self.updateGeometry()
 
     def _changed(self) -> None:
-        layers = [
-            f"{self._names[k]}: {per_cent(100 * share, 1)}, σ {self._sigma(k)}" for k, share in enumerate(self.shares)
-        ]
+        layers = [f"{name}: {share}, σ {sigma}" for name, share, sigma in self._texts]
         self.setAccessibleDescription("; ".join(layers) or self._placeholder)
         self.update()
 
-    def _sigma(self, layer: int) -> str:
-        """Format a width with the decimals that give the smallest one three digits."""
-        if math.isinf(self.widths[layer]):
-            return "∞"
-        least = min((width for width in self.widths if 0.0 < width < math.inf), default=1.0)
-        return fixed(self.widths[layer], min(max(2 - math.floor(math.log10(least)), 0), 4))
-
     def _columns(self) -> tuple[float, float, float]:
         """Return the left and right ends of the track and the position of σ."""
-        metrics = QFontMetricsF(figure_font(self))
-        sigma = max(map(metrics.horizontalAdvance, ("000.00", *map(self._sigma, range(len(self.widths))))))
-        start = self.width() - _EDGE - sigma
-        return _EDGE + 40, start - _GAP - metrics.horizontalAdvance("100.0 %") - _GAP, start
+        advance = QFontMetricsF(figure_font(self)).horizontalAdvance
+        start = self.width() - _EDGE - max(map(advance, ("000.00", *(sigma for _, _, sigma in self._texts))))
+        return _EDGE + 40, start - _GAP - advance("100.0 %") - _GAP, start
 
     def bar(self, layer: int) -> QRectF:
         """Return the current rectangle of a layer's bar."""
@@ -391,25 +384,20 @@ class ShareBars(QWidget):
         return QRectF(left, _HEAD + layer * _LINE + (_LINE - _BAR) / 2, share * (right - left), _BAR)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
+        theme, font = theme_of(self), figure_font(self)
         with QPainter(self) as painter:
             if not self.shares:
                 paint_placeholder(painter, self, self._placeholder)
-            else:
-                self._paint_head(painter)
-                painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-                for layer in range(len(self.shares)):
-                    self._paint_line(painter, layer)
+                return
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+            self._write(painter, 0, _HEAD, ("layer", "share", "σ"), theme.muted, figure_font(self, SECONDARY))
+            for layer, texts in enumerate(self._texts):
+                self._paint_bar(painter, theme, layer)
+                colour = theme.muted if self._stale else theme.text
+                self._write(painter, _HEAD + layer * _LINE, _LINE, texts, colour, font)
 
-    def _paint_head(self, painter: QPainter) -> None:
-        _, right, start = self._columns()
-        muted, font = theme_of(self).muted, figure_font(self, SECONDARY)
-        write(painter, QRectF(_EDGE, 0, right, _HEAD), MIDDLE, "layer", muted, font)
-        painter.drawText(QRectF(right, 0, start - _GAP - right, _HEAD), RIGHT, "share")
-        painter.drawText(QRectF(start, 0, self.width() - _EDGE - start, _HEAD), RIGHT, "σ")
-
-    def _paint_line(self, painter: QPainter, layer: int) -> None:
-        theme, top, bar = theme_of(self), _HEAD + layer * _LINE, self.bar(layer)
-        left, right, start = self._columns()
+    def _paint_bar(self, painter: QPainter, theme: Theme, layer: int) -> None:
+        bar, (left, right, _) = self.bar(layer), self._columns()
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(theme.line))
         painter.drawRoundedRect(QRectF(left, bar.top(), right - left, _BAR), 2.0, 2.0)
@@ -418,8 +406,12 @@ class ShareBars(QWidget):
         if bar.width() > 0:
             painter.drawRoundedRect(QRectF(left, bar.top(), max(bar.width(), 1.5), _BAR), 2.0, 2.0)
         painter.setOpacity(1.0)
-        colour, share = theme.muted if self._stale else theme.text, per_cent(100.0 * self.shares[layer], 1)
-        write(painter, QRectF(_EDGE, top, 40, _LINE), MIDDLE, self._names[layer], colour, figure_font(self))
-        painter.drawText(QRectF(right, top, start - _GAP - right, _LINE), RIGHT, share)
-        sigma = QRectF(start, top, self.width() - _EDGE - start, _LINE)
-        write(painter, sigma, RIGHT, self._sigma(layer), theme.muted)
+
+    def _write(
+        self, painter: QPainter, top: int, height: int, texts: tuple[str, str, str], colour: str, font: QFont
+    ) -> None:
+        left, right, start = self._columns()
+        write(painter, QRectF(_EDGE, top, left - _EDGE, height), MIDDLE, texts[0], colour, font)
+        painter.drawText(QRectF(right, top, start - _GAP - right, height), RIGHT, texts[1])
+        sigma = QRectF(start, top, self.width() - _EDGE - start, height)
+        write(painter, sigma, RIGHT, texts[2], theme_of(self).muted, font)
