@@ -225,6 +225,13 @@ def test_that_a_worker_computes_the_bits_of_this_process_and_a_stored_run_is_rea
     assert len(found[0]) == 2
 
 
+def test_that_a_worker_computes_a_mean_margin_to_the_bit():
+    mean = RunSpec.mean_of(five(with_wrong_labels(DATA), training="split"))
+    with threadpool_limits(1, user_api="blas"), Cluster(ClusterChoice(workers=1)) as worker:
+        there = worker.client.submit(run, with_wrong_labels(DATA), mean).result()
+        assert same_numbers(there, run(with_wrong_labels(DATA), mean))
+
+
 @OWN
 def test_that_a_document_gives_back_the_result(own):
     found = run(DATA, spec(DATA, widths="median", C=1.0, **own))
