@@ -91,7 +91,9 @@ def _result(window: MainWindow) -> RunResult | None:
 
 
 def _opened_run(window: MainWindow) -> object:
-    return window.session.runs.spec
+    """Return the result on the page, or the run that is being trained for a point without a stored result."""
+    runs = window.session.runs
+    return runs.spec if runs.training.running else runs.result
 
 
 def _trained(window: MainWindow) -> object:
