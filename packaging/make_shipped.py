@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.evaluation.protocol import plan
+from slide_gui.experiments.evaluation.protocol import load_data, plan
 from slide_gui.experiments.evaluation.records import RecordFolder
 from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.shipped import ShippedResults, ShippedRun
@@ -34,7 +34,7 @@ WORK = ROOT / "build" / "shipped.sqlite"
 
 
 def load(key: str, progress: Progress) -> Dataset:
-    return DataSource(key=key, generated=True).load(progress=progress)
+    return load_data(key, progress, generated=True)
 
 
 def classifier_spec() -> RunSpec:

@@ -6,7 +6,7 @@ It is part of the hash of every run, so that a store never returns a run that th
 
 from __future__ import annotations
 
-RESULTS_VERSION = 17
+RESULTS_VERSION = 18
 
 _NAMES = {"16": "16-1c7160a1"}
 """Version → its name in the hashes of stored runs; until version 16 a name ended in a digest of the sources."""

@@ -11,10 +11,10 @@ from typing import Any
 from slide_gui.cli import options
 from slide_gui.cli.console import Entry, UsageError, print_answer, progress_bar, usage, warn
 from slide_gui.data.dataset import Dataset
-from slide_gui.data.entries import entry
+from slide_gui.data.entries import is_known
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import folder_files, write_whole
-from slide_gui.experiments.evaluation.protocol import plan
+from slide_gui.experiments.evaluation.protocol import data_entry, load_data, plan
 from slide_gui.experiments.evaluation.records import RecordFolder
 from slide_gui.experiments.evaluation.run import Load, run_evaluation
 from slide_gui.experiments.evaluation.shipped import shipped_results
@@ -33,7 +33,7 @@ _SUFFIXES = (".pdf", ".svg", ".png", ".csv", ".md", ".tex")
 
 
 def _add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
-    parser.add_argument("--splits", type=int, metavar="N", help="number of 80/20 splits per data set (the protocol's)")
+    parser.add_argument("--splits", type=int, metavar="N", help="number of splits per data set (the protocol's)")
     parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--generated", action="store_true", help="generate the data, even if the real files are found")
     options.add_cluster_options(parser)
@@ -45,10 +45,10 @@ def _loader(generated: bool, files: Mapping[str, str] | None = None) -> Load:
 
     def load(key: str, progress: Progress) -> Dataset:
         if key not in given:
-            return DataSource(key=key, generated=generated).load(progress=progress)
+            return load_data(key, progress, generated=generated)
         dataset = DataSource.parse(given[key]).load(progress=progress)
         options.warn_of_guesses(dataset)
-        return replace(dataset, name=entry(key).title, key="")
+        return replace(dataset, name=data_entry(key).title, key="")
 
     return load
 
@@ -89,8 +89,9 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     with usage():
         where = options.cluster_choice(arguments)
         cells = plan("quick" if arguments.quick else "full", keys, arguments.methods, arguments.splits)
-    read = {*files.values(), *({cell.data for cell in cells} - files.keys())}
-    options.check_outputs(arguments, arguments.tables, [DataSource.parse(text) for text in read])
+    read = [DataSource.parse(text) for text in files.values()]
+    read += [DataSource(key=cell.data) for cell in cells if is_known(cell.data) and cell.data not in files]
+    options.check_outputs(arguments, arguments.tables, read)
     if arguments.shipped:
         shipped = shipped_results()
         wanted = {(cell.data, cell.method) for cell in cells}

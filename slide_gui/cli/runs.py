@@ -41,7 +41,13 @@ def _train_options(parser: argparse.ArgumentParser) -> None:
     options.add_stack_options(parser)
     options.add_run_options(parser)
     options.add_method_options(parser)
-    parser.add_argument("--split", type=int, default=0, metavar="N", help="number of the 80/20 split, from 0 (0)")
+    parser.add_argument(
+        "--split",
+        type=int,
+        default=0,
+        metavar="N",
+        help="number of the split, from 0; 0 to 4 are the folds of one cross-validation (0)",
+    )
     parser.add_argument("-o", "--output", type=Path, metavar="STORE", help="reuse the run in this store, or add it")
     text = "draw confusion.* or widths.* (.pdf, .svg, .png or .csv); the beginning of the name selects the figure"
     parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=text)
@@ -126,7 +132,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     options.add_run_options(parser)
     options.add_cluster_options(parser)
     option = parser.add_argument_group("sweep").add_argument
-    option("--splits", type=int, default=1, metavar="N", help="number of 80/20 splits (1)")
+    option("--splits", type=int, default=1, metavar="N", help="number of splits; 5 are one cross-validation (1)")
     option("--seeds", type=int, nargs="+", metavar="SEED", help="seeds of splits and classifiers (--seed)")
     option("--cold", action="store_true", help="learn each point's widths without starting from the last")
     text = "select noise and depth by validation error, train them again on the whole training set, and test them"

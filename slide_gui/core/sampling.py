@@ -86,6 +86,25 @@ def deal_folds(codes: Indices, groups: Indices, seed: int) -> Indices:
     return folds
 
 
+def stratified_folds(codes: Indices, seed: int, row_groups: Indices | None = None, n_folds: int = N_FOLDS) -> Indices:
+    """Return the fold of each row; every class is spread evenly over the folds.
+
+    Rows of one group are in the same fold (`deal_folds`, always five folds). The only row of a class is in fold −1,
+    which belongs to the training rows of every fold.
+    """
+    if row_groups is not None:
+        return deal_folds(codes, row_groups, seed)
+    rng = np.random.default_rng(seed)
+    folds = np.full(len(codes), -1, dtype=np.intp)
+    dealt = 0
+    for code in range(int(codes.max()) + 1):
+        members = rng.permutation(np.flatnonzero(codes == code))
+        if len(members) > 1:
+            folds[members] = (dealt + np.arange(len(members))) % n_folds
+            dealt += len(members)
+    return folds
+
+
 def held_out_mask(
     codes: Indices, seed: int, allowed: NDArray[np.bool_] | None = None, row_groups: Indices | None = None
 ) -> NDArray[np.bool_]:

@@ -44,10 +44,14 @@ def find(key: str) -> list[Path] | None:
     KeyError
         If the key is unknown.
     """
-    wanted = entry(key)
+    return find_files(entry(key).sets)
+
+
+def find_files(sets: Sequence[Sequence[str]]) -> list[Path] | None:
+    """Return the files of a tuple of names that is complete, up to two levels deep in the data folders, or None."""
     for folder in data_folders():
-        files = _find_files(folder, {name for names in wanted.sets for name in names})
-        for names in wanted.sets:
+        files = _find_files(folder, {name for names in sets for name in names})
+        for names in sets:
             if all(name in files for name in names):
                 return [files[name] for name in names]
     return None

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.data.entries import entry
-from slide_gui.experiments.evaluation.protocol import plan, published
-from slide_gui.experiments.evaluation.table import INCLUDED, REFERENCE, Cell, DataInfo, EvaluationState, TimeRow
+from slide_gui.experiments.evaluation.protocol import REFERENCE, data_entry, plan, published
+from slide_gui.experiments.evaluation.table import INCLUDED, Cell, DataInfo, EvaluationState, TimeRow
 from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.figures.canvas import INK, MUTED, PALE, SMALL_SIZE, TEXT_SIZE, Box, Plot, fitted, wrapped
 from slide_gui.figures.export import FigureExport, export_of
@@ -22,8 +21,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLUMNS = ("raw-svm", "sda", "sda-svm", "slide-svm", "median", "randproj-svm", "pca-svm", "white-svm")
-"""Methods in the order of the paper's Table 1, with SLIDE-SVM with median widths after SLIDE-SVM."""
+COLUMNS = (
+    "raw-svm", "sda", "sda-svm", "slide-svm", "median", "randproj-svm", "pca-svm", "white-svm", "learned",
+    "mean-margin", "without-input", "convolution", "slide-white",
+)  # fmt: skip
+"""Methods in the order of the paper's Table 1, with median widths after SLIDE-SVM; then this project's own."""
 
 
 INTERVALS = (
@@ -93,7 +95,7 @@ def error_table(state: EvaluationState) -> TextTable:
 
 def _paper_row(info: DataInfo) -> str:
     """Return the head of the paper's row. It names the data set if ours has another name."""
-    title = entry(info.key).title
+    title = data_entry(info.key).title
     return "  paper" if title == info.title else f"  paper, {title}"
 
 
@@ -122,7 +124,7 @@ def _other_notes(state: EvaluationState) -> list[str]:
     for info in state.data:
         for result in published(info.key):
             if result.method not in _NAMES:
-                text = f"{entry(info.key).title} {100 * result.error:.2f}"
+                text = f"{data_entry(info.key).title} {100 * result.error:.2f}"
                 by_place.setdefault((result.method, result.place), []).append(text)
     return [f"{method} ({place}): {', '.join(values)}." for (method, place), values in by_place.items()]
 
@@ -207,7 +209,7 @@ def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
                 cell.features, *tested, cell.paper and cell.paper.error, None,
             ])  # fmt: skip
         rows += [
-            [entry(info.key).title, False, result.method, *[None] * (len(head) - 5), result.error, result.place]
+            [data_entry(info.key).title, False, result.method, *[None] * (len(head) - 5), result.error, result.place]
             for result in published(info.key)
             if result.method not in _NAMES
         ]

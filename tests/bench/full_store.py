@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from slide_gui.core.svm.model import TrainedSvm
-from slide_gui.data.entries import entry
-from slide_gui.experiments.evaluation.protocol import CellPlan, plan, published
+from slide_gui.experiments.evaluation.protocol import CellPlan, data_entry, plan, published, row_title
 from slide_gui.experiments.runs.result import RunResult, Timings
-from slide_gui.experiments.runs.spec import METHODS, RunSpec
+from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import COLUMNS, StoredRun
 
@@ -38,13 +37,15 @@ def fill(path: Path, n_runs: int) -> int:
 
 
 def _runs(cell: CellPlan, split: int, random: np.random.Generator) -> tuple[RunResult, list[RunResult]]:
-    known = entry(cell.data)
+    known = data_entry(cell.data)
     paper = {one.method: one.error for one in published(cell.data)}
-    error = paper.get(METHODS[cell.method].text, max(paper.values()))  # for methods without an error in the paper
+    error = paper.get(
+        row_title(cell.method), max(paper.values(), default=0.1)
+    )  # for methods without an error in the paper
     points = cell.candidates(_fingerprint(cell), "", split)
     best = cell.n_candidates // 2  # the same candidate in every draw
     final = _result(cell.final(points[best]).spec, known.title, known.n_test, error, random)
-    if len(points) == 1:
+    if not cell.selects:
         return final, []
     n = known.n_train // 5
     errors = [error if k % cell.n_candidates == best else min(2 * error, 1.0) for k in range(len(points))]

@@ -9,11 +9,13 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from slide_gui import SLIDE
+from slide_gui.core.sampling import held_out_mask, stratified_folds, stratified_subset
+from slide_gui.core.svm import selection
 from slide_gui.core.svm.decomposition import least_memory
 from slide_gui.core.svm.estimator import MultiWidthSVC
 from slide_gui.core.svm.model import class_scores
-from slide_gui.core.svm.parameters import ChosenBy, SvmParameters, WidthsStep
-from slide_gui.core.svm.selection import fit_svm, median_width_search, stratified_folds
+from slide_gui.core.svm.parameters import ChosenBy, SelectedWidths, SvmParameters, WidthsStep
+from slide_gui.core.svm.selection import C_GRID, adjusted, fit_svm, median_width_search
 from slide_gui.core.svm.smo import Box, kkt_gap
 from slide_gui.core.svm.training import TrainingSet, TrainingStep
 from slide_gui.progress import Cancelled, Stage
@@ -224,14 +226,34 @@ def test_that_training_the_layers_of_an_array_with_one_width_causes_a_warning():
     make_pipeline(SLIDE(depth=0), svm).fit(X, y)
 
 
+def test_that_scale_and_C_are_adjusted_on_up_to_retune_rows_rows(monkeypatch):
+    Z, y = layers(150)
+    monkeypatch.setattr(selection, "MOST_ROWS", 60)
+    monkeypatch.setattr(selection, "_MOST_HELD_OUT", 20)
+    data = TrainingSet(Z, y, (12,))
+    chosen = SelectedWidths(np.array([2.0]), 3.0)
+    found = adjusted(data, chosen, SvmParameters(loss="hinge", retune_rows=150))
+    mask = held_out_mask(y, 0)
+    some = np.flatnonzero(mask)
+    held_out = some[stratified_subset(y[some], 20, 0)]
+    rest = np.setdiff1d(np.arange(150), held_out)
+    errors = {}
+    for scale in (1.0, 0.5**0.5, 2.0**0.5):
+        for factor in (1.0, 0.3, 3.0):
+            svc = SVC(gamma=1.0 / (2.0 * scale) ** 2, C=3.0 * factor).fit(Z[rest], y[rest])
+            errors[scale, factor] = int(np.sum(svc.predict(Z[held_out]) != y[held_out]))
+    scale, factor = min(errors, key=errors.get)
+    assert (found.widths[0], found.C) == pytest.approx((2.0 * scale, 3.0 * factor))
+
+
 def test_that_the_grid_equals_cross_validation_with_SVC():
     Z, y = layers(120)
     found = median_width_search(TrainingSet(Z, y, (12,)), SvmParameters(loss="hinge", seed=1))
     folds = stratified_folds(y, 1)
     assert np.bincount(folds).tolist() == [24] * 5
     median = np.median(np.square(Z[:, None] - Z[None]).sum(-1)[np.triu_indices(120, 1)])
-    assert [(point.sigma, point.C) for point in found.grid[:12]] == [
-        (pytest.approx(factor**0.5), C) for factor in (0.1, 0.3, 1.0, 3.0) for C in (1.0, 10.0, 100.0)
+    assert [(point.sigma, point.C) for point in found.grid[:16]] == [
+        (pytest.approx(factor**0.5), C) for factor in (0.1, 0.3, 1.0, 3.0) for C in C_GRID
     ]
     for point in found.grid:
         gamma = 1.0 / (point.sigma**2 * median)
@@ -240,8 +262,8 @@ def test_that_the_grid_equals_cross_validation_with_SVC():
             svc = SVC(gamma=gamma, C=point.C).fit(Z[folds != fold], y[folds != fold])
             wrong += int(np.sum(svc.predict(Z[folds == fold]) != y[folds == fold]))
         assert abs(point.error - wrong / 120) <= 1 / 120  # one row may lie on the boundary
-    coarse, best = (min(points, key=lambda point: point.error) for points in (found.grid[:12], found.grid))
-    assert [point.sigma / coarse.sigma for point in found.grid[12:]] == pytest.approx([(2 / 3) ** 0.5, 1.5**0.5])
+    coarse, best = (min(points, key=lambda point: point.error) for points in (found.grid[:16], found.grid))
+    assert [point.sigma / coarse.sigma for point in found.grid[16:]] == pytest.approx([(2 / 3) ** 0.5, 1.5**0.5])
     assert found.widths[0] == pytest.approx(best.sigma * np.sqrt(median))
     assert best.C == found.C
 

@@ -39,8 +39,9 @@ from slide_gui.experiments.sweeps import executor
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_points
 from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.progress import NO_PROGRESS, Cancelled
+from slide_gui.resources import toml_resource
 from tests.core.svm_data import StopAfter
-from tests.experiments.tiny import rectangles
+from tests.experiments.tiny import rectangles, same_numbers
 
 DATA = replace(rectangles(80, 150), name="Rectangles")
 SDA = (("n_units", ((12,), (12, 8))), ("noise", (0.1,)), ("pretraining_epochs", (2,)), ("fine_tuning_epochs", (3,)))
@@ -75,26 +76,43 @@ def outcome(state):
     return state.comparisons, results
 
 
-def test_that_the_protocol_file_gives_every_method_on_every_data_set():
-    for extent in ("full", "quick"):
-        cells = plan(extent)
-        methods = ["slide-svm", "median", "raw-svm", "pca-svm", "white-svm", "randproj-svm", "sda-svm", "sda"]
-        assert [(cell.data, cell.method) for cell in cells] == [
-            (data, method)
-            for data in ("rectangles", "convex", "rectangles-images", "mnist")
-            for method in methods
-            if (data, method) != ("mnist", "median")
-        ]
-        for cell in cells:
-            points = cell.candidates("ab" * 32, "", 0)
-            n_runs = cell.n_candidates * (cell.draws if cell.n_candidates > 1 else 1)
-            assert len({point.spec.hash for point in points}) == n_runs
-            assert all(point.spec.evaluate == "validation" for point in points)
-            assert cell.final(points[0]).spec.evaluate == "test"
-            assert cell.final(points[0]).spec.neighbour is None
-    assert {cell.data: cell.n_splits for cell in plan()} == {
-        "rectangles": 10, "convex": 3, "rectangles-images": 3, "mnist": 3,
-    }  # fmt: skip
+PAPER = ["slide-svm", "raw-svm", "pca-svm", "white-svm", "randproj-svm", "sda-svm", "sda"]
+OWN = ["median", "mean-margin", "without-input", "convolution", "slide-white"]
+
+
+@pytest.mark.parametrize("extent", ["full", "quick"])
+def test_that_the_protocol_has_the_papers_methods_on_every_data_set_and_its_own_on_two_classes(extent):
+    methods = {}
+    for cell in plan(extent):
+        methods.setdefault(cell.data, []).append(cell.method)
+    assert {"rectangles", "convex", "rectangles-images", "mnist"} <= methods.keys()
+    for data, keys in methods.items():
+        assert set(PAPER) <= set(keys)
+        assert set(keys) - set(PAPER) == ({"learned"} & set(keys) if data == "mnist" else set(OWN) & set(keys))
+        assert extent == "quick" or data == "mnist" or set(OWN) <= set(keys)
+        assert keys == sorted(keys, key=toml_resource("protocol.toml")["methods"].index)
+
+
+@pytest.mark.parametrize("extent", ["full", "quick"])
+def test_that_candidates_are_distinct_and_the_selected_one_is_tested(extent):
+    for cell in plan(extent):
+        points = cell.candidates("ab" * 32, "", 0)
+        assert len({point.spec.hash for point in points}) == cell.n_candidates * (cell.draws if cell.selects else 1)
+        assert all(point.spec.evaluate == "validation" for point in points)
+        assert cell.final(points[0]).spec.evaluate == "test"
+        assert cell.final(points[0]).spec.training == "whole"
+        assert cell.final(points[0]).spec.neighbour is None
+        assert {point.spec.fit_rows for point in points} <= {"split", "training"}
+
+
+def test_that_up_to_20_000_rows_are_selected_by_two_cross_validations_and_more_by_10_000_rows():
+    for cell in plan():
+        draws = 1 if cell.data == "mnist" or cell.kind.network else 10
+        assert (cell.draws, cell.data == "mnist") == (draws, cell.retune_rows == 60_000)
+        assert cell.data != "mnist" or (cell.labels or 0) >= 20_000
+
+
+def test_that_an_unknown_data_set_and_a_number_of_splits_are_checked():
     assert [cell.n_splits for cell in plan("full", ["convex"], ["raw-svm", "sda"], splits=5)] == [5, 5]
     with pytest.raises(ValueError, match="has no 'cifar'"):
         plan("full", ["cifar"])
@@ -111,19 +129,25 @@ def test_that_slide_svm_learns_its_widths_wherever_there_are_two_classes(extent)
 
 
 @pytest.mark.parametrize("extent", ["full", "quick"])
-def test_that_all_methods_have_the_same_choices(extent):
-    own = {"data", "method", "axes"}
-    for data in ("rectangles", "convex", "rectangles-images", "mnist"):
+def test_that_rows_differ_only_by_their_method_their_axes_and_the_settings_of_the_row(extent):
+    own = {"data", "method", "axes", "draws", "averaged", "widths", "criterion"}
+    for data in {cell.data for cell in plan(extent)}:
+        cells = plan(extent, [data])
         alike = [
-            {item.name: getattr(cell, item.name) for item in fields(cell) if item.name not in own}
-            for cell in plan(extent, [data])
+            {item.name: getattr(cell, item.name) for item in fields(cell) if item.name not in own} for cell in cells
         ]
         assert all(one == alike[0] for one in alike)
-    for data in ("rectangles", "convex", "rectangles-images"):
-        slide, median = plan(extent, [data], ["slide-svm", "median"])
-        assert slide.axes == median.axes
-    for cell in plan("full", methods=["pca-svm", "sda-svm", "slide-svm"]):
-        assert {point.spec.fit_rows for point in cell.candidates("ab" * 32, "", 0)} == {"split"}
+        axes = {cell.method: cell.axes for cell in cells}
+        assert all(axes[name] == axes["slide-svm"] for name in ("median", "mean-margin") if name in axes)
+
+
+def test_that_generated_data_sets_have_the_seeds_of_the_protocol():
+    entries = {key: protocol_module.data_entry(key) for key in dict.fromkeys(cell.data for cell in plan())}
+    assert [key for key in entries if entries[key].key != key] == []
+    assert {key.rpartition("-")[2] for key in entries if key[-3:].isdigit()} == {"101", "102", "103"}
+    some = protocol_module.load_data("rectangles-101")
+    assert (some.name, some.generated, data_key(some.name)) == ("Rectangles, seed 101", True, "rectangles-101")
+    assert not np.array_equal(some.train[:5], protocol_module.load_data("rectangles-102").train[:5])
 
 
 def test_that_a_split_is_a_seed_too():
@@ -140,20 +164,58 @@ def test_that_a_split_is_a_seed_too():
             assert all(spec.svm.seed in (split_seed(split), 0) for spec in specs)
 
 
-def test_that_a_selection_over_several_divisions_has_the_least_mean_error():
-    cell = CellPlan("rectangles", "slide-svm", 2, (("noise", (0.2, 0.5, 0.8)), ("depth", (1,))), draws=2)
-    points = cell.candidates("ab" * 32, "", 1)
-    assert [point.split for point in points] == [2, 2, 2, 3, 3, 3]
-    errors = (0.1, 0.2, 0.4, 0.5, 0.2, 0.4)  # the first division alone would select 0.2, the mean selects 0.5
-    answers = [
-        PointResult(point, ErrorRate.of_run(error, 240), error, 1.0)
-        for point, error in zip(points, errors, strict=True)
-    ]
-    best = cell.select(points, answers)
-    assert cell.select(points, answers[:-1]) is None
+def results(points, errors, **given):
+    rates = [ErrorRate.of_run(error, 240) for error in errors]
+    pairs = zip(points, rates, strict=True)
+    return {point.spec.hash: PointResult(point, rate, rate.error, 1.0, **given) for point, rate in pairs}
+
+
+THREE = CellPlan("rectangles", "slide-svm", 2, (("noise", (0.2, 0.5, 0.8)), ("depth", (1,))), draws=2)
+
+
+def test_that_a_selection_over_several_folds_counts_their_errors_together():
+    points = THREE.candidates("ab" * 32, "", 1)
+    assert [point.split for point in points] == [0, 0, 0, 1, 1, 1]
+    answers = results(points, (0.1, 0.12, 0.14, 0.2, 0.1, 0.16))  # the first fold selects 0.2, both together 0.5
+    best = THREE.select(points, answers)
+    assert THREE.select(points, dict(list(answers.items())[:-1])) is None
     assert best.point.noise == 0.5
-    assert best.validation_error == pytest.approx(0.2)
-    assert cell.final(best.point).spec == cell.final(points[4]).spec
+    assert best.validation_error == (29 + 24) / 480
+    assert best.final.spec == THREE.final(points[4]).spec
+
+
+def test_that_candidates_with_clearly_more_errors_are_not_evaluated_on_further_folds():
+    points = THREE.candidates("ab" * 32, "", 0)
+    assert THREE.next_points(points, {}) == points[:3]
+    first = results(points[:3], (24 / 240, 38 / 240, 41 / 240))  # 24 + 2 √(24 + 41) = 40.1
+    assert THREE.next_points(points, first) == points[3:5]
+    assert THREE.select(points, first) is None
+    both = first | results(points[3:5], (0.3, 0.1))
+    assert THREE.next_points(points, both) == ()
+    assert THREE.select(points, both).point.noise == 0.5
+    assert THREE.select(points, both | results(points[5:], (0.0,))).point.noise == 0.5
+
+
+def test_that_a_network_is_trained_again_for_the_mean_number_of_epochs_at_which_it_stopped():
+    axes = {"n_units": ((4,),), "noise": (0.1,), "fine_tuning_epochs": (50,)}
+    cell = CellPlan("rectangles", "sda", 1, tuple(axes.items()), draws=2)
+    points = cell.candidates("ab" * 32, "", 0)
+    assert cell.selects
+    first, second = (results([point], [0.1], best_epoch=best) for point, best in zip(points, (7, 10), strict=True))
+    final = cell.select(points, first | second).final.spec
+    assert (final.training, final.sda.fine_tuning_epochs) == ("whole", 8)
+
+
+def test_that_the_mean_margin_has_the_candidates_with_the_least_loss_as_members():
+    cell = replace(THREE, method="mean-margin", averaged=2, draws=1)
+    points = cell.candidates("ab" * 32, "", 0)
+    losses = zip(points, (0.3, 0.1, 0.2), strict=True)
+    answers = {
+        key: each for point, loss in losses for key, each in results([point], [0.1], validation_loss=loss).items()
+    }
+    final = cell.select(points, answers).final.spec
+    assert (final.method, [member.stack.noise for member in final.members]) == ("mean-margin", [0.5, 0.8])
+    assert {(member.training, member.evaluate) for member in final.members} == {("whole", "test")}
 
 
 def test_that_ridges_are_an_axis_and_slide_may_be_fitted_without_the_validation_rows():
@@ -174,7 +236,7 @@ def test_that_a_cell_selects_on_validation_rows_and_tests_once(evaluated, tmp_pa
         for split in (0, 1):
             svm = plan_of.candidates(DATA.fingerprint, "rectangles", split)[0].spec.svm
             base = RunSpec(DATA.fingerprint, method="median", svm=svm, training="split", evaluate="validation")
-            sweep = SweepSpec(base, (0.3, 0.5), (1,), (split,), (split_seed(split),))
+            sweep = SweepSpec(base, (0.3, 0.5), (1,), seeds=(split_seed(split),))
             chosen += choose(run_sweep(DATA, sweep, store).done)
     finals = final_points(chosen)
     cell = state.cell("rectangles", "slide-svm")
@@ -186,6 +248,25 @@ def test_that_a_cell_selects_on_validation_rows_and_tests_once(evaluated, tmp_pa
     assert cell.rate.covers != "splits"
     assert all(result.n_train == 80 for result in results)
     assert cell.features is not None
+
+
+def test_that_this_projects_own_rows_run_and_their_results_are_those_of_the_selected_runs(tmp_path):
+    axes = (("noise", (0.3, 0.5)), ("depth", (1,)))
+    given = {"draws": 2, "C": 10.0, "fit_rows": "split"}
+    cells = (
+        CellPlan("rectangles", "mean-margin", 1, axes, averaged=2, widths="median", **given),
+        CellPlan("rectangles", "without-input", 1, axes, **given),
+        CellPlan("rectangles", "convolution", 1, (*axes, ("sharing", ("convolution",)), ("window", (3,))), **given),
+        CellPlan("rectangles", "slide-white", 1, (*axes, ("kept", (0.5, 0.8))), **given),
+    )
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        state = run_evaluation(cells, load, store)
+        assert all(cell.complete and cell.title == protocol_module.row_title(cell.method) for cell in state.cells)
+        for cell in state.cells:
+            result = store.load(cell.answers[0].spec_hash)
+            assert (result.error, result.n_train) == (cell.answers[0].error, 80)
+            assert same_numbers(run(DATA, result.spec), result)
+        assert outcome(stored_evaluation(cells, store.runs())) == outcome(state)
 
 
 def table_of(*rows):
@@ -314,10 +395,10 @@ def test_that_a_cell_uses_the_settings_of_the_protocol():
     own = {"splits": 3, "labels": 50, "C": 2.0, "draws": 2, "sda": {"n_units": ((5,), (5, 4))}}
     cell = protocol_module._cell("convex", "sda", own, None)
     axes = (("n_units", ((5,), (5, 4))),)
-    assert cell == CellPlan("convex", "sda", 3, axes, draws=2, criterion="span", labels=50, C=2.0, fit_rows="split")
-    assert (cell.train, replace(cell, method="sda-svm").train) == ("split", "whole")
+    given = {"draws": 1, "criterion": "span", "starts": 1, "labels": 50, "C": 2.0, "fit_rows": "split"}
+    assert cell == CellPlan("convex", "sda", 3, axes, **given)
     assert protocol_module._cell("convex", "sda", own, 7).n_splits == 7
-    assert [point.spec.sda.n_units for point in cell.candidates("ab" * 32, "", 0)] == [(5,), (5, 4)] * 2
+    assert [point.spec.sda.n_units for point in cell.candidates("ab" * 32, "", 0)] == [(5,), (5, 4)]
 
 
 def test_that_the_published_table_figure_and_data_sets_are_known():
@@ -426,7 +507,7 @@ def test_that_each_plan_finds_its_own_runs_among_those_on_other_rows(tmp_path):
 
 @pytest.mark.parametrize("n_test", [150, 90])
 def test_that_stored_data_of_the_sizes_of_the_benchmark_come_first_and_then_real_ones(tmp_path, monkeypatch, n_test):
-    monkeypatch.setattr(table, "entry", lambda key: replace(entry(key), n_train=80, n_test=150))
+    monkeypatch.setattr(table, "data_entry", lambda key: replace(entry(key), n_train=80, n_test=150))
     real = replace(DATA, generated=False, train=DATA.train + 1, test=DATA.test[:n_test],
                    test_labels=DATA.test_labels[:n_test])  # fmt: skip
     with RunStore(tmp_path / "runs.sqlite") as store:

@@ -10,7 +10,7 @@ from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.sda.training import fine_tune, pretrain
 from slide_gui.core.svm.kernel import median_distances
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.core.svm.selection import median_width_search
+from slide_gui.core.svm.selection import adjusted, median_width_search
 from slide_gui.core.svm.training import TrainingSet
 from slide_gui.experiments.runs import fitting
 from slide_gui.experiments.runs.fitting import Networks, Tuned, pretrained, train_svm
@@ -146,14 +146,19 @@ Z, CLASSES = layers(90)
 
 
 def test_that_a_grid_is_searched_on_a_stratified_sample(monkeypatch):
-    monkeypatch.setattr(fitting, "_GRID_ROWS", 50)
-    own = spec(DATA, method="median", seed=3)
+    monkeypatch.setattr(fitting, "MOST_ROWS", 50)
+    asked = spec(DATA, method="median", seed=3)
+    own = replace(asked, svm=replace(asked.svm, retune_rows=50))
     found = train_svm(Z, CLASSES, (4, 3, 5), own, None, NO_PROGRESS).trained
     rows = np.sort(stratified_sample(CLASSES, 50, 3))
     grid = median_width_search(TrainingSet(Z[rows], CLASSES[rows], (4, 3, 5)), SvmParameters(seed=3))
     assert found.grid == grid.grid
     assert (found.widths, found.C) == (pytest.approx(grid.widths), grid.C)
     assert found.medians == pytest.approx(median_distances(Z, (4, 3, 5), seed=3))
+    own = replace(own, svm=replace(own.svm, retune_rows=90))
+    again = train_svm(Z, CLASSES, (4, 3, 5), own, None, NO_PROGRESS).trained
+    tuned = adjusted(TrainingSet(Z, CLASSES, (4, 3, 5)), grid, own.svm)
+    assert (again.widths, again.C) == (pytest.approx(tuned.widths), tuned.C)
     assert found.support.max() >= 50
     assert found.history == ()
 

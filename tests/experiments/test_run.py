@@ -16,13 +16,14 @@ from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.errors import DataError
 from slide_gui.error_rate import ErrorRate, error_matrix
 from slide_gui.experiments.runs import run as run_module
-from slide_gui.experiments.runs.fitting import Reuse, refit_spec
+from slide_gui.experiments.runs.fitting import Reuse
 from slide_gui.experiments.runs.result import NetworkRecord, RunResult
 from slide_gui.experiments.runs.run import ProgressCollector, live_spec, predict_in_blocks, restore, run
 from slide_gui.experiments.runs.spec import METHODS, describe_spec
 from slide_gui.experiments.runs.splits import split_rows
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import StoredRun
+from slide_gui.experiments.sweeps.selection import final_spec
 from slide_gui.progress import Cancelled, Listener, Stage
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, same_numbers, spec, with_wrong_labels
@@ -114,7 +115,7 @@ def test_that_the_grid_methods_choose_from_their_grid(method):
     found = run(DATA, spec(DATA, method=method))
     best = min(found.classifier.grid, key=lambda point: point.error)
     assert found.classifier.C == best.C
-    assert len(found.classifier.grid) == 4 * 3 + 2  # and two next to the best
+    assert len(found.classifier.grid) == 4 * 4 + 2  # and two next to the best
     assert len(found.classifier.widths) == (1 if method == "raw-svm" else 2)
     given = run(DATA, spec(DATA, method=method, C=7.0))
     assert {point.C for point in given.classifier.grid} == {7.0}
@@ -178,7 +179,7 @@ def test_that_progress_rises_and_each_report_holds_the_earlier_ones():
     assert all(payload.spec_hash == found.spec.hash for payload in listener.payloads)
     assert any(payload.training is not None for payload in listener.payloads)
     run(data, spec(data, method="median"), progress=listener)
-    assert len(listener.payloads[-1].grid) == 4 * 3 + 2
+    assert len(listener.payloads[-1].grid) == 4 * 4 + 2
     network = run(
         data, spec(data, method="sda", training="split", sda=SdaParameters((5,), 0.1, 0.005, 2)), progress=listener
     )
@@ -353,7 +354,7 @@ def test_that_a_stored_run_keeps_its_errors_by_row_and_gives_back_its_classifier
 def test_that_pca_svm_is_a_plain_svm_on_projections_fitted_on_the_whole_training_set():
     found = run(DATA, spec(DATA, method="pca-svm", kept=0.9, training="split", loss="hinge"))
     own = found.classifier
-    assert (len(own.widths), len(own.grid)) == (1, 14)
+    assert (len(own.widths), len(own.grid)) == (1, 18)
     projection = PCA(0.9, svd_solver="full").fit(DATA.train)
     inside, _ = split_rows(DATA.train_labels, 0, 0)
     oracle = SVC(C=own.C, gamma=own.widths[0] ** -2).fit(
@@ -436,16 +437,14 @@ def test_that_a_refitted_network_is_trained_on_the_whole_training_set_for_the_ep
     )
     epochs = stopped.network.best_epoch
     assert epochs < 30
-    found = run(DATA, refit_spec(stopped))
+    sda = replace(stopped.spec.sda, fine_tuning_epochs=epochs)
+    found = run(DATA, replace(final_spec(stopped.spec), sda=sda))
     codes, refitted = DATA.train_labels, replace(SMALL, fine_tuning_epochs=epochs)
     oracle = fine_tune(pretrain(DATA.train, refitted), DATA.train, codes, 2)
     wrong = np.flatnonzero(oracle.scores(DATA.test).argmax(axis=1) != DATA.test_labels)
     np.testing.assert_array_equal(found.misclassified, wrong)
     assert (found.n_train, found.validation_error) == (len(DATA.train), None)
     assert found.network == NetworkRecord(oracle.history.epochs, epochs)
-    assert refit_spec(found) == found.spec
-    with pytest.raises(ValueError, match="method raw-svm has no epochs"):
-        refit_spec(run(DATA, spec(DATA, method="raw-svm")))
 
 
 def test_that_shared_networks_change_no_bit_and_are_trained_once():

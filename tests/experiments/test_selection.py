@@ -163,7 +163,6 @@ def test_that_the_final_run_is_the_candidate_on_test_rows_with_all_labels():
     assert point.spec == final_spec(selected.point.spec)
     changed = {"training": "whole", "evaluate": "test", "labels": None, "fit_rows": "training"}
     assert point.spec == replace(selected.point.spec, **changed).checked()
-    assert final_spec(selected.point.spec, "split").training == "split"
 
 
 DATA = rectangles(60, 40)

@@ -37,6 +37,30 @@ def test_that_a_split_is_80_20_in_every_class_and_loses_no_row():
     np.testing.assert_array_equal(np.sort(np.concatenate([inside, outside])), np.arange(1000))
 
 
+@pytest.mark.parametrize("n_groups", [None, 30, 3])
+def test_that_five_splits_are_the_folds_of_one_cross_validation_and_the_next_five_those_of_another(n_groups):
+    groups = None if n_groups is None else np.arange(1000) % n_groups
+    folds = [split_rows(SORTED, split, 0, groups)[1] for split in range(10)]
+    n_folds = 5 if n_groups is None else min(5, n_groups)
+    for first in (0, 5):
+        assert np.sort(np.concatenate(folds[first : first + n_folds])).tolist() == list(range(1000))
+    if n_groups != 3:  # three groups can be divided in one way only
+        assert {tuple(fold) for fold in folds[:5]}.isdisjoint(tuple(fold) for fold in folds[5:])
+
+
+def test_that_large_data_sets_have_10_000_validation_rows_and_train_on_all_others():
+    inside, outside = split_rows(np.repeat([0, 1], [40_000, 20_000]), 3, 0)
+    assert (len(inside), len(outside)) == (50_000, 10_000)
+
+
+@pytest.mark.parametrize("codes", [[0, 0], [0, 0, 1], [0, 0, 1, 1, 2]])
+def test_that_a_handful_of_rows_has_validation_rows_in_every_split(codes):
+    for split in range(10):
+        inside, outside = split_rows(np.array(codes), split, 0)
+        assert len(outside) == 1
+        assert sorted([*inside, *outside]) == list(range(len(codes)))
+
+
 def test_that_each_split_number_and_seed_has_its_own_reproducible_split():
     parts = {(split, seed): tuple(split_rows(SORTED, split, seed)[1]) for split in range(3) for seed in range(3)}
     assert len(set(parts.values())) == 9

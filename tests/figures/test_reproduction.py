@@ -90,4 +90,4 @@ def test_that_the_small_version_says_what_it_leaves_out():
     assert any("600 training" in sentence for sentence in quick.left_out)
     assert (len(full.noises), len(full.depths)) == (10, 5)
     assert {cell.n_splits for cell in reproduction_scale(False, 2).cells} == {2}
-    assert {cell.data for cell in quick.cells} == {cell.data for cell in full.cells}
+    assert {cell.data for cell in quick.cells} <= {cell.data for cell in full.cells}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +63,9 @@ class SvmParameters:
         Number of descents, each from one of the best points of a grid.
     retune : bool
         True adjusts C and one common scale after learning on a subset, on held-out rows outside the subset.
+    retune_rows : int
+        Largest number of rows for adjusting C and the common scale. If it is larger than 10 000, the search of a global
+        width and C, on 10 000 rows, is followed by such an adjustment.
     memory : int
         Number of bytes that training may use in addition to its input.
     seed : int
@@ -80,9 +84,15 @@ class SvmParameters:
     subset_size: int = 2500
     starts: int = 2
     retune: bool = True
+    retune_rows: int = 10_000
     memory: int = 2 << 30
     seed: int = 0
     near: tuple[tuple[float, ...], float] | None = None
+
+    def document(self) -> dict[str, Any]:
+        """Return the parameters as values for JSON. `retune_rows` is left out if it has its default."""
+        usual = self.retune_rows == SvmParameters().retune_rows
+        return {name: value for name, value in vars(self).items() if name != "retune_rows" or not usual}
 
     def checked(self) -> SvmParameters:
         """Return the parameters, checked and normalised.
@@ -108,6 +118,7 @@ class SvmParameters:
             subset_size=check_integer("subset_size", self.subset_size, 2),
             starts=check_integer("starts", self.starts, 1),
             retune=check_flag("retune", self.retune),
+            retune_rows=check_integer("retune_rows", self.retune_rows, 2),
             memory=check_integer("memory", self.memory, 1),
             seed=check_integer("seed", self.seed, 0),
         )

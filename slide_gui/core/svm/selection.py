@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import take_rows
-from slide_gui.core.sampling import N_FOLDS, deal_folds, held_out_mask, stratified_subset
+from slide_gui.core.sampling import N_FOLDS, held_out_mask, stratified_folds, stratified_subset
 from slide_gui.core.svm.decomposition import SolverOptions, largest_store, solve
 from slide_gui.core.svm.kernel import (
     COARSE,
@@ -41,34 +41,16 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 SIGMA_FACTORS = (0.1, 0.3, 1.0, 3.0)  # σ² as multiples of the typical Σ_t D_t/σ_t²
-CS = (1.0, 10.0, 100.0)
+C_GRID = (1.0, 10.0, 100.0, 1000.0)
 FINER = (2.0 / 3.0, 1.5)  # factors of the best σ², evaluated at its C
 
 
-def stratified_folds(codes: Indices, seed: int, row_groups: Indices | None = None) -> Indices:
-    """Return the fold of each row; every class is spread evenly over the folds.
-
-    Rows of one group are in the same fold. If a class has no other group, they are in fold −1, which belongs to the
-    training rows of every fold.
-
-    Raises
-    ------
-    ValueError
-        If a class has fewer than two rows.
-    """
+def _folds(codes: Indices, seed: int, row_groups: Indices | None = None) -> Indices:
+    """Return the fold of each row (`stratified_folds`), and refuse a class with fewer than two rows."""
     counts = np.bincount(codes)
     if counts.min() < 2:
         raise ValueError(f"class {int(counts.argmin())} has {counts.min()} rows; cross-validation needs at least 2")
-    if row_groups is not None:
-        return deal_folds(codes, row_groups, seed)
-    rng = np.random.default_rng(seed)
-    folds = np.empty(len(codes), dtype=np.intp)
-    dealt = 0
-    for code in range(len(counts)):
-        members = rng.permutation(np.flatnonzero(codes == code))
-        folds[members] = (dealt + np.arange(len(members))) % N_FOLDS
-        dealt += len(members)
-    return folds
+    return stratified_folds(codes, seed, row_groups)
 
 
 @dataclass
@@ -170,7 +152,7 @@ def median_width_search(
     check_free(4 * n * n, f"a grid search on {n} rows", "search on fewer rows")
     steady = MonotonicProgress(progress)
     pulse = steady.pulse
-    folds = stratified_folds(data.codes, seed, data.row_groups)
+    folds = _folds(data.codes, seed, data.row_groups)
     n_held_out = max(int(np.count_nonzero(folds >= 0)), 1)
     widths = widths_from(median_distances(Z, sizes, seed=seed, progress=pulse))
     embedding = Embedding.of(Z, sizes, widths, pulse)
@@ -181,7 +163,7 @@ def median_width_search(
     del vectors
     options = SolverOptions(LOSSES[parameters.loss].squared, 1.0, memory=memory // 2, seed=seed)
     validation = CrossValidation(distances, data.codes, folds, options, log=data.log)
-    Cs = CS if parameters.C is None else (parameters.C,)
+    Cs = C_GRID if parameters.C is None else (parameters.C,)
     points: list[GridPoint] = []
     total = len(SIGMA_FACTORS) * len(Cs) + len(FINER)
 
@@ -200,11 +182,13 @@ def median_width_search(
     return SelectedWidths(best.sigma * widths, best.C, grid=tuple(points))
 
 
-C_GRID = (1.0, 10.0, 100.0, 1000.0)
 GLOBAL_SCALES = (1.0, 0.3**0.5, 0.1**0.5, 3.0**0.5)
 NEAR_SCALES = (1.0, 0.5**0.5, 2.0**0.5)
 NEAR_CS = (1.0, 0.3, 3.0)
 MOST_ROWS = 10_000
+"""Largest number of rows of a search over a whole grid."""
+
+_MOST_HELD_OUT = 10_000
 
 
 def enough_fresh(n_learned_on: int, n_rows: int) -> bool:
@@ -221,16 +205,17 @@ def tune(
     progress: Progress = NO_PROGRESS,
     *,
     learned_on: Indices | None = None,
+    most_rows: int = MOST_ROWS,
 ) -> tuple[float, float]:
     """Return the scale of the widths and the C with the fewest weighted errors on a held-out, stratified fifth.
 
-    In a tie the first point of the grid is returned.
+    At most about 10 000 rows are held out. In a tie the first point of the grid is returned.
 
     Parameters
     ----------
     data : TrainingSet
-        Rows, of which a stratified subset of at most 10 000 is used. A row is not held out if a row of its group is
-        trained or learned on.
+        Rows, of which a stratified subset of at most `most_rows` is used. A row is not held out if a row of its group
+        is trained or learned on.
     widths : ndarray of shape (L,)
         Widths to be multiplied by each scale.
     scales, Cs : sequence of float
@@ -243,13 +228,17 @@ def tune(
         Rows that the widths were learned on. They are not held out, because the widths fit them better than others.
     """
     points = [(scale, C) for scale in scales for C in Cs]
-    rows = stratified_subset(data.codes, MOST_ROWS, parameters.seed)
+    rows = stratified_subset(data.codes, most_rows, parameters.seed)
     codes, fresh = data.codes[rows], np.ones(len(rows), bool) if learned_on is None else ~np.isin(rows, learned_on)
     if len(points) == 1 or np.bincount(codes[fresh]).max(initial=0) < 2:
         return points[0]
     held_out = held_out_mask(codes, parameters.seed, fresh, rows_of(data.row_groups, rows))
     if not held_out.any():
         return points[0]
+    if data.row_groups is None and np.count_nonzero(held_out) > _MOST_HELD_OUT:
+        some = np.flatnonzero(held_out)
+        held_out[:] = False
+        held_out[some[stratified_subset(codes[some], _MOST_HELD_OUT, parameters.seed)]] = True
     steady = MonotonicProgress(progress)
     fitted, held_out_rows = (data.take(some, steady.pulse) for some in (rows[~held_out], rows[held_out]))
     best, fewest, medians = points[0], np.inf, np.ones(len(data.sizes))
@@ -349,7 +338,7 @@ class _Comparison:
         """Compare the widths on folds of the sample, then fit the better ones to the entire sample."""
         learned, n = None, len(sample.codes)
         if np.bincount(sample.codes).min() > 2:
-            folds = stratified_folds(sample.codes, self._parameters.seed, sample.row_groups)
+            folds = _folds(sample.codes, self._parameters.seed, sample.row_groups)
             n_held_out = 1 if n >= N_FOLDS * _EVALUATED else 2
             for number, fold in enumerate(np.unique(folds[folds >= 0])[:n_held_out].tolist()):
                 part = self._progress.part(0.7 * number / n_held_out, 0.7 * (number + 1) / n_held_out)
@@ -412,12 +401,12 @@ class _Comparison:
             kind, widths, scales = "learned", learned.widths, (1.0,)
         if self._parameters.C is not None:
             Cs: Sequence[float] = (self._parameters.C,)
-        elif not self._squared:
-            Cs = C_GRID
+        elif self._squared and learned is not None:
+            Cs = [learned.C * factor for factor in _HARDER]
         else:
-            Cs = CS if learned is None else [learned.C * factor for factor in _HARDER]
+            Cs = C_GRID
         steady = MonotonicProgress(progress)
-        folds = stratified_folds(sample.codes, self._parameters.seed, sample.row_groups)
+        folds = _folds(sample.codes, self._parameters.seed, sample.row_groups)
         validation = self._cross_validation(sample, widths, folds, steady.pulse)
         points = [Candidate(kind, scale, C) for scale in scales for C in Cs]
         wrong, left, best = np.zeros((len(points), len(folds)), bool), list(range(len(points))), 0
@@ -558,7 +547,7 @@ _TRAINING = 0.4  # time of training after tuning, which it starts from, in the s
 def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, float]:
     """Return the fraction of the selection after which widths are learned, and that of the training after both.
 
-    Tuning uses at most 10 000 rows.
+    Tuning uses at most `retune_rows` rows.
     """
     subset, learns = min(n, parameters.subset_size), parameters.widths == "learn"
     learning = _LEARNING * math.sqrt(n_classes / 2) * subset**2 if learns else 0
@@ -567,14 +556,16 @@ def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, f
         points = 0
     elif parameters.C is None:
         points *= len(NEAR_CS if learns else C_GRID)
-    tuning = points * 0.8 * min(n, MOST_ROWS) ** 2  # training on four fifths of the rows, and predicting the others
+    tuned = min(n, parameters.retune_rows)
+    tuning = points * 0.8 * tuned**2  # training on four fifths of the rows, and predicting the others
     return learning / max(learning + tuning, 1), (learning + tuning) / (learning + tuning + _TRAINING * n**2)
 
 
 def training_bytes(counts: Sequence[int], columns: int, parameters: SvmParameters) -> int:
     """Return the approximate peak memory, in bytes, of `tune` and of training, without the input and learned widths.
 
-    `tune` copies up to 10 000 rows and trains on four fifths of them. All rows are assumed to be support vectors.
+    `tune` copies up to `retune_rows` rows and trains on four fifths of them. All rows are assumed to be support
+    vectors.
 
     Parameters
     ----------
@@ -584,7 +575,7 @@ def training_bytes(counts: Sequence[int], columns: int, parameters: SvmParameter
     n, learns = sum(counts), parameters.widths == "learn"
     needed = _solving_bytes(counts, columns, parameters.memory)
     if parameters.retune and enough_fresh(min(n, parameters.subset_size), n) if learns else parameters.C is None:
-        copied = min(n, MOST_ROWS)
+        copied = min(n, parameters.retune_rows)
         fitted = [math.ceil(0.8 * copied / n * count) for count in counts]
         needed = max(needed, 4 * copied * columns + _solving_bytes(fitted, columns, parameters.memory))
     return needed
@@ -616,8 +607,11 @@ def _selected_widths(
             )
     if given is not None:
         return SelectedWidths(widths, given)
-    scale, C = tune(data, widths, scales, C_GRID, parameters, progress)
-    return SelectedWidths(widths * scale, C)
+    scale, C = tune(data, widths, scales, C_GRID, parameters, progress.part(0.0, 0.5))
+    selected = SelectedWidths(widths * scale, C)
+    if min(parameters.retune_rows, len(data.codes)) <= MOST_ROWS:
+        return selected
+    return adjusted(data, selected, parameters, progress.part(0.5, 1.0))
 
 
 def _learned_widths(data: TrainingSet, parameters: SvmParameters, learned: float, progress: Progress) -> SelectedWidths:
@@ -627,7 +621,19 @@ def _learned_widths(data: TrainingSet, parameters: SvmParameters, learned: float
     del sample
     if not (parameters.retune and enough_fresh(len(rows), len(data.codes))):
         return selected
+    return adjusted(data, selected, parameters, progress.part(learned, 1.0), learned_on=rows)
+
+
+def adjusted(
+    data: TrainingSet,
+    selected: SelectedWidths,
+    parameters: SvmParameters,
+    progress: Progress = NO_PROGRESS,
+    *,
+    learned_on: Indices | None = None,
+) -> SelectedWidths:
+    """Return the widths and C adjusted by a common scale and a factor on held-out rows (`tune`)."""
     Cs = tuple(selected.C * factor for factor in (NEAR_CS if parameters.C is None else (1.0,)))
-    last = progress.part(learned, 1.0)
-    scale, C = tune(data, selected.widths, NEAR_SCALES, Cs, parameters, last, learned_on=rows)
+    most = parameters.retune_rows
+    scale, C = tune(data, selected.widths, NEAR_SCALES, Cs, parameters, progress, learned_on=learned_on, most_rows=most)
     return replace(selected, widths=selected.widths * scale, C=C)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from itertools import product
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,20 @@ from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.criteria import AUTO
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.experiments.runs.spec import METHODS, RunSpec, SweepPoint
+from slide_gui.data.catalogue import find_files
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.entries import Entry, entries, entry
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.spec import METHODS, Method, RunSpec, SweepPoint
+from slide_gui.experiments.runs.splits import with_test_part
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_spec, pooled
+from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.resources import toml_resource
+
+Answers = Mapping[str, PointResult]
+
+REFERENCE = "slide-svm"
+"""The reference method for all comparisons."""
 
 
 @dataclass(frozen=True)
@@ -60,44 +71,105 @@ def sensitivity() -> tuple[str, str]:
 
 
 def data_key(name: str) -> str:
-    """Return the catalogue key of a data set's name, empty if the catalogue does not contain it."""
-    from slide_gui.data.entries import entries
-
-    return next((entry.key for entry in entries() if entry.title == name), "")
+    """Return the key of a data set's name, empty if neither the catalogue nor the protocol contains it."""
+    derived = toml_resource("protocol.toml")["derived"]
+    keys = {each.title: each.key for each in (*entries(), *map(data_entry, derived))}
+    return keys.get(name, "")
 
 
 EXTENTS = ("full", "quick")
 """The full evaluation, or a small version of it."""
 
-_OF_STACK = {"noise", "depth", "ridge"}
+_OF_STACK = {"noise", "depth", "ridge", "sharing", "window"}
 _OF_SDA = {item.name for item in fields(SdaParameters)}
 _OF_ALL = ("loss", "criterion", "starts", "fit_rows")
-_OF_DATA = ("widths", "draws", "labels", "train_rows", "test_rows", "C")
+_OF_DATA = ("widths", "draws", "labels", "retune_rows", "train_rows", "test_rows", "C")
+_OF_ROW = ("widths", "criterion", "draws", "averaged")
 _SEEDS = 10_000
+
+
+def row_title(key: str) -> str:
+    """Return the title of a row of the tables: the name of its method, or the title in the protocol."""
+    settings = toml_resource("protocol.toml")["rows"].get(key, {})
+    return str(settings["title"]) if "title" in settings else METHODS[settings.get("method", key)].text
+
+
+@lru_cache(maxsize=64)
+def data_entry(key: str) -> Entry:
+    """Return the entry of a data set of the protocol: of the catalogue, or derived from one of the catalogue.
+
+    Raises
+    ------
+    KeyError
+        If neither the catalogue nor the protocol has this key.
+    """
+    derived = toml_resource("protocol.toml")["derived"].get(key)
+    if derived is None:
+        return entry(key)
+    changed = {name: value for name, value in derived.items() if name not in ("of", "seed", "files")}
+    return replace(entry(derived["of"]), key=key, sets=(), files=(), **changed)
+
+
+def load_data(key: str, progress: Progress = NO_PROGRESS, *, generated: bool = False) -> Dataset:
+    """Read or generate a data set of the protocol.
+
+    Parameters
+    ----------
+    generated : bool
+        Generate the data, even if their files are found.
+
+    Raises
+    ------
+    DataError
+        If its files are damaged.
+    """
+    derived = toml_resource("protocol.toml")["derived"].get(key)
+    if derived is None:
+        return DataSource(key=key, generated=generated).load(progress=progress)
+    seed = derived.get("seed")
+    source = DataSource(key=derived["of"], seed=seed or 0, generated=generated or seed is not None)
+    files = [] if source.generated else find_files(derived.get("files", ()))
+    if files:
+        source = DataSource(paths=tuple(map(str, files)))
+    dataset = source.load(progress=progress)
+    if seed is None and not files:  # the training set of the benchmark alone
+        dataset = with_test_part(replace(dataset, test=dataset.test[:0], test_labels=np.empty(0, np.int64)))
+    return replace(dataset, name=derived["title"], key="")
 
 
 @dataclass(frozen=True)
 class SelectedCandidate:
-    """A selected candidate with its validation error, which the only candidate of a method lacks."""
+    """A selected candidate.
+
+    Attributes
+    ----------
+    point : SweepPoint
+        The candidate on its first validation rows.
+    final : SweepPoint
+        The run that evaluates it on the test set.
+    validation_error : float or None
+        Its error on all validation rows. None if there was nothing to select.
+    """
 
     point: SweepPoint
+    final: SweepPoint
     validation_error: float | None = None
 
 
 @dataclass(frozen=True)
 class CellPlan:
-    """The plan of one method on one data set.
+    """The plan of one row of the tables on one data set.
 
     Attributes
     ----------
     data : str
-        Key of the catalogue.
+        Key of `data_entry`.
     method : str
-        Key in `METHODS`.
+        Key of the row: of `METHODS`, or of the protocol's own rows.
     axes : tuple of (name, values)
         Parameters to select on validation rows, with their candidate values.
     draws : int
-        Number of random 80/20 divisions whose mean validation error selects the candidate of a split.
+        Number of validation parts on which the candidates of a split are compared. Five are one cross-validation.
     loss, criterion : str
         Loss of the SVM, and criterion of learning its widths.
     starts : int
@@ -107,7 +179,11 @@ class CellPlan:
     C : float or None
         Trade-off. None selects it by cross-validation.
     labels : int or None
-        Number of labelled rows of a split that a candidate is trained on. None means all.
+        Number of labelled rows that a candidate is trained on. None means all.
+    retune_rows : int or None
+        The selected candidate selects σ and C again on this number of rows. None means on those of the grid search.
+    averaged : int
+        Number of candidates with the least validation loss whose mean margin is evaluated. 0 evaluates the best one.
     train_rows, test_rows : int or None
         Size of the stratified subsample of the data set that is used. None means all rows.
     fit_rows : {"training", "split"}
@@ -125,22 +201,30 @@ class CellPlan:
     widths: str = "learn"
     C: float | None = None
     labels: int | None = None
+    retune_rows: int | None = None
+    averaged: int = 0
     train_rows: int | None = None
     test_rows: int | None = None
     fit_rows: str = "training"
 
     @property
-    def n_candidates(self) -> int:
-        """Number of candidates to select from."""
-        return prod(len(values) for _, values in self.axes)
+    def kind(self) -> Method:
+        """Method of the candidates."""
+        settings = toml_resource("protocol.toml")["rows"].get(self.method, {})
+        return check_choice("method", settings.get("method", self.method), METHODS)
 
     @property
-    def train(self) -> str:
-        """Rows to train the selected candidate on: a network stops early on validation rows, so it keeps its split."""
-        return "split" if METHODS[self.method].fine_tunes else "whole"
+    def n_candidates(self) -> int:
+        """Number of candidates to select from."""
+        return len(_first_candidates(self, "", ""))
+
+    @property
+    def selects(self) -> bool:
+        """True if candidates are evaluated on validation rows. A single network needs them for its number of epochs."""
+        return self.n_candidates > 1 or self.kind.fine_tunes
 
     def candidates(self, fingerprint: str, source: str, split: int) -> tuple[SweepPoint, ...]:
-        """Return the candidate runs of a split, each evaluated on its validation rows, draw by draw.
+        """Return the candidate runs of a split, each evaluated on its validation rows, part by part.
 
         All have the seed of the split, which the selected candidate keeps.
 
@@ -149,56 +233,102 @@ class CellPlan:
         fingerprint, source : str
             Fingerprint and source of the data, as in `RunSpec`.
         """
-        draws = self.draws if self.n_candidates > 1 else 1
         seed = split_seed(split)
         points = []
-        for draw in range(split * self.draws, split * self.draws + draws):
+        for draw in range(self.draws if self.selects else 1):
             for first in _first_candidates(self, fingerprint, source):
                 spec = first.drawn(draw, seed)
                 points.append(SweepPoint(spec.stack.noise, spec.stack.depth, draw, seed, spec))
         return tuple(points)
 
-    def final(self, point: SweepPoint) -> SweepPoint:
-        """Return the run that evaluates a candidate on the test set."""
-        return replace(point, spec=final_spec(point.spec, self.train))
+    def final(self, point: SweepPoint, epochs: int | None = None) -> SweepPoint:
+        """Return the run that evaluates a candidate on the test set, with the given number of epochs of fine-tuning."""
+        spec = final_spec(point.spec)
+        if epochs is not None and spec.sda is not None:
+            spec = replace(spec, sda=replace(spec.sda, fine_tuning_epochs=epochs, patience=SdaParameters().patience))
+        if self.retune_rows is not None:
+            spec = replace(spec, svm=replace(spec.svm, retune_rows=self.retune_rows))
+        return replace(point, spec=spec.checked())
 
-    def select(self, points: Sequence[SweepPoint], answers: Sequence[PointResult]) -> SelectedCandidate | None:
+    def next_points(self, points: Sequence[SweepPoint], answers: Answers) -> tuple[SweepPoint, ...]:
+        """Return the candidates to evaluate next, all on one validation part; empty if the results suffice.
+
+        A candidate is not evaluated on further parts if on those before it has clearly more errors than the best one:
+        more by twice the square root of the sum of both numbers, about two standard errors of the difference.
+
+        Parameters
+        ----------
+        points : sequence of SweepPoint
+            All candidates, part by part.
+        answers : mapping
+            Hash of a run → its result.
+        """
+        return self._race(points, answers)[0]
+
+    def _race(self, points: Sequence[SweepPoint], answers: Answers) -> tuple[tuple[SweepPoint, ...], list[int]]:
+        """Return the candidates to evaluate next, and the places of those that are not clearly worse."""
+        n = len(points) // self.draws if self.selects else 0
+        left, wrong = list(range(n)), [0] * n
+        for part in (points[first : first + n] for first in range(0, n and len(points), n or 1)):
+            missing = tuple(part[place] for place in left if part[place].spec.hash not in answers)
+            if missing:
+                return missing, left
+            for place in left:
+                rate = answers[part[place].spec.hash].rate
+                wrong[place] += round(rate.error * rate.n)
+            left.sort(key=lambda place: wrong[place])
+            fewest, best = wrong[left[0]], left[: self.averaged]
+            left = [place for place in left if place in best or _similar(wrong[place], fewest)]
+        return (), sorted(left)
+
+    def select(self, points: Sequence[SweepPoint], answers: Answers) -> SelectedCandidate | None:
         """Return the candidate selected from the results of one split (see `choose` and `pooled`).
 
         The only candidate of a method needs no results. Return None while results are missing.
         """
-        if len(points) == 1:
-            return SelectedCandidate(points[0])
-        if len(answers) < len(points):
+        if not self.selects:
+            return SelectedCandidate(points[0], self.final(points[0]))
+        missing, left = self._race(points, answers)
+        if missing:
             return None
-        (best,) = choose(pooled(answers))
-        return SelectedCandidate(best.point, best.validation_error)
+        n = len(points) // self.draws
+        candidates = pooled([answers[point.spec.hash] for place, point in enumerate(points) if place % n in left])
+        if self.averaged:
+            best = sorted(candidates, key=lambda each: each.validation_loss or 0.0)[: self.averaged]
+            mean = RunSpec.mean_of([self.final(each.point).spec for each in best])
+            return SelectedCandidate(best[0].point, replace(best[0].point, spec=mean))
+        (chosen,) = choose(candidates)
+        return SelectedCandidate(chosen.point, self.final(chosen.point, chosen.best_epoch), chosen.validation_error)
+
+
+def _similar(wrong: int, fewest: int) -> bool:
+    return wrong - fewest <= 2.0 * math.sqrt(wrong + fewest)
 
 
 @lru_cache(maxsize=64)
 def _first_candidates(cell: CellPlan, fingerprint: str, source: str) -> tuple[RunSpec, ...]:
-    """Return one candidate for each point of the axes, on the first draw with seed 0.
+    """Return the distinct candidates of all points of the axes, on the first validation rows with seed 0.
 
-    Caching avoids checking them again for each draw.
+    Caching avoids checking them again for each part.
     """
-    kind, axes = METHODS[cell.method], dict(cell.axes)
-    method = "median" if kind.stacked and cell.widths == "median" else cell.method
+    kind, axes = cell.kind, dict(cell.axes)
+    method = "median" if kind.key == REFERENCE and cell.widths == "median" else kind.key
     svm = SvmParameters(loss=cell.loss, widths=cell.widths, C=cell.C, criterion=cell.criterion, starts=cell.starts)
     base = RunSpec(
         fingerprint, source, method, svm=svm, training="split", evaluate="validation", labels=cell.labels,
         fit_rows=cell.fit_rows,
     )  # fmt: skip
-    candidates = []
+    candidates = {}
     for values in product(*axes.values()):
         chosen: dict[str, Any] = dict(zip(axes, values, strict=True))
+        spec = replace(base, kept=chosen.pop("kept", None))
         if kind.stacked:
-            spec = replace(base, stack=StackParameters(**chosen))
+            spec = replace(spec, stack=StackParameters(**chosen))
         elif kind.network:
-            spec = replace(base, sda=SdaParameters(**chosen))
-        else:
-            spec = replace(base, kept=chosen.get("kept"))
-        candidates.append(spec.checked())
-    return tuple(candidates)
+            spec = replace(spec, sda=SdaParameters(**chosen))
+        spec = spec.checked()
+        candidates[spec.hash] = spec  # all noise levels of depth 0 are one candidate
+    return tuple(candidates.values())
 
 
 def split_seed(split: int) -> int:
@@ -238,7 +368,8 @@ def plan(
         raise ValueError(f"splits is {splits}; it must be 1 or more")
     cells = []
     for key in document["data"]:
-        table = document[extent].get(key, document[extent].get("each"))
+        table = document[extent].get(key, {})
+        table = document[extent][table] if isinstance(table, str) else table  # the same as that of another data set
         for method in document["methods"]:
             if (not data or key in data) and (not methods or method in methods) and method in table:
                 cells.append(_cell(key, method, table, splits))
@@ -246,13 +377,19 @@ def plan(
 
 
 def _cell(key: str, method: str, table: Mapping[str, Any], splits: int | None) -> CellPlan:
-    """Return the plan of a cell. Its table lists the candidate values; all methods share the other settings."""
-    kind = check_choice("method", method, METHODS)
-    known = _OF_STACK if kind.stacked else _OF_SDA if kind.network else {"kept"} if kind.projection else set()
-    unknown = table[method].keys() - known
+    """Return the plan of a cell. Its table lists the candidate values; most other settings are those of all rows."""
+    document = toml_resource("protocol.toml")
+    settings = document["rows"].get(method, {})
+    alike = {name: document[name] for name in _OF_ALL} | {name: table[name] for name in _OF_DATA if name in table}
+    alike |= {name: settings[name] for name in _OF_ROW if name in settings}
+    axes = table[method]
+    axes = table[axes] if isinstance(axes, str) else axes  # the same as those of another row
+    plan = CellPlan(key, method, table["splits"] if splits is None else splits, tuple(axes.items()), **alike)
+    kind = plan.kind
+    known = (_OF_STACK if kind.stacked else _OF_SDA if kind.network else set()) | (
+        {"kept"} if kind.projection else set()
+    )
+    unknown = axes.keys() - known
     if unknown:
         raise ValueError(f"protocol.toml, {key}, {method}: {sorted(unknown)[0]} is not a parameter of this method")
-    axes = tuple(table[method].items())
-    document = toml_resource("protocol.toml")
-    alike = {name: document[name] for name in _OF_ALL} | {name: table[name] for name in _OF_DATA if name in table}
-    return CellPlan(key, method, table["splits"] if splits is None else splits, axes, **alike)
+    return plan

@@ -8,11 +8,9 @@ from dataclasses import replace
 from threading import Event
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.data.entries import entry
-from slide_gui.experiments.evaluation.protocol import CellPlan
+from slide_gui.experiments.evaluation.protocol import REFERENCE, CellPlan, data_entry
 from slide_gui.experiments.evaluation.records import RecordFolder
 from slide_gui.experiments.evaluation.table import (
-    REFERENCE,
     DataInfo,
     EvaluationState,
     SplitAnswer,
@@ -59,7 +57,8 @@ def remaining_cost(
         Runs in the store; the estimate is scaled to their durations.
     """
     infos = {info.key: info for info in state.data}
-    shapes = {cell.data: RunShape(*plan_sizes(cell), _COLUMNS, len(entry(cell.data).label_names)) for cell in cells}
+    classes = {cell.data: len(data_entry(cell.data).label_names) for cell in cells}
+    shapes = {cell.data: RunShape(*plan_sizes(cell), _COLUMNS, classes[cell.data]) for cell in cells}
     cost, stored = CostModel(), {row.hash for row in rows}
     of_data = {info.fingerprint: shapes[info.key] for info in state.data}
     for row in rows:
@@ -73,7 +72,7 @@ def remaining_cost(
         if cell is not None and any(answer.split == task.split for answer in cell.answers):
             continue
         points = task.plan.candidates("" if info is None else info.fingerprint, "", task.split)
-        missing = [point.spec for point in points if point.spec.hash not in stored] if len(points) > 1 else []
+        missing = [point.spec for point in points if point.spec.hash not in stored] if task.plan.selects else []
         specs = [*missing, task.plan.final(points[-1]).spec]
         seconds = cost.total(RunKind.of(spec, shapes[task.plan.data]) for spec in specs)
         costs[key] = costs[key][0] + len(specs), costs[key][1] + seconds
@@ -132,16 +131,21 @@ class _SplitRuns:
         self.complete = False
         self._dataset, self._points = dataset, points
         self.answers: dict[str, PointResult] = {}  # of the candidates evaluated so far
-        self.selected = task.plan.select(points, ())
+        self.waiting: set[str] = set()
+        """Hashes of the requested runs without a result."""
+        self.selected = task.plan.select(points, {})
 
-    @property
     def requests(self) -> list[RunRequest]:
-        """The runs that are needed next: all candidates, or the selected one."""
+        """Return the runs that are needed next: candidates on one validation part, or the selected one."""
         if self.selected is None:
-            deepest = max(point.depth for point in self._points)
-            return [RunRequest(point.spec, self._dataset, self.rank, deepest) for point in self._points]
-        # No fit of a stack is shared, so that the time of feature generation covers the whole computation.
-        return [RunRequest(self.task.plan.final(self.selected.point).spec, self._dataset, self.rank, None)]
+            points = self.task.plan.next_points(self._points, self.answers)
+            deepest = max(point.depth for point in points)
+            requests = [RunRequest(point.spec, self._dataset, self.rank, deepest) for point in points]
+        else:
+            # No fit of a stack is shared, so that the time of feature generation covers the whole computation.
+            requests = [RunRequest(self.selected.final.spec, self._dataset, self.rank, None)]
+        self.waiting = {request.spec.hash for request in requests}
+        return requests
 
     @property
     def progress(self) -> SplitProgress:
@@ -149,16 +153,20 @@ class _SplitRuns:
         place = self.task.plan.data, self.task.plan.method, self.task.split
         return SplitProgress(*place, *((len(self.answers), len(self._points)) if self.selected is None else (0, 1)))
 
+    @property
+    def n_runs(self) -> int:
+        """Largest number of runs that this split needs."""
+        return len(self._points) * self.task.plan.selects + 1
+
     def add(self, spec: RunSpec, row: StoredRun) -> SplitAnswer | None:
         """Add a run. Return the result of the split if it is complete, otherwise None."""
+        self.waiting.discard(row.hash)
         if self.selected is not None:
             self.complete = True
             return split_answer(self.task.split, self.selected, spec, row)
         (point,) = (point for point in self._points if point.spec.hash == row.hash)
         self.answers[row.hash] = PointResult.of(point, row)
-        if len(self.answers) == len(self._points):
-            answers = [self.answers[point.spec.hash] for point in self._points]  # in the order of the protocol
-            self.selected = self.task.plan.select(self._points, answers)
+        self.selected = None if self.waiting else self.task.plan.select(self._points, self.answers)
         return None
 
 
@@ -217,17 +225,16 @@ class _Evaluation:
         for task in tasks(self._cells):
             self._progress.report(0.0)
             data, points = task.plan.data, candidates(task, infos[task.plan.data])
-            n_runs = len(points) + 1 if len(points) > 1 else 1
-            self._state = replace(self._state, total=self._state.total + n_runs)
             kind_of_final = RunKind.of(task.plan.final(points[-1]).spec, self._shapes[data])
             rank = ranks.setdefault((data, task.split) if self._parallel else task, len(ranks))
             split = _SplitRuns(task, self._datasets[data], points, rank, kind_of_final)
             self._splits.append(split)
+            self._state = replace(self._state, total=self._state.total + split.n_runs)
             self._advance(split)
 
     def _advance(self, split: _SplitRuns) -> None:
         """Take the stored ones of the runs that a split needs next, and request the others."""
-        requests = split.requests
+        requests = split.requests()
         missing = [request for request in requests if request.spec.hash not in self._rows]
         stored = [request.spec for request in requests if request.spec.hash in self._rows]
         self._loop.request(missing)
@@ -239,15 +246,16 @@ class _Evaluation:
             self._add(split, spec, row)
 
     def _add(self, split: _SplitRuns, spec: RunSpec, row: StoredRun) -> None:
-        """Add a run to a split and to the records, and advance the split if this selects its candidate."""
+        """Add a run to a split and to the records, and advance the split if it waits for no other."""
         if self._records is not None:
             self._records.add(split.task.plan.data, row)
         self._seconds[row.hash] = row.seconds
         answer = split.add(spec, row)
-        self._state = replace(with_answer(self._state, split.task, answer), done=self._state.done + 1)
+        done = 1 if answer is None else split.n_runs - len(split.answers)  # with the candidates that were left out
+        self._state = replace(with_answer(self._state, split.task, answer), done=self._state.done + done)
         if answer is not None:
             self._finals[row.hash] = spec
-        elif split.selected is not None:
+        elif not split.waiting:
             self._advance(split)
 
     def _update(self) -> None:

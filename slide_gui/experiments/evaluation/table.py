@@ -12,19 +12,21 @@ import numpy as np
 
 from slide_gui.core.svm.parameters import GUARD
 from slide_gui.data.dataset import Dataset
-from slide_gui.data.entries import entry
 from slide_gui.error_rate import LEVEL, ErrorRate, error_matrix, same_rows
 from slide_gui.experiments.evaluation.protocol import (
+    REFERENCE,
     CellPlan,
     Published,
     SelectedCandidate,
+    data_entry,
     data_key,
     published,
     published_seconds,
+    row_title,
 )
 from slide_gui.experiments.runs.result import describe_widths
 from slide_gui.experiments.runs.run import RunProgress
-from slide_gui.experiments.runs.spec import METHODS, RunSpec, SweepPoint, describe_choice
+from slide_gui.experiments.runs.spec import RunSpec, SweepPoint, describe_choice
 from slide_gui.experiments.statistics import McNemar, crossed_mean, holm, mcnemar, splits_rate
 from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.experiments.sweeps.selection import PointResult
@@ -64,14 +66,14 @@ def _fit(
     count = 0
     for cell in cells:
         points = cell.candidates(run.fingerprint, "", 0)
-        wanted = points if len(points) > 1 else (cell.final(points[0]),)
+        wanted = points if cell.selects else (cell.final(points[0]),)
         count += sum(point.spec.hash in hashes for point in wanted)
     return count > 0, run.fingerprint not in others, not run.generated, count, run.created
 
 
 def plan_sizes(cell: CellPlan) -> tuple[int, int]:
     """Return the numbers of training and test rows of a plan."""
-    known = entry(cell.data)
+    known = data_entry(cell.data)
     return min(cell.train_rows or known.n_train, known.n_train), min(cell.test_rows or known.n_test, known.n_test)
 
 
@@ -118,7 +120,7 @@ def stored_evaluation(
 
 def _sized(info: DataInfo, state: EvaluationState) -> DataInfo:
     """Return the data set with the sizes of its latest run on the whole training set, if there is one."""
-    of_data = [cell for cell in state.cells if cell.data == info.key and not METHODS[cell.method].fine_tunes]
+    of_data = [cell for cell in state.cells if cell.data == info.key]
     answers = [answer for cell in of_data for answer in cell.answers]
     return replace(info, n_train=answers[-1].n_train, n_test=answers[-1].n_test) if answers else info
 
@@ -169,11 +171,11 @@ def candidates(task: Task, info: DataInfo) -> tuple[SweepPoint, ...]:
 def _stored_answer(task: Task, info: DataInfo, rows: Mapping[str, StoredRun]) -> SplitAnswer | None:
     """Return the result of a task, or None if it is not completely stored."""
     points = candidates(task, info)
-    known = [PointResult.of(point, rows[point.spec.hash]) for point in points if point.spec.hash in rows]
-    selected = task.plan.select(points, known)
+    stored = {point.spec.hash: point for point in points if point.spec.hash in rows}
+    selected = task.plan.select(points, {key: PointResult.of(point, rows[key]) for key, point in stored.items()})
     if selected is None:
         return None
-    final = task.plan.final(selected.point).spec
+    final = selected.final.spec
     return split_answer(task.split, selected, final, rows[final.hash]) if final.hash in rows else None
 
 
@@ -187,9 +189,6 @@ def split_answer(split: int, selected: SelectedCandidate, spec: RunSpec, row: St
 
 _SAME = ("error", "n_train", "n_test", "row_errors", "features", "seconds")
 """Columns of a stored run that are fields of `SplitAnswer`."""
-
-REFERENCE = "slide-svm"
-"""The reference method for all comparisons."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +218,7 @@ class DataInfo:
     @property
     def reduced(self) -> str:
         """A sentence on the numbers of rows if they differ from the benchmark's, otherwise empty."""
-        ours, theirs = (self.n_train, self.n_test), (entry(self.key).n_train, entry(self.key).n_test)
+        ours, theirs = (self.n_train, self.n_test), (data_entry(self.key).n_train, data_entry(self.key).n_test)
         if ours == theirs:
             return ""
         return (
@@ -354,7 +353,7 @@ class Cell:
     @property
     def title(self) -> str:
         """Name of the method."""
-        return METHODS[self.method].text
+        return row_title(self.method)
 
     @property
     def rate(self) -> ErrorRate | None:

@@ -21,7 +21,7 @@ from slide_gui.core.slide.scatter import InputScatter, input_scatter
 from slide_gui.core.slide.stack import Stack, entry_share, fit_stack
 from slide_gui.core.svm.kernel import block_sizes, median_distances
 from slide_gui.core.svm.model import SvmModel, TrainedSvm
-from slide_gui.core.svm.selection import fit_svm, median_width_search
+from slide_gui.core.svm.selection import MOST_ROWS, adjusted, fit_svm, median_width_search
 from slide_gui.core.svm.step_log import StepLog
 from slide_gui.core.svm.training import TrainingSet, train
 from slide_gui.data.dataset import Dataset
@@ -180,24 +180,6 @@ class Networks:
         if len(self._tuned) > _MOST:
             del self._tuned[next(iter(self._tuned))]
         return tuned
-
-
-def refit_spec(result: RunResult) -> RunSpec:
-    """Return the test run of a network that stopped early, trained on the whole training set for its best epochs.
-
-    It has all labels and no validation rows. Networks that stopped at different patience but at the same epoch share
-    one run.
-
-    Raises
-    ------
-    ValueError
-        If the result is not that of a fine-tuned network.
-    """
-    spec, network = result.spec, result.network
-    if spec.sda is None or network is None or network.best_epoch is None:
-        raise ValueError(f"method {spec.method} has no epochs to refit for; only method sda is fine-tuned")
-    sda = replace(spec.sda, fine_tuning_epochs=network.best_epoch, patience=SdaParameters().patience)
-    return replace(spec, training="whole", evaluate="test", labels=None, fit_rows="training", sda=sda).checked()
 
 
 def shared_networks(spec: RunSpec) -> str:
@@ -380,9 +362,6 @@ def feature_seconds(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_
     return time.perf_counter() - started
 
 
-_GRID_ROWS = 10_000  # largest number of rows of a grid search
-
-
 def train_svm(
     Z: NDArray[np.floating],
     codes: Indices,
@@ -417,10 +396,12 @@ def train_svm(
     method = METHODS[spec.method]
     if not method.learns or ((method.network or method.regroups) and spec.svm.widths == "median"):
         data = TrainingSet(Z, codes, sizes, None, row_groups, StepLog() if log is None else log)
-        most = min(_GRID_ROWS, int((svm.memory / 8) ** 0.5))
+        most = min(MOST_ROWS, int((svm.memory / 8) ** 0.5))
         rows = np.sort(stratified_sample(codes, most, svm.seed))
         first = progress.part(0.0, 0.7)
         grid = median_width_search(data if len(rows) == len(Z) else data.take(rows), svm, progress=first)
+        if svm.retune_rows > MOST_ROWS and len(Z) > len(rows):
+            grid = adjusted(data, grid, svm, first)
         return train(TrainingSet(Z, codes, sizes), grid, svm, medians=medians, progress=progress.part(0.7, 1.0))
     start = None
     if neighbour is not None and neighbour.classifier is not None:

@@ -179,7 +179,7 @@ class RunSpec:
         Parameters of the SVM. The run sets its groups, seed and near. Grid methods select the widths and, unless given,
         C.
     split : int
-        Number of the 80/20 split of the training set.
+        Number of the split of the training set, as in `split_rows`.
     seed : int
         Seed of the split, the subsets and the classifier.
     training : {"whole", "split"}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.sampling import deal_groups, held_out_mask
+from slide_gui.core.sampling import N_FOLDS, deal_groups, stratified_folds
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -55,8 +55,15 @@ class Classes:
         return cls(tuple(labels.tolist()), train.astype(np.intp), test.astype(np.intp), dataset.groups)
 
 
+MOST_VALIDATION = 10_000
+"""Largest number of validation rows of a split."""
+
+
 def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = None) -> tuple[Indices, Indices]:
-    """Return the training and the validation rows of one 80/20 split, each sorted.
+    """Return the training and the validation rows of one split, each sorted.
+
+    Splits 0 to 4 are the folds of one five-fold cross-validation, splits 5 to 9 those of another, and so on. The
+    validation rows are one fold, or 10 000 rows of it if it has more.
 
     Parameters
     ----------
@@ -65,20 +72,30 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     split, seed : int
         Both determine the split.
     groups : ndarray of int, shape (n,), optional
-        Rows of one group stay together.
+        Rows of one group stay together, so their folds have about equal sizes.
 
     Raises
     ------
     ValueError
         If no class has two rows, or there is only one group.
     """
+    repetition, fold = divmod(split, N_FOLDS)
+    seed = _seed(repetition, seed)
     if groups is None:
-        mask = held_out_mask(codes, _seed(split, seed))
+        counts = np.bincount(codes)
+        n_folds = min(N_FOLDS, int(counts[counts > 1].sum()))
+        folds = stratified_folds(codes, seed, n_folds=n_folds) if n_folds else np.full(len(codes), -1)
     else:
-        mask = deal_groups(codes, groups, (0.8, 0.2), _seed(split, seed)) == 1
-    if not mask.any() or mask.all():
+        n_folds = min(N_FOLDS, len(np.unique(groups)))
+        folds = deal_groups(codes, groups, (1.0 / n_folds,) * n_folds, seed)
+    held_out = np.flatnonzero(folds == fold % max(n_folds, 1))
+    if groups is None:
+        held_out = np.sort(held_out[stratified_sample(codes[held_out], MOST_VALIDATION, seed)])
+    if not len(held_out):
+        raise ValueError("no row can be held out; a class needs at least two rows")
+    if len(held_out) == len(codes):
         raise ValueError("all training rows are in one group, so they cannot be split; leave out the groups")
-    return np.flatnonzero(~mask), np.flatnonzero(mask)
+    return np.setdiff1d(np.arange(len(codes)), held_out, assume_unique=True), held_out
 
 
 def stratified_order(codes: Indices, seed: int) -> Indices:

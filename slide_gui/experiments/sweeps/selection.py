@@ -33,6 +33,10 @@ class PointResult:
         Criterion or guard that selected the widths. Empty if they were not learned, or it is unknown.
     row_errors : bytes or None
         Errors by row, packed by `error_rate.row_errors`. None if unknown.
+    validation_loss : float or None
+        Mean hinge loss on the validation rows. None if unknown.
+    best_epoch : int or None
+        Epoch of fine-tuning at which a network did best on the validation rows.
     """
 
     point: SweepPoint
@@ -41,11 +45,14 @@ class PointResult:
     seconds: float
     chosen_by: str = ""
     row_errors: bytes | None = None
+    validation_loss: float | None = None
+    best_epoch: int | None = None
 
     @classmethod
     def of(cls, point: SweepPoint, run: RunResult | StoredRun) -> PointResult:
         """Return the result of a point."""
-        return cls(point, run.rate, run.validation_error, run.seconds, run.chosen_by or "", run.row_errors)
+        fit = run.chosen_by or "", run.row_errors, run.validation_loss, run.best_epoch
+        return cls(point, run.rate, run.validation_error, run.seconds, *fit)
 
 
 def choose(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
@@ -85,10 +92,10 @@ def mean_rate(answers: Sequence[PointResult]) -> ErrorRate:
 
 
 def pooled(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
-    """Return the results of the first split and seed, each with the mean validation error over all splits and seeds.
+    """Return the results of the first split and seed, each with the validation error on the rows of all splits.
 
-    The validation rows of one split are few, so this mean selects by all of them. All splits have equal numbers of
-    validation rows: equal means are equal counts of errors, and are computed exactly.
+    The validation rows of one split are few, so the errors of all of them are counted together. Equal counts are equal
+    errors.
 
     Raises
     ------
@@ -100,12 +107,25 @@ def pooled(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
         groups.setdefault((answer.point.noise, answer.point.spec.drawn(0, 0)), []).append(answer)
     if len({tuple((answer.point.split, answer.point.seed) for answer in group) for group in groups.values()}) > 1:
         raise ValueError("the splits have different noise levels and depths; run all of them first")
-    means = []
-    for group in groups.values():
-        if any(answer.validation_error is None for answer in group):
-            raise ValueError(_NOTHING_HELD_OUT)
-        means.append(replace(group[0], validation_error=float(_exact_mean(group))))
-    return tuple(means)
+    return tuple(map(_pooled, groups.values()))
+
+
+def _pooled(group: Sequence[PointResult]) -> PointResult:
+    first = group[0]
+    if any(answer.validation_error is None for answer in group):
+        raise ValueError(_NOTHING_HELD_OUT)
+    if first.point.spec.evaluate != "validation":
+        return replace(first, validation_error=float(_exact_mean(group)))
+    rate = ErrorRate.of_folds([answer.rate for answer in group])
+    losses = [answer.validation_loss * answer.rate.n for answer in group if answer.validation_loss is not None]
+    epochs = [answer.best_epoch for answer in group if answer.best_epoch is not None]
+    return replace(
+        first,
+        rate=rate,
+        validation_error=rate.error,
+        validation_loss=sum(losses) / rate.n if len(losses) == len(group) else None,
+        best_epoch=round(sum(epochs) / len(epochs)) if epochs else None,
+    )
 
 
 def chosen_places(answers: Sequence[PointResult]) -> tuple[Place, ...]:
@@ -161,14 +181,15 @@ def _rank(answers: Sequence[PointResult]) -> Callable[[PointResult], tuple[Fract
 
 def _line(point: SweepPoint) -> object:
     """Return a key shared by the points of one axis. Each autoencoder has its own, because they differ in more ways."""
-    return point.spec.hash if point.spec.sda is not None else (point.depth, point.spec.stack.ridge)
+    spec = point.spec
+    return spec.hash if spec.sda is not None else (replace(spec.stack, noise=0.0), spec.kept if spec.stacked else None)
 
 
 def _place(point: SweepPoint) -> float:
     """Return the coordinate of a point on its axis."""
     if point.spec.sda is not None:
         return max(point.spec.sda.noises, default=0.0)
-    return point.noise if point.spec.kept is None else point.spec.kept
+    return point.noise if point.spec.kept is None or point.spec.stacked else point.spec.kept
 
 
 def final_points(chosen: Sequence[PointResult]) -> tuple[SweepPoint, ...]:
@@ -176,10 +197,10 @@ def final_points(chosen: Sequence[PointResult]) -> tuple[SweepPoint, ...]:
     return tuple(replace(answer.point, spec=final_spec(answer.point.spec)) for answer in chosen)
 
 
-def final_spec(spec: RunSpec, training: str = "whole") -> RunSpec:
+def final_spec(spec: RunSpec) -> RunSpec:
     """Return the run that evaluates a candidate on the test set, otherwise computed in the same way.
 
     It has all labels. It learns its widths starting from the same neighbours, which are also trained anew.
     """
-    near = None if spec.neighbour is None else final_spec(spec.neighbour, training)
-    return replace(spec, training=training, evaluate="test", neighbour=near, labels=None, fit_rows="training").checked()
+    near = None if spec.neighbour is None else final_spec(spec.neighbour)
+    return replace(spec, training="whole", evaluate="test", neighbour=near, labels=None, fit_rows="training").checked()

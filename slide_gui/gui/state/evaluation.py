@@ -8,7 +8,7 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal, Slot
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.evaluation.protocol import CellPlan, plan
+from slide_gui.experiments.evaluation.protocol import CellPlan, load_data, plan
 from slide_gui.experiments.evaluation.run import remaining_cost, run_evaluation
 from slide_gui.experiments.evaluation.shipped import shipped_extent, shipped_results
 from slide_gui.experiments.evaluation.table import (
@@ -19,7 +19,6 @@ from slide_gui.experiments.evaluation.table import (
     stored_evaluation,
     time_rows,
 )
-from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.jobs import JobQueue, Task
 from slide_gui.gui.state.library import RunLibrary
@@ -47,8 +46,8 @@ class EvaluationChoice:
 
     @classmethod
     def everything(cls, extent: str = "quick") -> EvaluationChoice:
-        """Return a choice with all data sets and methods."""
-        cells = plan(extent)
+        """Return a choice with all data sets and methods of the protocol, of which the small version has only some."""
+        cells = plan()
         data, methods = (tuple(dict.fromkeys(getattr(cell, name) for cell in cells)) for name in ("data", "method"))
         return cls(extent, data, methods)
 
@@ -204,11 +203,6 @@ class EvaluationController(QObject):
             self.runs.latest = replace(self.runs.latest, active=(), live=None)
         self._library.refresh()
         self.read()
-
-
-def load_data(key: str, progress: Progress) -> Dataset:
-    """Return a benchmark data set from its real files if available, else generated."""
-    return DataSource(key=key).load(progress=progress)
 
 
 def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from slide_gui.data.entries import entry
-from slide_gui.experiments.evaluation.protocol import published, published_seconds
+from slide_gui.experiments.evaluation.protocol import REFERENCE, data_entry, published, published_seconds
 from slide_gui.experiments.evaluation.table import (
-    REFERENCE,
     Cell,
     Comparison,
     DataInfo,
@@ -37,7 +35,7 @@ def heads_of(state: EvaluationState, choice: EvaluationChoice) -> tuple[Evaluati
     infos = {info.key: info for info in state.data}
     heads = []
     for key in dict.fromkeys(cell.data for cell in choice.table()):
-        info, title = infos.get(key), entry(key).title
+        info, title = infos.get(key), data_entry(key).title
         note = "no runs yet"
         if info is not None:
             kind = "generated" if info.generated else "real"
@@ -138,7 +136,7 @@ def _step(live: RunProgress | None, split: SplitProgress, paused: bool) -> tuple
 
 
 def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str) -> str:
-    data = entry(cell.data).title
+    data = data_entry(cell.data).title
     title = dataset_title(data, info is not None and info.generated)
     lines = [f"{cell.title} on {title}"]
     rate = cell.rate
@@ -176,7 +174,7 @@ def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRo
     known = {row.data.key: row for row in rows}
     all_rows = []
     for key in dict.fromkeys(cell.data for cell in choice.table()):
-        empty = DataInfo(key, entry(key).title, False, "", 0, 0)
+        empty = DataInfo(key, data_entry(key).title, False, "", 0, 0)
         all_rows.append(known.get(key) or TimeRow(empty, None, None, "", *published_seconds(key)))
     return tuple(all_rows)
 

@@ -18,9 +18,8 @@ from PySide6.QtWidgets import (
     QWidgetAction,
 )
 
-from slide_gui.data.entries import entry
+from slide_gui.experiments.evaluation.protocol import data_entry, row_title
 from slide_gui.experiments.evaluation.shipped import shipped_results
-from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.figures.evaluation import INTERVALS, MARKS, errors_export, times_export
 from slide_gui.gui.dialogs.export import TABLES, ExportOption
 from slide_gui.gui.pages.benchmark.cells import all_times, error_rows, heads_of, time_rows_of
@@ -126,13 +125,13 @@ class EvaluationPage(Page):
         self._splits.setSpecialValueText("protocol’s")
         self._splits.setFixedWidth(120)
         self._splits.setToolTip(
-            "80/20 splits of each data set. 0 selects the protocol’s number (10 on Rectangles, 3 on Convex and "
-            "Rectangles-Images, 1 on MNIST); the paper has 50, 10, 10 and 1"
+            "Repetitions of selection and training on each data set. 0 selects the protocol’s number; the paper has 50 "
+            "on Rectangles, 10 on Convex and Rectangles-Images, and 1 on MNIST"
         )
         self._splits.valueChanged.connect(self._chosen)
         row.addWidget(self._splits)
-        data = {key: entry(key).title for key in controller.choice.data}
-        methods = {key: METHODS[key].text for key in controller.choice.methods}
+        data = {key: data_entry(key).title for key in controller.choice.data}
+        methods = {key: row_title(key) for key in controller.choice.methods}
         tip = "Data sets to run; the others show stored results"
         self.data_sets = _CheckMenu("Data sets", tip, data, self)
         tip = "Methods to run; the others show stored results"

@@ -48,7 +48,9 @@ class SweepDialog(QDialog):
         self.noises = self._add("Noise level 1 − p", QLineEdit(self), "from:to:step, or values separated by commas")
         self.depths = self._add("Depth", QLineEdit(self), "from:to, or values separated by commas; 0 is the raw input")
         splits, labels = spin_box("Splits", 1, _MOST_SPLITS, self), spin_box("Labels", 1, 1, self)
-        self.splits = self._add("Splits", splits, "random 80/20 splits of the training set; points are means")
+        self.splits = self._add(
+            "Splits", splits, "folds of the training set, 5 for one cross-validation; points are means"
+        )
         self.seeds = self._add("Seeds", QLineEdit(self), "of splits and classifiers, separated by commas")
         self.labels = self._add("Labels", labels, "labelled rows that each run is trained on")
         self.criterion = self._add("Widths by", QComboBox(self), "criterion as on the Classifier page unless set here")
