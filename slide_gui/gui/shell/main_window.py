@@ -375,7 +375,7 @@ class MainWindow(QMainWindow):
         wrap_tips(self.panel)
         self.panel.more.setChecked(False)
         self.show_panel(True)
-        self.session.cluster.reset()
+        self.session.cluster.compute_here()
 
     @Slot(bool)
     def _store_more(self, shown: bool) -> None:

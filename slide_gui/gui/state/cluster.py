@@ -83,7 +83,7 @@ class ClusterController(QObject):
             on_stop=self.stop,
         )
 
-    def reset(self) -> None:
+    def compute_here(self) -> None:
         """Compute runs in this window again."""
         if not self.state.choice.is_here:
             self.choose(ClusterChoice())
