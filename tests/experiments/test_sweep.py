@@ -154,7 +154,6 @@ def test_that_two_processes_may_sweep_into_one_store(tmp_path):
         assert store.check().faults == {}
         assert len(store.runs()) == len({point.spec.hash for point in FAST.points()})
         assert len(list(store.folder.iterdir())) == len(store.runs())
-        assert store.swept == 0
 
 
 def test_that_a_selected_run_starts_from_the_same_neighbours_trained_on_all_rows(tmp_path):

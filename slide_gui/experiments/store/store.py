@@ -2,9 +2,8 @@
 
 A run is one row, keyed by the hash of its spec under its results version, and one .npz file. Runs of older results
 versions are kept, but not reused. The file is written under a temporary name, synchronised and renamed. Then the row is
-committed with the file's SHA-256. All this happens under the write lock, so its holder knows that a file with a
-temporary name has no writer. Nothing is overwritten: a repeated run gets a new file. Only the owner may access both.
-Everything read is checked before it is trusted.
+committed with the file's SHA-256. All this happens under the write lock. Nothing is overwritten: a repeated run gets a
+new file. Only the owner may access both. Everything read is checked before it is trusted.
 """
 
 from __future__ import annotations
@@ -20,10 +19,11 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
+from slide_gui.data.files import write_whole
 from slide_gui.data.limits import memory_limit
 from slide_gui.experiments.runs.result import RunResult, pack_arrays, unpack_arrays
 from slide_gui.experiments.runs.spec import RunSpec, document_hash
@@ -41,7 +41,6 @@ FORMAT = 2
 
 _APPLICATION = 0x534C4944  # "SLID", stored as SQLite's application_id
 _FILE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.npz")
-_PART = re.compile(rf"{_FILE.pattern}\.part")
 _DROPPED = ("half",)
 """Unused columns in stores of earlier versions. Their values follow from other columns."""
 _UNRECORDED = ("3", "2", "1")
@@ -120,13 +119,10 @@ class RunStore(AbstractContextManager["RunStore"]):
         if not read_only:
             _make_folders(self.path.parent)
         self._db = Database(self.path, read_only=read_only)
-        self.swept = 0
-        """Number of removed temporary files of interrupted saves."""
         try:
             self._check_kind(read_only)
             if not read_only:
                 self._prepare()
-                self.swept = self._sweep_parts()
             self._columns = self._check_columns(whole=not read_only)
         except BaseException:
             self._db.close()
@@ -357,14 +353,14 @@ class RunStore(AbstractContextManager["RunStore"]):
         """Refuse a file that is not a store, or a database with more than plain tables."""
         # Read in this order, because another thread or process may just be creating the store: array files come after
         # the table, and the application ID is written together with the table.
-        arrays = self._array_files(_FILE, _PART)
+        has_arrays = self.folder.is_dir() and any(_FILE.fullmatch(file.name) for file in self.folder.iterdir())
         schema = self._db.rows("SELECT type, name, sql FROM sqlite_master")
         (application,), (version,) = (self._db.rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
-        if not schema and not read_only and not arrays:
+        if not schema and not read_only and not has_arrays:
             return
         if not schema:
             message = "is empty, so it is not a run store; restore a copy"
-            if arrays:
+            if has_arrays:
                 message += f", or move its folder of arrays away ({self.folder})"
             raise DataError(message, str(self.path))
         if application != _APPLICATION:
@@ -498,45 +494,23 @@ class RunStore(AbstractContextManager["RunStore"]):
 
     # Array files
 
-    def _array_files(self, *kinds: re.Pattern[str]) -> set[str]:
-        """Return the names of these kinds in the folder. Only a store uses such names."""
-        try:
-            with os.scandir(self.folder) as entries:
-                return {entry.name for entry in entries if any(kind.fullmatch(entry.name) for kind in kinds)}
-        except FileNotFoundError:
-            return set()
-
-    def _sweep_parts(self) -> int:
-        """Remove the temporary files of killed writers, and return their number.
+    def _write(self, spec_hash: str, content: bytes) -> str:
+        """Write the arrays durably and return the file's name, which is random, so that no file is replaced.
 
         Complete arrays without a row are never removed: after an older copy of the store was restored, they belong to
-        the newer copy. They do no harm, because every save gives its file a new random name.
+        the newer copy.
         """
-        if not self._array_files(_PART):
-            return 0
-        with self._db.writing():  # no other writer has a temporary file now
-            parts = self._array_files(_PART)
-            for name in parts:
-                os.unlink(self.folder / name)
-        return len(parts)
-
-    def _write(self, spec_hash: str, content: bytes) -> str:
-        """Write the arrays durably, under the write lock, and return the file's name."""
         name = f"{spec_hash[:16]}-{secrets.token_hex(8)}.npz"
-        part = self.folder / f"{name}.part"
+
+        def write(file: BinaryIO) -> None:
+            os.chmod(file.name, 0o600)
+            file.write(content)
+
         try:
-            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.rename(part, self.folder / name)
+            write_whole(self.folder / name, write)
             _sync_folder(self.folder)
-        except BaseException as error:
-            with suppress(OSError):
-                part.unlink()
-            if isinstance(error, OSError):
-                raise OSError(error.errno, f"the run cannot be saved ({error.strerror})", str(self.path)) from None
-            raise
+        except OSError as error:
+            raise OSError(error.errno, f"the run cannot be saved ({error.strerror})", str(self.path)) from None
         return name
 
 
