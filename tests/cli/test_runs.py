@@ -305,7 +305,7 @@ def test_that_a_quantity_as_label_is_refused_with_its_remedies_before_training(c
 
 @pytest.mark.parametrize("command", ["try", "train"])
 def test_that_the_time_that_many_classes_take_is_printed_before_training(cli, monkeypatch, command):
-    np.savez("many.npz", X=np.random.default_rng(0).random((1000, 5)), y=np.repeat(np.arange(50), 20))
+    np.savez("many.npz", X=np.random.default_rng(0).random((1400, 5)), y=np.repeat(np.arange(70), 20))
 
     def stop(*_, **__):
         raise KeyboardInterrupt
