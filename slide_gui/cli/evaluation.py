@@ -91,7 +91,8 @@ def _benchmark(arguments: argparse.Namespace) -> int:
         cells = plan("quick" if arguments.quick else "full", keys, arguments.methods, arguments.splits)
     read = [DataSource.parse(text) for text in files.values()]
     read += [DataSource(key=cell.data) for cell in cells if is_known(cell.data) and cell.data not in files]
-    options.check_outputs(arguments, arguments.tables, read)
+    written = [] if arguments.stored else [arguments.results]
+    options.check_outputs(arguments, [*arguments.tables, *written], read)
     if arguments.shipped:
         shipped = shipped_results()
         wanted = {(cell.data, cell.method) for cell in cells}

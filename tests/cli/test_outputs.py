@@ -25,6 +25,7 @@ OUTPUTS = {
     ("try", "save_model"), ("predict", "output"), ("features", "output"), ("fit", "output"),
     ("fill", "output"), ("weights", "output"), ("weights", "bundle"), ("flow", "output"), ("flow", "bundle"),
     ("copies", "output"), ("copies", "bundle"), ("draw", "output"), ("demo", "out"), ("benchmark", "tables"),
+    ("benchmark", "results"),
     ("reproduce", "out"), ("runs export", "output"), ("runs check", "output"),
 }  # fmt: skip
 
@@ -86,6 +87,7 @@ SVM = "--depth 1 -C 1 --widths median"
         ("model.npz", "features model.npz d.csv -o OUT", "hard link"),
         ("d.csv", "fill d.csv -o OUT", "symbolic link"),
         ("d.csv", "benchmark convex=d.csv --store new.sqlite --tables OUT", ""),
+        ("d.csv", "benchmark convex=d.csv --store new.sqlite --results OUT", ""),
         ("runs.sqlite", "runs export runs.sqlite -o OUT", ""),
     ],
 )
@@ -106,6 +108,7 @@ def test_that_an_output_that_is_an_input_is_refused_before_anything_is_written(f
         "runs export runs.sqlite -o runs.sqlite.arrays/table.csv",
         "runs export runs.sqlite -o other.sqlite",
         "runs check runs.sqlite --save-whole runs.sqlite-wal",
+        "benchmark --store runs.sqlite --results runs.sqlite.arrays",
         f"train tiny.npz {SVM} -o confusion-new.csv --figure confusion-new.csv",
         f"sweep tiny.npz {SVM} --store new.csv --figure new.csv",
         "fit d.csv -o tiny.npz",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -313,8 +314,7 @@ def test_that_the_time_that_many_classes_take_is_printed_before_training(cli, mo
     for module in ("runs.run", "sweeps.executor"):
         monkeypatch.setattr(f"slide_gui.experiments.{module}.run", stop)
     announced, cancelled = cli(f"{command} many.npz", code=130).err.splitlines()
-    assert announced.startswith("estimated time: about ")
-    assert announced.endswith("about 60 s" if command == "try" else " min")
+    assert re.fullmatch(f"estimated time: about {'60 s' if command == 'try' else '[0-9]+ (s|min)'}", announced)
     assert cancelled == "slide-gui: cancelled"
 
 
