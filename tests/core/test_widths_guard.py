@@ -92,7 +92,7 @@ def test_that_widths_of_a_subset_are_evaluated_on_the_other_rows(compared, monke
 
 def test_that_points_of_a_grid_with_equal_counts_over_the_folds_are_equal(monkeypatch):
     """Errors are summed, because means of fractions of 0 + 0 + 5 and 0 + 2 + 3 errors would differ by rounding."""
-    by_C = {1.0: (0, 2, 3, 0, 0), 10.0: (0, 0, 5, 0, 0), 100.0: (2, 0, 3, 0, 0)}
+    by_C = {1.0: (0, 2, 3, 0, 0), 10.0: (0, 0, 5, 0, 0), 100.0: (2, 0, 3, 0, 0), 1000.0: (5, 0, 0, 0, 0)}
 
     def wrong(self, factor, C, folds, progress):
         assert list(folds) == [0, 1, 2, 3, 4]
