@@ -11,6 +11,23 @@ from pathlib import Path
 
 from slide_gui.resources import is_bundle, resource
 
+PACKAGES = (
+    "numpy", "scipy", "scikit-learn", "matplotlib", "pillow", "requests", "platformdirs", "threadpoolctl",
+    "PySide6-Essentials", "pyqtgraph",
+)  # fmt: skip
+"""The packages that the program requires."""
+
+
+def installed_version(name: str) -> str | None:
+    """Return the version of a package, or None. On conda-forge, PySide6-Essentials is called PySide6."""
+    for each in (name, name.removesuffix("-Essentials")):
+        try:
+            return metadata.version(each)
+        except metadata.PackageNotFoundError:
+            continue
+    return None
+
+
 BILL = "bill.cdx.json"
 """The bill of materials in a bundle's resource folder `licences`."""
 

@@ -8,15 +8,11 @@ import platform
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from importlib import metadata
 
 from slide_gui import __version__
 from slide_gui.cli.console import DONE, FAILED, Entry, print_answer
+from slide_gui.licences import PACKAGES, installed_version
 
-PACKAGES = (
-    "numpy", "scipy", "scikit-learn", "matplotlib", "pillow", "requests", "platformdirs", "threadpoolctl",
-    "PySide6-Essentials", "pyqtgraph",
-)  # fmt: skip
 _REINSTALL = "install slide-gui again: pip install --force-reinstall slide-gui"
 
 
@@ -78,22 +74,19 @@ def _python() -> list[Finding]:
 
 
 def _packages() -> list[Finding]:
-    findings = []
-    for name in PACKAGES:
-        try:
-            findings.append(Finding(name, "ok", metadata.version(name)))
-        except metadata.PackageNotFoundError:
-            findings.append(Finding(name, "broken", "not installed", f"pip install {name}"))
-    return [*findings, *_qt_binding()]
+    versions = {name: installed_version(name) for name in PACKAGES}
+    findings = [
+        Finding(name, "ok", version)
+        if version is not None
+        else Finding(name, "broken", "not installed", f"pip install {name}")
+        for name, version in versions.items()
+    ]
+    return [*findings, *_qt_binding(versions["PySide6-Essentials"])]
 
 
-def _qt_binding() -> list[Finding]:
+def _qt_binding(version: str | None) -> list[Finding]:
     """Report PySide6 6.12 on Python 3.11, which loses references to None and True while painting, and aborts."""
-    try:
-        version = tuple(int(part) for part in metadata.version("PySide6-Essentials").split(".")[:2])
-    except (metadata.PackageNotFoundError, ValueError):
-        return []
-    if version < (6, 12) or sys.version_info >= (3, 12):
+    if version is None or not version.startswith("6.12") or sys.version_info >= (3, 12):
         return []
     text = "this PySide6 crashes on Python 3.11 while it paints"
     return [Finding("Qt binding", "broken", text, "pip install 'PySide6-Essentials<6.12'")]

@@ -2,8 +2,13 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from PySide6.QtWidgets import QApplication
+
+from slide_gui import __version__
+from slide_gui.gui.shell.report import without_folders
 
 SCRIPT = """
 import os, sys
@@ -47,3 +52,31 @@ def test_that_an_error_inside_an_override_of_a_qt_method_is_reported_and_ends_it
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr[-500:]
     assert done.stdout.strip() == f"['{kind}'] True"
+
+
+def test_that_copy_report_copies_versions_settings_and_the_log_without_folders_and_data(window, monkeypatch, tmp_path):
+    monkeypatch.setattr("slide_gui.gui.shell.faults.log_folder", lambda: tmp_path)
+    (tmp_path / "slide-gui.log").write_text(f"first line\n{'x' * 9000}\nValueError: {tmp_path}/patients.csv, line 3\n")
+    window.workspace.set_parameters(noise=0.45)
+    window.actions_by_name["copy_report"].trigger()
+    text = QApplication.clipboard().text()
+    for part in (f"slide-gui {__version__}", "numpy ", " thread", "noise 0.45", "theme ", "250 training rows"):
+        assert part in text
+    assert text.endswith("\nValueError: patients.csv, line 3")
+    assert "first line" not in text
+    assert not any(part in text for part in (str(tmp_path), str(Path.home()), "given"))
+    assert window.notice.accessibleName().startswith("The report was copied")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('  File "/home/ann/slide_gui/slide_gui/gui/app.py", line 3', '  File "slide_gui/gui/app.py", line 3'),
+        ('  File "C:\\Users\\ann\\Lib\\site-packages\\numpy\\a.py"', '  File "site-packages/numpy/a.py"'),
+        ("'/media/ann b/my study/rows.csv' is not a CSV file", "'rows.csv' is not a CSV file"),
+        (f"{Path.home()} is read-only", "~ is read-only"),
+        ("1/2 and 3/4 of layer 1/4/9", "1/2 and 3/4 of layer 1/4/9"),
+    ],
+)
+def test_that_a_report_names_no_folder_outside_the_program(line, expected):
+    assert without_folders(line) == expected

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import Qt, QUrl, Slot
-from PySide6.QtGui import QAction, QDesktopServices, QIcon, QKeySequence
+from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication, QIcon, QKeySequence
 from PySide6.QtWidgets import QMessageBox
 
 from slide_gui import __version__
@@ -19,6 +19,7 @@ from slide_gui.gui.pages.weights.view import ViewSpec
 from slide_gui.gui.pages.weights.why import COPIES, EXPERIMENTS, SHUFFLE
 from slide_gui.gui.shell.faults import log_folder
 from slide_gui.gui.shell.page_stack import PAGES, PageSpec
+from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.theme import THEMES, stored_theme
 
 if TYPE_CHECKING:
@@ -241,6 +242,15 @@ def _show_log(_window: MainWindow) -> None:
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(log_folder())))
 
 
+def _copy_report(window: MainWindow) -> None:
+    from slide_gui.gui.shell.report import report
+
+    text = report(window)
+    QGuiApplication.clipboard().setText(text)
+    sentence = "It lists versions, settings and the last lines of the log; Details shows it."
+    window.notice.show_message(UserMessage("The report was copied", sentence, kind="information", details=text))
+
+
 def _about(window: MainWindow) -> None:
     about = window.findChild(QMessageBox, "about")
     if about is None:
@@ -442,6 +452,10 @@ MENUS: dict[str, tuple[Command, ...]] = {
             "List the program's components and their licences",
         ),
         Command("show_log", "Show the log folder", "Ctrl+Shift+L", _show_log),
+        Command(
+            "copy_report", "Copy report", "Ctrl+Alt+L", _copy_report,
+            "Copy versions, settings and the last lines of the log, to report a problem",
+        ),
         Command("about", "About slide-gui", "Shift+F1", _about),
     ),
 }  # fmt: skip

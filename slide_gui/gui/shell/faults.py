@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import socket
 import sys
@@ -18,6 +19,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QSocketNotifier, Signal, Slot
 
 _log = logging.getLogger("slide_gui")
+_LOG, _LOG_BYTES = "slide-gui.log", 8192  # the last bytes, which hold the last lines
 
 
 def log_folder() -> Path:
@@ -25,6 +27,16 @@ def log_folder() -> Path:
     from platformdirs import user_log_path
 
     return Path(user_log_path("slide-gui", appauthor=False))
+
+
+def last_log_lines(count: int = 40) -> list[str]:
+    """Return the last lines of the log file; none if it cannot be read."""
+    try:
+        with (log_folder() / _LOG).open("rb") as file:
+            file.seek(max(file.seek(0, os.SEEK_END) - _LOG_BYTES, 0))
+            return file.read().decode("utf-8", "replace").splitlines()[-count:]
+    except OSError:
+        return []
 
 
 def guard_overrides() -> None:
@@ -103,7 +115,7 @@ class FaultReporter(QObject):
             folder = log_folder()
             folder.mkdir(parents=True, exist_ok=True)
             self._handler = RotatingFileHandler(
-                folder / "slide-gui.log", maxBytes=1_000_000, backupCount=2, delay=True, encoding="utf-8"
+                folder / _LOG, maxBytes=1_000_000, backupCount=2, delay=True, encoding="utf-8"
             )
             self._handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
             _log.addHandler(self._handler)

@@ -1,0 +1,59 @@
+"""The text that *Copy report* copies: versions, settings and the last lines of the log, without folders or data."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QGuiApplication
+
+from slide_gui import __version__
+from slide_gui.blas import cores, loaded_blas
+from slide_gui.gui.shell.faults import last_log_lines
+from slide_gui.gui.state.workspace import panel_parameters
+from slide_gui.gui.theme import stored_scale, stored_theme
+from slide_gui.licences import PACKAGES, installed_version
+from slide_gui.resources import is_bundle
+from slide_gui.results_version import RESULTS_VERSION
+
+if TYPE_CHECKING:
+    from slide_gui.gui.shell.main_window import MainWindow
+
+_FOLDERS = re.compile(r"""(?<![\w.])(?:[A-Za-z]:)?[\\/](?:[^\\/"'\n]+[\\/])+""")
+_PACKAGED = ("site-packages", "slide_gui")
+
+
+def report(window: MainWindow) -> str:
+    """Return the report, in which files have no folders and the data only a size."""
+    return "\n".join([*_versions(), *_state(window), "last lines of the log:", *map(without_folders, last_log_lines())])
+
+
+def without_folders(line: str) -> str:
+    """Return a line without the home folder and the folders of absolute paths, except those inside a package."""
+
+    def shorten(match: re.Match[str]) -> str:
+        names = re.split(r"[\\/]", match[0])
+        package = max((at for at, name in enumerate(names) if name in _PACKAGED), default=len(names) - 1)
+        return "/".join(names[package:])
+
+    return _FOLDERS.sub(shorten, line).replace(str(Path.home()), "~")
+
+
+def _versions() -> Iterator[str]:
+    origin = "bundle" if is_bundle() else "package"
+    yield f"slide-gui {__version__} ({origin}), results version {RESULTS_VERSION}"
+    yield f"Python {platform.python_version()} on {platform.system()} {platform.machine()}, {cores()} cores"
+    yield ", ".join(f"{name} {installed_version(name)}" for name in PACKAGES)
+    yield "; ".join(map(str, loaded_blas()))
+
+
+def _state(window: MainWindow) -> Iterator[str]:
+    dataset, settings, choice = window.workspace.dataset, window.settings, window.session.cluster.state.choice
+    yield f"Qt platform {QGuiApplication.platformName()}, window {window.width()} × {window.height()}"
+    yield f"theme {stored_theme(settings)}, size {stored_scale(settings):g}, page {window.pages.name}"
+    yield f"runs are computed {'in this window' if choice.is_here else 'by workers'}"
+    yield "no data" if dataset is None else f"{len(dataset.train)} training rows of {dataset.n_features} features"
+    yield ", ".join(f"{name} {value}" for name, value in panel_parameters(window.workspace.state.parameters).items())
