@@ -27,7 +27,7 @@ lowest:
 lint: .venv/ready-tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/codespell slide_gui tests packaging resources README.md CONTRIBUTING.md CHANGELOG.md
+	$(BIN)/codespell slide_gui tests packaging resources README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 

@@ -41,7 +41,7 @@ Depends: {depends}
 Recommends: {recommends}, xdg-utils, shared-mime-info, desktop-file-utils
 Maintainer: The slide-gui maintainers <maintainers@slide-gui.invalid>
 Description: see and use stacked linear denoisers
- A linear map that reconstructs an image from randomly blanked pixels has a
+ A linear map that reconstructs an image from randomly corrupted pixels has a
  closed form over all corruptions; stacking such maps gives features in seconds.
  This program shows the weights of each layer, trains support vector machines
  with a width for each layer, sweeps noise and depth, and exports figures.

@@ -1,10 +1,190 @@
-"""Take the pictures of the window that the README shows; needs a display or QT_QPA_PLATFORM=offscreen."""
+"""Make the pictures of the window that README, AppStream and the documentation show, from generated Rectangles.
 
+`.venv/bin/python packaging/make_pictures.py` writes one picture per page and the moving picture to
+packaging/pictures, without a display. Names of pages, or `moving`, select some; `--to FOLDER` names another folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from slide_gui.gui.app import take_screenshot
+from PIL import Image
+from PySide6.QtCore import QEventLoop, QPoint, QPointF, QSettings, QSize, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QPolygonF
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from slide_gui.gui.app import make_application, tear_down
+from slide_gui.gui.pages.weights.sample import SamplePanel
+from slide_gui.gui.shell.main_window import MainWindow
+from slide_gui.gui.shell.page_stack import PAGES
+from slide_gui.gui.theme import apply_theme
+
+PICTURES = Path(__file__).parent / "pictures"
+MOVING = "moving"
+_SIZE = QSize(1040, 650)
+_ARROW = QPolygonF([QPointF(*at) for at in ((0, 0), (0, 17), (4, 13), (7, 20), (10, 19), (7, 12), (12, 12))])
+
+
+def settle(window: MainWindow, done: Callable[[], bool] | None = None, seconds: float = 60.0) -> None:
+    """Process events until a condition holds, by default until nothing is computed."""
+    end = time.monotonic() + seconds
+    while not (done or (lambda: window.workspace.model() is not None and not window.queue.busy))():
+        QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 20)
+        if time.monotonic() > end:
+            raise TimeoutError(f"the window was not ready within {seconds:g} s")
+    for _ in range(5):
+        QApplication.processEvents()
+
+
+def turn_to(window: MainWindow, name: str) -> QWidget:
+    """Show a page and wait until it has read the results that come with the program."""
+    page = window.pages.turn_to(name)
+    QTest.qWait(500)
+    settle(window)
+    return page
+
+
+@contextmanager
+def opened() -> Iterator[MainWindow]:
+    """Yield a light window with the settings of a first start and fitted layers."""
+    apply_theme(make_application(), "light")
+    with tempfile.TemporaryDirectory() as folder:
+        settings = QSettings(f"{folder}/settings.ini", QSettings.Format.IniFormat)
+        window = MainWindow(settings, Path(folder) / "runs.sqlite")
+        window.resize(_SIZE)
+        window.show()
+        window.start([])
+        settle(window)
+        window.notice.hide()
+        settle(window)
+        yield window
+        tear_down(window)
+
+
+def take_pictures(folder: Path, pages: list[str] | None = None) -> None:
+    """Write PAGE.png of each page, filled with the results that come with the program."""
+    with opened() as window:
+        for page in PAGES:
+            if pages is None or page.name in pages:
+                turn_to(window, page.name)
+                save(window.grab().toImage(), folder / f"{page.name}.png")
+
+
+def save(image: QImage, path: Path) -> None:
+    """Write a picture with 256 colours, which are enough for the window and a third of the size."""
+    picture = as_pillow(image).quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    picture.save(path, optimize=True)
+
+
+def as_pillow(image: QImage) -> Image.Image:
+    image = image.convertToFormat(QImage.Format.Format_RGB888)
+    data, size = bytes(image.constBits()), (image.width(), image.height())
+    return Image.frombuffer("RGB", size, data, "raw", "RGB", image.bytesPerLine(), 1)
+
+
+class Film:
+    """The frames of the moving picture, each with the mouse pointer and its time."""
+
+    def __init__(self, window: MainWindow) -> None:
+        self.window = window
+        self._pointer = QPointF(window.width() / 2, window.height() / 2)
+        self._frames: list[Image.Image] = []
+        self._milliseconds: list[int] = []
+
+    def take(self, milliseconds: int = 120) -> None:
+        """Append the window as it is now."""
+        image = self.window.grab().toImage()
+        painter = QPainter(image)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.translate(self._pointer)
+        painter.setPen(QColor("white"))
+        painter.setBrush(QColor("black"))
+        painter.drawPolygon(_ARROW)
+        painter.end()
+        self._frames.append(as_pillow(image))
+        self._milliseconds.append(milliseconds)
+
+    def move(self, widget: QWidget, at: QPoint, steps: int = 4) -> None:
+        """Move the pointer to a position of a widget."""
+        start, end = self._pointer, QPointF(widget.mapTo(self.window, at))
+        for step in range(1, steps + 1):
+            self._pointer = start + (end - start) * step / steps
+            self.take(60)
+
+    def save(self, path: Path) -> None:
+        """Write the frames with one palette. Pillow stores only what changed between two frames."""
+        few = [*self._frames[:: max(len(self._frames) // 8, 1)], self._frames[-1]]
+        sheet = Image.new("RGB", (few[0].width, few[0].height * len(few)))
+        for number, frame in enumerate(few):
+            sheet.paste(frame, (0, number * frame.height))
+        palette = sheet.quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+        first, *rest = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in self._frames]
+        first.save(path, save_all=True, append_images=rest, duration=self._milliseconds, loop=0, optimize=False)
+
+
+def make_moving(path: Path) -> None:
+    """Drag the noise, click a pixel, and let widths be learned."""
+    with opened() as window:
+        film, handle = Film(window), window.panel.sliders["noise"].focusProxy()
+        window.workspace.select(pins=())
+        settle(window)
+        film.take(1000)
+        for number in (*range(10, 85, 5), *range(80, 45, -5)):
+            window.workspace.set_parameters(noise=number / 100)
+            settle(window)
+            film.move(handle, handle.handle().center(), 1)
+        film.take(800)
+        image = window.weights_page.findChild(SamplePanel).image
+        for row, column, click in ((9, 8, False), (9, 14, False), (9, 20, True), (15, 20, False), (19, 14, True)):
+            at = image.grid().rect(row * 28 + column).center().toPoint()
+            film.move(image, at, 2)
+            QTest.mouseMove(image, at)
+            settle(window)
+            film.take(300)
+            if click:
+                QTest.mouseClick(image, Qt.MouseButton.LeftButton, pos=at)
+                settle(window)
+                film.take(1000)
+        page = turn_to(window, "classifier")
+        film.take(800)
+        film.move(page.train_button, page.train_button.rect().center())
+        page.train_button.click()
+        ended = time.monotonic() + 150
+        shown = page.criterion.grab().toImage()
+        while window.session.runs.training.running and time.monotonic() < ended:
+            QTest.qWait(100)
+            before, shown = shown, page.criterion.grab().toImage()
+            if shown != before:
+                film.take(400)
+        settle(window)
+        film.take(3000)
+        film.save(path)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = [*(page.name for page in PAGES), MOVING]
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to make: {', '.join(names)}")
+    parser.add_argument("--to", type=Path, default=PICTURES, metavar="FOLDER")
+    arguments = parser.parse_args()
+    chosen = arguments.names or names
+    if unknown := set(chosen) - set(names):
+        parser.error(f"{', '.join(sorted(unknown))}: choose from {', '.join(names)}")
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    arguments.to.mkdir(parents=True, exist_ok=True)
+    if set(chosen) - {MOVING}:
+        take_pictures(arguments.to, chosen)
+    if MOVING in chosen:
+        make_moving(arguments.to / f"{MOVING}.gif")
+    return 0
+
 
 if __name__ == "__main__":
-    folder = Path(__file__).parent / "pictures"
-    for theme in ("light", "dark"):
-        take_screenshot(folder / f"weights-{theme}.png", theme=theme)
+    raise SystemExit(main())

@@ -32,7 +32,7 @@ def refuse() -> None:
     changed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     if changed:
         raise SystemExit(f"{changed[0].strip()}: commit or stash {len(changed)} changes first")
-    named = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    named = re.findall(r"^## \[(\S+)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     if __version__ not in named:
         raise SystemExit(f"CHANGELOG.md has no heading for {__version__}, only for {', '.join(named)}")
 

@@ -1,6 +1,7 @@
 """Packages and the program agree on names, versions, file types, icons and licences."""
 
 import json
+import re
 import sys
 import tomllib
 from configparser import ConfigParser
@@ -9,6 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from PIL import Image
 
 import slide_gui
 from slide_gui import licences, resources
@@ -19,7 +21,7 @@ from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
 
 ROOT = Path(__file__).parent.parent
-LINUX = ROOT / "packaging" / "linux"
+LINUX, PICTURES = ROOT / "packaging" / "linux", ROOT / "packaging" / "pictures"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EVERYWHERE = {
     "text/csv": "*.csv",
@@ -73,8 +75,36 @@ def test_that_metadata_changelog_and_citation_name_this_version():
     assert texts["launchable"] == f"{name}.desktop"
     assert {kind.text for kind in root.iter("mediatype")} <= patterns().keys()
     assert next(root.iter("release")).attrib["version"] == slide_gui.__version__
-    assert f"\n## {slide_gui.__version__}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert f"\nversion: {slide_gui.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    version, date = slide_gui.__version__, next(root.iter("release")).attrib["date"]
+    assert f"\n## [{version}] - {date}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f'\nversion: {version}\ndate-released: "{date}"\n' in citation
+
+
+def test_that_the_pictures_of_readme_and_appstream_exist_and_are_small():
+    root = ElementTree.parse(LINUX / "slide-gui.metainfo.xml").getroot()
+    for image in root.iter("image"):
+        with Image.open(PICTURES / str(image.text).rpartition("/")[2]) as picture:
+            assert picture.size == (int(image.attrib["width"]), int(image.attrib["height"]))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = {ROOT / name for name in re.findall(r"(packaging/pictures/[^\s)\"]+)", readme)}
+    assert shown == set(PICTURES.iterdir())
+    assert (PICTURES / "moving.gif").stat().st_size <= 2_000_000
+    assert len(readme.split()) <= 700
+
+
+def test_that_the_conda_recipe_names_the_version_and_the_dependencies_of_the_project():
+    recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    names = {"matplotlib": "matplotlib-base", "PySide6-Essentials": "pyside6"}
+    least, python = PROJECT["requires-python"].split(",")
+    expected = {f"python >=${{{{ python_min }}}},{python}"}
+    for requirement in PROJECT["dependencies"]:
+        name, versions = re.fullmatch(r"([\w-]+)(.+)", requirement).groups()
+        expected.add(f"{names.get(name, name)} {versions}")
+    assert set(re.findall(r"    - (.+)", recipe.partition("  run:")[2].partition("\ntests:")[0])) == expected
+    assert f'version: "{slide_gui.__version__}"\n  python_min: "{least.removeprefix(">=")}"' in recipe
+    assert [licences.installed_version(name) for name in licences.PACKAGES].count(None) == 0
+    assert {re.split("[>]", each)[0] for each in PROJECT["dependencies"]} == set(licences.PACKAGES)
 
 
 def test_that_installed_packages_are_listed_with_their_licences(capsys):
