@@ -1,4 +1,4 @@
-"""The text that *Copy report* copies: versions, settings and the last lines of the log, without folders or data."""
+"""The text that *Copy report* copies: versions, settings and the last lines of the log."""
 
 from __future__ import annotations
 
