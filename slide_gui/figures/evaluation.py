@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.experiments.evaluation.protocol import REFERENCE, data_entry, plan, published
+from slide_gui.experiments.evaluation.protocol import REFERENCE, data_entry, is_extra, plan, published, row_title
 from slide_gui.experiments.evaluation.table import INCLUDED, Cell, DataInfo, EvaluationState, TimeRow
 from slide_gui.experiments.runs.spec import METHODS
-from slide_gui.figures.canvas import INK, MUTED, PALE, SMALL_SIZE, TEXT_SIZE, Box, Plot, fitted, wrapped
+from slide_gui.figures.canvas import INK, MUTED, PALE, SMALL_SIZE, SMALLEST, TEXT_SIZE, Box, Plot, fitted, wrapped
 from slide_gui.figures.export import FigureExport, export_of
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
@@ -22,53 +22,104 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMNS = (
-    "raw-svm", "sda", "sda-svm", "slide-svm", "median", "randproj-svm", "pca-svm", "white-svm", "learned",
+    "raw-svm", "sda", "sda-svm", "slide-svm", "randproj-svm", "pca-svm", "white-svm", "median", "learned",
     "mean-margin", "without-input", "convolution", "slide-white",
 )  # fmt: skip
-"""Methods in the order of the paper's Table 1, with median widths after SLIDE-SVM; then this project's own."""
+"""Methods in the order of the paper's Table 1, then this project's own."""
 
+EXTRA = "* this project’s method"
+"""Meaning of the star after a method."""
+
+SELECTION = (
+    "Candidates are compared by their errors on validation rows: in the full protocol of two five-fold "
+    "cross-validations, on MNIST of one validation set, for autoencoders of one fold only. The quick protocol has one "
+    "fold. After each fold, candidates with clearly more errors than the best one are left out. The selected candidate "
+    "is trained again on the whole training set."
+)
+"""Note on the selection below a table of errors."""
+
+SEEN = (
+    "Earlier versions of the protocol read the test rows of Rectangles, MNIST, generated Convex and Rectangles-Images, "
+    "and a quarter of the training set of Convex, before its axes were set. Data sets with seeds 101 to 103 were fresh."
+)
+"""Note below a table of errors on the test rows that were seen before."""
 
 INTERVALS = (
     "Mean test error over the splits and its 95 % confidence interval, both in %. Over several splits the interval "
     "includes the variation over test rows and splits (two-way random effects; Student’s t with Satterthwaite’s "
     "degrees of freedom, below ten splits at least Cochran and Cox’s point), and is never narrower than Wilson’s. For "
-    "one split it is Wilson’s, over test rows only. All intervals are conditional on the training set. Parameters are "
-    "selected on validation rows only."
+    "one split it is Wilson’s, over test rows only. All intervals are conditional on the training set."
 )
 """Note below a table of errors."""
 
 MARKS = (
     "significantly more, significantly fewer errors than SLIDE-SVM: p < 0.05 after Holm’s correction over all "
     "comparisons of the table. Over several splits the test is a t-test of the mean difference over test rows and "
-    "splits. For one split, or splits that all differ on the same rows, it is McNemar’s exact test."
+    "splits, which assumes that their effects are independent and about normal. For one split, or splits that all "
+    "differ on the same rows, it is McNemar’s exact test, which assumes independent rows."
 )
 """Meaning of the marks in the table, in this order."""
 
+
+def notes_below(marks: str) -> tuple[str, ...]:
+    """Return the notes below every table of errors, given the name of its marks."""
+    return INTERVALS, f"{marks}: {MARKS}", f"{EXTRA}, which the paper does not have.", SELECTION, SEEN
+
+
+def starred(method: str, title: str = "") -> str:
+    """Return the title of a method, with a star if it is this project's."""
+    return f"{title or row_title(method)}{' *' if is_extra(method) else ''}"
+
+
 _MISSING = "–"
+_ABREAST = 4  # columns of errors with intervals in the width of A4
 _NAMES = {method.text for method in METHODS.values()}
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of texts for files and the terminal."""
+    """A table of texts for files and the terminal.
+
+    Attributes
+    ----------
+    groups : tuple of int
+        Numbers of columns that stay together, without the first column. Others follow them.
+    """
 
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     bold: frozenset[tuple[int, int]]
     notes: tuple[str, ...]
+    groups: tuple[int, ...] = ()
 
-    def marked_rows(self, escape: Callable[[str], str], bold: str) -> list[list[str]]:
-        """Return the rows with escaped cells. The format string `bold` sets a cell in bold."""
-        return [
-            [bold.format(escape(cell)) if (i, j) in self.bold else escape(cell) for j, cell in enumerate(row)]
-            for i, row in enumerate(self.rows)
-        ]
+    def blocks(self, escape: Callable[[str], str], bold: str) -> list[list[list[str]]]:
+        """Return the head and the rows with escaped cells, in blocks of columns that fit on a page of A4.
+
+        Each block begins with the first column, and has no rows without values. The format string `bold` sets a cell in
+        bold.
+        """
+        blocks, first = [], 1
+        for size in (*self.groups, len(self.head) - 1 - sum(self.groups)):
+            n = -(-size // _ABREAST)
+            for k in range(n):
+                places = [0, *range(first + size * k // n, first + size * (k + 1) // n)]
+                shown = [i for i, row in enumerate(self.rows) if any(row[j] != _MISSING for j in places[1:])]
+                rows = [
+                    [
+                        bold.format(escape(self.rows[i][j])) if (i, j) in self.bold else escape(self.rows[i][j])
+                        for j in places
+                    ]
+                    for i in shown
+                ]
+                blocks.append([[escape(self.head[j]) for j in places], *rows])
+            first += size
+        return blocks
 
 
 def error_table(state: EvaluationState) -> TextTable:
-    """Return the table of error rates, with one row of our results and one of the paper's for each data set."""
-    names = {cell.method: cell.title for cell in state.cells}
+    """Return the table of error rates, with a row for each data set, and one for the paper's results on it."""
+    names = {cell.method: starred(cell.method) for cell in state.cells}
     methods = [name for name in COLUMNS if name in names]
     rows: list[tuple[str, ...]] = []
     bold = set()
@@ -79,18 +130,19 @@ def error_table(state: EvaluationState) -> TextTable:
         bold |= {(len(rows), k + 1) for k, mean in enumerate(means) if known and mean == min(known)}
         rows.append((dataset_title(info.title, info.generated), *(_error_text(cell, state) for cell in cells)))
         papers = [None if cell is None or cell.paper is None else cell.paper.error for cell in cells]
-        rows.append((_paper_row(info), *(_MISSING if error is None else f"{100 * error:.2f}" for error in papers)))
+        if any(papers):
+            rows.append((_paper_row(info), *(_MISSING if error is None else f"{100 * error:.2f}" for error in papers)))
     head = ("Error in %", *(names[method] for method in methods))
     notes = (
-        INTERVALS,
-        f"(+), (−): {MARKS}",
+        *notes_below("(+), (−)"),
         "[k/n]: k of n splits are complete. The paper averages over 50 (Rectangles), 10 (Rectangles-Images, Convex) "
         "and 1 (MNIST) splits.",
         *(info.reduced for info in state.data if info.reduced),
         *unlearned(state.data),
         *_other_notes(state),
     )
-    return TextTable("Error rates", head, tuple(rows), frozenset(bold), notes)
+    groups = (sum(not is_extra(method) for method in methods),)
+    return TextTable("Error rates", head, tuple(rows), frozenset(bold), notes, groups)
 
 
 def _paper_row(info: DataInfo) -> str:
@@ -152,9 +204,10 @@ def _times(ratio: float | None) -> str:
 
 def markdown(table: TextTable) -> str:
     """Return a table as Markdown, with its notes below."""
-    lines = [f"**{_md(table.title)}**", "", _bar(map(_md, table.head)), "|" + " --- |" * len(table.head)]
-    lines += map(_bar, table.marked_rows(_md, "**{}**"))
-    return "\n".join([*lines, "", *(f"{_md(note)}\n" for note in table.notes)])
+    lines = [f"**{_md(table.title)}**", ""]
+    for head, *rows in table.blocks(_md, "**{}**"):
+        lines += [_bar(head), "|" + " --- |" * len(head), *map(_bar, rows), ""]
+    return "\n".join([*lines, *(f"{_md(note)}\n" for note in table.notes)])
 
 
 def _bar(cells: Iterable[str]) -> str:
@@ -167,17 +220,13 @@ def _md(text: str) -> str:
 
 def latex(table: TextTable) -> str:
     """Return a table as a LaTeX float, with its notes in the caption."""
-    lines = [
-        r"\begin{table}[t]",
-        r"\centering\small",
-        rf"\begin{{tabular}}{{l{'r' * (len(table.head) - 1)}}}",
-        r"\hline",
-    ]
-    lines += [" & ".join(map(_tex, table.head)) + r" \\", r"\hline"]
-    lines += [" & ".join(cells) + r" \\" for cells in table.marked_rows(_tex, r"\textbf{{{}}}")]
+    lines = [r"\begin{table}[p]", r"\centering\footnotesize"]
+    for block in table.blocks(_tex, r"\textbf{{{}}}"):
+        head, *rows = (" & ".join(cells) + r" \\" for cells in block)
+        lines += [rf"\begin{{tabular}}{{l{'r' * (len(block[0]) - 1)}}}", r"\hline", head, r"\hline"]
+        lines += [*rows, r"\hline", r"\end{tabular}\par\medskip"]
     caption = " ".join([f"{table.title}.", *table.notes])
-    lines += [r"\hline", r"\end{tabular}", rf"\caption{{{_tex(caption)}}}", r"\end{table}"]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, rf"\caption{{\footnotesize {_tex(caption)}}}", r"\end{table}"]) + "\n"
 
 
 _TEX = {
@@ -195,8 +244,8 @@ def _tex(text: str) -> str:
 def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
     """Write one line per cell with all its results, then one line for each published error of another method."""
     head = [
-        "dataset", "generated", "method", *RATE_HEAD, "splits asked", "chosen", "feature generation (s)",
-        "difference from SLIDE-SVM", "low end of its 95 % interval", "high end of it",
+        "dataset", "generated", "method", "this project’s", *RATE_HEAD, "splits asked", "chosen",
+        "feature generation (s)", "difference from SLIDE-SVM", "low end of its 95 % interval", "high end of it",
         "p against SLIDE-SVM", "p by Holm", "test", "paper", "published by",
     ]  # fmt: skip
     rows: list[list[object]] = []
@@ -205,15 +254,23 @@ def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
             other = state.comparison(cell)
             tested = [getattr(other, name, None) for name in ("difference", "low", "high", "p", "adjusted", "test")]
             rows.append([
-                info.title, info.generated, cell.title, *rate_cells(cell.rate), cell.n_splits, cell.chosen,
-                cell.features, *tested, cell.paper and cell.paper.error, None,
+                info.title, info.generated, cell.title, is_extra(cell.method), *rate_cells(cell.rate), cell.n_splits,
+                cell.chosen, cell.features, *tested, cell.paper and cell.paper.error, None,
             ])  # fmt: skip
         rows += [
-            [data_entry(info.key).title, False, result.method, *[None] * (len(head) - 5), result.error, result.place]
+            [
+                data_entry(info.key).title,
+                False,
+                result.method,
+                False,
+                *[None] * (len(head) - 6),
+                result.error,
+                result.place,
+            ]
             for result in published(info.key)
             if result.method not in _NAMES
         ]
-    save_table(path, head, rows, notes=[INTERVALS, f"p by Holm < 0.05: {MARKS}", *unlearned(state.data)])
+    save_table(path, head, rows, notes=[*notes_below("p by Holm < 0.05"), *unlearned(state.data)])
 
 
 def times_csv(path: str | os.PathLike[str], rows: Sequence[TimeRow]) -> None:
@@ -233,11 +290,12 @@ COMPARED = {
 }
 """Result of the comparison with SLIDE-SVM → its colour and its description."""
 
-_ROW = 3.6  # mm, one method
-_HEAD, _FOOT, _GAP = 6.0, 7.5, 3.0  # mm: title of a panel, its axis, gap between panels
-_LEGEND = 7.5
+_ROW = 2.8  # mm, one method
+_HEAD, _FOOT, _GAP = 5.0, 4.5, 1.5  # mm: title of a panel, its axis, gap between panels
+_TOP, _LEGEND = 9.0, 7.5
+_VALUES_WIDTH, _NARROW = 21.0, 14.0  # mm: errors next to a panel, least width of its axis
+_PAGE = 240.0  # mm, height of the text on A4
 _NOTE_SIZE, _NOTE_LINE = 4.0, 1.9  # type size in points, line distance in mm
-_NOTES = (INTERVALS, f"Colours: {MARKS}")
 
 
 def comparison_result(state: EvaluationState, cell: Cell) -> str:
@@ -251,9 +309,10 @@ def comparison_result(state: EvaluationState, cell: Cell) -> str:
 
 
 def draw_errors(figure: Figure, state: EvaluationState, style: Style) -> None:
-    """Draw the error rates, one panel per data set with its methods by increasing error.
+    """Draw the error rates with intervals, one panel per data set, and the paper's as hollow dots.
 
-    Our errors have intervals, and the paper's are hollow.
+    All panels have the same methods in the same order, which are named once per line of panels. As many panels are
+    abreast as needed for a page of A4, or a slide; their values are written if there is space.
 
     Parameters
     ----------
@@ -265,57 +324,71 @@ def draw_errors(figure: Figure, state: EvaluationState, style: Style) -> None:
     ValueError
         If no cell has a result.
     """
-    panels = [(info, cells) for info in state.data if (cells := _ordered(state, info))]
+    known = {info.key: [cell for cell in state.of(info.key) if cell.rate is not None] for info in state.data}
+    panels = [info for info in state.data if known[info.key]]
     if not panels:
         raise ValueError("there is nothing to draw: no results are available yet")
-    abreast = 2 if style.width_mm > 150 and len(panels) > 1 else 1
-    lines = -(-len(panels) // abreast)
+    titles = {cell.method: starred(cell.method) for cells in known.values() for cell in cells}
+    methods = [method for method in COLUMNS if method in titles]
     s, space = style.scale, style.width_mm - 4.0 * style.scale
-    tallest = max(len(cells) for _, cells in panels)
-    notes = [line for note in (*_NOTES, *unlearned(state.data)) for line in wrapped(note, _NOTE_SIZE * s, space)]
-    foot = _LEGEND + _NOTE_LINE * len(notes)
-    plot = Plot(figure, style, 9.0 + lines * (_HEAD + _FOOT + _ROW * tallest + _GAP) + foot)
-    plot.title("Test error of all methods", "● ours with its 95 % interval, ○ the paper’s; ordered by ours")
-    width, high = plot.width / abreast, (plot.height - (9.0 + foot) * s) / lines  # slides have a fixed height
-    for number, (info, cells) in enumerate(panels):
+    notes = [*notes_below("Colours"), *unlearned(state.data)]
+    lines = [line for note in notes for line in wrapped(note, _NOTE_SIZE * s, 0.96 * space)]
+    foot = _LEGEND + _NOTE_LINE * len(lines)
+    names_width = min(42.0, max(27.0, 0.24 * style.width_mm / s))
+    least, abreast = _HEAD + _FOOT + _GAP + _ROW * len(methods), 1
+
+    def height() -> float:
+        return _TOP + -(-len(panels) // abreast) * least + foot
+
+    def width() -> float:
+        return (style.width_mm / s - names_width) / abreast
+
+    while height() * s > (style.height_mm or _PAGE) and abreast < len(panels) and width() > 1.6 * _NARROW:
+        abreast += 1
+    plot = Plot(figure, style, height())
+    plot.title("Test error of all methods, in %", "● measured here with its 95 % interval, ○ the paper’s")
+    high = (plot.height - (_TOP + foot) * s) / -(-len(panels) // abreast)  # slides have a fixed height
+    for number, info in enumerate(panels):
         row, column = divmod(number, abreast)
-        _draw_panel(plot, state, info, cells, (column * width, 9.0 * s + row * high, width, high - _GAP * s))
+        box = (names_width + column * width()) * s, _TOP * s + row * high, width() * s, high - _GAP * s
+        axes = _draw_panel(plot, state, info, {methods.index(cell.method): cell for cell in known[info.key]}, box)
+        axes.set_ylim(len(methods) - 0.4, -0.6)
+        n_paper = sum(not is_extra(method) for method in methods)
+        axes.axhline(n_paper - 0.5, color=PALE, linewidth=0.5 * s)
+        names = [titles[method] if column == 0 else "" for method in methods]
+        size = min(SMALL_SIZE, 2.2 * (high / s - _HEAD - _FOOT - _GAP) / len(methods))
+        _name_lines(axes, names, (names_width - 4.0) * s, s, size)
     for number, (color, words) in enumerate(COMPARED.values()):
         row, column = divmod(number, 2)
-        y = plot.height - (_NOTE_LINE * len(notes) + 5.2 - 2.8 * row) * s
+        y = plot.height - (_NOTE_LINE * len(lines) + 5.2 - 2.8 * row) * s
         plot.key(2.0 * s + column * space / 2, y, words, color, space / 2 - 4.0 * s)
-    for number, line in enumerate(reversed(notes)):
+    for number, line in enumerate(reversed(lines)):
         plot.text(2.0 * s, plot.height - (1.4 + _NOTE_LINE * number) * s, line, _NOTE_SIZE, color=MUTED)
 
 
-def _ordered(state: EvaluationState, info: DataInfo) -> list[Cell]:
-    known = [(cell.rate.error, number, cell) for number, cell in enumerate(state.of(info.key)) if cell.rate is not None]
-    return [cell for _, _, cell in sorted(known)]
-
-
-def _draw_panel(plot: Plot, state: EvaluationState, info: DataInfo, cells: Sequence[Cell], box: Box) -> None:
+def _draw_panel(plot: Plot, state: EvaluationState, info: DataInfo, cells: Mapping[int, Cell], box: Box) -> Axes:
+    """Draw the errors on a data set, each in its row, and return the axes."""
     s, (x, y, w, h) = plot.scale, box
-    most, fewest = max(cell.n_splits for cell in cells), min(len(cell.answers) for cell in cells)
+    most, fewest = (f(len(cell.answers) for cell in cells.values()) for f in (max, min))
     splits = counted(most, "split") if fewest == most else f"{fewest} to {most} splits"
-    title = dataset_title(info.title, info.generated)
-    plot.text(x + 2.0 * s, y + 3.0 * s, title, TEXT_SIZE, w - 6.0 * s, weight="bold")
-    rows = f"{count(info.n_train)} / {count(cells[0].answers[0].n_test)} rows"
-    plot.text(x + w - 3.0 * s, y + 3.0 * s, f"{splits}, {rows}", 4.5, color=MUTED, ha="right")
-    left, right = 19.0 * s, 25.0 * s
-    axes = plot.axes((x + left, y + 5.0 * s, w - left - right, h - (5.0 + _FOOT) * s), f"errors {info.key}")
-    for place, cell in enumerate(cells):
-        _draw_cell(axes, state, cell, place, s)
-    axes.set_ylim(len(cells) - 0.4, -0.6)
-    _name_lines(axes, [cell.title for cell in cells], left - 0.5 * s, s)
+    plot.text(x, y + 2.0 * s, dataset_title(info.title, info.generated), SMALL_SIZE, w - 2.0 * s, weight="bold")
+    rows = f"{splits}, {count(info.n_train)} / {count(info.n_test)} rows"
+    plot.text(x, y + 4.2 * s, rows, 4.0, w - 2.0 * s, 3.0, color=MUTED)
+    values = _VALUES_WIDTH if w >= (_VALUES_WIDTH + _NARROW) * s else 3.0
+    axes = plot.axes((x, y + _HEAD * s, w - values * s, h - (_HEAD + _FOOT) * s), f"errors {info.key}")
+    for place, cell in cells.items():
+        _draw_cell(axes, state, cell, place, s, with_value=values == _VALUES_WIDTH)
     low, high = axes.get_xlim()
     axes.set_xlim(max(0.0, low - 0.05 * (high - low)), high + 0.05 * (high - low))
-    axes.set_xlabel("test error (%)", fontsize=SMALL_SIZE * s, color=INK, labelpad=1.5 * s)
+    axes.locator_params(axis="x", nbins=4)
+    return axes
 
 
-def _name_lines(axes: Axes, names: Sequence[str], space: float, s: float) -> None:
+def _name_lines(axes: Axes, names: Sequence[str], space: float, s: float, size: float = SMALL_SIZE) -> None:
     """Label the rows of a horizontal plot, and make its grid vertical."""
-    shown = [fitted(name, SMALL_SIZE * s, space, smallest=SMALL_SIZE * s)[0] for name in names]
-    axes.set_yticks(range(len(names)), shown, parse_math=False)
+    pairs = [fitted(name, size * s, space, smallest=min(size, SMALLEST) * s) for name in names]
+    axes.set_yticks(range(len(names)), [name for name, _ in pairs], parse_math=False)
+    axes.tick_params(axis="y", labelsize=min(size for _, size in pairs))
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
     axes.grid(axis="x", color="#E2E3E7", linewidth=0.4 * s)
@@ -329,7 +402,7 @@ def _write_right(axes: Axes, place: float, text: str, s: float) -> None:
     )  # fmt: skip
 
 
-def _draw_cell(axes: Axes, state: EvaluationState, cell: Cell, place: int, s: float) -> None:
+def _draw_cell(axes: Axes, state: EvaluationState, cell: Cell, place: int, s: float, *, with_value: bool) -> None:
     assert cell.rate is not None
     color, _ = COMPARED[comparison_result(state, cell)]
     axes.plot([100 * cell.rate.low, 100 * cell.rate.high], [place, place], color=color, linewidth=1.2 * s)
@@ -338,8 +411,9 @@ def _draw_cell(axes: Axes, state: EvaluationState, cell: Cell, place: int, s: fl
     )
     if cell.paper is not None:
         axes.plot([100 * cell.paper.error], [place], markeredgecolor=MUTED, zorder=1.5, **_hollow(s))
-    text = cell.rate.cell if cell.complete else f"{cell.rate.cell}  {len(cell.answers)}/{cell.n_splits}"
-    _write_right(axes, place, text, s)
+    if with_value:
+        text = cell.rate.cell if cell.complete else f"{cell.rate.cell}  {len(cell.answers)}/{cell.n_splits}"
+        _write_right(axes, place, text, s)
 
 
 def _hollow(s: float) -> dict[str, Any]:

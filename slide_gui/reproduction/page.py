@@ -92,11 +92,12 @@ def _section(item: ReproducedItem) -> str:
 
 
 def _table(table: TextTable) -> str:
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in table.head)
-    lines = [f"<h3>{escape(table.title)}</h3>", '<div class="scroll"><table>', f"<tr>{head}</tr>"]
-    for cells in table.marked_rows(escape, "<strong>{}</strong>"):
-        mark = ' class="paper"' if cells[0].strip().startswith("paper") else ""
-        lines.append(f"<tr{mark}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-    lines.append("</table></div>")
+    lines = [f"<h3>{escape(table.title)}</h3>"]
+    for head, *rows in table.blocks(escape, "<strong>{}</strong>"):
+        lines += ['<div class="scroll"><table>', f"<tr>{''.join(f'<th>{cell}</th>' for cell in head)}</tr>"]
+        for cells in rows:
+            mark = ' class="paper"' if cells[0].strip().startswith("paper") else ""
+            lines.append(f"<tr{mark}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+        lines.append("</table></div>")
     lines += [f'<p class="note">{escape(note)}</p>' for note in table.notes]
     return "\n".join(lines)

@@ -244,10 +244,14 @@ def test_that_a_cell_selects_on_validation_rows_and_tests_once(evaluated, tmp_pa
     assert [answer.validation_error for answer in cell.answers] == [answer.validation_error for answer in chosen]
     with RunStore(path) as store:
         results = [store.load(point.spec.hash) for point in finals]
+        (answer,) = state.cell("rectangles", "sda").answers
+        network = store.load(answer.spec_hash)
     assert cell.rate == splits_rate([result.rate for result in results], [(each.row_errors,) for each in results])
     assert cell.rate.covers != "splits"
-    assert all(result.n_train == 80 for result in results)
+    assert all(result.n_train == 80 for result in (*results, network))
     assert cell.features is not None
+    (row,) = time_rows(state)
+    assert row.sda == answer.features == network.timings.features, "the time of the refitted network"
 
 
 def test_that_this_projects_own_rows_run_and_their_results_are_those_of_the_selected_runs(tmp_path):

@@ -3,9 +3,11 @@
 import csv
 import re
 
+from slide_gui.experiments.evaluation.protocol import data_entry, plan
 from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, time_rows
 from slide_gui.figures.evaluation import (
     comparison_result,
+    draw_errors,
     error_table,
     errors_csv,
     latex,
@@ -62,7 +64,7 @@ def test_that_markdown_and_latex_have_every_cell():
     assert all(cell.strip() in text for row in table.rows for cell in row)
     tex = latex(table)
     assert r"\textbf{2.05 (1.12--3.13) ($-$)}" in tex
-    assert tex.count(r"\\") == 3
+    assert [line.count("&") for line in tex.splitlines() if line.endswith(r"\\")] == [3] * 6
     assert r"Error in \%" in tex
     assert all(ord(letter) < 128 for letter in tex)
 
@@ -93,7 +95,7 @@ def test_that_tables_of_numbers_read_back(tmp_path):
     assert "Rectangles,True,2.0,300.0," in (tmp_path / "times.csv").read_text()
 
 
-def test_that_the_figure_orders_methods_by_error_and_tells_them_apart():
+def test_that_the_figure_has_the_papers_order_and_tells_methods_apart():
     found = {cell.method: comparison_result(state(), cell) for cell in state().cells}
     assert found == {
         "slide-svm": "reference", "raw-svm": "worse", "pca-svm": "better", "white-svm": "equal", "sda-svm": "equal",
@@ -101,6 +103,28 @@ def test_that_the_figure_orders_methods_by_error_and_tells_them_apart():
     }  # fmt: skip
     figure = drawn(DRAWINGS["errors"])
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert names == ["PCA-SVM", "SLIDE-SVM", "SdA-SVM", "White-SVM", "Raw-SVM"]
+    assert names == ["Raw-SVM", "SdA-SVM", "SLIDE-SVM", "PCA-SVM", "White-SVM"]
     assert "5.20 (3.99–6.76)  1/2" in texts(figure)
     assert "× 150" in set(texts(drawn(DRAWINGS["times"])))
+
+
+def test_that_the_full_table_fits_a4_and_marks_this_projects_methods():
+    infos, cells = [], []
+    for plan_cell in plan():
+        known = data_entry(plan_cell.data)
+        if not infos or infos[-1].key != known.key:
+            infos.append(DataInfo(known.key, known.title, False, "ab" * 32, known.n_train, 1000))
+        cells.append(Cell(known.key, plan_cell.method, 2, answers((0.105, 0.106), 2.0)))
+    full = EvaluationState(tuple(infos), tuple(cells))
+    for width in ("single", "double"):
+        figure = drawn(lambda figure, style: draw_errors(figure, full, style), Style(width=width))
+        assert figure.get_figheight() * 25.4 <= 247
+        assert len(figure.axes) == 11
+        assert figure.get_tightbbox().x1 <= figure.get_figwidth() + 0.01
+    table = error_table(full)
+    starred = [name.endswith(" *") for name in table.head[1:]]
+    assert starred == [False] * 7 + [True] * 6
+    blocks = table.blocks(str, "{}")
+    assert [len(block[0]) - 1 for block in blocks] == [3, 4, 3, 3]
+    assert [sum(row[0].startswith("  paper") for row in block) for block in blocks] == [4, 4, 0, 0]
+    assert max(len(line) for line in markdown(table).splitlines() if line.startswith("|")) < 150

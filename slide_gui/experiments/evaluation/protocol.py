@@ -94,6 +94,11 @@ def row_title(key: str) -> str:
     return str(settings["title"]) if "title" in settings else METHODS[settings.get("method", key)].text
 
 
+def is_extra(key: str) -> bool:
+    """Return True if a row of the tables is this project's: the paper's Table 1 has no row of its title."""
+    return all(row_title(key) not in errors for errors in toml_resource("paper.toml")["table1"]["errors"].values())
+
+
 @lru_cache(maxsize=64)
 def data_entry(key: str) -> Entry:
     """Return the entry of a data set of the protocol: of the catalogue, or derived from one of the catalogue.

@@ -476,9 +476,10 @@ def _compare(ours: tuple[bytes, ...], theirs: tuple[bytes, ...]) -> Comparison:
 
 
 INCLUDED = (
-    "Feature generation consists of fitting the representation on the training set (SLIDE: scatter, closed form, all "
-    "layers; autoencoders: pre-training of all layers) and computing the features of the training rows. It excludes "
-    "the classifier, the selection of parameters and the reading of data."
+    "Feature generation consists of fitting the representation on the whole training set (SLIDE: scatter, closed form, "
+    "all layers; autoencoders: pre-training of all layers) and computing the features of the training rows. It "
+    "excludes fine-tuning, the classifier, the selection of parameters and the reading of data. The times are medians "
+    "over the runs on test rows, of elapsed time, also if several workers share the computer."
 )
 """Definition of the reported seconds."""
 

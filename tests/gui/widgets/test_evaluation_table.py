@@ -48,7 +48,7 @@ def titles(table):
 def test_that_rows_keep_their_order_until_a_data_set_orders_them_by_significance_then_error(table):
     assert titles(table) == [row.title for row in ROWS]
     head = table.horizontalHeader()
-    place = QPoint(head.sectionPosition(1) + 20, 12)
+    place = QPoint(head.sectionPosition(0) + 20, 12)
     QTest.mouseClick(head.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert titles(table) == ["White-SVM", "PCA-SVM", "SLIDE-SVM", "Raw-SVM", "SdA", "SdA-3"]
     assert table.order == 0
@@ -60,22 +60,22 @@ def test_that_rows_keep_their_order_until_a_data_set_orders_them_by_significance
 def test_that_a_click_or_enter_requests_the_runs_of_a_cell_unless_it_is_empty(table):
     asked = []
     table.runs_requested.connect(asked.append)
-    for row, column in ((0, 1), (1, 1), (0, 2), (5, 1)):
+    for row, column in ((0, 0), (1, 0), (0, 1), (5, 0)):
         place = table.visualRect(table.model().index(row, column)).center()
         QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert asked == [(("run 3.0",), "raw-svm", 0)]
-    table.setCurrentIndex(table.model().index(2, 1))
+    table.setCurrentIndex(table.model().index(2, 0))
     QTest.keyClick(table, Qt.Key.Key_Return)
     assert asked[1:] == [(("run 2.0",), "slide-svm", 0)]
 
 
 def test_that_an_empty_cell_gives_the_reason_and_each_significance_is_described_in_words(table):
     model = table.model()
-    said = [model.data(model.index(row, 1)) for row in range(5)]
+    said = [model.data(model.index(row, 0)) for row in range(5)]
     assert said[0] == "3.00 ± 0.10, significantly more errors than SLIDE-SVM, paper 1.00, 1 split"
     assert said[1] == "waiting"
     assert "significantly fewer" in said[4]
-    assert model.data(model.index(0, 2), Qt.ItemDataRole.ToolTipRole) == "No result: not asked"
+    assert model.data(model.index(0, 1), Qt.ItemDataRole.ToolTipRole) == "No result: not asked"
 
 
 def test_that_the_table_is_copied_as_plain_numbers(table):
@@ -100,7 +100,7 @@ def test_that_a_heading_that_does_not_fit_ends_in_an_ellipsis_until_it_fits(tabl
     for width, is_cut in ((400, True), (1400, False)):
         table.resize(width, 400)
         settle()
-        title, note = table.horizontalHeaderItem(2).text().split("\n")
+        title, note = table.horizontalHeaderItem(1).text().split("\n")
         assert (title.endswith("…"), title == long.title, note) == (is_cut, not is_cut, long.note)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from slide_gui.experiments.evaluation.protocol import REFERENCE, data_entry, published, published_seconds
+from slide_gui.experiments.evaluation.protocol import REFERENCE, data_entry, is_extra, published, published_seconds
 from slide_gui.experiments.evaluation.table import (
     Cell,
     Comparison,
@@ -15,7 +15,7 @@ from slide_gui.experiments.evaluation.table import (
     TimeRow,
 )
 from slide_gui.experiments.runs.run import RunProgress
-from slide_gui.figures.evaluation import COLUMNS, comparison_result
+from slide_gui.figures.evaluation import COLUMNS, comparison_result, starred
 from slide_gui.gui.pages.benchmark.table import EvaluationCell, EvaluationHead, EvaluationRow
 from slide_gui.gui.state.evaluation import EvaluationChoice
 from slide_gui.text import THIN, count, counted, dataset_title, duration, fixed, per_cent
@@ -93,7 +93,8 @@ def error_rows(
         name = next((cell.title for cell in planned if cell is not None), "")
         if name:
             title, _, note = name.partition(", ")
-            rows.append(EvaluationRow(method, title, tuple(map(described, planned)), note, method == REFERENCE))
+            shown, group = tuple(map(described, planned)), "own" if is_extra(method) else "paper"
+            rows.append(EvaluationRow(method, starred(method, title), shown, note, method == REFERENCE, group))
     ours = {row.title for row in rows}
     others: dict[tuple[str, str], dict[str, float]] = {}
     for key in keys:

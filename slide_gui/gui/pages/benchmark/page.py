@@ -20,7 +20,8 @@ from PySide6.QtWidgets import (
 
 from slide_gui.experiments.evaluation.protocol import data_entry, row_title
 from slide_gui.experiments.evaluation.shipped import shipped_results
-from slide_gui.figures.evaluation import INTERVALS, MARKS, errors_export, times_export
+from slide_gui.experiments.evaluation.table import INCLUDED
+from slide_gui.figures.evaluation import EXTRA, errors_export, notes_below, times_export
 from slide_gui.gui.dialogs.export import TABLES, ExportOption
 from slide_gui.gui.pages.benchmark.cells import all_times, error_rows, heads_of, time_rows_of
 from slide_gui.gui.pages.benchmark.table import SIGNIFICANCE_MARKS, EvaluationTable
@@ -89,15 +90,15 @@ class EvaluationPage(Page):
         self.status = label("", self)
         self.column.addWidget(self.status)
         self.errors = EvaluationTable(self, name="Error rates")
-        self.errors.set_order(0)
         self.errors.runs_requested.connect(self._show_runs)
         self.add_stack(self.errors, self._build_times())
-        self._legend = label("    ".join(f"{each.symbol} {each.legend}" for each in SIGNIFICANCE_MARKS.values()), self)
+        legend = [*(f"{each.symbol} {each.legend}" for each in SIGNIFICANCE_MARKS.values()), EXTRA]
+        self._legend = label("    ".join(legend), self, wraps=True)
         self.column.addWidget(self._legend)
         self._notes = label(_NOTES, self, wraps=True)
-        marks = f"Marks: {MARKS}"
-        self._notes.setToolTip(f"{INTERVALS}\n\n{marks}")
-        self._notes.setAccessibleDescription(f"{INTERVALS} {marks}")
+        notes = notes_below("Marks")
+        self._notes.setToolTip("\n\n".join(notes))
+        self._notes.setAccessibleDescription(" ".join(notes))
         self.column.addWidget(self._notes)
         controller.changed.connect(self.refresh)
 
@@ -146,11 +147,7 @@ class EvaluationPage(Page):
         self.running_times = EvaluationTable(view, name="Running time of feature generation", ordered=False)
         column = flush(QVBoxLayout(view))
         column.addWidget(self.running_times, 1)
-        text = (
-            "Time to fit the representation and to compute the features of the training rows, without a classifier or "
-            "parameter selection."
-        )
-        column.addWidget(label(text, view, wraps=True))
+        column.addWidget(label(INCLUDED, view, wraps=True))
         return view
 
     # Requests ---------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt, Signal, Slot
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -103,13 +103,14 @@ class EvaluationHead:
 
 @dataclass(frozen=True)
 class EvaluationRow:
-    """A row of the table. Rows without a sort key come last in every order."""
+    """A row of the table. Rows without a key come last in every order; lines separate rows of different groups."""
 
     key: str
     title: str
     cells: tuple[EvaluationCell, ...]
     note: str = ""
     strong: bool = False
+    group: str = ""
 
 
 ROW = 38
@@ -126,20 +127,16 @@ class EvaluationDelegate(QStyledItemDelegate):
         self._table = table
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        view, rows = self._table, self._table.rows
-        theme, box, row = theme_of(view), QRectF(option.rect), rows[index.row()]
-        column = index.column()
-        cell = row.cells[column - 1] if column else EvaluationCell(row.title, note=row.note)
-        last = index.row() + 1 < len(rows) and bool(row.key) and not rows[index.row() + 1].key
+        view, row = self._table, self._table.rows[index.row()]
+        theme, box, cell = theme_of(view), QRectF(option.rect), row.cells[index.column()]
         painter.save()
         if cell.standing in ("better", "worse"):
             painter.fillRect(box.adjusted(0, 0, -1, -1), washed(mark_color(cell.standing, theme), 0.16))
         elif cell.keys and bool(option.state & QStyle.StateFlag.State_MouseOver):
             painter.fillRect(box.adjusted(0, 0, -1, -1), QColor(theme.hover))
-        line, bar = box.adjusted(0, box.height() - 1, 0, 0), box.adjusted(0, box.height() - 3, 0, 0)
-        painter.fillRect(line, QColor(theme.muted if last else theme.line))
-        indent = _INDENT if view.ordered and column else 0
-        self._paint_texts(painter, box.adjusted(_PAD, 3, -_PAD, -3), cell, indent, row.strong)
+        _paint_rule(painter, view, box, index.row())
+        _paint_texts(painter, view, box.adjusted(_PAD, 3, -_PAD, -3), cell, row.strong)
+        bar = box.adjusted(0, box.height() - 3, 0, 0)
         if cell.fraction is not None:
             painter.fillRect(bar, QColor(theme.line))
             bar.setWidth(bar.width() * min(max(cell.fraction, 0.0), 1.0))
@@ -149,26 +146,63 @@ class EvaluationDelegate(QStyledItemDelegate):
             painter.drawRect(box.adjusted(1, 1, -2, -2))
         painter.restore()
 
-    def _paint_texts(self, painter: QPainter, inner: QRectF, cell: EvaluationCell, indent: int, strong: bool) -> None:
-        """Draw the mark, the value with the text to its right, and the note below them."""
-        view, theme = self._table, theme_of(self._table)
-        half = inner.height() / 2
-        upper, lower = inner.adjusted(0, 0, 0, -half if cell.note else 0), inner.adjusted(indent, half, 0, 0)
-        painter.setFont(figure_font(view, BODY, strong=strong))
-        if cell.standing:
-            write(painter, upper, MIDDLE, SIGNIFICANCE_MARKS[cell.standing].symbol, mark_color(cell.standing, theme))
-        painter.setPen(QColor(theme.text))
-        value = upper.adjusted(indent, 0, 0, 0)
-        _paint_line(painter, value, cell.main)
-        value_width = painter.fontMetrics().horizontalAdvance(cell.main)
-        painter.setFont(figure_font(view, SECONDARY))
-        painter.setPen(QColor(theme.muted))
-        wide = painter.fontMetrics().horizontalAdvance(cell.aside)
-        fits = not value_width or not wide or value_width + _GAP + wide <= value.width()
-        painter.drawText(upper if fits else lower, RIGHT, cell.aside)
-        if cell.fraction is not None:
-            painter.setPen(QColor(theme.accent_text))
-        _paint_line(painter, lower.adjusted(0, 0, 0 if fits else -wide - _GAP, 0), cell.note)
+
+def _paint_rule(painter: QPainter, view: EvaluationTable, box: QRectF, line: int) -> None:
+    """Draw the line below a row, which is darker between groups of rows in the given order."""
+    theme, below = theme_of(view), view.rows[line + 1 : line + 2]
+    ends = any(row.group != view.rows[line].group and (view.order is None or not row.key) for row in below)
+    painter.fillRect(box.adjusted(0, box.height() - 1, 0, 0), QColor(theme.muted if ends else theme.line))
+
+
+def _paint_texts(
+    painter: QPainter,
+    view: EvaluationTable,
+    inner: QRectF,
+    cell: EvaluationCell,
+    strong: bool,
+    *,
+    indented: bool = True,
+) -> None:
+    """Draw the mark, the value with the text to its right, and the note below them."""
+    theme, indent = theme_of(view), _INDENT if view.ordered and indented else 0
+    half = inner.height() / 2
+    upper, lower = inner.adjusted(0, 0, 0, -half if cell.note else 0), inner.adjusted(indent, half, 0, 0)
+    painter.setFont(figure_font(view, BODY, strong=strong))
+    if cell.standing:
+        write(painter, upper, MIDDLE, SIGNIFICANCE_MARKS[cell.standing].symbol, mark_color(cell.standing, theme))
+    painter.setPen(QColor(theme.text))
+    value = upper.adjusted(indent, 0, 0, 0)
+    _paint_line(painter, value, cell.main)
+    value_width = painter.fontMetrics().horizontalAdvance(cell.main)
+    painter.setFont(figure_font(view, SECONDARY))
+    painter.setPen(QColor(theme.muted))
+    wide = painter.fontMetrics().horizontalAdvance(cell.aside)
+    fits = not value_width or not wide or value_width + _GAP + wide <= value.width()
+    painter.drawText(upper if fits else lower, RIGHT, cell.aside)
+    if cell.fraction is not None:
+        painter.setPen(QColor(theme.accent_text))
+    _paint_line(painter, lower.adjusted(0, 0, 0 if fits else -wide - _GAP, 0), cell.note)
+
+
+class _RowTitles(QHeaderView):
+    """The names of the rows, which stay in place while the columns scroll."""
+
+    def __init__(self, table: EvaluationTable) -> None:
+        super().__init__(Qt.Orientation.Vertical, table)
+        self._table = table
+        self.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.setDefaultSectionSize(ROW)
+        self.setFixedWidth(_TITLE)
+
+    def paintSection(self, painter: QPainter, rect: QRect, line: int) -> None:
+        view, box = self._table, QRectF(rect)
+        row = view.rows[line]
+        painter.save()
+        painter.fillRect(box, view.palette().base())
+        _paint_rule(painter, view, box, line)
+        name = EvaluationCell(row.title, note=row.note)
+        _paint_texts(painter, view, box.adjusted(_PAD, 3, -_PAD, -3), name, row.strong, indented=False)
+        painter.restore()
 
 
 def _paint_line(painter: QPainter, box: QRectF, text: str) -> None:
@@ -177,7 +211,8 @@ def _paint_line(painter: QPainter, box: QRectF, text: str) -> None:
     painter.drawText(box.adjusted(0, 0, 0, 1), MIDDLE, text)
 
 
-_TITLE = 144  # width of the first column in pixels
+_TITLE = 164  # width of the names of the rows in pixels
+_NARROWEST = 180  # least width of a column in pixels
 
 
 class EvaluationTable(QTableWidget):
@@ -205,7 +240,6 @@ class EvaluationTable(QTableWidget):
         self.ordered = ordered
         self.order: int | None = None
         self._given: tuple[EvaluationRow, ...] = ()
-        self._titles: list[EvaluationHead] = []
         self.setItemDelegate(EvaluationDelegate(self))
         self.setShowGrid(False)
         self.setMouseTracking(True)
@@ -215,12 +249,12 @@ class EvaluationTable(QTableWidget):
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setAccessibleName(name)
-        self.verticalHeader().hide()
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.verticalHeader().setDefaultSectionSize(ROW)
+        self.setVerticalHeader(_RowTitles(self))
+        self.setCornerButtonEnabled(False)
         head = self.horizontalHeader()
         head.setStyleSheet("QHeaderView { border: 0; }")  # the frame of the table encloses the header too
         head.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        head.setMinimumSectionSize(_NARROWEST)
         head.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         head.setHighlightSections(False)
         head.setSectionsClickable(ordered)
@@ -232,21 +266,12 @@ class EvaluationTable(QTableWidget):
     def set_table(self, heads: Sequence[EvaluationHead], rows: Sequence[EvaluationRow]) -> None:
         """Show a table."""
         self.heads, self._given = tuple(heads), tuple(rows)
-        columns = len(heads) + 1 if heads else 0
-        if columns != self.columnCount():
-            self.setColumnCount(columns)
-            if heads:
-                self.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
-                self.horizontalHeader().resizeSection(0, _TITLE)
+        self.setColumnCount(len(heads))
         self.setRowCount(len(rows))
-        self._titles = [
-            EvaluationHead("Method", "the paper’s order") if self.ordered else EvaluationHead("", ""),
-            *heads,
-        ]
-        for section, head in enumerate(self._titles if heads else []):
+        for section, head in enumerate(heads):
             item = QTableWidgetItem()
-            rows_tip = f"{head.title}: training / test rows" if section else ""
-            item.setToolTip("\n".join(filter(None, (rows_tip, "Click to sort" if self.ordered else ""))))
+            tips = (f"{head.title}: training / test rows", "Click to sort, again for the paper’s order")
+            item.setToolTip("\n".join(tips[: 1 + self.ordered]))
             self.setHorizontalHeaderItem(section, item)
             self._set_head(section, 0, self.horizontalHeader().sectionSize(section))
         self.set_order(self.order)
@@ -256,13 +281,13 @@ class EvaluationTable(QTableWidget):
         """Show the two lines of a heading; lines that do not fit end in …"""
         item, metrics = self.horizontalHeaderItem(section), self.horizontalHeader().fontMetrics()
         if item is not None:
-            head, room, end = self._titles[section], width - 2 * _PAD - 2, Qt.TextElideMode.ElideRight
+            head, room, end = self.heads[section], width - 2 * _PAD - 2, Qt.TextElideMode.ElideRight
             item.setText("\n".join(metrics.elidedText(line, end, room) for line in (head.title, head.note)))
 
     def set_order(self, column: int | None) -> None:
         """Sort the rows by a column, counted from 0, or restore the given order."""
         self.order, self.rows = column, self._given
-        self.horizontalHeader().setSortIndicator(0 if column is None else column + 1, Qt.SortOrder.AscendingOrder)
+        self.horizontalHeader().setSortIndicator(-1 if column is None else column, Qt.SortOrder.AscendingOrder)
         if column is not None and column < len(self.heads):
 
             def rank(row: EvaluationRow) -> tuple[bool, bool, tuple[float, ...]]:
@@ -271,9 +296,10 @@ class EvaluationTable(QTableWidget):
 
             self.rows = tuple(sorted(self.rows, key=rank))
         for line, row in enumerate(self.rows):
-            title = f"{row.title} {row.note}".strip()
-            self._set_item(line, 0, title, row.title, row.note)
-            for number, cell in enumerate(row.cells, start=1):
+            title = QTableWidgetItem(", ".join(filter(None, (row.title, row.note))))
+            title.setToolTip(title.text())
+            self.setVerticalHeaderItem(line, title)
+            for number, cell in enumerate(row.cells):
                 spoken = SIGNIFICANCE_MARKS[cell.standing].spoken if cell.standing else ""
                 self._set_item(line, number, cell.tip, cell.main, spoken, cell.aside, cell.note)
 
@@ -296,15 +322,15 @@ class EvaluationTable(QTableWidget):
 
     @Slot(int)
     def _head_clicked(self, section: int) -> None:
-        self.set_order(None if section == 0 or self.order == section - 1 else section - 1)
+        self.set_order(None if self.order == section else section)
 
     @Slot(QModelIndex)
     def _request_runs(self, index: QModelIndex) -> None:
-        if index.column() > 0:
+        if index.isValid():
             row = self.rows[index.row()]
-            keys = row.cells[index.column() - 1].keys
+            keys = row.cells[index.column()].keys
             if keys:
-                self.runs_requested.emit((keys, row.key, index.column() - 1))
+                self.runs_requested.emit((keys, row.key, index.column()))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
