@@ -1,5 +1,7 @@
-"""Scatters add up, and a stack fitted block by block equals the stack fitted at once."""
+"""A stack fitted block by block, from sparse rows or with blocked products equals the stack fitted at once."""
 
+import math
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -9,10 +11,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from slide_gui import SLIDE, Blocks, Scatter
-from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core import linear_algebra as blocked
+from slide_gui.core.slide import activations
+from slide_gui.core.slide import scatter as scatter_module
+from slide_gui.core.slide import stack as stack_module
+from slide_gui.core.slide.parameters import SQUASHINGS, StackParameters
 from slide_gui.core.slide.scatter import GROUP, ScatterPass, ScatterSum
 from slide_gui.core.slide.stack import fit_stack
-from slide_gui.progress import Cancelled
+from slide_gui.progress import NO_PROGRESS, Cancelled
 from tests.core.slide_data import blobs, images, same_layers, scatter_of
 from tests.core.svm_data import StopAfter
 
@@ -162,3 +168,170 @@ def _fitted(*blocks):
 def test_that_rows_blocks_and_scatters_that_cannot_be_used_are_refused(make, error, words):
     with pytest.raises(error, match=words):
         make()
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    for name, value in {"WHOLE": 50, "_PIECE": 33, "_LEAF": 20}.items():
+        monkeypatch.setattr(blocked, name, value)
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_that_products_inverses_and_solves_in_pieces_equal_numpys():
+    random = np.random.default_rng(0)
+    rows = random.standard_normal((400, 130))
+    a, b, weights = rows.T @ rows, random.standard_normal((130, 70)), random.random(130)
+    np.testing.assert_allclose(blocked.product(a, b), a @ b, rtol=1e-12)
+    inverse = blocked.inverse_definite(a.copy())
+    np.testing.assert_allclose(inverse, np.linalg.inv(a), atol=1e-12)
+    np.testing.assert_array_equal(inverse, inverse.T)
+    solve = blocked.solver(a.copy())  # factorised once for both right-hand sides
+    for right in (b[:, 0], b):
+        np.testing.assert_allclose(solve(right, NO_PROGRESS), np.linalg.solve(a, right), rtol=1e-9)
+    np.testing.assert_allclose(blocked.weighted_square(a, weights), a @ np.diag(weights) @ a, rtol=1e-9)
+
+
+def test_that_the_inverse_of_a_kernel_matrix_with_a_small_ridge_is_as_accurate_as_numpys():
+    rows = np.random.default_rng(0).standard_normal((1300, 5))
+    distances = np.square(rows[:, None] - rows[None]).sum(-1)
+    matrix = np.exp(-distances / 10.0) + 1e-4 * np.eye(1300)
+    expected = np.linalg.inv(matrix)
+    found = blocked.inverse_definite(matrix.copy())
+    assert np.abs(found - expected).max() <= 1e-8 * np.abs(expected).max()
+    np.testing.assert_array_equal(found, found.T)
+
+
+def test_that_a_singular_large_matrix_is_refused():
+    with pytest.raises(np.linalg.LinAlgError):
+        blocked.inverse_definite(np.zeros((700, 700)))
+    with pytest.raises(np.linalg.LinAlgError):
+        blocked.solver(np.zeros((1500, 1500)))
+
+
+def test_that_every_piece_of_a_fit_on_many_features_is_a_cancel_point(request):
+    rows = (np.random.default_rng(0).random((300, 200)) > 0.7).astype("float32")
+    entire, pieces = StopAfter(), StopAfter()
+    expected = fit_stack(rows, StackParameters(depth=2), progress=entire)
+    request.getfixturevalue("small_pieces")
+    stack = fit_stack(rows, StackParameters(depth=2), progress=pieces)
+    assert len(pieces.fractions) > len(entire.fractions) + 2 * 8
+    np.testing.assert_allclose(stack.layers[1].weights, expected.layers[1].weights, atol=1e-8)
+
+
+def test_that_a_product_of_leading_digits_is_exact():
+    random = np.random.default_rng(0)
+    a, b = random.standard_normal((5, 300)), random.standard_normal((300, 4)) * 10.0 ** random.integers(-9, 9, 4)
+    a, b = blocked.leading_digits(a, 300), blocked.leading_digits(b.T, 300).T
+    exact = [[math.fsum(left * right) for right in b.T] for left in a]  # products of 26-bit numbers are exact
+    np.testing.assert_array_equal(a @ b, exact)
+    rest = random.standard_normal((5, 300))
+    assert np.abs(rest - blocked.leading_digits(rest, 300)).max() <= 2.0**-21 * np.abs(rest).max()
+
+
+def words(n=700, d=40, dtype="float64", seed=0):
+    """Return rows with few nonzero values, such as counts of words."""
+    random = np.random.default_rng(seed)
+    return (random.random((n, d)) * (random.random((n, d)) > 0.85)).astype(dtype)
+
+
+@pytest.mark.parametrize("squashing", SQUASHINGS)
+@pytest.mark.parametrize("fit_on", ["values", "thresholded"])
+@pytest.mark.parametrize("threshold", [0.5, -0.25])
+def test_that_sparse_rows_are_fitted_as_dense_ones_are(squashing, fit_on, threshold):
+    rows = words()
+    parameters = StackParameters(0.3, 3, threshold, squashing, fit_on, ridge=1.0, dtype="float64")
+    found, expected = fit_stack(sparse.csr_array(rows), parameters), fit_stack(rows, parameters)
+    same_layers(found, expected, rtol=1e-12, atol=1e-10)
+    for one, other in zip(found.layers, expected.layers, strict=True):
+        np.testing.assert_allclose(one.weights, other.weights, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_that_thresholded_sums_of_sparse_rows_are_exact_to_the_bit(dtype):
+    rows = (words() > 0).astype(dtype)
+    parameters = StackParameters(depth=4, dtype=dtype)
+    same_layers(fit_stack(sparse.csr_matrix(rows), parameters), fit_stack(rows, parameters))
+
+
+def test_that_a_value_equal_to_the_threshold_in_float32_is_0_in_sparse_rows_too():
+    rows = np.array([[0.1, 0.0], [0.2, 0.1]], "float32")
+    parameters = StackParameters(threshold=0.1)
+    for made in (np.asarray, sparse.csr_array):
+        np.testing.assert_array_equal(Scatter.squashed(made(rows), parameters).inner, [[1, 0], [0, 0]])
+
+
+def test_that_the_estimator_accepts_any_sparse_format_and_returns_dense_features():
+    rows = words(n=300)
+    dense = SLIDE(depth=2, dtype="float64").fit(rows)
+    for kind in (sparse.csr_matrix, sparse.csc_array, sparse.coo_array, sparse.lil_matrix):
+        slide = SLIDE(depth=2, dtype="float64").fit(kind(rows))
+        found = slide.transform(kind(rows))
+        assert isinstance(found, np.ndarray)
+        np.testing.assert_allclose(found, dense.transform(rows), atol=1e-10)
+        np.testing.assert_allclose(SLIDE(depth=2, dtype="float64").fit_transform(kind(rows)), found, atol=1e-10)
+        np.testing.assert_array_equal(np.hstack(slide.layers(kind(rows))), found)
+
+
+def test_that_values_stored_twice_are_added_before_they_are_squashed():
+    twice = sparse.csr_array((np.array([0.3, 0.3, 1.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    parameters = StackParameters(depth=2, dtype="float64")
+    same_layers(fit_stack(twice, parameters), fit_stack(twice.toarray(), parameters))
+    slide = SLIDE(depth=2, dtype="float64").fit(twice)
+    same_layers(slide.stack_, fit_stack(twice.toarray(), parameters))
+    assert len(twice.data) == 3
+
+
+def test_that_sparse_rows_are_never_converted_all_at_once(monkeypatch):
+    rows, written = sparse.random_array((20_000, 30), density=0.05, format="csr", rng=np.random.default_rng(0)), []
+    dense_rows = activations.dense_rows
+    monkeypatch.setattr(activations, "dense_rows", lambda *a: written.append(dense_rows(*a).shape) or dense_rows(*a))
+    monkeypatch.setattr(sparse.csr_array, "todense", None)
+    fit_stack(rows, StackParameters(depth=1))
+    assert written == []
+    fit_stack(rows, StackParameters(depth=3))
+    assert max(n for n, _ in written) <= 1024
+
+
+@pytest.mark.parametrize("products", [1, 50, 10**9])
+def test_that_pieces_of_any_length_give_the_same_scatter(monkeypatch, products):
+    monkeypatch.setattr(scatter_module, "_SPARSE_PRODUCTS", products)
+    rows = words(n=60)
+    rows[::7] = 0.0
+    found = Scatter.of(sparse.csr_array(rows), StackParameters(dtype="float64"))
+    np.testing.assert_allclose(found.inner, rows.T @ rows, rtol=1e-13, atol=1e-14)
+    np.testing.assert_array_equal(found.inner, found.inner.T)
+
+
+def test_that_a_value_of_sparse_rows_that_is_not_finite_is_named_with_its_place():
+    rows = words(n=30)
+    rows[17, 5] = np.nan
+    with pytest.raises(ValueError, match="row 17, feature 5 is nan"):
+        SLIDE().fit(sparse.csr_array(rows))
+    slide = SLIDE(depth=1).fit(sparse.csr_array(words(n=30)))
+    with pytest.raises(ValueError, match="NaN"):
+        slide.transform(sparse.csr_array(rows))
+
+
+def test_that_a_fit_of_sparse_rows_reports_and_can_be_cancelled(monkeypatch):
+    monkeypatch.setattr(scatter_module, "_SPARSE_PRODUCTS", 1000)
+    rows, listener = sparse.csr_array(words(n=3000)), StopAfter()
+    fit_stack(rows, StackParameters(depth=3), progress=listener)
+    assert listener.fractions == sorted(listener.fractions)
+    assert listener.fractions[-1] == pytest.approx(1.0)
+    with pytest.raises(Cancelled):
+        fit_stack(rows, StackParameters(depth=3), progress=StopAfter(fraction=0.2))
+
+
+@pytest.mark.parametrize(("depth", "fit_on"), [(1, "values"), (1, "thresholded"), (2, "values")])
+def test_that_a_fit_needs_no_more_memory_than_its_check_of_memory_assumes(monkeypatch, depth, fit_on):
+    sizes = []
+    monkeypatch.setattr(stack_module, "empty", lambda shape, *_: sizes.append(shape))
+    rows = sparse.random_array((200, 1500), density=0.01, format="csr", rng=np.random.default_rng(0))
+    tracemalloc.start()
+    try:
+        fit_stack(rows, StackParameters(depth=depth, fit_on=fit_on))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    (matrices, height, width) = sizes[0]
+    assert 0.5 < peak / (8 * matrices * height * width) <= 1.0

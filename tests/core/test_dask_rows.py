@@ -1,4 +1,6 @@
-"""Dask arrays are fitted chunk by chunk, in this process and on two workers, with bit-identical results."""
+"""Dask arrays and pairs of classes give the same in this process and on two workers."""
+
+from __future__ import annotations
 
 import logging
 import multiprocessing
@@ -7,6 +9,7 @@ import signal
 import threading
 from functools import partial
 from itertools import pairwise
+from types import SimpleNamespace
 
 import dask
 import dask.array as da
@@ -18,8 +21,9 @@ from threadpoolctl import threadpool_limits
 from slide_gui import SLIDE, Blocks
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import fit_stack
-from slide_gui.core.workers import ClusterError
-from slide_gui.progress import Cancelled, Progress
+from slide_gui.core.svm.estimator import MultiWidthSVC
+from slide_gui.core.workers import ClusterError, results_of
+from slide_gui.progress import Cancelled, Listener, Progress
 from tests.core.on_workers import slow, tasks, wait_for_file
 from tests.core.slide_data import same_layers
 from tests.core.svm_data import StopAfter
@@ -228,3 +232,58 @@ def test_that_a_lost_scheduler_is_named_with_a_remedy():
         finally:
             client.close()
     assert SLIDE(depth=1).fit(chunked()).stack_.n_samples == 1500  # a closed client is ignored
+
+
+def classes(n=600, k=5):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(k, size=n)
+    return rng.standard_normal((n, 8)) + 1.5 * np.eye(k, 8)[codes], np.array(list("abcdefgh"))[codes]
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_that_pairs_trained_on_workers_give_the_model_of_this_process(client, loss):
+    Z, y = classes()
+    svm = MultiWidthSVC(groups=2, widths=[2.0, 2.0], C=3.0, loss=loss, random_state=0)
+    here, there = svm.fit(Z, y), MultiWidthSVC(**svm.get_params()).fit(Z, y, client=client)
+    np.testing.assert_allclose(there.decision_function(Z), here.decision_function(Z), atol=5e-3)
+    assert np.mean(there.predict(Z) == here.predict(Z)) > 0.995
+    assert there.dual_coef_.shape[0] == here.dual_coef_.shape[0] == 10
+    assert there.n_iter_ > 0
+
+
+def test_that_an_invalid_client_is_refused_before_anything_is_learned():
+    reports = []
+    with pytest.raises(TypeError, match="client is 'tcp://head:8786'; it must be a"):
+        MultiWidthSVC().fit(*classes(), client="tcp://head:8786", progress=Listener(lambda f, _: reports.append(f)))
+    assert not reports
+
+
+def test_that_training_on_workers_can_be_cancelled(client):
+    Z, y = classes()
+    seen = []
+
+    def report(fraction, _payload):
+        seen.append(fraction)
+        if client.processing() and any(client.processing().values()):
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        MultiWidthSVC(groups=2, widths=[2.0, 2.0], C=3.0).fit(Z, y, client=client, progress=Listener(report))
+    assert seen
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "cancels"), [("running", Cancelled, True), ("closed", ClusterError, False)]
+)
+def test_that_remaining_tasks_are_cancelled_after_an_error_unless_the_scheduler_is_lost(status, error, cancels):
+    ended, left = SimpleNamespace(done=lambda: True), SimpleNamespace(done=lambda: False)
+    cancelled = []
+
+    def report(_fraction, _payload):
+        if status == "running":
+            raise Cancelled
+
+    client = SimpleNamespace(status=status, scheduler=None, cancel=cancelled.extend)
+    with pytest.raises(error):
+        results_of(client, [ended, left], Listener(report))
+    assert cancelled == ([left] if cancels else [])

@@ -1,18 +1,35 @@
+"""SLIDE stacks and their layers: W against its definition, its accuracy, its approximations, and its noise path."""
+
+import itertools
 import tracemalloc
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
 
 from slide_gui import memory
-from slide_gui.core.slide import activations
+from slide_gui.blas import loaded_blas
+from slide_gui.core import linear_algebra
+from slide_gui.core.slide import activations, approximation
 from slide_gui.core.slide import stack as stack_module
-from slide_gui.core.slide.denoiser import denoiser_weights, reconstruction_error
+from slide_gui.core.slide.approximation import Approximation
+from slide_gui.core.slide.denoiser import (
+    LEAST_NOISE,
+    CorruptedCopies,
+    approximate_weights,
+    denoiser_weights,
+    expected_q,
+    reconstruction_error,
+)
+from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import SQUASHINGS, StackParameters
 from slide_gui.core.slide.scatter import input_scatter
 from slide_gui.core.slide.stack import fit_stack
 from slide_gui.progress import Listener
-from tests.core.listings import slide
+from tests.core.listings import lide, slide, solution_error
 from tests.core.slide_data import blobs, images, same_layers, scatter_of
 from tests.core.svm_data import StopAfter
 
@@ -170,3 +187,320 @@ def test_that_a_fit_or_transform_beyond_all_memory_is_refused_before_it_starts(m
     for n, size in ((10**14, r"5\.12e\+07"), (3 * 10**16, r"1\.54e\+10")):
         with pytest.raises(MemoryError, match=f"needs {size} GB of memory, more than is available; transform fewer"):
             transform(n)
+
+
+BOUND = 1e-8
+NOISES = (0.0, 1e-4, 0.01, 0.1, 0.3, 0.9)
+
+
+def grey(kind, n, d):
+    random = np.random.default_rng(0)
+    if kind == "rank-deficient":
+        return random.random((n, 20)) @ random.random((20, d)) / 20
+    if kind == "smooth":  # a sum of waves whose amplitude grows with the wavelength
+        waves = np.arange(1, 31)[:, None]
+        rows = random.standard_normal((n, 30)) @ (np.cos(np.pi * waves * np.linspace(0, 1, d)) / waves)
+        return (rows - rows.min()) / np.ptp(rows)
+    rows = random.random((n, d))
+    for _ in range(4):  # make each pixel similar to its neighbours
+        rows[:, 1:] = 0.5 * rows[:, 1:] + 0.5 * rows[:, :-1]
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "kind", "noises"),
+    [
+        (200, 300, "correlated", NOISES),
+        (200, 300, "rank-deficient", NOISES),
+        (500, 900, "smooth", (0.0,)),
+        (500, 900, "correlated", (0.0, 0.01, 0.9)),
+        (500, 900, "rank-deficient", (0.0, 1e-4, 0.3)),
+        (300, 1500, "correlated", (0.0, 0.1)),
+        (300, 3000, "rank-deficient", (1e-4,)),
+    ],
+)
+def test_that_weights_are_exact_to_1e_8_for_any_noise_and_number_of_features(n, d, kind, noises):
+    scatter = scatter_of(grey(kind, n, d))
+    some = np.linspace(0, d - 1, 5).astype(int)
+    path = NoisePath(scatter) if d < 1500 else None
+    deviations = []
+    for noise in noises:
+        found = [denoiser_weights(scatter, noise, features=some)]
+        if d < 1500:
+            found += [denoiser_weights(scatter, noise)[some], path.rows(some, noise)]
+        weights = np.vstack(found)
+        error = solution_error(weights, np.tile(some, len(found)), scatter, 1 - noise)
+        relative = np.linalg.norm(error, axis=1) / np.linalg.norm(weights + error, axis=1)
+        deviations.append(relative.max())
+    assert max(deviations) <= BOUND
+
+
+@pytest.mark.parametrize("kind", ["correlated", "rank-deficient"])
+def test_that_float32_rows_give_the_listings_weights_in_float64_within_the_stated_bounds(kind):
+    rows = grey(kind, 6000, 300).astype("float32")
+    exact, some = scatter_of(rows), np.arange(0, 300, 10)
+    for noise in (0.0, 0.05, 0.09, 0.1, 0.3, 0.5, 0.9):
+        weights = fit_stack(rows, StackParameters(noise=noise, depth=1)).layers[0].weights[some]
+        error = solution_error(weights, some, exact, 1 - noise)
+        deviation = (np.linalg.norm(error, axis=1) / np.linalg.norm(weights + error, axis=1)).max()
+        assert deviation < (4e-5 / noise if noise >= 0.1 else 1e-9 if noise else 1e-5)
+
+
+def test_that_float32_sums_are_settled_into_float64_after_4096_rows():
+    rows = np.ones((12_288, 3), "float32")
+    rows[:4096] = 4096.0  # the sum of their squares is so large that float32 would lose all other rows
+    scatter = input_scatter(rows, StackParameters()).values
+    np.testing.assert_array_equal(scatter[:3, :3], 2.0**36 + 8192)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05, 0.3, 0.5, 0.9, 0.99])
+def test_that_the_closed_form_equals_the_papers_listing(noise):
+    rows = blobs()
+    expected, _ = lide(rows.T, 1 - noise)
+    expected += solution_error(expected, np.arange(36), scatter_of(rows), 1 - noise)
+    np.testing.assert_allclose(denoiser_weights(scatter_of(rows), noise), expected, atol=1e-9, rtol=0)
+
+
+def test_that_expected_q_is_the_mean_of_the_corrupted_scatters():
+    rows = blobs(n=60, side=3)
+    random = np.random.default_rng(5)
+    total = np.zeros((10, 10))
+    for _ in range(4000):
+        corrupted = np.column_stack([rows * (random.random(rows.shape) < 0.7), np.ones(len(rows))])
+        total += corrupted.T @ corrupted
+    np.testing.assert_allclose(total / 4000, expected_q(scatter_of(rows), 0.3, ridge=0.0), atol=0.15)
+
+
+@pytest.mark.parametrize("ridge", [1e-5, 0.5])
+@pytest.mark.parametrize("noise", [0.0, 0.02, 0.3, 0.9])
+def test_that_the_reconstruction_error_is_the_mean_over_every_corruption(noise, ridge):
+    rows = np.add(np.random.default_rng(0).random((9, 5)), [0.0, 0.0, 0.0, 0.2, 3.0])
+    scatter = scatter_of(rows)
+    weights = denoiser_weights(scatter, noise, ridge)
+    expected = 0.0
+    for survives in itertools.product([False, True], repeat=5):
+        corrupted = np.column_stack([rows * survives, np.ones(9)])
+        probability = np.prod(np.where(survives, 1 - noise, noise))
+        expected += probability * np.mean((rows - corrupted @ weights.T) ** 2)
+    assert reconstruction_error(scatter, weights, noise, ridge) == pytest.approx(expected, rel=1e-8, abs=1e-22)
+
+
+def test_that_little_noise_gives_a_small_nonzero_error():
+    scatter = scatter_of(np.random.default_rng(0).random((300, 200)) @ np.eye(200, 400))
+    errors = [reconstruction_error(scatter, denoiser_weights(scatter, noise), noise) for noise in (0, 1e-9, 1e-6, 1e-3)]
+    assert errors == sorted(errors)
+    assert 0.0 < errors[0] < errors[1]
+    assert errors[3] / errors[2] == pytest.approx(1000, rel=0.1)
+
+
+def test_that_a_clearly_negative_reconstruction_error_is_refused():
+    scatter = scatter_of(blobs())
+    weights = denoiser_weights(scatter, 0.3)
+    with pytest.raises(ValueError, match=r"below 0: the weights do not belong to this scatter at noise 0\.3"):
+        reconstruction_error(scatter, -weights, 0.3)
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 10_000), noise=st.floats(0.0, 0.95), n=st.integers(2, 30), d=st.integers(1, 8))
+def test_that_no_other_map_has_a_smaller_expected_error(seed, noise, n, d):
+    random = np.random.default_rng(seed)
+    scatter = scatter_of(random.random((n, d)))
+    weights = denoiser_weights(scatter, noise)
+    p = scatter[:-1] * np.append(np.full(d, 1 - noise), 1.0)
+    q = expected_q(scatter, noise)
+
+    def penalised(w):
+        return np.vdot(w @ q, w) - 2 * np.vdot(w, p)
+
+    other = weights + 1e-3 * random.standard_normal(weights.shape)
+    assert penalised(weights) <= penalised(other) + 1e-9
+
+
+def test_that_bad_parameters_are_refused_by_name():
+    dead_feature = r"E\[Q\] is singular because features that are 0 in every row .* need a ridge above 0"
+    scatter = scatter_of(blobs(side=3))
+    with pytest.raises(ValueError, match=r"noise is 1\.0; it must be at least 0 and below 1"):
+        denoiser_weights(scatter, 1.0)
+    with pytest.raises(ValueError, match="ridge is nan"):
+        denoiser_weights(scatter, 0.5, ridge=float("nan"))
+    with pytest.raises(ValueError, match=dead_feature):
+        denoiser_weights(scatter, 0.5, ridge=0.0)
+    rows = np.random.default_rng(0).random((50, 3))
+    with pytest.raises(ValueError, match="some features are linear combinations of others: use a larger ridge"):
+        denoiser_weights(scatter_of(np.column_stack([rows, 2.0 * rows[:, 0]])), 0.0, ridge=0.0)
+    with pytest.raises(ValueError, match="call add"):
+        CorruptedCopies(np.ones((3, 2)), 0.5).weights()
+    dead = CorruptedCopies(np.zeros((3, 2)), 0.5, ridge=0.0)
+    dead.add()
+    with pytest.raises(ValueError, match=dead_feature):
+        dead.weights()
+
+
+def rows_with_rare_pixels(n=300, side=8):
+    random = np.random.default_rng(2)
+    rows = blobs(n=n, side=side)
+    rows[:, 10:14] *= random.random((n, 4)) < 0.02
+    rows[:, 15] = 0.0
+    rows[7, 15] = 1 / 255
+    rows[:, 20] = 0.0
+    return rows.astype(np.float32)
+
+
+def approximate_layers(rows, parameters):
+    steps = Approximation(rows, input_scatter(rows, parameters)).layers(parameters)
+    return next(layers for layers in steps if len(layers) == parameters.depth)
+
+
+def errors(layers, stack, scales=(1.0,) * 4):
+    """Return the error of each row, scaled by column, relative to its length, for each layer."""
+    found = []
+    for approximate, exact, scale in zip(layers, stack.layers, scales, strict=True):
+        difference, size = ((weights * scale) for weights in (approximate.weights - exact.weights, exact.weights))
+        found.append(np.linalg.norm(difference, axis=1) / np.maximum(np.linalg.norm(size, axis=1), 1e-300))
+    return found
+
+
+@pytest.mark.parametrize("noise", [LEAST_NOISE, 0.1, 0.3, 0.9, 0.99])
+def test_that_a_row_in_float32_has_an_error_of_at_most_1e_3_even_for_rarely_lit_pixels(noise):
+    scatter = scatter_of(rows_with_rare_pixels())
+    exact, found = denoiser_weights(scatter, noise), approximate_weights(scatter, noise)
+    assert found.dtype == np.float32
+    assert (np.linalg.norm(found - exact, axis=1) <= 1e-3 * np.linalg.norm(exact, axis=1)).all()
+
+
+def test_that_no_matrix_of_float32_is_inverted_in_float64(monkeypatch):
+    used, product = set(), linear_algebra.product
+    monkeypatch.setattr(
+        linear_algebra, "product", lambda a, b, *more: used.add((a.dtype, b.dtype)) or product(a, b, *more)
+    )
+    approximate_weights(scatter_of(np.random.default_rng(0).random((400, 200))), 0.3)
+    assert used == {(np.dtype(np.float32),) * 2}
+
+
+def test_that_a_matrix_that_is_singular_in_float32_is_refused():
+    rows = rows_with_rare_pixels()
+    for wrong in (rows, np.column_stack([rows[:, :5], rows[:, :5]])):
+        with pytest.raises(np.linalg.LinAlgError):
+            approximate_weights(scatter_of(wrong), 0.0 if wrong is not rows else 0.3, ridge=0.0)
+
+
+@pytest.mark.parametrize("noise", [LEAST_NOISE, 0.3, 0.9, 0.99])
+@pytest.mark.parametrize("changes", [{}, {"squashing": "tanh"}, {"fit_on": "thresholded"}, {"dtype": "float64"}])
+def test_that_layers_from_all_rows_have_an_error_of_at_most_1e_2(noise, changes):
+    rows, parameters = rows_with_rare_pixels(), StackParameters(depth=4, noise=noise, **changes)
+    layers, stack = approximate_layers(rows, parameters), fit_stack(rows, parameters)
+    assert max(error.max() for error in errors(layers, stack)) < 1e-2
+
+
+@pytest.mark.parametrize("changes", [{}, {"fit_on": "thresholded"}, {"squashing": "tanh"}])
+def test_that_sampled_rows_give_contributions_to_a_fifth_and_binary_ones_better_than_uniform_rows(monkeypatch, changes):
+    rows, parameters = rows_with_rare_pixels(n=8000), StackParameters(depth=4, noise=0.3, **changes)
+    stack = fit_stack(rows, parameters)
+    rms = [np.sqrt(np.diag(layer.scatter) / len(rows)) for layer in stack.layers]
+    monkeypatch.setattr(approximation, "MOST_ROWS", 1000)
+    layers = approximate_layers(rows, parameters)
+    assert errors(layers, stack)[0].max() < 1e-3
+    if parameters.fit_on == "values":
+        assert errors(layers, stack)[1].max() < 1e-2  # its scatter is computed from that of all rows
+    found = errors(layers, stack, rms)
+    assert max(np.median(error) for error in found) < 0.2
+
+    def uniform(rows, scatter, progress):
+        chosen = np.random.default_rng(0).choice(len(rows), 1000, replace=False)
+        return chosen, np.full(1000, len(rows) / 1000)
+
+    monkeypatch.setattr(approximation, "_by_leverage", uniform)
+    worse = errors(approximate_layers(rows, parameters), stack, rms)
+    assert not parameters.function.binary or np.linalg.norm(found[-1]) < np.linalg.norm(worse[-1])
+
+
+PATH_NOISES = [0.0, 1e-6, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99]
+
+
+def relative(found, expected):
+    return np.linalg.norm(found - expected) / max(np.linalg.norm(expected), 1e-300)
+
+
+@pytest.mark.parametrize("noise", PATH_NOISES)
+def test_that_a_row_at_a_new_noise_equals_a_refit_even_for_rarely_lit_pixels(noise):
+    random = np.random.default_rng(2)
+    rows = blobs(n=300, side=8)
+    rows[:, 10:20] *= random.random((300, 10)) < 0.01
+    rows[:, 15] = 0.0
+    rows[7, 15] = 1 / 255
+    scatter = scatter_of(rows)
+    path = NoisePath(scatter)
+    exact = denoiser_weights(scatter, noise)
+    found = path.rows(np.arange(64), noise)
+    for row, expected in zip(found, exact, strict=True):
+        assert relative(row, expected) < 1e-6
+    assert relative(path.weights(noise), exact) < 1e-7
+
+
+def test_that_the_uninterruptible_eigendecomposition_uses_one_thread(monkeypatch):
+    decompose, used = np.linalg.eigh, []
+
+    def watched(matrix):
+        used.append({blas.threads for blas in loaded_blas()})
+        return decompose(matrix)
+
+    monkeypatch.setattr(np.linalg, "eigh", watched)
+    with threadpool_limits(2, user_api="blas"):
+        before = loaded_blas()
+        NoisePath(scatter_of(blobs(n=50, side=4)))
+        assert loaded_blas() == before
+    assert used == [{1}]
+
+
+def test_that_without_a_ridge_a_dead_pixel_is_left_out_and_the_others_equal_a_refit_of_them_alone():
+    rows = np.random.default_rng(0).random((200, 6))
+    expected = denoiser_weights(scatter_of(rows), 0.3, ridge=0.0)
+    found = NoisePath(scatter_of(np.insert(rows, 2, 0.0, axis=1)), ridge=0.0).weights(0.3)
+    assert not found[2].any()
+    assert not found[:, 2].any()
+    np.testing.assert_allclose(np.delete(np.delete(found, 2, axis=0), 2, axis=1), expected, atol=1e-9)
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 10_000),
+    noise=st.floats(0.001, 0.95),
+    scale=st.sampled_from([1e-3, 1.0, 30.0]),
+    n=st.integers(2, 40),
+    d=st.integers(1, 10),
+)
+def test_that_the_path_equals_a_refit_for_any_scatter(seed, noise, scale, n, d):
+    random = np.random.default_rng(seed)
+    rows = scale * random.random((n, d)) * (random.random(d) < 0.8)
+    scatter = scatter_of(rows)
+    assert relative(NoisePath(scatter).weights(noise), denoiser_weights(scatter, noise)) < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (None, "the scatter is a NoneType; it must be a square matrix of d \\+ 1 rows"),
+        (np.ones(3), r"the scatter is of shape \(3,\)"),
+        (np.ones((3, 4)), r"the scatter is of shape \(3, 4\)"),
+        (np.ones((1, 1)), r"the scatter is of shape \(1, 1\)"),
+        ([["a"]], "the scatter is a list"),
+        (np.full((3, 3), np.nan), "the scatter contains NaN or infinity"),
+    ],
+)
+def test_that_an_invalid_scatter_is_refused(wrong, words):
+    with pytest.raises(ValueError, match=words):
+        NoisePath(wrong)
+
+
+def test_that_features_and_noise_out_of_range_are_refused():
+    path = NoisePath(scatter_of(blobs()))
+    for wrong in ([0.5], "a", None):
+        with pytest.raises(ValueError, match="it must hold integers from 0 to 35"):
+            path.rows(wrong, 0.3)
+    assert path.rows([], 0.3).shape == (0, 37)
+    with pytest.raises(IndexError, match="0 to 35"):
+        path.rows([36], 0.3)
+    with pytest.raises(IndexError, match="0 to 35"):
+        path.rows([-1], 0.3)
+    with pytest.raises(ValueError, match="noise is 1"):
+        path.rows([0], 1.0)

@@ -1,4 +1,4 @@
-"""Rows of .amat files equal ``float`` of their text to the last bit, in both layouts of numbers."""
+"""Rows of .amat files equal ``float`` of their text to the last bit; text in any encoding keeps every letter."""
 
 import io
 import tracemalloc
@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.readers import tables
+from slide_gui.data.open import open_data
+from slide_gui.data.readers import encoding, tables
 from slide_gui.data.readers.tables import decode, read_amat, read_amat_zip, read_table
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
@@ -136,3 +137,42 @@ def test_that_reading_can_be_cancelled_and_takes_little_more_memory_than_the_num
     assert peak < 3e6
     with pytest.raises(Cancelled):
         read_amat(path, progress=StopAfter(3))
+
+
+NAMES = ["Tär", "Tör", "Tür", "Tor"]
+TABLE = "Länge,Höhe,class\n" + "".join(f"0.{k},0.{9 - k},{NAMES[k % 4]}\n" for k in range(8))
+
+
+@pytest.mark.parametrize("coding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252", "latin-1"])
+@pytest.mark.parametrize("block", [1, 5, 1 << 20])
+def test_that_names_keep_their_letters_in_every_encoding(tmp_path, coding, block, monkeypatch):
+    monkeypatch.setattr(encoding, "_BLOCK", block)
+    mark = "\ufeff" if coding in ("utf-16-le", "utf-16-be") else ""
+    data = open_data([write(tmp_path / "x.csv", (mark + TABLE).encode(coding))])
+    assert [data.label_names[label] for label in data.train_labels] == NAMES * 2
+    assert data.feature_names == ("Länge", "Höhe")
+    guesses = [(guess.what, guess.why) for guess in data.opened.guesses if "Windows" in guess.what]
+    why = "line 1 is not UTF-8; if letters are wrong, save the file as UTF-8"
+    assert guesses == ([("text read as Windows-1252", why)] if coding in ("cp1252", "latin-1") else [])
+    assert data.opened.sure == (not guesses)
+
+
+def test_that_the_first_line_that_is_not_utf_8_is_named(tmp_path):
+    data = open_data([write(tmp_path / "x.csv", b"a,b,class\n.1,.2,x\n\n.3,.4,\xe9t\xe9\n.5,.6,x\n")])
+    (guess,) = (each for each in data.opened.guesses if not each.sure)
+    assert guess.why.startswith("line 4 is not UTF-8")
+
+
+@pytest.mark.parametrize("coding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.amat", "0.25 0.5 1\n0.75 1 0\n"),
+        ("x.csv", "0.25,0.5,1\n0.75,1,0\n"),
+        ("x.csv", "label,a,b\n1,.25,.5\n0,.75,1\n"),
+    ],
+)
+def test_that_a_byte_order_mark_is_not_part_of_the_first_cell(tmp_path, name, text, coding):
+    data = open_data([write(tmp_path / name, text.encode(coding))])
+    assert data.train.tolist() == [[0.25, 0.5], [0.75, 1.0]]
+    assert data.train_labels.tolist() == [1, 0]

@@ -1,5 +1,7 @@
-"""Sets are checked, scaled, converted to float32 and named."""
+"""Sets are checked, scaled, converted to float32 and named; a data set is immutable and has a fingerprint."""
 
+import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +12,18 @@ from hypothesis.extra import numpy as npst
 
 from slide_gui.data import assemble as assemble_module
 from slide_gui.data.assemble import assemble
+from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.entries import entry
 from slide_gui.data.errors import DataError
-from slide_gui.data.readers.parts import DataPart
+from slide_gui.data.readers.parts import (
+    DataPart,
+    integer_labels,
+    looks_like_quantity,
+    named_labels,
+    quantile_ranges,
+    role_of,
+    square_shape,
+)
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from tests.core.svm_data import StopAfter
 
@@ -228,3 +239,185 @@ def test_that_features_that_are_all_tiny_are_scaled(size):
     data = assembled(plain(np.array([[1, 2], [3, 0], [0, 1]]) * size))
     np.testing.assert_allclose(data.train, [[1 / 3, 1], [1, 0], [0, 0.5]], atol=1e-4)
     assert data.opened.scaled
+
+
+def rows(n, d=6):
+    return np.arange(n * d, dtype=np.float32).reshape(n, d)
+
+
+def test_that_fingerprints_differ_exactly_if_the_data_differ():
+    original = Dataset("a", rows(4), rows(2), np.arange(4), np.arange(2), (2, 3))
+    others = [
+        replace(original, train=rows(4) + 1),
+        replace(original, test=rows(3), test_labels=np.arange(3)),
+        replace(original, train_labels=np.arange(4)[::-1].copy()),
+        replace(original, train_labels=None),
+        replace(original, image_shape=(3, 2)),
+        replace(original, image_shape=None),
+        *(Dataset("a", np.ones((n, d), np.float32), np.ones((0, d), np.float32)) for n, d in ((2, 6), (3, 4), (4, 3))),
+    ]
+    assert replace(original, name="b", source="elsewhere").fingerprint == original.fingerprint
+    assert len({each.fingerprint for each in (original, *others)}) == 1 + len(others)
+
+
+def test_that_the_fingerprint_of_rows_without_labels_is_the_same_in_every_version():
+    made = hashlib.sha256(b"None")
+    for n in (4, 2):
+        made.update(f"<f4({n}, 6)".encode() + rows(n).tobytes())
+    made.update(b"nonenone")
+    assert Dataset("a", rows(4), rows(2)).fingerprint == made.hexdigest()
+
+
+def test_that_arrays_are_read_only():
+    data = Dataset("a", rows(4), rows(2), np.arange(4), np.arange(2))
+    for array in (data.train, data.test, data.train_labels, data.test_labels):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"train": rows(0)}, "empty"),
+        ({"train": rows(4).astype(np.float64)}, "float32"),
+        ({"test": rows(2, 5)}, "5"),
+        ({"train_labels": np.arange(3)}, "one for each of 4 rows"),
+        ({"train": np.ones((4, 0), np.float32), "test": np.ones((2, 0), np.float32)}, "empty"),
+        ({"train": rows(4).reshape(4, 2, 3)}, "found 3-D float32"),
+        ({"test_labels": np.arange(3)}, "test labels: found .* one for each of 2 rows"),
+        ({"feature_names": ("a", "b")}, "2 names for 6 features"),
+        ({"image_shape": (2, 4)}, "6 pixels"),
+    ],
+)
+def test_that_arrays_that_do_not_agree_are_refused(given, sentence):
+    with pytest.raises(DataError, match=sentence):
+        Dataset(**{"name": "a", "train": rows(4), "test": rows(2), **given})
+
+
+@pytest.mark.parametrize(
+    "split", [HeldOut(0.9), HeldOut(0.0), HeldOut(seed=2**32 - 1), HeldOut(folds=2, fold=1), HeldOut(folds=5, fold=0)]
+)
+def test_that_a_split_within_its_bounds_is_accepted(split):
+    checked = split.checked()
+    assert checked == replace(split, share=0.0 if split.folds else split.share)
+    assert checked.checked() == checked
+
+
+@pytest.mark.parametrize(
+    ("split", "sentence"),
+    [
+        (HeldOut(0.91), "fraction held out is 0.91; give 0 to 0.9"),
+        (HeldOut(-0.01), "fraction held out is -0.01"),
+        (HeldOut(float("nan")), "fraction held out is nan"),
+        (HeldOut(seed=2**32), "seed is 4294967296; give an integer"),
+        (HeldOut(seed=-1), "seed is -1"),
+        (HeldOut(seed=True), "seed is True"),
+        (HeldOut(folds=1), "fold 1 of 1 does not exist; give 2 folds"),
+        (HeldOut(folds=3, fold=3), "fold 4 of 3 does not exist; give 2 folds or more"),
+    ],
+)
+def test_that_a_split_out_of_its_bounds_is_refused(split, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        split.checked()
+
+
+def test_that_rows_of_both_sets_and_repeated_training_rows_are_counted():
+    train = np.array([[0, 1], [2, 3], [0, 1], [4, 5], [0, 1]], np.float32)
+    test = np.array([[-0.0, 1], [4, 5], [1, 0]], np.float32)
+    labels = np.array([0, 1, 0, 1, 0]), np.array([0, 1, 1])
+    data = Dataset("d", train, test, *labels)
+    assert data.n_repeated == (2, 2)
+    assert [check.what for check in data.checks] == [
+        "2 of 3 test rows also in the training set",
+        "2 of 5 training rows equal to an earlier one",
+    ]
+    assert [check.sure for check in data.checks] == [False, True]
+    assert Dataset("d", train, test, *labels, generated=True).checks == ()
+    assert Dataset("d", train, test).checks == ()
+    many = np.arange(42, dtype=np.float32).reshape(21, 2)
+    few_shared = Dataset("d", train, np.vstack([train[:1], many + 10]), labels[0], np.zeros(22, np.int64))
+    assert [check.sure for check in few_shared.checks] == [True, True]
+    assert Dataset("d", train[1:4], test[2:]).checks == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("test.csv", "test"), ("convex_TEST.amat", "test"), ("t10k-images-idx3-ubyte.gz", "test"),
+        ("testing_1.npy", "test"), ("train.csv", "train"), ("latest.csv", "train"), ("contest-data.npz", "train"),
+        ("", "train"),
+    ],
+)  # fmt: skip
+def test_that_a_test_set_is_recognised_by_a_word_of_its_name(name, role):
+    assert role_of(name) == role
+
+
+def test_that_squares_are_images_from_a_size_on():
+    assert [square_shape(d) for d in (1, 783, 784, 785)] == [(1, 1), None, (28, 28), None]
+    assert (square_shape(64, 64), square_shape(49, 64)) == ((8, 8), None)
+
+
+def test_that_labels_are_integers_of_any_type_and_the_first_other_one_is_named():
+    for values in (np.array([3, -2], np.int8), np.array([3.0, -2.0]), np.array([3, -2], np.float32)):
+        labels = integer_labels(values, "here")
+        assert labels.dtype == np.int64
+        assert labels.tolist() == [3, -2]
+    assert integer_labels(np.array([True, False]), "here").tolist() == [1, 0]
+    assert integer_labels(np.array([2.0**31 - 1, 1 - 2.0**31]), "here").tolist() == [2**31 - 1, 1 - 2**31]
+    for wrong in (0.5, np.nan, np.inf, 2.0**31, -(2.0**31)):
+        with pytest.raises(DataError, match="label of row 3 is"):
+            integer_labels(np.array([0.0, 1.0, wrong, wrong]), "here")
+    with pytest.raises(DataError, match="labels are complex128, expected integers"):
+        integer_labels(np.array([1j]), "here")
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        np.repeat(np.arange(50), 20),
+        np.repeat(np.arange(40), 10),  # Olivetti faces
+        np.repeat(np.arange(40), 3),
+        np.repeat([65, 70, *range(97, 130)], 4),  # character codes of letters
+        np.repeat(np.arange(1, 103), np.arange(40, 142)),  # numbered from 1, with unequal sizes
+        np.arange(8),
+        np.repeat(np.arange(10), 2),
+        np.array([0.5, 1.5]),
+    ],
+)
+def test_that_class_numbers_do_not_look_like_a_quantity(classes):
+    assert not looks_like_quantity(np.random.default_rng(0).permutation(classes))
+
+
+RANDOM = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    "quantity",
+    [
+        np.rint(RANDOM.gamma(3, 50, 442)),
+        np.rint(RANDOM.normal(45, 12, 20_000)),  # ages: most values occur in many rows
+        RANDOM.random(500),
+        np.round(RANDOM.random(5_000), 2),
+        RANDOM.permutation(500),
+        np.rint(RANDOM.normal(50, 20, 30)),
+        np.repeat(np.arange(40), 20) / 4,
+    ],
+)
+def test_that_many_measured_numbers_look_like_a_quantity(quantity):
+    assert looks_like_quantity(quantity)
+
+
+def test_that_ranges_have_equally_many_values_and_are_named_by_their_limits():
+    limits, names = quantile_ranges(np.arange(1, 301), 3, "here")
+    assert limits.tolist() == [100, 200]
+    assert names == ("up to 100", "above 100 to 200", "above 200")
+    with pytest.raises(DataError, match="here: has too few different labels for 3 ranges"):
+        quantile_ranges(np.array([0, 0, 0, 0, 1]), 3, "here")
+
+
+def test_that_at_most_ten_thousand_texts_are_classes():
+    texts = [f"class {k:05}" for k in range(10_001)]
+    labels, names = named_labels(texts[:-1], "here")
+    assert (labels[-1], len(names)) == (9_999, 10_000)
+    with pytest.raises(DataError, match="here: has more than 10000 different class names"):
+        named_labels(texts, "here")

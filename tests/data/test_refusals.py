@@ -1,20 +1,27 @@
-"""Files that are damaged, hostile or of another kind are refused in one sentence that names them."""
+"""Damaged or hostile files are refused in one sentence, their sizes checked to the byte, their names cleaned."""
 
 import gzip
+import os
 import struct
 import tracemalloc
+import unicodedata
 import zipfile
 import zlib
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from slide_gui.data import assemble, limits
+from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
-from slide_gui.data.limits import zip_members
+from slide_gui.data.limits import DEFLATE_RATIO, GIB, check_claim, check_memory, read_small, zip_members
 from slide_gui.data.open import open_data
 from slide_gui.data.readers import tables
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
+from slide_gui.experiments.store.stored_run import tags_of
+from slide_gui.text import clean_name, unmarked
 from tests.data.writers import (
     amat_text,
     idx_bytes,
@@ -27,6 +34,7 @@ from tests.data.writers import (
     write_zip,
     zip_bytes,
 )
+from tests.hostile import CLASSES, COLUMNS, hostile_file, unsafe
 
 PEOPLE = "name,town,a,b\n" + "".join(f"n{k},{town},{k},{k / 2}\n" for k, town in enumerate(["Ulm", "Bonn", "Ulm"]))
 EYE = np.eye(16)
@@ -322,3 +330,108 @@ def test_that_long_quotations_are_shortened(tmp_path):
     assert message.startswith(f"{tmp_path}: holds xxx")
     assert message.endswith("xxx; leave it out")
     assert len(message) < 2000
+
+
+@pytest.fixture
+def fresh():
+    limits.memory_limit.cache_clear()
+    yield
+    limits.memory_limit.cache_clear()
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize(
+    ("pages", "limit"), [(1 << 20, 2 * GIB), (1 << 22, 8 * GIB), (1 << 24, 8 * GIB), (-1, 4 * GIB), (None, 4 * GIB)]
+)
+def test_that_half_the_memory_is_the_limit_and_at_most_8_gib(monkeypatch, pages, limit):
+    def sysconf(name):
+        if pages is None:
+            raise ValueError("unrecognized configuration name")
+        return {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": pages}[name]
+
+    monkeypatch.setattr(os, "sysconf", sysconf)
+    assert limits.memory_limit() == limit
+
+
+def test_that_claims_are_compared_with_the_file_and_the_memory(monkeypatch):
+    monkeypatch.setattr(limits, "memory_limit", lambda: 5000)
+    check_memory(5000, "a")
+    check_claim(100, 100, "a")
+    check_claim(10 * 100 + 64, 100, "a", ratio=10)
+    with pytest.raises(DataError, match="more than the"):
+        check_memory(5001, "a")
+    with pytest.raises(DataError, match="claims 101 bytes, but the file holds only 100;"):
+        check_claim(101, 100, "a")
+    with pytest.raises(DataError, match="claims 1065 bytes, but the file holds only 100 compressed"):
+        check_claim(1065, 100, "a", ratio=10)
+    with pytest.raises(DataError, match="more than the"):
+        check_claim(5001, 10_000, "a")
+
+
+def test_that_the_densest_deflate_stream_is_not_refused():
+    n_bytes = 1 << 24
+    packed = len(zlib.compress(bytes(n_bytes), level=9, wbits=-15))
+    assert n_bytes > 1025 * packed
+    check_claim(n_bytes, packed, "a", ratio=DEFLATE_RATIO)
+
+
+def test_that_a_small_file_is_read_up_to_its_limit(tmp_path):
+    content = bytes(range(256)) * 8192
+    assert read_small(write(tmp_path / "x", content), 2 << 20, "a picture") == content
+    with pytest.raises(DataError, match="x: is larger than 2 MiB, expected a picture"):
+        read_small(write(tmp_path / "x", content + b"0"), 2 << 20, "a picture")
+    with pytest.raises(DataError, match=r"cannot be read \(No such file"):
+        read_small(tmp_path / "absent", 2 << 20, "a picture")
+
+
+@given(st.text(st.characters(), max_size=300))
+@example("\ud800")
+@example("\x1b" * 95)
+@example("W" * 101)
+def test_that_a_clean_name_is_short_printable_and_unchanged_by_cleaning(name):
+    clean = clean_name(name)
+    assert len(clean) <= 100
+    clean.encode()
+    assert clean_name(clean) == clean
+    assert not {unicodedata.category(sign) for sign in clean} & {"Cc", "Cs", "Cn", "Zl", "Zp"}
+    assert clean == name or not name.isprintable() or len(name) > 100
+
+
+def named(*names):
+    rows = np.zeros((2, len(names)), np.float32)
+    return Dataset(names[0], rows, rows[:0], label_names=names, feature_names=names)
+
+
+def test_that_names_with_invisible_differences_remain_different():
+    long = "W" * 1500
+    names = ("red\x1b", r"red\x1b", "a\nb", "a b", "a  b", "a\u202eb", "a\u200bb", f"{long}V{long}", f"{long}W{long}")
+    data = named(*names)
+    assert len(set(data.label_names)) == len(set(data.feature_names)) == len(names)
+    assert data.label_names[1] == r"red\x1b"
+    assert r"red\x1b" in data.label_names[0]
+    assert not unsafe("".join(data.label_names))
+    with pytest.raises(DataError, match="two different names are both shown as"):
+        named("red\x1b", clean_name("red\x1b"))
+
+
+def test_that_common_names_in_every_script_are_unchanged():
+    names = ("Tür", "東京　都", "نمی‌خواهم", "👨‍👩‍👧", "1\u202f000 €", "a & b", "<b>", "C:\\data", "it's")
+    assert named(*names).label_names == names
+
+
+def test_that_a_table_of_hostile_names_keeps_every_class_and_column(tmp_path):
+    data = open_data([hostile_file(tmp_path)])
+    assert len(set(data.label_names)) == len(CLASSES)
+    assert len(set(data.feature_names)) == len(COLUMNS)
+    assert np.bincount(data.train_labels).tolist() == [10] * len(CLASSES)
+    names = [data.name, *data.label_names, *data.feature_names, *data.opened.columns]
+    assert not unsafe("".join(names))
+    assert max(map(len, names)) <= 100
+    assert os.path.samefile(data.source, tmp_path / os.listdir(tmp_path)[0])
+
+
+def test_that_names_of_arrays_documents_and_tags_are_cleaned(tmp_path):
+    texts = ["a\x1bb", "a b", "a\nb", "a\x1fb", "a  b"]
+    assert len(set(open_data([write(tmp_path / "x.npz", npz_bytes(X=np.eye(5), y=texts))]).label_names)) == 5
+    assert not unsafe(unmarked("data\x1b[31m (generated)", True))
+    assert not unsafe("".join(tags_of("a\x1b[31m,b")))

@@ -1,15 +1,27 @@
-"""Documents: a value of another type than expected is refused by name."""
+"""Documents and results: parts that do not fit are refused by name, and unknown classes are never imported."""
 
+import io
 import json
-from dataclasses import dataclass
+import sys
+import zipfile
+from dataclasses import dataclass, replace
+from functools import partial
 
+import numpy as np
 import pytest
 
+from slide_gui.cli import main
+from slide_gui.core.baselines import Estimator
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.documents import checked_value, from_document
 from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.result import ARRAYS, RunResult, pack_arrays, unpack_arrays
+from slide_gui.experiments.runs.run import restore, run
 from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
+from slide_gui.experiments.store.store import RunStore
+from tests.data.writers import zip_bytes
+from tests.experiments.tiny import rectangles, spec
 
 FINGERPRINT = "0" * 64
 
@@ -97,3 +109,113 @@ def test_that_a_point_names_a_run_of_the_document(number, tmp_path):
     (tmp_path / "doc.json").write_text(json.dumps(document))
     with pytest.raises(DataError, match="is not among the earlier runs"):
         FigureProvenance.read(tmp_path / "doc.json")
+
+
+DATA = rectangles(60, 60, n_classes=3)
+RESULT = run(DATA, spec(DATA, widths="median", C=1.0))
+
+
+def parts():
+    return json.loads(json.dumps(RESULT.document())), RESULT.arrays()
+
+
+def changed(array, place, value):
+    copy = array.copy()
+    copy[place] = value
+    return copy
+
+
+A = RESULT.arrays()
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("confusion", A["confusion"][:2]),
+        ("confusion", changed(A["confusion"], (0, 0), A["confusion"][0, 0] + 1)),
+        ("confusion", A["confusion"].astype("<i4")),
+        ("confusion", A["confusion"].ravel()),
+        ("judged", changed(A["judged"], 0, -1)),
+        ("misclassified", changed(A["misclassified"], 0, 10**6)),
+        ("predicted", A["predicted"][1:]),
+        ("predicted", changed(A["predicted"], 0, 3)),
+        ("judged", A["judged"][::-1]),
+        ("misclassified", A["misclassified"][::-1]),
+        ("misclassified", np.repeat(A["misclassified"][:1], len(A["misclassified"]))),
+        ("decisions", A["decisions"][:, :2]),
+        ("coefficients", A["coefficients"][1:]),
+        ("support", A["support"][1:]),
+    ],
+)
+def test_that_arrays_that_do_not_fit_are_refused(name, array):
+    document, arrays = parts()
+    with pytest.raises(ValueError, match=r"confusion|judged|misclassified|predicted|decisions|coefficients"):
+        RunResult.from_parts(document, {**arrays, name: np.ascontiguousarray(array)})
+
+
+@pytest.mark.parametrize(
+    ("entry", "value", "message"),
+    [
+        ("labels", [0, 1], "confusion does not fit"),
+        ("labels", ["a"], "labels is 'a', expected an integer"),
+        ("versions", [], "the versions that computed it"),
+        ("versions", {"numpy": 2}, "versions is 2, expected a text"),
+        ("timings", {}, "timings has no entry 'fit'"),
+        ("classifier", [], "classifier is .*, expected an object"),
+        ("train_error", None, "train_error is None"),
+        ("judged", [1], "unknown entry 'judged'"),
+    ],
+)
+def test_that_documents_that_do_not_fit_are_refused(entry, value, message):
+    document, arrays = parts()
+    with pytest.raises(ValueError, match=message):
+        RunResult.from_parts({**document, entry: value}, arrays)
+
+
+@pytest.mark.parametrize("name", ["widths", "shares", "medians"])
+def test_that_a_classifier_has_one_width_per_layer(name):
+    document, arrays = parts()
+    document["classifier"][name] = document["classifier"][name][1:]
+    with pytest.raises(ValueError, match="widths does not fit"):
+        RunResult.from_parts(document, arrays)
+
+
+def test_that_only_the_plain_archive_of_a_run_is_read():
+    with zipfile.ZipFile(io.BytesIO(pack_arrays(RESULT.arrays()))) as source:
+        members = {name: source.read(name) for name in source.namelist()}
+    archive = partial(zip_bytes, compression=zipfile.ZIP_STORED)
+    assert set(unpack_arrays(archive(members), "place")) == set(ARRAYS)
+    few = {name: content for name, content in members.items() if name != "judged.npy"}
+    for content, message in (
+        (zip_bytes(members), "confusion is packed"),
+        (archive(few), "its members are not those of a run"),
+        (archive({**members, "more.npy": members["judged.npy"]}), "its members are not those of a run"),
+        (archive({**members, "judged.npy": b"no array"}), "judged: has no readable NumPy header"),
+        (b"no archive", "is not a readable .npz"),
+    ):
+        with pytest.raises(DataError, match=f"^place.*{message}"):
+            unpack_arrays(content, "place")
+
+
+RECTANGLES = rectangles(40, 30)
+PCA = Estimator.of("decomposition.PCA", {"n_components": 9})
+OTHER = ("cluster.FeatureAgglomeration", {"memory": "cache", "n_clusters": 9})
+
+
+def test_that_a_stored_run_with_another_class_is_shown_and_not_computed_again(tmp_path, capsys, monkeypatch):
+    monkeypatch.delitem(sys.modules, "sklearn.cluster", raising=False)
+    asked = spec(RECTANGLES, method="custom", transformer=PCA, widths="median", C=1.0)
+    other = spec(RECTANGLES, method="custom", transformer=Estimator.of(*OTHER), widths="median", C=1.0).checked()
+    path = tmp_path / "runs.sqlite"
+    with RunStore(path) as store:
+        store.save(replace(run(RECTANGLES, asked), spec=other))
+    with RunStore(path) as store:
+        (line,) = store.runs()
+        result = store.load(line.hash)
+        assert result.spec.transformer == other.transformer
+    assert main(["runs", "show", str(path), other.hash]) == 0
+    assert "FeatureAgglomeration(memory='cache', n_clusters=9)" in capsys.readouterr().out
+    for again in (lambda: restore(RECTANGLES, result), lambda: run(RECTANGLES, other)):
+        with pytest.raises((ValueError, DataError), match="is not a transformer that can be used"):
+            again()
+    assert "sklearn.cluster" not in sys.modules

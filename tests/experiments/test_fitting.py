@@ -1,25 +1,41 @@
-"""Runs with equal pre-training share autoencoders, and widths are selected by a grid or from a neighbour."""
+"""Runs share autoencoders and select widths; methods of this program’s own."""
 
+import json
 from dataclasses import replace
 from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
+from sklearn.decomposition import PCA
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
 
+from slide_gui import MultiWidthSVC
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.sda.training import fine_tune, pretrain
+from slide_gui.core.slide.stack import fit_stack
 from slide_gui.core.svm.kernel import median_distances
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.selection import adjusted, median_width_search
 from slide_gui.core.svm.training import TrainingSet
+from slide_gui.data.dataset import Dataset, HeldOut
+from slide_gui.experiments.files.model_file import trained_model
+from slide_gui.experiments.inspection.decision import Decider
 from slide_gui.experiments.runs import fitting
-from slide_gui.experiments.runs.fitting import Networks, Tuned, pretrained, train_svm
-from slide_gui.experiments.runs.run import run
-from slide_gui.experiments.runs.spec import RunSpec
-from slide_gui.experiments.runs.splits import stratified_sample
+from slide_gui.experiments.runs import run as run_module
+from slide_gui.experiments.runs.fitting import Networks, Reuse, Tuned, pretrained, train_svm
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.run import live_spec, restore, run
+from slide_gui.experiments.runs.spec import RunSpec, SweepSpec, describe_spec, on_every_fold
+from slide_gui.experiments.runs.splits import divide, stratified_sample
+from slide_gui.experiments.store.store import RunStore, get_or_run
+from slide_gui.experiments.store.stored_run import Setting
+from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
+from slide_gui.experiments.sweeps.sweep import run_sweep
+from slide_gui.figures.run_figures import widths_csv
 from slide_gui.progress import NO_PROGRESS, Cancelled
 from tests.core.svm_data import layers
-from tests.experiments.tiny import rectangles, spec
+from tests.experiments.tiny import numbers, rectangles, same_numbers, spec, with_wrong_labels
 
 DATA = rectangles(60, 30)
 DEEP = SdaParameters((8, 5), pretraining_epochs=2, fine_tuning_epochs=3, fine_tuning_rate=0.025).checked()
@@ -184,3 +200,216 @@ def test_that_a_run_starts_where_its_neighbour_ended_scaled_by_the_medians(monke
         np.testing.assert_array_equal(start.support, own.support)
     parameters, start = started(rows, None)
     assert (parameters.near, start) == (None, None)
+
+
+OWN_DATA = rectangles(90, 200)
+BOTH, WITHOUT = {"method": "slide-white-svm", "kept": 0.8}, {"method": "slide-svm-without-input"}
+OWN = pytest.mark.parametrize("own", [BOTH, WITHOUT], ids=["white", "without input"])
+
+
+def columns_of(own, data: Dataset, asked: RunSpec):
+    """Return a function from rows to the concatenated columns, and the sizes of the groups."""
+    stack, d = fit_stack(data.train, asked.stack), data.n_features
+    if own is WITHOUT:
+        return lambda rows: stack.transform(rows)[:, d:], (d,) * asked.stack.depth
+    white = PCA(0.8, svd_solver="covariance_eigh", whiten=True).fit(data.train.astype(np.float64))
+
+    def both(rows):
+        return np.hstack([stack.transform(rows), white.transform(rows.astype(np.float64)).astype(np.float32)])
+
+    return both, (*(d,) * (asked.stack.depth + 1), white.n_components_)
+
+
+@OWN
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_that_learned_widths_are_those_of_a_multi_width_svm_on_the_columns_side_by_side(own, n_classes):
+    data = rectangles(90, 200, n_classes=n_classes)
+    asked = spec(data, 0.4, 2, **own)
+    found = run(data, asked)
+    columns, sizes = columns_of(own, data, asked)
+    oracle = MultiWidthSVC(groups=sizes, starts=1, random_state=0).fit(columns(data.train), data.train_labels)
+    np.testing.assert_array_equal(found.classifier.widths, oracle.widths_)
+    assert found.classifier.C == oracle.C_
+    wrong = np.flatnonzero(oracle.predict(columns(data.test)) != data.test_labels)
+    np.testing.assert_array_equal(found.misclassified, wrong)
+    assert len(found.spec.group_names) == len(sizes) == len(found.classifier.shares) == found.spec.svm.groups
+
+
+@OWN
+def test_that_median_widths_give_the_ordinary_svm_on_the_columns_divided_by_them(own):
+    asked = spec(OWN_DATA, 0.4, 2, widths="median", C=10.0, loss="hinge", **own)
+    found = run(OWN_DATA, asked)
+    assert len(found.classifier.grid) > 1
+    columns, sizes = columns_of(own, OWN_DATA, asked)
+    divisor = np.repeat(found.classifier.widths, sizes)
+    oracle = SVC(C=10.0, gamma=1.0, tol=1e-5).fit(columns(OWN_DATA.train) / divisor, OWN_DATA.train_labels)
+    margins = oracle.decision_function(columns(OWN_DATA.test) / divisor)
+    again = restore(OWN_DATA, found)
+    values = again.model.scores(again.representation.transform(OWN_DATA.test))
+    np.testing.assert_allclose(values, margins, atol=2e-3)
+
+
+def test_that_the_groups_are_named_and_depth_0_is_refused_only_without_the_input():
+    assert spec(OWN_DATA, depth=2, **BOTH).group_names == ("h⁰", "h¹", "h²", "white")
+    assert spec(OWN_DATA, depth=2, **WITHOUT).group_names == ("h¹", "h²")
+    assert spec(OWN_DATA, depth=2).group_names == ("h⁰", "h¹", "h²")
+    assert spec(OWN_DATA, depth=0, **BOTH).group_names == ("h⁰", "white")
+    with pytest.raises(ValueError, match="omits h⁰; use at least one layer"):
+        spec(OWN_DATA, depth=0, **WITHOUT)
+    with pytest.raises(ValueError, match="kept is missing; slide-white-svm needs a fraction"):
+        spec(OWN_DATA, method="slide-white-svm")
+
+
+@OWN
+def test_that_each_group_has_its_share_in_a_decision_and_in_the_table_of_widths(own, tmp_path):
+    found = run(with_wrong_labels(OWN_DATA), spec(with_wrong_labels(OWN_DATA), 0.4, 2, **own))
+    again = restore(with_wrong_labels(OWN_DATA), found)
+    decider, names = Decider(again, OWN_DATA), found.spec.group_names
+    features = again.representation.transform(OWN_DATA.test)
+    for row, predicted in zip(range(0, 200, 20), again.model.predict(features)[::20], strict=True):
+        decision = decider.decide(features[row])
+        assert decision.first == predicted
+        assert len(decision.shares) == len(names)
+    widths_csv(tmp_path / "widths.csv", found)
+    head = (tmp_path / "widths.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert head.endswith(",".join(f"share {name}" for name in names))
+
+
+@OWN
+def test_that_a_live_estimate_takes_the_widths_of_runs_with_the_same_groups_only(own):
+    near = run(OWN_DATA, spec(OWN_DATA, 0.4, 1, **own))
+    assert live_spec(spec(OWN_DATA, 0.5, 1, **own), near).svm.widths == near.classifier.widths
+    assert live_spec(spec(OWN_DATA, 0.5, 1), near).svm.widths == "median"
+
+
+@OWN
+def test_that_a_model_file_refuses_the_method_in_one_sentence(own):
+    found = run(OWN_DATA, spec(OWN_DATA, widths="median", C=1.0, **own))
+    with pytest.raises(ValueError, match=r"a model file cannot hold SLIDE.*; use slide-svm or raw-svm"):
+        trained_model(OWN_DATA, found)
+
+
+def five(data, **rows):
+    """Return five members of different methods."""
+    given = {"C": 1.0, "widths": "median", **rows}
+    return [
+        spec(data, 0.3, 1, **given), spec(data, 0.6, 2, **given), spec(data, method="raw-svm", **given),
+        spec(data, **BOTH, **given), spec(data, 0.5, 2, **WITHOUT, **given),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_that_the_mean_margin_is_the_mean_of_the_decision_values_of_its_members(n_classes):
+    data = with_wrong_labels(rectangles(90, 200)) if n_classes == 2 else rectangles(90, 200, n_classes=3)
+    members = five(data, training="split")
+    mean, reuse = RunSpec.mean_of(members), Reuse()
+    found = run(data, mean, reuse=reuse)
+    values = []
+    for member in members:
+        again = restore(data, run(data, member))
+        values.append(again.model.scores(again.representation.transform(data.test)))
+    expected = np.mean(values, axis=0)
+    predicted = (expected > 0).astype(int) if n_classes == 2 else expected.argmax(axis=1)
+    wrong = np.flatnonzero(predicted != data.test_labels)
+    np.testing.assert_array_equal(found.misclassified, wrong)
+    np.testing.assert_allclose(found.decisions, expected[wrong].reshape(len(wrong), -1), atol=1e-6)
+    assert (found.classifier, found.validation_error is None) == (None, False)
+    assert found.validation_loss >= 0.0
+    assert (mean.stack, mean.method) == (members[0].stack, "mean-margin")
+    assert set(reuse.results) == {each.hash for each in members}
+
+
+def test_that_members_trained_before_are_not_trained_again_and_change_no_bit(monkeypatch):
+    members = five(OWN_DATA)
+    alone = run(OWN_DATA, RunSpec.mean_of(members))
+    reuse = Reuse(results={each.hash: run(OWN_DATA, each) for each in members})
+    monkeypatch.setattr(run_module, "train_svm", None)
+    assert same_numbers(run(OWN_DATA, RunSpec.mean_of(members), reuse=reuse), alone)
+
+
+def test_that_a_mean_margin_has_the_rows_of_its_members_in_every_draw_and_fold():
+    members = five(OWN_DATA, training="split")
+    mean = RunSpec.mean_of(members)
+    assert mean.drawn(3, 7) == RunSpec.mean_of([each.drawn(3, 7) for each in members])
+    final = mean.on(training="whole").checked()
+    assert final == RunSpec.mean_of([replace(each, training="whole") for each in members])
+    whole = divide(replace(OWN_DATA, test=OWN_DATA.test[:0], test_labels=None), HeldOut(folds=3))
+    folds = on_every_fold(RunSpec.mean_of(five(whole)), whole)
+    assert [each.held_out.fold for each in folds] == [0, 1, 2]
+    assert {member.fingerprint == each.fingerprint for each in folds for member in each.members} == {True}
+    setting = Setting.from_text(Setting.of(mean).text)
+    assert setting.at(mean, 0.3, 1, 0, 0) == mean
+    assert Setting.of(mean.drawn(1, 2)).text == Setting.of(mean).text
+
+
+def test_that_a_hash_of_a_mean_margin_follows_its_members_but_not_the_place_of_their_data():
+    members = five(OWN_DATA)
+    mean = RunSpec.mean_of(members)
+    moved = [replace(each, source="elsewhere") for each in members]
+    assert RunSpec.mean_of(moved).hash == mean.hash
+    assert RunSpec.mean_of(members[::-1]).hash != mean.hash
+    assert RunSpec.from_document(json.loads(json.dumps(mean.document()))) == mean
+    assert describe_spec(mean) == "SLIDE-SVM, mean of five, 5 members, the first with noise 1−p = 0.3, depth 1"
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        (five(OWN_DATA)[:1], "has 1 members; give 2 to 10 runs"),
+        (five(OWN_DATA) * 3, "has 15 members"),
+        ([*five(OWN_DATA), spec(OWN_DATA, training="split")], "training of a member differs"),
+        ([*five(OWN_DATA), spec(rectangles(50))], "fingerprint of a member differs"),
+        ([*five(OWN_DATA), spec(OWN_DATA, method="sda")], "a member is SdA, which is not one SVM; leave it out"),
+        ([*five(OWN_DATA), RunSpec.mean_of(five(OWN_DATA))], "a member is SLIDE-SVM, mean of five"),
+    ],
+)
+def test_that_members_that_cannot_be_averaged_are_refused_in_one_sentence(members, message):
+    with pytest.raises(ValueError, match=message):
+        RunSpec.mean_of(members)
+
+
+def test_that_members_are_refused_without_the_method_and_the_method_by_model_files():
+    with pytest.raises(ValueError, match="slide-svm takes no members; use method mean-margin"):
+        spec(OWN_DATA, members=tuple(five(OWN_DATA)))
+    with pytest.raises(ValueError, match="a model file cannot hold SLIDE-SVM, mean of five; use slide-svm or raw-svm"):
+        trained_model(OWN_DATA, run(OWN_DATA, RunSpec.mean_of(five(OWN_DATA))))
+
+
+def test_that_a_stored_mean_margin_takes_noise_and_depth_of_its_first_member_and_stored_members(tmp_path, monkeypatch):
+    members = five(OWN_DATA)
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        for each in members:
+            get_or_run(OWN_DATA, each, store)
+        monkeypatch.setattr(run_module, "train_svm", None)
+        found = get_or_run(OWN_DATA, RunSpec.mean_of(members), store)
+        row = next(line for line in store.runs() if line.hash == found.hash)
+        assert same_numbers(store.load(row.hash), found)
+    assert (row.noise, row.depth, row.method_name) == (0.3, 1, "SLIDE-SVM, mean of five")
+
+
+@OWN
+def test_that_a_worker_computes_the_bits_of_this_process_and_a_stored_run_is_read_again(own, tmp_path):
+    base = spec(OWN_DATA, training="split", **own)
+    sweep, found = SweepSpec(base, (0.3, 0.5), (1,)), []
+    with threadpool_limits(1, user_api="blas"), Cluster(ClusterChoice(workers=1)) as worker:
+        for cluster in (None, worker):
+            with RunStore(tmp_path / f"{cluster is None}.sqlite") as store:
+                run_sweep(OWN_DATA, sweep, store, cluster=cluster)
+                found.append({line.hash: numbers(store.load(line.hash)) for line in store.runs()})
+    assert found[0] == found[1]
+    assert len(found[0]) == 2
+
+
+def test_that_a_worker_computes_a_mean_margin_to_the_bit():
+    mean = RunSpec.mean_of(five(with_wrong_labels(OWN_DATA), training="split"))
+    with threadpool_limits(1, user_api="blas"), Cluster(ClusterChoice(workers=1)) as worker:
+        there = worker.client.submit(run, with_wrong_labels(OWN_DATA), mean).result()
+        assert same_numbers(there, run(with_wrong_labels(OWN_DATA), mean))
+
+
+@OWN
+def test_that_a_document_gives_back_the_result(own):
+    found = run(OWN_DATA, spec(OWN_DATA, widths="median", C=1.0, **own))
+    again = RunResult.from_parts(json.loads(json.dumps(found.document())), found.arrays())
+    assert same_numbers(again, found)
+    assert again.hash == found.hash

@@ -1,18 +1,30 @@
+"""Sessions, sources of data and model files are read back exactly; damaged ones are refused in one sentence."""
+
+import io
 import json
+import os
+import struct
 import tempfile
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from slide_gui.core.baselines import Estimator
+from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.data.dataset import HeldOut
+from slide_gui.core.svm.model import TrainedSvm
+from slide_gui.core.svm.parameters import GUARD, Candidate, ChosenBy, GridPoint
+from slide_gui.data.dataset import Dataset, HeldOut
+from slide_gui.data.entries import entries
 from slide_gui.data.errors import DataError
 from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.files import session as session_module
+from slide_gui.experiments.files.model_file import fit_model, is_model_file, load_model, save_model
 from slide_gui.experiments.files.session import (
     MissingData,
     Selection,
@@ -23,9 +35,12 @@ from slide_gui.experiments.files.session import (
     read_session,
     write_session,
 )
-from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.files.source import DataSource, read_image
+from slide_gui.experiments.runs.result import describe_chosen, describe_convergence, describe_widths
+from slide_gui.experiments.runs.spec import RunSpec, describe_choice, describe_spec
 from slide_gui.figures.export import save_figure
 from slide_gui.figures.style import Style
+from tests.data.writers import npy
 
 _GOLDENS = Path(__file__).parent / "golden"
 _EARLIER, _GOLDEN = (_GOLDENS / f"session-{version}.slide-session" for version in (1, 2))
@@ -199,3 +214,288 @@ def test_that_an_endless_comment_of_a_gif_is_not_read_far(monkeypatch):
     assert len(session_module._comment(content)) > 20_000
     monkeypatch.setattr(session_module, "_MOST_BYTES", 1000)
     assert len(session_module._comment(content)) < 4000
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *[DataSource(key=entry.key) for entry in entries()],
+        DataSource(key="rectangles", generated=True),
+        DataSource(key="convex", seed=7, generated=True),
+        DataSource(paths=("a.amat",)),
+        DataSource(paths=("a.amat", "b.amat")),
+    ],
+)
+def test_that_an_argument_reads_back_as_its_source(source):
+    assert DataSource.parse(source.argument, source.seed) == source
+    assert source.key or source.argument == os.pathsep.join(source.paths)
+
+
+def test_that_generated_data_are_not_read_from_files(tmp_path, monkeypatch):
+    (tmp_path / "rectangles.zip").write_bytes(b"not even a zip")
+    monkeypatch.setenv("SLIDE_GUI_DATA", str(tmp_path))
+    data = DataSource.parse("generated:rectangles").load()
+    assert data.generated
+    assert data.train.shape == (1200, 784)
+    assert np.unique(data.train).tolist() == [0.0, 1.0]
+
+
+def test_that_a_number_beyond_float32_is_refused_without_a_warning(tmp_path):
+    (tmp_path / "x.txt").write_text("0 1e300")
+    with pytest.raises(DataError, match="some that are not finite"):
+        read_image(tmp_path / "x.txt")
+
+
+STACK = StackParameters(noise=0.3, depth=2)
+SVC = Estimator.of("svm.SVC")
+SDA = SdaParameters((100, 50), noise=(0.1, 0.25), pretraining_epochs=1, pretraining_rate=0.02, fine_tuning_rate=0.5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"stack": STACK}, "SLIDE-SVM, noise 1−p = 0.3, depth 2"),
+        ({"stack": StackParameters(noise=0.3, depth=2, ridge=10.0)}, "SLIDE-SVM, noise 1−p = 0.3, depth 2, ridge 10"),
+        ({"method": "raw-svm"}, "Raw-SVM"),
+        ({"method": "pca-svm", "kept": 0.955}, "PCA-SVM, 95.5% of variance"),
+        ({"method": "randproj-svm", "kept": 200}, "Rand Proj-SVM, 200 directions"),
+        (
+            {"method": "sda-svm", "sda": SDA},
+            "SdA-SVM, units 100–50, noise 0.1/0.25, 1 epoch per layer at rate 0.02",
+        ),
+        (
+            {"method": "sda", "sda": SdaParameters((10,), 0.0, pretraining_epochs=15), "training": "split"},
+            "SdA, units 10, noise 0, 15 epochs per layer at rate 0.005, fine-tuning at rate 0.005",
+        ),
+        (
+            {
+                "method": "custom",
+                "transformer": Estimator.of("decomposition.PCA"),
+                "classifier": Estimator.of("svm.SVC"),
+            },
+            "scikit-learn, PCA(), SVC()",
+        ),
+        ({"stack": STACK, "labels": 100}, "SLIDE-SVM, noise 1−p = 0.3, depth 2, 100 labels"),
+    ],
+)
+def test_that_method_and_choices_are_described(changes, words):
+    spec = RunSpec("ab" * 32, **changes).checked()
+    assert describe_spec(spec) == words
+    assert describe_choice(spec) == words.partition(", ")[2]
+
+
+@pytest.mark.parametrize("fit_rows", ["labelled", "split"])
+def test_that_layers_fitted_on_some_rows_are_described(fit_rows):
+    spec = RunSpec("ab" * 32, stack=STACK, training="split", labels=50, fit_rows=fit_rows).checked()
+    assert describe_spec(spec).startswith("SLIDE-SVM, noise 1−p = 0.3, depth 2, 50 labels, fitted on ")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [
+        (ChosenBy("span"), "widths by span"),
+        (ChosenBy("span", False, 0.2, 0.3), "widths by span"),  # as earlier versions stored it
+        (
+            ChosenBy("press", False, 0.181, 0.25, 500),
+            "widths by press: they misclassify 18.1 % of 500 held-out rows, median widths 25.0 %",
+        ),
+        (
+            ChosenBy("radius-margin", True, 0.334, 0.251, 200),
+            "median widths (guard): they misclassify 25.1 % of 200 held-out rows, "
+            "widths learned by radius-margin 33.4 %",
+        ),
+    ],
+)
+def test_that_the_criterion_of_the_widths_is_described(chosen, words):
+    assert describe_chosen(chosen) == words
+
+
+def test_that_the_guard_is_not_named_as_a_criterion():
+    assert [describe_widths(name) for name in ("", "span", GUARD)] == ["", "widths by span", "median widths (guard)"]
+
+
+def test_that_missing_convergence_is_reported():
+    cut_off, solved = Candidate("median", 1.0, 10.0, converged=False), Candidate("learned", 1.0, 1.0)
+    nothing = np.empty(0)
+    fine = TrainedSvm((1.0,), (1.0,), (1.0,), 1.0, (), (), 2e-4, True, "float32", nothing, nothing, nothing)
+    assert describe_convergence(fine) == ""
+    assert describe_convergence(replace(fine, chosen=ChosenBy("span", candidates=(solved,)))) == ""
+    assert describe_convergence(replace(fine, converged=False, gap=0.02)) == "not converged (gap 2.0e-02)"
+    words = "1 of 3 candidates stopped before they converged"
+    assert describe_convergence(replace(fine, chosen=ChosenBy("span", candidates=(solved, cut_off, solved)))) == words
+    points = GridPoint(1.0, 1.0, 0.1), GridPoint(1.0, 10.0, 0.1, False), GridPoint(1.0, 100.0, 0.1)
+    assert describe_convergence(replace(fine, grid=points)) == words
+
+
+def data(n=20, shape=(2, 3), seed=0):
+    rows = np.random.default_rng(seed).random((n, 6), dtype=np.float32)
+    return Dataset("six pixels", rows, rows[:0], image_shape=shape, generated=True)
+
+
+def fitted(**parameters):
+    return fit_model(data(), StackParameters(**parameters))
+
+
+def edited(path, change=None, **members):
+    """Rewrite a model file with manifest entries and members replaced; None leaves a member out."""
+    with zipfile.ZipFile(path) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    if change is not None:
+        manifest = json.loads(np.load(io.BytesIO(contents["manifest.npy"] or b"")).tobytes())
+        text = json.dumps({**manifest, **change}).encode()
+        contents["manifest.npy"] = npy(np.frombuffer(text, np.uint8))
+    contents |= {f"{name}.npy": value for name, value in members.items()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in contents.items():
+            if content is not None:
+                archive.writestr(name, content)
+    return path
+
+
+@pytest.fixture
+def saved(tmp_path):
+    save_model(tmp_path / "model.npz", fitted(depth=2))
+    return tmp_path / "model.npz"
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(
+    noise=st.floats(0, 0.95),
+    depth=st.integers(0, 4),
+    threshold=st.floats(-2, 2),
+    squashing=st.sampled_from(["threshold", "sigmoid", "tanh", "identity"]),
+    fit_on=st.sampled_from(["values", "thresholded"]),
+    dtype=st.sampled_from(["float32", "float64"]),
+    name=st.text(st.characters(exclude_categories=["Cs"]), max_size=40),
+    shape=st.sampled_from([None, (2, 3), (6, 1)]),
+    sharing=st.sampled_from(["none", "convolution"]),
+)
+@example(  # the layers above the first hardly vary: the bias reconstructs them up to rounding
+    noise=0.78125, depth=3, threshold=0.0, squashing="sigmoid", fit_on="thresholded", dtype="float32", name="",
+    shape=None, sharing="none",
+)  # fmt: skip
+def test_that_a_saved_model_is_read_to_the_bit(tmp_path, name, shape, **parameters):
+    dataset = replace(data(shape=shape), name=name)
+    parameters["sharing"] = parameters["sharing"] if shape else "none"
+    model = fit_model(dataset, StackParameters(**parameters))
+    save_model(tmp_path / "m.npz", model)
+    again = load_model(tmp_path / "m.npz")
+    assert again.stack.parameters == model.stack.parameters
+    assert (again.dataset, again.fingerprint, again.image_shape) == (dataset.name, dataset.fingerprint, shape)
+    assert (again.generated, again.seconds, again.version) == (True, model.seconds, model.version)
+    assert (again.stack.n_features, again.stack.n_samples) == (6, 20)
+    for one, other in zip(again.stack.layers, model.stack.layers, strict=True):
+        np.testing.assert_array_equal(one.weights, other.weights)
+        assert one.error == other.error
+    np.testing.assert_array_equal(again.stack.transform(dataset.train), model.stack.transform(dataset.train))
+
+
+def test_that_equal_models_give_equal_bytes(tmp_path):
+    model = fitted()
+    for name in ("a.npz", "b.npz"):
+        save_model(tmp_path / name, model)
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_that_model_files_are_distinguished_from_others(saved, tmp_path):
+    np.savez(tmp_path / "data.npz", X=np.zeros((2, 2)))
+    (tmp_path / "text").write_text("no archive")
+    assert is_model_file(saved)
+    assert not any(is_model_file(tmp_path / name) for name in ("data.npz", "text", "absent"))
+
+
+def refused(path, message=None):
+    with pytest.raises(DataError, match=message) as caught:
+        load_model(path)
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_that_a_missing_file_and_an_npz_of_data_are_refused(tmp_path):
+    refused(tmp_path / "absent.npz", "does not exist")
+    np.savez(tmp_path / "data.npz", X=np.zeros((3, 4)))
+    refused(tmp_path / "data.npz", "without a manifest")
+
+
+def test_that_nothing_is_ever_unpickled(saved):
+    refused(edited(saved, weights_1=npy(np.array([[{}, 1.0]], dtype=object))), "Python objects, which are never read")
+
+
+def test_that_a_compressed_member_is_refused_before_it_is_read(saved):
+    bomb = npy(np.zeros((1000, 1001)))
+    with zipfile.ZipFile(saved, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("weights_3.npy", bomb)
+    refused(saved, "compressed")
+
+
+def test_that_members_that_claim_more_than_the_file_holds_are_refused(saved):
+    whole = saved.read_bytes()
+    with zipfile.ZipFile(saved) as archive:
+        member = archive.getinfo("weights_1.npy")
+        rest = sum(each.file_size for each in archive.infolist()) - member.file_size
+    claim = len(whole) - rest + 1  # all members together claim one byte more than the file has
+    at = whole.rindex(struct.pack("<II", member.compress_size, member.file_size))  # in the archive's directory
+    saved.write_bytes(whole[:at] + struct.pack("<II", claim, claim) + whole[at + 8 :])
+    refused(saved, f"the members claim {len(whole) + 1} bytes, the file has only {len(whole)}")
+
+
+def test_that_a_header_that_claims_terabytes_is_refused_without_allocating(saved):
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**6, 10**6 + 1)})
+    huge = edited(saved, {"n_features": 10**6, "image_shape": None}, weights_1=header.getvalue())
+    refused(huge, "its header declares 8000008000000 bytes .* but 0 follow")
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros((6, 6)), "expected float64 of shape"),
+        (np.zeros((6, 7), np.float32), "expected float64 of shape"),
+        (np.full((6, 7), np.inf), "NaN, infinity or numbers beyond float32"),
+        (np.full((6, 7), -1e39), "NaN, infinity or numbers beyond float32"),
+        (np.pad([[np.nan]], ((0, 5), (0, 6))), "NaN, infinity or numbers beyond float32"),
+    ],
+)
+def test_that_wrong_weights_are_refused(saved, array, message):
+    refused(edited(saved, weights_2=npy(array)), message)
+
+
+def test_that_a_manifest_of_more_than_64_kib_is_refused(saved):
+    whole = saved.read_bytes()
+    load_model(edited(saved, {"padding": "x" * 64000}))
+    saved.write_bytes(whole)
+    refused(edited(saved, {"padding": "x" * 65536}), "the manifest is larger than 65536 bytes")
+
+
+def test_that_members_must_be_exactly_those_of_the_manifest(saved):
+    whole = saved.read_bytes()
+    refused(edited(saved, weights_2=None), "members are not")
+    saved.write_bytes(whole)
+    refused(edited(saved, other=npy(np.zeros(3))), "members are not")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "other"}, "format is not 'slide-gui model'"),
+        ({"format_version": 3}, "reads 2"),
+        ({"format_version": True}, "reads 2"),
+        ({"n_features": 0}, "n_features"),
+        ({"n_samples": "many"}, "n_samples"),
+        ({"image_shape": [2, 2]}, "image_shape"),
+        ({"generated": 1}, "generated"),
+        ({"seconds": float("nan")}, "seconds"),
+        ({"fingerprint": "0" * 63}, "fingerprint"),
+        ({"dataset": "x" * 1001}, "dataset"),
+        ({"errors": [0.1]}, "members are not"),
+        ({"errors": [0.1, "low"]}, "errors"),
+        ({"parameters": [1]}, "parameters"),
+        ({"parameters": {"noise": "0.3"}}, "the manifest cannot be used: noise"),
+        ({"parameters": {"depth": True}}, "the manifest cannot be used: depth"),
+        ({"parameters": {"squashing": "relu"}}, "the manifest cannot be used: squashing"),
+        ({"parameters": {"batch_size": 0}}, "the manifest cannot be used: batch_size"),
+        ({"parameters": {"ridge": 10**400}}, "the manifest cannot be used: ridge"),
+    ],
+)
+def test_that_a_wrong_manifest_is_refused_by_its_entry(saved, change, message):
+    refused(edited(saved, change), message)

@@ -1,6 +1,7 @@
-"""Figures of curves, confusion, widths, flow and copies show the right numbers, and so do their tables."""
+"""Figures of weights, curves, confusion, widths, flow and copies show the right numbers, like their tables."""
 
 import csv
+import itertools
 from dataclasses import replace
 from itertools import pairwise
 
@@ -8,11 +9,16 @@ import numpy as np
 import pytest
 
 from slide_gui.error_rate import ErrorRate
+from slide_gui.experiments.inspection.rows import nearby_peak
+from slide_gui.figures.color_scale import DIVERGING, MAPS, NEUTRAL, ColorScale, signed
 from slide_gui.figures.copies import draw_copies
 from slide_gui.figures.curves import curves_csv, draw_curves
 from slide_gui.figures.flow import draw_flow
 from slide_gui.figures.run_figures import confusion_csv, draw_confusion, widths_csv
-from tests.figures.drawings import CURVES, DATA, DRAWINGS, MARKS, copies_of, drawn, flow_of, result, texts
+from slide_gui.figures.style import Style
+from slide_gui.figures.weights import as_shown, draw_weights, tile_limits
+from tests.figures import drawings
+from tests.figures.drawings import CURVES, DATA, DRAWINGS, MARKS, copies_of, drawn, flow_of, result, texts, weight_rows
 
 
 def test_that_each_depth_has_its_line_its_band_and_its_label():
@@ -111,3 +117,290 @@ def test_that_tables_hold_the_numbers_to_the_bit(tmp_path):
     assert [tuple(map(float, line[9:])) for line in lines] == [step.shares for step in history]
     confusion_csv(tmp_path / "m.csv", result(), ["a", "b", "c"])
     assert [[int(cell) for cell in line[1:]] for line in table(tmp_path / "m.csv")] == result().confusion.tolist()
+
+
+def drawn_weights(weights, style=None):
+    return drawings.drawn(lambda figure, style: draw_weights(figure, weights, style), style)
+
+
+def tiles(figure):
+    return [axes for axes in figure.axes if "layer" in axes.get_label()]
+
+
+def colors(axes):
+    """Return one colour for each pixel of the tile's image."""
+    (image,) = axes.get_images()
+    return np.asarray(image.get_array())[4::8, 4::8]
+
+
+def test_that_there_is_a_tile_for_each_pixel_and_layer_and_one_colour_bar():
+    figure = drawn_weights([weight_rows(), weight_rows("MNIST", depth=4, pixels=(5,), generated=False)])
+    assert len(tiles(figure)) == 3 * 2 + 1 * 4
+    assert len(figure.axes) == len(tiles(figure)) + 1
+
+
+def with_rms(rows, drowned):
+    """Return rows with random RMS values of the inputs of the layers."""
+    rms = np.random.default_rng(1).uniform(0.0, 2.0, rows.rows.shape[1:])
+    return replace(rows, rms=rms, drowned=drowned)
+
+
+def test_that_contributions_are_weights_times_the_rms_of_their_pixel_and_the_colour_bar_names_them():
+    rows = with_rms(weight_rows(), False)
+    (found,), are_contributions = as_shown([rows], "contribution")
+    assert are_contributions
+    np.testing.assert_array_equal(found.rows, rows.rows * rows.rms)
+    as_weights = drawn_weights([replace(found, rms=None)])
+    figure = drawn_weights([rows], Style(show="contribution"))
+    for one, other in zip(tiles(figure), tiles(as_weights), strict=True):
+        np.testing.assert_array_equal(colors(one), colors(other))
+    assert "contribution (weight × RMS) / limit of the layer" in texts(figure)
+    assert "weight / limit of the layer" in texts(as_weights)
+
+
+def test_that_contributions_are_shown_by_default_if_one_set_is_drowned_and_all_have_an_rms():
+    even, drowned, saved = with_rms(weight_rows(), False), with_rms(weight_rows(), True), weight_rows()
+    assert not as_shown([even], "auto")[1]
+    assert as_shown([even, drowned], "auto")[1]
+    assert not as_shown([drowned, saved], "auto")[1]
+    assert not as_shown([drowned], "weights")[1]
+    with pytest.raises(ValueError, match="a saved model does not contain"):
+        as_shown([even, saved], "contribution")
+
+
+@pytest.mark.parametrize(
+    ("name", "levels"),
+    [
+        ("blue-white-red", "tile"),
+        ("blue-white-red", "layer"),
+        ("blue-white-red", "global"),
+        ("blue-black-red", "layer"),
+        ("jet", "layer"),
+    ],
+)
+def test_that_each_weight_has_its_colour_on_a_scale_symmetric_about_zero(name, levels):
+    weights = weight_rows()
+    weights.rows[:, :, 0] = 0.0
+    figure = drawn_weights([weights], Style(colors=name, levels=levels))
+    limits = tile_limits([weights], levels)[0]
+    places = itertools.product(range(3), range(2))
+    for axes, (i, j) in zip(tiles(figure), places, strict=True):
+        scale = ColorScale.symmetric(name, limits[i, j])
+        assert scale.low == -scale.high
+        expected = scale.lut()[scale.indices(weights.rows[i, j].reshape(6, 8))]
+        np.testing.assert_array_equal(colors(axes), expected)
+        np.testing.assert_array_equal(colors(axes)[0, 0], scale.lut()[NEUTRAL])
+
+
+def test_that_tiles_of_a_level_share_their_limits():
+    weights = [weight_rows(), weight_rows("larger", size=3.0, seed=1)]
+    tiles, layers, figure = (tile_limits(weights, levels) for levels in ("tile", "layer", "global"))
+    for rows, own, shared in zip(weights, tiles, layers, strict=True):
+        for (i, j), limit in np.ndenumerate(own):
+            assert limit == nearby_peak(rows.rows[i, j], rows.pixels[i], (6, 8))
+        np.testing.assert_array_equal(shared, np.tile(own.max(axis=0), (3, 1)))
+    for limits in figure:
+        np.testing.assert_array_equal(limits, np.full((3, 2), max(own.max() for own in tiles)))
+
+
+def test_that_the_ring_is_at_the_reconstructed_pixel_and_does_not_cover_it():
+    figure = drawn_weights([weight_rows(pixels=(9, 20, 37))])
+    for axes, pixel in zip(tiles(figure), [9, 9, 20, 20, 37, 37], strict=True):
+        for ring in axes.patches:
+            assert ring.get_center() == (pixel % 8, pixel // 8)
+            assert not ring.get_fill()
+            assert ring.get_radius() > np.sqrt(0.5)
+
+
+def test_that_transposed_images_exchange_rows_and_columns_of_image_ring_and_label():
+    weights = weight_rows(pixels=(20,), depth=1)
+    plain, turned = drawn_weights([weights]), drawn_weights([weights], Style(transposed=True))
+    np.testing.assert_array_equal(colors(tiles(turned)[0]), colors(tiles(plain)[0]).transpose(1, 0, 2))
+    assert tiles(turned)[0].patches[0].get_center() == (2, 4)
+    assert "2, 4" in texts(plain)
+    assert "4, 2" in texts(turned)
+
+
+def test_that_titles_name_data_set_layers_noise_and_generated_data():
+    found = texts(drawn_weights([weight_rows(), weight_rows("MNIST", generated=False)], Style(width="double")))
+    assert {"Rectangles (generated)", "MNIST", "layer 1", "layer 2", "noise 1 − p = 0.25, p = 0.75"} <= set(found)
+    assert sum("generated" in text for text in found) == 1
+
+
+def test_that_a_long_name_is_cut_but_never_the_mark_of_generated_data():
+    found = texts(drawn_weights([weight_rows("a very long name " * 20), weight_rows()]))
+    assert any(text.startswith("a very long") and text.endswith("… (generated)") for text in found)
+
+
+def test_that_biases_and_limits_are_below_tiles_on_request():
+    weights = weight_rows(pixels=(9,), depth=1)
+    weights.biases[0, 0] = -0.125
+    weights.rows[0, 0, 10] = 0.75
+    assert not any("−0.1" in text for text in texts(drawn_weights([weights])))
+    found = texts(drawn_weights([weights], Style(bias=True, levels="tile")))
+    assert "bias −0.12" in found
+    assert "±0.75" in found
+
+
+def test_that_the_colour_bar_has_pointed_ends_only_if_weights_exceed_the_limits():
+    weights = weight_rows(pixels=(0,), depth=1, size=0.01)
+    weights.rows[0, 0, 0] = 0.5
+    inside = drawn_weights([weights])
+    weights.rows[0, 0, 47] = -900.0
+    beyond = drawn_weights([weights])
+    assert tile_limits([weights], "tile")[0] == 0.5
+    found = [len(next(a for a in f.axes if a.get_label() == "colour bar").patches) for f in (inside, beyond)]
+    assert found == [0, 2]
+
+
+def test_that_weights_of_features_that_are_not_pixels_are_bars():
+    weights = weight_rows(shape=None, pixels=(3,), depth=1)
+    (axes,) = tiles(drawn_weights([weights]))
+    assert not axes.get_images()
+    (bars,) = axes.collections
+    heights = [path.vertices[1, 1] for path in bars.get_paths()]
+    np.testing.assert_allclose(heights, weights.rows[0, 0])
+    low, high = axes.get_ylim()
+    assert low == -high
+
+
+@pytest.mark.parametrize(
+    ("width", "levels", "count"),
+    [
+        ("single", "layer", 4),
+        ("single", "tile", 1),
+        ("one-and-a-half", "global", 2),
+        ("double", "tile", 2),
+        ("slide", "layer", 4),
+    ],
+)
+def test_that_no_two_parts_overlap(width, levels, count):
+    names = ["Rectangles", "Rectangles-Images", "Convex", "MNIST"]
+    weights = [weight_rows(name, shape=(28, 28), pixels=(90, 300, 420, 700), depth=4) for name in names[:count]]
+    figure = drawn_weights(weights, Style(width=width, levels=levels, bias=True))
+    parts = [*figure.axes, *figure.texts]
+    boxes = [part.get_window_extent() for part in parts]
+    bar = next(axes for axes in figure.axes if axes.get_label() == "colour bar")
+    boxes += [label.get_window_extent() for label in bar.get_yticklabels()]
+    for one, other in itertools.combinations(boxes, 2):
+        wide = min(one.x1, other.x1) - max(one.x0, other.x0)
+        high = min(one.y1, other.y1) - max(one.y0, other.y0)
+        # The box of a text has a margin of a quarter of a mm around the letters.
+        assert min(wide, high) < 2.5, (one, other)
+
+
+def test_that_too_many_tiles_are_refused():
+    with pytest.raises(ValueError, match="too many"):
+        drawn_weights([weight_rows(depth=60)])
+
+
+# Matrices by Machado, Oliveira and Fernandes (2009) at severity 1 for linear sRGB.
+DICHROMATS = {
+    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+}
+
+
+def linear(rgb):
+    unit = rgb / 255.0
+    return np.where(unit <= 0.04045, unit / 12.92, ((unit + 0.055) / 1.055) ** 2.4)
+
+
+def luminance(rgb):
+    return linear(rgb) @ np.array([0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_that_every_map_has_256_read_only_colours_made_once(name):
+    table = ColorScale(name, -1.0, 1.0).lut()
+    assert table.shape == (256, 3)
+    assert table.dtype == np.uint8
+    assert table is ColorScale(name, -2.0, 2.0).lut()
+    with pytest.raises(ValueError, match="read-only"):
+        table[0, 0] = 1
+
+
+@pytest.mark.parametrize(("name", "neutral"), [("blue-white-red", "F7F7F8"), ("blue-black-red", "24272C")])
+def test_that_zero_has_exactly_the_neutral_colour(name, neutral):
+    scale = ColorScale.symmetric(name, 0.347)
+    assert scale.indices(0.0) == NEUTRAL
+    assert scale.lut()[NEUTRAL].tobytes().hex().upper() == neutral
+    assert np.all(ColorScale.symmetric(name, 0.0).indices(np.zeros(4)) == NEUTRAL)
+
+
+@pytest.mark.parametrize("name", DIVERGING)
+def test_that_both_arms_leave_the_neutral_steadily_and_equally_in_luminance(name):
+    light = luminance(ColorScale.symmetric(name, 1.0).lut())
+    direction = 1.0 if name == "blue-black-red" else -1.0
+    assert np.all(direction * np.diff(light[128:]) > -1e-4)
+    assert np.all(-direction * np.diff(light[1:129]) > -1e-4)
+    lightness = np.cbrt(light)
+    np.testing.assert_allclose(lightness[1:128], lightness[255:128:-1], atol=0.06)
+
+
+@pytest.mark.parametrize("name", DIVERGING)
+@pytest.mark.parametrize("kind", DICHROMATS)
+def test_that_signs_are_distinguishable_without_red_or_green_cones(name, kind):
+    seen = np.clip(linear(ColorScale.symmetric(name, 1.0).lut()) @ np.array(DICHROMATS[kind]).T, 0.0, 1.0)
+    blueness = np.sqrt(seen[:, 2]) - np.sqrt(seen[:, :2]).mean(axis=1)
+    for step in (16, 48, 80, 112):
+        assert blueness[128 - step] > blueness[128 + step] + 0.04
+
+
+def test_that_values_of_opposite_sign_are_symmetric_about_the_neutral():
+    values = np.linspace(0.0, 0.6, 301, dtype=np.float32)
+    scale = ColorScale.symmetric("blue-white-red", 0.5)
+    above, below = scale.indices(values).astype(int), scale.indices(-values).astype(int)
+    assert np.max(np.abs(above + below - 256)) <= 1
+    assert np.all(np.diff(above) >= 0)
+
+
+def test_that_values_outside_take_the_end_colours_and_nan_takes_entry_0():
+    found = ColorScale("jet", 1.0, 3.0).indices([-9.0, 1.0, 2.0, 3.0, 9.0, np.inf, -np.inf, np.nan])
+    assert found.tolist() == [1, 1, 128, 255, 255, 255, 1, 0]
+
+
+def test_that_indices_are_contiguous_and_leave_the_values_alone():
+    values = np.asfortranarray(np.random.default_rng(0).normal(size=(5, 7)).astype(np.float32))
+    before = values.copy()
+    found = ColorScale.symmetric("jet", 1.0).indices(values.T[:, ::2])
+    assert found.flags.c_contiguous
+    assert found.dtype == np.uint8
+    np.testing.assert_array_equal(values, before)
+
+
+def test_that_jet_is_the_classic_map():
+    table = ColorScale.symmetric("jet", 1.0).lut().astype(int)
+    np.testing.assert_allclose(table[[1, 128, 255]], [[0, 0, 128], [128, 255, 128], [128, 0, 0]], atol=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("rainbow", -1.0, 1.0), "unknown colour map"),
+        (("jet", 1.0, 1.0), "ascending"),
+        (("jet", 0.0, np.nan), "finite"),
+        (("blue-white-red", -1.0, 2.0), "symmetric"),
+    ],
+)
+def test_that_invalid_limits_are_refused(arguments, reason):
+    with pytest.raises(ValueError, match=reason):
+        ColorScale(*arguments)
+
+
+@pytest.mark.parametrize("limit", [0.6, 0.347, 1.0, 7.3, 1234.0, 2e-5])
+def test_that_ticks_are_few_symmetric_inside_and_labelled_without_loss(limit):
+    scale = ColorScale.symmetric("jet", limit)
+    ticks = scale.ticks(7)
+    assert 3 <= len(ticks) <= 7
+    assert ticks == tuple(-t + 0.0 for t in reversed(ticks))
+    assert ticks[-1] <= limit
+    for tick in ticks:
+        assert float(scale.label(tick).replace("−", "-")) == pytest.approx(tick, rel=1e-9)
+
+
+def test_that_labels_have_a_sign_and_a_true_minus():
+    scale = ColorScale.symmetric("blue-white-red", 0.6)
+    assert [scale.label(v) for v in (-0.3, 0.0, 0.3, np.nan)] == ["−0.30", "0", "+0.30", "–"]
+    assert scale.label(-0.12345, 4) == "−0.1235"
+    assert signed(-0.0004, 2) == "+0.00"

@@ -1,15 +1,28 @@
+"""The window: commands, start, errors in it, too little memory, and displays that cannot be used."""
+
+import json
+import os
+import socket
+import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import numpy as np
+import PySide6
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QMenu, QMenuBar, QSlider, QTreeWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QMenu, QMenuBar, QSlider, QTreeWidget
 
+from slide_gui import __version__, memory
 from slide_gui.figures.color_scale import signed
+from slide_gui.gui import app, display
+from slide_gui.gui.display import binding_problem, display_problem, installed_binding
 from slide_gui.gui.pages.weights.sample import Readout, SamplePanel
 from slide_gui.gui.shell.commands import COMMANDS, MENUS
 from slide_gui.gui.shell.palette import CommandPalette
+from slide_gui.gui.shell.report import without_folders
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from tests.gui.helpers import at_rest, image_and_tiles, labelled, open_data, record, settle, wait
 
@@ -214,3 +227,212 @@ def test_that_the_panel_shows_contributions_and_page_and_readout_name_them(windo
     window.actions_by_name["undo"].trigger()
     assert box.currentData() == "auto"
     assert "contributions" not in window.weights_page.subtitle.text()
+
+
+LATE = ("sqlite3", "numpy.ma", "slide_gui.core.svm", "slide_gui.gui.help.guide", "slide_gui.gui.shell.palette")
+HEAVY = ("matplotlib", "sklearn", "scipy", "pyqtgraph", "requests", "PIL", "pandas", "joblib")
+
+SCRIPT = """
+import json, sys, time
+from slide_gui.gui.app import make_application, make_window
+from slide_gui.gui.app import tear_down
+
+app = make_application()
+window = make_window([])
+window.workspace.set_parameters(depth=1)
+window.show()
+loaded = {}
+end = time.monotonic() + 60
+while time.monotonic() < end:
+    app.processEvents()
+    if window.isVisible() and "shown" not in loaded:
+        loaded["shown"] = sorted(sys.modules)
+    if window.workspace.model() is not None and not window.queue.busy:
+        loaded["fitted"] = sorted(sys.modules)
+        window.actions_by_name["page_curves"].trigger()
+        loaded["plot"] = sorted(sys.modules)
+        break
+    time.sleep(0.005)
+tear_down(window)
+print(json.dumps(loaded))
+"""
+
+
+def test_that_the_window_and_its_first_fit_import_nothing_heavy_and_a_plot_imports_pyqtgraph(tmp_path):
+    settings = {"QT_QPA_PLATFORM": "offscreen", "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+    command, environment = [sys.executable, "-c", SCRIPT], {**os.environ, **settings}
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
+    loaded = json.loads(done.stdout)
+    assert set(loaded) == {"shown", "fitted", "plot"}
+    assert "pyqtgraph" in loaded.pop("plot")
+    assert [name for name in LATE if name in loaded["shown"]] == []
+    for moment in loaded.values():
+        assert "PySide6.QtWidgets" in moment
+        assert [name for name in HEAVY if name in moment] == []
+
+
+def test_that_a_fit_that_needs_more_than_the_free_memory_is_refused_with_its_numbers(window, monkeypatch):
+    before = window.workspace.model()
+    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "free_memory", lambda: 1000)
+    window.workspace.set_parameters(noise=0.77)
+    wait(lambda: window.notice.isVisible() and not window.queue.busy)
+    said = window.notice.accessibleName()
+    assert "layers to 64 features needs about" in said
+    assert "GB are free; use fewer features." in said
+    monkeypatch.undo()
+    window.workspace.set_parameters(noise=0.5)
+    wait(lambda: window.workspace.model() not in (None, before) and not window.queue.busy)
+
+
+FAILING = """
+import os, sys
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QWidget
+from slide_gui.gui.app import make_application
+
+def paint(self, event):
+    painter = QPainter(self)
+    try:
+        {error}
+    except ValueError:
+        raise KeyError(0)
+
+Before = type("Before", (QWidget,), dict(paintEvent=paint))
+app = make_application()
+After = type("After", (Before,), dict(paintEvent=paint))
+told = []
+sys.excepthook = lambda kind, error, trace: told.append((kind, str(error)))
+for make in (Before, After):
+    widget = make()
+    widget.show()
+    QTimer.singleShot(100, app.quit)
+    app.exec()
+    try:
+        widget.grab()
+    except Exception as error:
+        told.append((type(error), str(error)))
+print(sorted({{kind.__name__ for kind, _ in told}}), len(told) >= 4)
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [("1 / 0", "ZeroDivisionError"), ("[][0]", "IndexError"), ("int('x')", "KeyError")],
+)
+def test_that_an_error_inside_an_override_of_a_qt_method_is_reported_and_ends_its_painter(error, kind):
+    script = FAILING.format(error=error)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr[-500:]
+    assert done.stdout.strip() == f"['{kind}'] True"
+
+
+def test_that_copy_report_copies_versions_settings_and_the_log_without_folders_and_data(window, monkeypatch, tmp_path):
+    monkeypatch.setattr("slide_gui.gui.shell.faults.log_folder", lambda: tmp_path)
+    (tmp_path / "slide-gui.log").write_text(f"first line\n{'x' * 9000}\nValueError: {tmp_path}/patients.csv, line 3\n")
+    window.workspace.set_parameters(noise=0.45)
+    window.actions_by_name["copy_report"].trigger()
+    text = QApplication.clipboard().text()
+    for part in (f"slide-gui {__version__}", "numpy ", " thread", "noise 0.45", "theme ", "250 training rows"):
+        assert part in text
+    assert text.endswith("\nValueError: patients.csv, line 3")
+    assert "first line" not in text
+    assert not any(part in text for part in (str(tmp_path), str(Path.home()), "given"))
+    assert window.notice.accessibleName().startswith("The report was copied")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('  File "/home/ann/slide_gui/slide_gui/gui/app.py", line 3', '  File "slide_gui/gui/app.py", line 3'),
+        ('  File "C:\\Users\\ann\\Lib\\site-packages\\numpy\\a.py"', '  File "site-packages/numpy/a.py"'),
+        ("'/media/ann b/my study/rows.csv' is not a CSV file", "'rows.csv' is not a CSV file"),
+        (f"{Path.home()} is read-only", "~ is read-only"),
+        ("1/2 and 3/4 of layer 1/4/9", "1/2 and 3/4 of layer 1/4/9"),
+    ],
+)
+def test_that_a_report_names_no_folder_outside_the_program(line, expected):
+    assert without_folders(line) == expected
+
+
+@pytest.fixture
+def bare(monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    return monkeypatch
+
+
+def serve(answer):
+    server = next(filter(None, map(at_display, range(200, 300))))
+
+    def run():
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(100)
+            if answer:
+                connection.sendall(answer)
+        server.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return server.getsockname()[1] - 6000, thread
+
+
+def at_display(number):
+    try:
+        return socket.create_server(("127.0.0.1", 6000 + number))
+    except OSError:  # another program uses this port
+        return None
+
+
+@pytest.mark.parametrize(("answer", "there"), [(b"\x01", True), (b"\x00", True), (b"", False)])
+def test_that_a_display_is_accepted_if_it_sends_any_reply(bare, answer, there):
+    number, thread = serve(answer)
+    bare.setenv("DISPLAY", f"127.0.0.1:{number}")
+    bare.setattr(display, "LIBRARIES", {})
+    assert display_problem() == (
+        None
+        if there
+        else f"the display '127.0.0.1:{number}' does not answer; check DISPLAY, or run under a virtual display"
+    )
+    thread.join()
+
+
+def test_that_a_missing_or_dead_display_is_reported_with_the_remedy_and_a_chosen_platform_is_left_to_qt(bare, tmp_path):
+    assert "there is no display" in display_problem()
+    assert "slide-gui weights" in display_problem()
+    bare.setenv("WAYLAND_DISPLAY", "wayland-0")
+    bare.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert "there is no display" in display_problem()
+    bare.setenv("DISPLAY", ":987")
+    assert "':987' does not answer" in display_problem()
+    bare.setenv("QT_QPA_PLATFORM", "offscreen")
+    assert display_problem() is None
+
+
+def test_that_missing_libraries_are_named_with_the_command_that_installs_them(bare):
+    number, thread = serve(b"\x01")
+    bare.setenv("DISPLAY", f"127.0.0.1:{number}")
+    bare.setattr(display, "LIBRARIES", {"libsurely-not-there.so.9": "libsurely-not-there9"})
+    assert display_problem().endswith("apt-get install libsurely-not-there9")
+    thread.join()
+
+
+def test_that_only_the_binding_that_loses_references_is_refused_and_only_before_python_3_12():
+    for binding in ("6.12.0", "6.12.1"):
+        problem = binding_problem(binding, (3, 11))
+        assert all(part in problem for part in (binding, "3.11", "pip install"))
+        assert binding_problem(binding, (3, 12)) is None
+    for binding in ("6.8.3", "6.9.3", "6.10.3", "6.11.3", "6.1.2"):
+        assert binding_problem(binding, (3, 11)) is None
+    assert installed_binding() == PySide6.__version__
+    assert binding_problem() is None
+
+
+def test_that_the_program_refuses_a_binding_in_one_sentence(monkeypatch, capsys):
+    monkeypatch.setattr(app, "binding_problem", lambda: "PySide6 6.12.0 aborts on Python 3.11")
+    assert app.run([]) == 1
+    assert capsys.readouterr().err == "slide-gui: PySide6 6.12.0 aborts on Python 3.11\n"

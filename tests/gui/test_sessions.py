@@ -1,4 +1,4 @@
-"""The window stores its session automatically, and opens sessions from files, also if the data have moved."""
+"""The window stores its session and recent files, and opens sessions from files, also if the data have moved."""
 
 import json
 import platform
@@ -15,6 +15,7 @@ from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.shell.session_keeper import SessionKeeper
+from slide_gui.gui.state.files import MOST_RECENT, RecentFiles
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.workspace import Workspace
 from tests.gui.helpers import at_rest, settle, wait
@@ -278,3 +279,44 @@ def test_that_the_data_menu_lists_recent_files_and_disables_missing_ones(windows
     menu.about_to_open.emit()
     menu.activated.emit([menu.itemText(row) for row in range(menu.count())].index("other.csv"))
     wait_until_open(window, "other")
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+
+
+def test_that_the_last_files_are_stored_once_each_with_the_latest_first(app, settings, tmp_path):
+    recent = RecentFiles(settings)
+    for number in range(MOST_RECENT + 3):
+        recent.add([tmp_path / f"{number}.csv"])
+    recent.add([tmp_path / "5.csv"])
+    recent.add([tmp_path / "train.csv", tmp_path / "test.csv"])
+    recent.add([])
+    again = RecentFiles(QSettings(settings.fileName(), QSettings.Format.IniFormat))
+    names = [opening.name for opening in again.openings]
+    assert names[:3] == ["train.csv and 1 more", "5.csv", "12.csv"]
+    assert len(names) == len(set(names)) == MOST_RECENT
+    assert again.folders == [tmp_path]
+
+
+def test_that_missing_files_and_folders_are_named(app, settings, tmp_path):
+    recent = RecentFiles(settings)
+    (tmp_path / "train.csv").touch()
+    recent.add([tmp_path / "train.csv"])
+    recent.add([tmp_path / "train.csv", tmp_path / "test.csv"])
+    recent.add([tmp_path / "one.csv"])
+    recent.add([tmp_path / "away" / "one.csv"])
+    said = [opening.why_not for opening in recent.openings]
+    assert said == [f"no folder {tmp_path / 'away'}", "file is missing", "test.csv is missing", ""]
+
+
+@pytest.mark.parametrize(
+    "kept", ["{", "7", '{"a": 1}', '[7, [], [""], [1], "x"]', "[[null]]", '[["a\\u0000b"]]', "[" * 100_000]
+)
+def test_that_invalid_settings_are_ignored(app, settings, kept, tmp_path):
+    settings.setValue("recent/files", kept)
+    recent = RecentFiles(settings)
+    assert recent.openings == ()
+    recent.add([tmp_path / "a.csv"])
+    assert json.loads(settings.value("recent/files")) == [[str(tmp_path / "a.csv")]]

@@ -1,6 +1,7 @@
-"""Flow and the experiments Formula and Copies in the window."""
+"""Weights, Flow, Formula and Copies in the window, with shuffled pixels and with one kernel for all pixels."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,21 +12,21 @@ from PySide6.QtWidgets import QPushButton, QSlider
 from slide_gui.core.slide.denoiser import denoiser_weights, expected_q
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.flow import Forward, survivors
-from slide_gui.experiments.inspection.rows import Explorer, explain
-from slide_gui.gui.pages.weights import flow
+from slide_gui.experiments.inspection.rows import Explorer, explain, input_rms, weight_rows
+from slide_gui.figures.weights import as_shown, tile_limits
+from slide_gui.gui.pages.weights import flow, shuffle
 from slide_gui.gui.pages.weights.explained import ExplainedWeight, lines_of
 from slide_gui.gui.pages.weights.page import FLOW, WEIGHTS
 from slide_gui.gui.pages.weights.sample import SamplePanel
-from slide_gui.gui.pages.weights.why import COPIES, EXPLAIN, WhyView
+from slide_gui.gui.pages.weights.selected_rows import TileSource
+from slide_gui.gui.pages.weights.shuffle import ShuffleView
+from slide_gui.gui.pages.weights.why import COPIES, EXPLAIN, SHUFFLE, WhyView
+from slide_gui.gui.shell.panel import _ChoiceBox
 from slide_gui.gui.state import workspace as workspace_module
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets.color_bar import ColorBar
-from tests.gui.helpers import StubSource, at_rest, button, dataset, labelled, open_data, press, settle, wait
-
-
-def plain():
-    rows = np.random.default_rng(0).random((200, 30)).astype("float32")
-    return Dataset("plain", rows[:150], rows[150:])
+from tests.gui.helpers import StubSource, all_fitted, at_rest, button, dataset, labelled, open_data, press, settle, wait
+from tests.gui.test_accessibility import plain
 
 
 def start_buttons(part):
@@ -377,7 +378,7 @@ def test_that_the_numbers_follow_noise_layer_depth_and_data(window, explained):
     assert "Depth 0" in description()
     window.workspace.set_parameters(depth=2)
     open_data(window, plain())
-    wait(lambda: "x15" in description())
+    wait(lambda: "height" in description())
     assert len(explained.table.lines) == 6
 
 
@@ -395,3 +396,221 @@ def test_that_small_sums_are_shown_with_all_their_digits():
     assert shown(0, 1)[0] == "0.01300"
     assert shown(0, 1)[1] == shown(0, 1)[-1] == "0.009100"
     assert shown(1, 2)[0] == shown(1, 2)[-1] == "0.00"
+
+
+def test_that_the_queue_fits_to_shuffled_pixels_and_unshuffled_rows_equal_the_original(window, monkeypatch):
+    threads, fit = [], shuffle.fit_shuffled
+    monkeypatch.setattr(
+        shuffle, "fit_shuffled", lambda *a, **k: threads.append(threading.current_thread()) or fit(*a, **k)
+    )
+    view = window.weights_page.set_view("shuffle")
+    assert [[tile is None for tile in row.tiles] for row in view.tiles.rows] == [[False, True, True]] * 2
+    window.actions_by_name["shuffle"].trigger()
+    assert [[tile is None for tile in row.tiles] for row in view.tiles.rows] == [[False] * 3, [False, True, True]]
+    wait(lambda: view.fit is not None)
+    assert threads
+    assert threads[0] is not threading.main_thread()
+    order = view.fit.order
+    for row in view.tiles.rows:
+        original, shuffled, put_back = row.tiles
+        np.testing.assert_allclose(put_back.values, original.values, atol=1e-6)
+        np.testing.assert_array_equal(shuffled.values.ravel(), put_back.values.ravel()[order])
+        assert order[shuffled.marker] == put_back.marker == original.marker
+        assert original.scale == shuffled.scale == put_back.scale
+    view.tiles.pixel_hovered.emit((0, 1, 5))
+    assert window.weights_page.pixels.feature == order[5]
+    view.tiles.pixel_clicked.emit((1, 1, 7))
+    assert order[7] in window.workspace.state.selection.pins
+    assert max(view.fit.differences) < 1e-12
+    assert "at most" in view.status.text()
+    assert len(view.numbers().split("\n")) == 1 + 4
+
+
+def test_that_each_press_shuffles_again_and_other_layers_data_or_views_drop_the_fit(window):
+    view = window.weights_page.set_view("shuffle")
+    orders = []
+    for _ in range(2):
+        view.button.click()
+        wait(lambda: view.fit is not None)
+        orders.append(view.fit.order)
+    assert not np.array_equal(*orders)
+    window.workspace.set_parameters(noise=0.55)
+    at_rest(window)
+    assert view.fit is None
+    assert "differs" not in view.status.text()
+    view.button.click()
+    assert window.queue.busy
+    window.actions_by_name["view_weights"].trigger()
+    assert not window.queue.busy
+    settle(0.05)
+    assert view.fit is None
+    window.weights_page.set_view("shuffle")
+    view.start()
+    wait(lambda: view.fit is not None)
+    window.workspace.set_parameters(depth=0)
+    assert [tile is None for tile in view.tiles.rows[1].tiles] == [True] * 3
+    assert not view.button.isEnabled()
+    window.workspace.set_parameters(depth=1)
+    open_data(window, plain())
+    assert [[tile is None for tile in row.tiles] for row in view.tiles.rows] == [[False, True, True]] * 2
+    assert view.button.text() == "Shuffle features"
+
+
+def test_that_fill_masks_a_fraction_equal_to_the_noise_shows_the_values_of_numpy_and_none_at_depth_0(window):
+    view = window.weights_page.set_view("fill")
+    for seed, noise in enumerate((0.5, 0.5, 0.25), 1):
+        view.draw()
+        window.workspace.set_parameters(noise=noise)
+        at_rest(window)
+        image, rest, by_w, by_mask = view.pictures
+        M, W, X = np.isnan(rest), window.workspace.fitting.stack.layers[0].weights, window.workspace.dataset.train * 1.0
+        assert set(np.flatnonzero(M)) == set(np.random.default_rng(seed).permutation(64)[: round(noise * 64)])
+        np.testing.assert_allclose(by_w[M], W[M] @ np.append(np.where(M, 0.0, image), 1.0))
+        mean, scale = X.mean(axis=0, dtype=float), np.maximum(X.std(axis=0, dtype=float), 1e-9)
+        S = np.cov(((X - mean) / scale).T, bias=True) + np.eye(64) * 64 / (5 * len(X))
+        z = S[np.ix_(M, ~M)] @ np.linalg.solve(S[np.ix_(~M, ~M)], ((image - mean) / scale)[~M])
+        np.testing.assert_allclose(by_mask[M], (mean[M] + scale[M] * z), atol=1e-6)
+    window.workspace.set_parameters(depth=0)
+    assert (len(view.tiles.rows[0].tiles), view.numbers(), view.button.isEnabled()) == (1, "", False)
+
+
+def sharing(window):
+    return next(box for box in window.panel.findChildren(_ChoiceBox) if box.accessibleName() == "Weights")
+
+
+def choose(window, key):
+    box = sharing(window)
+    box.setCurrentIndex(box.findData(key))
+    box.activated.emit(box.currentIndex())
+    all_fitted(window.workspace)
+
+
+def test_that_all_pixels_have_the_kernel_of_the_choice_and_follow_the_noise(window):
+    workspace = window.workspace
+    choose(window, "convolution")
+    left, right = (workspace.model().stack.layers[0].weights[pixel, :64].reshape(8, 8) for pixel in (27, 28))
+    np.testing.assert_array_equal(left[:, :7], right[:, 1:])
+    workspace.set_parameters(noise=0.6)
+    wait(lambda: workspace.fitting.preview is not None)
+    preview = workspace.fitting.preview
+    all_fitted(workspace)
+    fitted = workspace.model().stack.layers[0].weights
+    for feature, shown in preview.rows.items():
+        np.testing.assert_allclose(shown, fitted[feature], atol=1e-8)
+    assert preview.parameters == workspace.model().stack.parameters
+    assert window.workspace.history.undoText() == "change of noise"
+    workspace.history.undo()
+    workspace.history.undo()
+    assert sharing(window).currentData() == workspace.state.parameters.sharing == "none"
+
+
+def test_that_features_that_are_not_pixels_have_a_row_each(window):
+    choose(window, "convolution")
+    assert sharing(window).isEnabled()
+    open_data(window, replace(dataset(), image_shape=None))
+    assert window.workspace.state.parameters.sharing == sharing(window).currentData() == "none"
+    assert not sharing(window).isEnabled()
+    assert "not pixels" in sharing(window).toolTip()
+
+
+def test_that_the_formula_of_one_weight_and_the_shuffle_name_the_kernel(window):
+    choose(window, "convolution")
+    window.weights_page.set_view(EXPLAIN)
+    settle()
+    table = window.weights_page.findChild(ExplainedWeight).table
+    assert "All pixels share one kernel" in table.accessibleDescription()
+    window.weights_page.set_view(SHUFFLE)
+    settle()
+    view = window.weights_page.findChild(ShuffleView)
+    view.start()
+    wait(lambda: view.fit is not None)
+    assert "depends on the positions of pixels" in view.status.text()
+
+
+@pytest.mark.parametrize("show", ["weights", "contribution"])
+@pytest.mark.parametrize("levels", ["tile", "layer", "global"])
+def test_that_the_limits_on_screen_are_four_tenths_of_the_largest_weight(workspace, levels, show):
+    tiles = TileSource(workspace)
+    workspace.select(levels=levels, show=show)
+    pins = workspace.state.selection.pins
+    model = workspace.model()
+    rows, contributions = as_shown([weight_rows(model, pins)], show)
+    assert contributions == tiles.shows_contributions() == (show == "contribution")
+    peaks = [np.abs(layer_rows(model, k, contributions)).max(axis=1) for k in range(4)]
+    largest = np.array([np.median(each[each > 0]) for each in peaks])
+    expected = {"tile": tile_limits(rows, "tile")[0], "layer": largest, "global": largest.max()}[levels]
+    expected = 0.4 * np.broadcast_to(expected, (len(pins), 4))
+    for i, shown in enumerate(tiles.tiles((0, *pins)).tiles[1:]):
+        for k, tile in enumerate(shown):
+            assert tile.scale.high == pytest.approx(expected[i, k], rel=1e-5)
+            assert tile.values.ravel() == pytest.approx(rows[0].rows[i, k], rel=1e-6)
+
+
+def test_that_bars_of_a_table_reach_the_largest_weight_of_a_typical_row(workspace):
+    table = replace(workspace.dataset, image_shape=None)
+    workspace.open(StubSource(table))
+    wait(lambda: workspace.dataset is table)
+    all_fitted(workspace)
+    peaks = [np.abs(layer_rows(workspace.model(), k, False)).max(axis=1) for k in range(4)]
+    limits = [tile.scale.high for tile in TileSource(workspace).tiles((0,)).tiles[0]]
+    assert limits == pytest.approx([np.median(each[each > 0]) for each in peaks], rel=1e-5)
+
+
+def layer_rows(model, k, contributions):
+    """Return all rows of W of a layer, as weights or as contributions."""
+    layer = model.stack.layers[k]
+    return layer.weights[:, :-1] * (input_rms(layer) if contributions else 1.0)
+
+
+def test_that_mosaics_hold_all_rows_in_the_colours_of_the_layer_and_keep_their_picture_while_the_mouse_moves(workspace):
+    tiles = TileSource(workspace)
+    first, second = tiles.mosaics(3), tiles.mosaics(9)
+    model, table = workspace.model(), tiles.tiles((3,))
+    for k, mosaic in enumerate(first):
+        assert mosaic.values == pytest.approx(model.stack.layers[k].weights[:, :-1].reshape(64, 8, 8), abs=1e-6)
+        assert (mosaic.marker, second[k].marker) == (3, 9)
+        assert mosaic.identity == second[k].identity
+        assert mosaic.scale == table.tiles[0][k].scale
+        assert not mosaic.equals(second[k])
+
+
+def test_that_deep_layers_keep_their_last_picture_pale_until_they_are_fitted_but_not_of_other_data(workspace):
+    tiles = TileSource(workspace)
+    before, partial = tiles.mosaics(3), []
+
+    def look():
+        stack = workspace.fitting.stack
+        partial.append((0 if stack is None else len(stack.layers), tiles.mosaics(3), tiles.tiles((3,)).tiles[0]))
+
+    workspace.fitting.changed.connect(look)
+    workspace.set_parameters(noise=0.6)
+    all_fitted(workspace)
+    for fitted, mosaics, row in partial:
+        assert all(each is not None for each in (*mosaics, *row))
+        if fitted < 4:
+            assert [each.stale for each in mosaics[fitted:]] == [each.stale for each in row[fitted:]]
+            assert all(a.identity[0] == b.identity[0] for a, b in zip(mosaics[fitted:], before[fitted:], strict=True))
+    assert not any(each.stale for each in (*tiles.mosaics(3), *tiles.tiles((3,)).tiles[0]))
+    partial.clear()
+    workspace.open(StubSource(replace(dataset(), name="other")))
+    wait(lambda: workspace.dataset.name == "other")
+    assert partial[0][0] == 0
+    assert set(partial[0][1]) == set(partial[0][2]) == {None}
+    workspace.fitting.changed.disconnect(look)
+
+
+def test_that_contributions_are_shown_by_default_if_the_weights_of_a_dark_pixel_hide_the_others(workspace):
+    tiles = TileSource(workspace)
+    assert (workspace.state.selection.show, tiles.shows_contributions()) == ("auto", False)
+    dark = workspace.dataset.train.copy()
+    dark[:, 63] = 0.0
+    dark[3, 63] = 0.004
+    workspace.open(StubSource(replace(workspace.dataset, train=dark)))
+    wait(lambda: workspace.dataset.train is dark)
+    all_fitted(workspace)
+    assert tiles.shows_contributions()
+    assert tiles.tiles((0,)).bar[1] == "contribution"
+    workspace.select(show="weights")
+    assert not tiles.shows_contributions()
+    workspace.history.undo()
+    assert tiles.shows_contributions()

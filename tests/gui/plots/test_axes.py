@@ -1,17 +1,27 @@
-"""All plots have round ticks and labels that do not overlap, zoom and pan, and can show the full range again."""
+"""All plots have round ticks and labels that do not overlap, and zoom; copies, criterion and heat map."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QMargins, QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QMargins, QPoint, QPointF, Qt
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QApplication, QPushButton
 
+from slide_gui.core.svm.parameters import WidthsStep
+from slide_gui.experiments.inspection.closed_form import Copies, CopiesPoint
+from slide_gui.gui.pages.classifier.learning import CriterionPlot
+from slide_gui.gui.pages.curves.heat_map import HeatMap
+from slide_gui.gui.pages.curves.points import ErrorPoint
+from slide_gui.gui.pages.weights.copies import CopiesPlot
 from slide_gui.gui.plots.axes import Plot, apart, decade_ticks, linear_ticks, nice_ticks
-from tests.gui.helpers import press, wheel
+from slide_gui.gui.theme import LIGHT
+from tests.gui.helpers import press, rate, record, wheel
 
 WHOLE = ((0.0, 10.0), (-2.0, 2.0))
 
@@ -173,3 +183,218 @@ def test_that_keys_zoom_along_one_axis_and_pan(plot):
     assert [b - a for a, b in plot.shown()] == pytest.approx((8.0, 3.2))
     press(plot, Qt.Key.Key_Right, Qt.Key.Key_Up, held=Qt.KeyboardModifier.AltModifier)
     assert flat(plot) == pytest.approx([1.8, 9.8, -1.28, 1.92])
+
+
+WEIGHTS = np.zeros((4, 5))
+
+
+def copies_of(n):
+    """Return n points with errors that fall as 1/√m; the errors of single rows are half as large."""
+    points = []
+    for m in (2**k for k in range(n)):
+        errors = np.array([0.9, 1.0, 1 / 0.9]) / np.sqrt(m)
+        points.append(CopiesPoint(m, errors, 0.5 * np.tile(errors[:, None], 4), WEIGHTS.astype(np.float32)))
+    return Copies(0.3, 1e-5, 1, WEIGHTS, 50, 50, 3, tuple(points))
+
+
+@pytest.fixture
+def copies_plot(shown):
+    made = shown(CopiesPlot(), 600, 280)
+    made.set_placeholder("Nothing yet.")
+    return made
+
+
+def test_that_errors_that_fall_as_1_by_root_m_are_on_a_straight_line_that_a_dashed_line_extends(copies_plot):
+    copies_plot.set_copies(copies_of(6), 3, "0, 3")
+    places = [copies_plot.position(2**k, 2 ** (-k / 2)) for k in range(6)]
+    steps = [b - a for a, b in pairwise(places)]
+    assert max(step.x() for step in steps) - min(step.x() for step in steps) < 1e-6
+    assert max(step.y() for step in steps) - min(step.y() for step in steps) < 1e-6
+    assert copies_plot.box().contains(copies_plot.position(1024, 1 / 1024**0.5))
+    shot = copies_plot.grab().toImage()
+    page, there = shot.pixel(copies_plot.width() - 4, 4), copies_plot.position(512, 512**-0.5).toPoint()
+    assert any(shot.pixel(there + QPoint(a, b)) != page for a in range(-6, 7) for b in range(-4, 5))
+
+
+def test_that_a_new_point_is_painted_and_the_axes_stay(copies_plot):
+    copies_plot.set_copies(copies_of(4), 3, "0, 3")
+    seen, at = copies_plot.shown(), copies_plot.position(16, 0.125).toPoint()
+    before = copies_plot.grab().toImage().pixelColor(at)
+    copies_plot.set_copies(copies_of(5), 3, "0, 3")
+    after = copies_plot.grab().toImage().pixelColor(at)
+    assert before != after == QColor(LIGHT.accent)
+    assert copies_plot.shown() == seen
+
+
+def test_that_a_click_and_keys_select_a_computed_m(copies_plot):
+    copies_plot.set_copies(copies_of(6), 3, "0, 3")
+    (chosen,) = record(copies_plot.copies_chosen)
+    QTest.mouseClick(
+        copies_plot, Qt.MouseButton.LeftButton, pos=QPoint(round(copies_plot.position(8, 1.0).x()) + 6, 120)
+    )
+    copies_plot.set_chosen(chosen[-1])
+    press(copies_plot, Qt.Key.Key_Right, Qt.Key.Key_Home, Qt.Key.Key_End)
+    assert chosen == [8, 16, 1, 32]
+    assert copies_plot.lines_at(8) == ["m = 8", "all rows 0.354 (0.318 to 0.393)", "row 0, 3 0.177 (0.159 to 0.196)"]
+    assert "m = 8; all rows 0.354" in copies_plot.accessibleDescription()
+
+
+def step(iteration, criterion, C=1.0, support=10, start=0):
+    return WidthsStep(iteration, start, criterion, (), (), C, support)
+
+
+def history(n=20, start=0, last=3.0):
+    return [step(i, last + 2.0 * math.exp(-0.2 * i), 1.0 + i, 900 - 10 * i, start) for i in range(n)]
+
+
+@pytest.fixture
+def criterion_plot(shown):
+    made = shown(CriterionPlot(), 560, 340)
+    made.set_history(history())
+    return made
+
+
+def near(criterion_plot, place, colour):
+    """Return True if a pixel near a position has nearly this colour."""
+    shot, wanted, at = criterion_plot.grab().toImage(), QColor(colour), place.toPoint()
+    around = [shot.pixelColor(at.x() + a, at.y() + b) for a in (-1, 0, 1) for b in (-1, 0, 1)]
+    return any(max(abs(c.red() - wanted.red()), abs(c.blue() - wanted.blue())) < 40 for c in around)
+
+
+def test_that_all_curves_go_through_their_values_and_zoom_together(criterion_plot):
+    penalty = criterion_plot.spark_boxes()[0]
+    for _ in range(4):
+        assert near(criterion_plot, criterion_plot.position(history()[12]), LIGHT.accent)
+        height = penalty.bottom() - 5 - (penalty.height() - 10) * 12 / 19  # C rises by 1 per iteration
+        assert near(criterion_plot, QPointF(criterion_plot.position(history()[12]).x(), height), LIGHT.text)
+        wheel(criterion_plot, penalty.center().toPoint(), 120)
+    left, right = criterion_plot.shown()[0]
+    assert 5 < left < 10 < right < 15
+
+
+def test_that_the_best_start_so_far_is_in_the_accent_colour(criterion_plot):
+    criterion_plot.set_history(history() + history(6, start=2, last=2.5))
+    assert criterion_plot.best() == history()[-1]
+    other = history(30, start=2, last=2.5)
+    criterion_plot.set_history(history() + other)
+    assert criterion_plot.best() == other[-1]
+    assert near(criterion_plot, criterion_plot.position(other[-1]), LIGHT.accent)
+    assert near(criterion_plot, criterion_plot.position(history()[-1]), LIGHT.muted)
+
+
+def test_that_the_step_with_the_smallest_criterion_is_described_and_marked(criterion_plot):
+    steps = [step(i, value, 10.0 + i, 50 + i) for i, value in enumerate((5.0, 3.0, 4.0))]
+    criterion_plot.set_history([*steps, step(3, 3.5, 20.0, 60, 1)])
+    assert "iteration 1 · start 1; C = 11.0; 51 support vectors" in criterion_plot.accessibleDescription()
+    assert near(criterion_plot, criterion_plot.position(steps[1]) + QPointF(0, 3), LIGHT.accent)
+    assert not near(criterion_plot, criterion_plot.position(steps[2]) + QPointF(3, 0), LIGHT.accent)
+
+
+def test_that_mouse_and_keys_select_an_iteration(criterion_plot):
+    QTest.mouseMove(criterion_plot, criterion_plot.at(7, 4.0).toPoint() + QPoint(2, 0))
+    assert criterion_plot.current() == history()[7]
+    assert "iteration 7; C = 8.00; 830 support vectors" in criterion_plot.accessibleDescription()
+    keys = Qt.Key
+    for key, iteration in ((keys.Key_Right, 8), (keys.Key_Home, 0), (keys.Key_Left, 0), (keys.Key_End, 19)):
+        QTest.keyClick(criterion_plot, key)
+        assert criterion_plot.current().iteration == iteration
+    criterion_plot.set_history([])
+    assert criterion_plot.current() is None
+
+
+def test_that_only_values_over_orders_of_magnitude_have_a_logarithmic_axis(criterion_plot):
+    assert not criterion_plot._log
+    criterion_plot.set_history([step(i, 10.0 ** (4 - i / 3)) for i in range(12)])
+    assert criterion_plot._log
+    assert near(criterion_plot, criterion_plot.position(step(6, 100.0)), LIGHT.accent)
+
+
+@pytest.mark.parametrize(
+    "values", [[math.nan], [5.0], [2.0, math.inf, 2.0, 2.0], [0.0] * 4], ids=["nan", "one", "infinite", "zero"]
+)
+def test_that_any_criterion_can_be_drawn_and_selected(criterion_plot, values):
+    criterion_plot.set_history([step(i, value, C=0.0) for i, value in enumerate(values)])
+    criterion_plot.grab()
+    QTest.keyClick(criterion_plot, Qt.Key.Key_Home)
+    criterion_plot.grab()
+    assert criterion_plot.current() is not None
+
+
+def test_that_a_stale_history_is_paler(criterion_plot):
+    place = criterion_plot.position(history()[-1]).toPoint()
+    fresh = criterion_plot.grab().toImage().pixelColor(place)
+    criterion_plot.set_stale(True)
+    stale = criterion_plot.grab().toImage().pixelColor(place)
+    assert fresh.saturation() > stale.saturation()
+    assert stale.lightness() > fresh.lightness()
+
+
+ERRORS = {(0.0, 0): 2.2, (0.5, 0): 2.2, (0.0, 1): 2.2, (0.5, 1): 1.5, (0.9, 1): 3.0}
+
+
+def points():
+    return [ErrorPoint(x, d, rate(e), f"{x}/{d}", chosen=(x, d) == (0.5, 1)) for (x, d), e in ERRORS.items()]
+
+
+@pytest.fixture
+def view(shown):
+    made = shown(HeatMap(), 600, 240)
+    made.set_points(points())
+    return made
+
+
+def corner(view, key):
+    point = next(p for p in points() if p.key == key)
+    return view.cell(*view.place_of(point)).topLeft().toPoint() + QPoint(8, 8)
+
+
+def test_that_a_cell_has_the_colour_of_its_error_and_more_error_is_darker(view):
+    shot = view.grab().toImage()
+    lightness = []
+    for point in sorted(points(), key=lambda p: p.error):
+        found = shot.pixelColor(corner(view, point.key))
+        assert found == view.colour(point)
+        lightness.append(found.lightness())
+    assert lightness == sorted(lightness, reverse=True)
+
+
+def test_that_the_cell_chosen_on_validation_is_ringed_and_a_lesser_error_is_not(view):
+    shot = view.grab().toImage()
+    box = view.cell(1, 1)
+    assert QColor(LIGHT.text).rgb() in {shot.pixel(int(box.left()) + d, int(box.center().y())) for d in (-1, 0)}
+    first = [replace(p, rate=rate(1.0), state="refining") if p.key == "0.0/0" else p for p in points()]
+    view.set_points(first)
+    assert "best on validation: noise 0.50, depth 1: 1.50\u202f%" in view.accessibleDescription()
+    assert view.grab().toImage().pixelColor(corner(view, "0.0/0")) == QColor(LIGHT.background)
+    view.set_points([replace(point, chosen=point.key == "0.0/0") for point in points()])
+    assert "best on validation: the raw input: 2.20\u202f%" in view.accessibleDescription()
+
+
+def test_that_mouse_and_keys_select_points_and_skip_holes(view):
+    (clicked,) = record(view.point_clicked)
+    keys, seen = Qt.Key, []
+    for key in (keys.Key_Right, keys.Key_Right, keys.Key_Up, keys.Key_Left, keys.Key_Up):
+        QTest.keyClick(view, key)
+        seen.append(view.current().key)
+    assert seen == ["0.5/1", "0.9/1", "0.9/1", "0.5/1", "0.5/0"]
+    QTest.keyClick(view, Qt.Key.Key_Space)
+    QTest.mouseMove(view, corner(view, "0.9/1"))
+    assert view.accessibleDescription().startswith("3.00 % (2.90–3.10)")
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=view.cell(0, 2).center().toPoint())
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=corner(view, "0.0/0"))
+    QApplication.sendEvent(view, QEvent(QEvent.Type.Leave))
+    assert view.current() is None
+    assert [p.key for p in clicked] == ["0.5/0", "0.0/0"]
+
+
+def test_that_noise_levels_that_differ_only_by_rounding_share_a_column(view):
+    view.set_points([ErrorPoint(x, d, rate(2.0), f"{x}/{d}") for d, x in ((0, 0.3), (1, 0.1 * 3))])
+    assert view.cell(0, 0).width() > 400
+    assert [view.place_of(ErrorPoint(0.1 * 3, depth, None, "")) for depth in (0, 1)] == [(0, 0), (1, 0)]
+
+
+@pytest.mark.parametrize(("width", "decimals"), [(340, 1), (900, 2)])
+def test_that_all_cells_carry_the_same_decimals(shown, width, decimals):
+    view = shown(HeatMap(), width, 240)
+    view.set_points([ErrorPoint(i / 10, 1, rate(10.0 + i, 9.0, 21.0), str(i)) for i in range(10)])
+    assert view.decimals() == decimals

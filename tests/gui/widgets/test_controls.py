@@ -1,11 +1,33 @@
-"""One button of a group is checked, and the group reports clicks on its buttons."""
+"""Groups of buttons, sliders with numbers, pickers, and panels."""
 
-from PySide6.QtCore import Qt
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QProgressBar,
+    QPushButton,
+    QSlider,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
+from slide_gui.gui.pages.weights.sample import Readout
+from slide_gui.gui.shell.job_bar import JobBar
+from slide_gui.gui.shell.notice import Notice
+from slide_gui.gui.state.jobs import JobStatus, UserMessage
+from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.controls import ChoiceButtons
-from tests.gui.helpers import press, record
+from slide_gui.gui.widgets.image import FeatureBars, ImageView
+from slide_gui.gui.widgets.number_slider import NumberSlider
+from tests.gui.helpers import button, press, record, settle, wait, wheel
 
 
 def test_that_tab_stops_only_at_the_checked_button_and_arrows_lead_to_the_others(shown):
@@ -29,3 +51,337 @@ def test_that_tab_stops_only_at_the_checked_button_and_arrows_lead_to_the_others
     assert stops() == [2]
     tabs.choose(0)
     assert stops() == [0]
+
+
+def bar(slider):
+    return slider.findChild(QSlider)
+
+
+def line(slider):
+    return slider.findChild(QLineEdit)
+
+
+def label(slider, text):
+    return next(each for each in slider.findChildren(QLabel) if each.text() == text)
+
+
+@pytest.fixture
+def noise(shown):
+    made = NumberSlider("Noise 1 − p", 0.0, 0.95, 0.01, 0.3, tip="p = 1 − noise")
+    return shown(made, 240, 60), *record(made.value_changed, made.value_settled)
+
+
+def test_that_a_value_set_is_shown_and_not_emitted(noise):
+    slider, changed, settled = noise
+    slider.set_value(0.4)
+    assert (slider.value(), line(slider).text()) == (0.4, "0.40")
+    slider.set_value(7.0)
+    assert slider.value() == 0.95
+    assert (changed, settled) == ([], [])
+
+
+def test_that_a_drag_changes_while_it_moves_and_settles_on_release(noise):
+    slider, changed, settled = noise
+    track = bar(slider)
+    start = track.handle().center()
+    QTest.mousePress(track, Qt.MouseButton.LeftButton, pos=start)
+    for step in (10, 20, 30, 40):
+        QTest.mouseMove(track, start + QPoint(step, 0))
+    assert len(changed) >= 3
+    assert changed == sorted(changed)
+    assert settled == []
+    QTest.mouseRelease(track, Qt.MouseButton.LeftButton, pos=start + QPoint(40, 0))
+    assert settled == [changed[-1]] == [slider.value()]
+
+
+def test_that_a_press_next_to_the_handle_moves_it_there_and_starts_a_drag(noise):
+    slider, changed, settled = noise
+    track = bar(slider)
+    y = track.height() // 2
+    QTest.mousePress(track, Qt.MouseButton.LeftButton, pos=QPoint(180, y))
+    assert abs(track.handle().center().x() - 180) <= 2
+    QTest.mouseMove(track, QPoint(100, y))
+    QTest.mouseRelease(track, Qt.MouseButton.LeftButton, pos=QPoint(100, y))
+    assert abs(track.handle().center().x() - 100) <= 2
+    assert settled[-1] == slider.value() == changed[-1]
+
+
+def test_that_keys_and_wheel_take_single_steps_and_settle_after_a_rest(noise):
+    slider, changed, settled = noise
+    QTest.keyClick(bar(slider), Qt.Key.Key_Right)
+    wheel(bar(slider), bar(slider).rect().center(), 120)
+    press(line(slider), Qt.Key.Key_Up, Qt.Key.Key_Down)
+    assert (changed, settled) == ([0.31, 0.32, 0.33, 0.32], [])
+    wait(lambda: settled == [0.32])
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "settles", "text"),
+    [
+        *(("noise", typed, [], "0.30") for typed in ("", "much", "nan", "inf")),
+        *(("noise", "0.55", [0.55], "0.55"), ("noise", "0,5", [0.5], "0.50"), ("noise", "3", [0.95], "0.95")),
+        *(("noise", "−1", [0.0], "0.00"), ("noise", "0.123", [0.12], "0.12"), ("ridge", "1e-8", [1e-8], "1e−8")),
+        *(("ridge", "3e−5", [2e-5], "2e−5"), ("ridge", "7e9", [1000.0], "1000"), ("ridge", "0", [1e-8], "1e−8")),
+    ],
+)
+def test_that_a_typed_number_is_rounded_to_the_nearest_step_and_other_text_is_ignored(
+    request, name, typed, settles, text
+):
+    slider, changed, settled = request.getfixturevalue(name)
+    line(slider).setText(typed)
+    QTest.keyClick(line(slider), Qt.Key.Key_Return)
+    assert (changed, settled, line(slider).text()) == (settles, settles, text)
+
+
+def test_that_a_double_click_on_slider_or_label_resets(noise):
+    slider, _, settled = noise
+    for each in (bar(slider), label(slider, "Noise 1 − p")):
+        slider.set_value(0.9)
+        QTest.mouseDClick(each, Qt.MouseButton.LeftButton, pos=QPoint(5, 8))
+        assert slider.value() == 0.3
+    assert settled == [0.3, 0.3]
+
+
+@pytest.fixture
+def ridge(shown):
+    made = NumberSlider("Ridge", 1e-8, 1000.0, 1, 1e-5, values=(1e-8, 1e-5, 2e-5, 1.0, 1000.0))
+    return shown(made, 240, 60), *record(made.value_changed, made.value_settled)
+
+
+def test_that_uneven_steps_are_the_values_given_and_small_ones_are_powers_of_ten(ridge):
+    slider, changed, _ = ridge
+    seen = [line(slider).text()]
+    for _ in range(3):
+        QTest.keyClick(bar(slider), Qt.Key.Key_Right)
+        seen.append(line(slider).text())
+    assert changed == [2e-5, 1.0, 1000.0]
+    assert seen == ["1e−5", "2e−5", "1", "1000"]
+
+
+def test_that_a_value_between_uneven_steps_is_shown_exactly_until_it_is_changed(ridge):
+    slider, changed, settled = ridge
+    slider.set_value(1.2e-5)
+    QTest.keyClick(line(slider), Qt.Key.Key_Return)
+    assert (line(slider).text(), changed, settled) == ("1.2e−5", [], [])
+    slider.reset()
+    assert (line(slider).text(), changed, settled) == ("1e−5", [1e-5], [1e-5])
+
+
+def test_that_tab_stops_once_and_a_digit_or_a_click_edits_the_number(noise):
+    slider, changed, settled = noise
+    slider.window().activateWindow()
+    bar(slider).setFocus()
+    QTest.keyClicks(bar(slider), ".")
+    assert line(slider).hasFocus()
+    QTest.keyClicks(line(slider), "62")
+    QTest.keyClick(line(slider), Qt.Key.Key_Return)
+    assert (changed, settled, line(slider).text()) == ([0.62], [0.62], "0.62")
+    assert bar(slider).hasFocus()
+    QTest.mouseClick(line(slider), Qt.MouseButton.LeftButton)
+    assert line(slider).hasFocus()
+    press(line(slider), Qt.Key.Key_9, Qt.Key.Key_Escape)
+    assert line(slider).text() == "0.62"
+    assert bar(slider).hasFocus()
+    stops = [each for each in slider.findChildren(QWidget) if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
+    assert stops == [bar(slider)]
+
+
+@pytest.fixture
+def view(shown):
+    made = shown(ImageView(), 108, 208)
+    made.set_image(np.zeros((6, 9), np.float32))
+    return made
+
+
+def centre(view, index):
+    grid = view.grid()
+    return grid.rect(index).center().toPoint()
+
+
+def test_that_pixels_are_square_and_an_image_larger_than_its_widget_is_shown_in_full(view):
+    for values, scale in ((np.zeros((6, 9), np.float32), 11.0), (np.eye(500, dtype=np.float32), 0.2)):
+        view.set_image(values)
+        grid = view.grid()
+        assert grid.scale == scale
+        assert grid.at(grid.rect(23).center()) == 23
+
+
+def test_that_mouse_and_keys_report_each_pixel_once_and_none_when_the_mouse_leaves(view):
+    hovered, clicked = record(view.pixel_hovered, view.pixel_clicked)
+    QTest.mouseMove(view, centre(view, 16))
+    QTest.mouseMove(view, centre(view, 16) + QPoint(2, 2))
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=centre(view, 16))
+    QApplication.sendEvent(view, QEvent(QEvent.Type.Leave))
+    keys = Qt.Key
+    press(view, keys.Key_Home, keys.Key_Left, keys.Key_Right, keys.Key_Down, keys.Key_Return, keys.Key_End)
+    press(view, keys.Key_Space)
+    assert hovered == [16, None, 0, 1, 10, 53]
+    assert clicked == [16, 10, 53]
+    view.set_cursor(12)
+    assert view.cursor_index == 12
+    view.set_cursor(54)
+    assert view.cursor_index is None
+    assert len(hovered) == 6  # only the user's moves are reported
+
+
+def test_that_a_pin_is_a_ring_that_does_not_cover_its_pixel(view):
+    before = view.grab().toImage()
+    view.set_pins([(16, QColor("#D55E00")), (99, QColor("#D55E00"))])
+    after = view.grab().toImage()
+    at = centre(view, 16)
+    assert after.pixelColor(at) == before.pixelColor(at)
+    around = [after.pixelColor(at + QPoint(dx, 0)) for dx in range(4, 13)]
+    assert any(c.red() > 180 and c.blue() < 60 for c in around)
+
+
+@pytest.fixture
+def bars(shown):
+    made = shown(FeatureBars(), 208, 120)
+    made.set_values(np.array([1.0, -1.0, 0.5, np.nan, 0.0], np.float32))
+    return made
+
+
+def test_that_bars_report_like_an_image(bars):
+    hovered, clicked = record(bars.pixel_hovered, bars.pixel_clicked)
+    QTest.mouseMove(bars, bars.bar(1).center().toPoint())
+    QTest.mouseClick(bars, Qt.MouseButton.LeftButton, pos=bars.bar(2).center().toPoint())
+    press(bars, Qt.Key.Key_Right, Qt.Key.Key_Return)
+    assert hovered == [1, 2, 3]
+    assert clicked == [2, 3]
+
+
+def test_that_positive_bars_point_up_and_negative_bars_point_down(bars):
+    shot, paper = bars.grab().toImage(), QColor(LIGHT.paper)
+    for index, above, below in ((0, True, False), (1, False, True), (3, False, False)):
+        box = bars.bar(index)
+        high = shot.pixelColor(int(box.center().x()), int(box.y() + 0.3 * box.height()))
+        low = shot.pixelColor(int(box.center().x()), int(box.y() + 0.7 * box.height()))
+        assert (high != paper, low != paper) == (above, below)
+
+
+def test_that_missing_values_are_crossed_out_and_described(view, bars):
+    for pointer in (view, bars):
+        before = pointer.grab().toImage()
+        pointer.set_missing((2, 4))
+        assert pointer.grab().toImage() != before
+        pointer.set_cursor(2)
+        assert "missing in the file, filled" in pointer.accessibleDescription()
+        pointer.set_cursor(3)
+        assert "filled" not in pointer.accessibleDescription()
+
+
+FOUR = ("h¹", "h²", "h³", "h⁴")
+ROWS = tuple((name, ("+0.213", "+0.187", "+0.141", "+0.120")) for name in ("weight", "rank", "bias", "share"))
+
+
+def test_that_a_readout_keeps_its_height_when_it_is_filled(shown):
+    view = shown(Readout(), 252, 120)
+    heights = [view.sizeHint().height()]
+    empty = view.grab().toImage()
+    view.set_values("", FOUR, tuple((name, ()) for name, _ in ROWS))
+    heights.append(view.sizeHint().height())
+    view.set_values("at 14, 12", FOUR, ROWS)
+    heights.append(view.sizeHint().height())
+    assert len(set(heights)) == 1
+    assert view.grab().toImage() != empty
+    assert view.accessibleDescription().startswith("at 14, 12; weight +0.213, +0.187")
+
+
+def test_that_eight_layers_are_shown_in_rows_if_columns_do_not_fit(shown):
+    window = QWidget()
+    layout = QVBoxLayout(window)
+    view = Readout()
+    layout.addWidget(view)
+    layout.addStretch()
+    names = tuple(f"layer {i}" for i in range(1, 9))
+    view.set_values("at 1, 2", names, tuple((name, ("+0.100",) * 8) for name, _ in ROWS))
+    shown(window, 280, 420)
+    assert view.is_turned()
+    assert view.height() >= view.heightForWidth(view.width()) == 24 + 8 * 22
+    window.resize(900, 420)
+    settle()
+    assert not view.is_turned()
+
+
+@pytest.fixture
+def notice(shown):
+    window = QWidget()
+    made = Notice(window)
+    QVBoxLayout(window).addWidget(made)
+    shown(window, 400, 300)
+    return made
+
+
+def test_that_a_notice_shows_its_remedy_and_its_details_folded_which_are_copied_in_full(notice):
+    assert not notice.isVisible()
+    notice.show_message(UserMessage("Title", "<img src=x>", "Open another…", details="line one\nline two"))
+    assert notice.accessibleName() == "Title: <img src=x>"
+    details = notice.findChild(QPlainTextEdit)
+    assert [b.text() for b in notice.findChildren(QPushButton) if b.isVisible()] == ["Open another…", "Details", "Copy"]
+    assert not details.isVisible()
+    for name in ("Details", "Copy"):
+        QTest.mouseClick(button(notice, name), Qt.MouseButton.LeftButton)
+    assert details.isVisible()
+    assert QGuiApplication.clipboard().text() == "Title\n\n<img src=x>\n\nline one\nline two"
+    ground = notice.grab().toImage().pixelColor(200, 6)
+    assert ground == QColor(LIGHT.danger_wash)
+    notice.show_message(UserMessage("Other", "No details.", kind="information"))
+    assert notice.grab().toImage().pixelColor(200, 6) == QColor(LIGHT.accent_wash)
+    assert not details.isVisible()
+    assert not button(notice, "Details").isVisible()
+
+
+def test_that_close_and_escape_dismiss_and_the_remedy_does_not(notice):
+    heard = []
+    message = UserMessage("Title", "Sentence.", "Mend", lambda: heard.append("remedy"))
+    notice.show_message(message)
+    QTest.mouseClick(button(notice, "Mend"), Qt.MouseButton.LeftButton)
+    assert notice.isVisible()
+    QTest.mouseClick(notice.findChild(QToolButton), Qt.MouseButton.LeftButton)
+    assert not notice.isVisible()
+    notice.show_message(message)
+    QTest.keyClick(button(notice, "Mend"), Qt.Key.Key_Escape)
+    assert not notice.isVisible()
+    assert heard == ["remedy"]
+
+
+def test_that_the_parts_of_the_job_bar_do_not_move(shown):
+    bar = shown(JobBar(), 700, 32)
+    bar.show_status(JobStatus("Fitting layer 3", 0.5, 130.0, print))
+    settle()
+    cancel = button(bar, "Cancel fitting layer 3")
+    before = cancel.geometry()
+    bar.show_status(JobStatus("Fitting layer 3", 0.51, 9.0, print))
+    settle()
+    assert cancel.geometry() == before
+    assert bar.findChild(QProgressBar).value() == 510
+    bar.show_status(None)
+    settle()
+    assert [each.text() for each in bar.findChildren(QLabel) if each.isVisible()] == [""]
+    assert not bar.findChild(QProgressBar).isVisible()
+    assert not cancel.isVisible()
+    assert bar.height() == 26
+
+
+def test_that_the_button_names_the_job_in_full_if_the_bar_is_wide(shown):
+    bar = shown(JobBar(), 900, 32)
+    bar.show_status(JobStatus("Fitting to shuffled features", 0.5, 130.0, print))
+    assert button(bar, "Cancel fitting to shuffled features").isVisible()
+
+
+def test_that_a_long_text_leaves_space_for_cancel_which_mouse_and_keys_reach(shown):
+    bar = shown(JobBar(), 480, 32)
+    requests = []
+    status = JobStatus("Reading " + "a very long name of a file " * 10, 0.0, None, lambda: requests.append(True))
+    bar.show_status(status)
+    settle()
+    cancel = bar.findChild(QPushButton)
+    assert cancel.text().startswith("Cancel reading a very")
+    assert cancel.text().endswith("…")
+    assert cancel.accessibleName() == f"Cancel r{status.title[1:]}"
+    assert bar.width() == 480
+    assert cancel.geometry().right() <= 480
+    QTest.mouseClick(cancel, Qt.MouseButton.LeftButton)
+    cancel.setFocus()
+    QTest.keyClick(cancel, Qt.Key.Key_Space)
+    assert requests == [True, True]

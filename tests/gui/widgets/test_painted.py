@@ -1,28 +1,35 @@
-"""Facts that hold for every painted widget."""
+"""Painted widgets: facts that hold for all, and color bar, shares, thumbnails, canvas, formula and confusion matrix."""
 
+import math
 import sys
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, QRect, Qt
+from PySide6.QtGui import QColor, QFontMetricsF
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
+from slide_gui.core.slide.denoiser import denoiser_weights
 from slide_gui.core.svm.parameters import WidthsStep
+from slide_gui.experiments.inspection.rows import explain
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.gui.pages.classifier.learning import CriterionPlot
+from slide_gui.gui.pages.classifier.learning import CriterionPlot, ShareBars
+from slide_gui.gui.pages.classifier.thumbnails import Thumbnail, Thumbnails
 from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.heat_map import HeatMap
 from slide_gui.gui.pages.curves.points import ErrorPoint
 from slide_gui.gui.pages.weights.copies import CopiesPlot
+from slide_gui.gui.pages.weights.explained import FormulaTable, lines_of
 from slide_gui.gui.pages.weights.sample import Readout
-from slide_gui.gui.theme import LIGHT
+from slide_gui.gui.theme import DARK, LIGHT, SECONDARY, apply_theme, figure_font
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
-from slide_gui.gui.widgets.image import FeatureBars, ImageView
+from slide_gui.gui.widgets.image import DrawingCanvas, FeatureBars, ImageView
 from slide_gui.gui.widgets.tiles import Mosaic, Tile, TileRow
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
-from tests.gui.helpers import press, rate, wheel
-from tests.gui.plots.test_copies import copies_of
+from tests.gui.helpers import press, rate, record, settle, wheel
+from tests.gui.plots.test_axes import copies_of
 
 NOISE = 100  # tolerance for other code; a leak of one reference per paint event adds up to 250
 VALUES = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
@@ -70,3 +77,345 @@ def test_that_an_empty_widget_describes_the_next_step_and_ignores_keys_and_click
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=QPoint(200, 150))
     assert view.accessibleDescription() == "Start a sweep."
     assert not view.grab().isNull()
+
+
+BAR_SCALE = ColorScale.symmetric("blue-white-red", 0.6)
+
+
+@pytest.fixture
+def bar(shown):
+    made = shown(ColorBar(), 68, 300)
+    made.set_scale(BAR_SCALE)
+    return made
+
+
+@pytest.mark.parametrize("horizontal", [False, True])
+def test_that_each_value_has_its_colour_with_all_labels_inside_and_no_scale_leaves_an_empty_frame(shown, horizontal):
+    bar = shown(ColorBar(horizontal=horizontal), *((204, 60) if horizontal else (68, 300)))
+    bar.set_scale(BAR_SCALE, "per layer", ("−limit", "0", "+limit"))
+    shot, box = bar.grab().toImage(), bar.bar()
+    start, end = (box.left(), box.right()) if horizontal else (box.top(), box.bottom())
+    for value in (-0.6, -0.3, 0.0, 0.2, 0.6):
+        at = int(min(max(bar.position_of(value), start + 1), end - 1))
+        middle = box.center().toPoint()
+        found = shot.pixelColor(at, middle.y()) if horizontal else shot.pixelColor(middle.x(), at)
+        wanted = BAR_SCALE.lut()[BAR_SCALE.indices(value)].tolist()
+        assert max(abs(a - b) for a, b in zip(found.getRgb()[:3], wanted, strict=True)) <= 8
+    edges = {shot.pixelColor(x, y).name() for x in (0, shot.width() - 1) for y in range(shot.height())}
+    assert edges == {QColor(LIGHT.background).name()}
+    bar.set_scale(None, "no rows yet")
+    assert bar.grab().toImage().pixelColor(bar.bar().center().toPoint()) == QColor(LIGHT.background)
+
+
+def test_that_a_note_does_not_move_the_bar(bar):
+    before = bar.bar()
+    assert bar.accessibleDescription() == "−0.60 to +0.60"
+    bar.set_scale(BAR_SCALE, "per tile", ("−max", "0", "+max"))
+    assert bar.bar() == before
+    assert bar.accessibleDescription() == "per tile −max 0 +max"
+
+
+def test_that_the_bar_is_wider_only_for_long_labels(bar):
+    bar.set_scale(BAR_SCALE, labels=("−limit", "0", "+limit"))
+    assert bar.sizeHint().width() == 68
+    bar.set_scale(BAR_SCALE, labels=("−a much longer limit", "0", "+a much longer limit"))
+    label = QFontMetricsF(figure_font(bar, SECONDARY)).horizontalAdvance("+a much longer limit")
+    assert bar.sizeHint().width() > bar.bar().right() + label
+
+
+NAMES, SHARES, WIDTHS = ("h⁰", "h¹", "white"), (0.5, 0.3, 0.2), (3.18, 12.6, math.inf)
+
+
+@pytest.fixture
+def bars(shown):
+    made = shown(ShareBars(), 400, 160)
+    made.set_shares(NAMES, SHARES, WIDTHS)
+    return made
+
+
+def test_that_bars_are_as_long_as_their_shares_of_one_track_and_paler_if_stale(bars):
+    for stale in (False, True):
+        bars.set_shares(NAMES, SHARES, WIDTHS, stale)
+        shot, full = bars.grab().toImage(), bars.bar(0).width() / 0.5
+        for layer, share in enumerate(SHARES):
+            box = bars.bar(layer)
+            assert box.width() == pytest.approx(share * full)
+            middle = int(box.center().y())
+            assert (shot.pixelColor(int(box.right()) - 3, middle) == LIGHT.pin(layer)) != stale
+            assert shot.pixelColor(int(box.right()) + 3, middle) == QColor(LIGHT.line)
+
+
+def test_that_widths_have_the_same_decimals_and_an_unused_layer_is_infinite(bars):
+    texts = "h⁰: 50.0\u202f%, σ 3.18; h¹: 30.0\u202f%, σ 12.60; white: 20.0\u202f%, σ ∞"
+    assert bars.accessibleDescription() == texts
+    bars.set_placeholder("Press Train.")
+    bars.set_shares((), (), ())
+    assert bars.accessibleDescription() == "Press Train."
+
+
+ACTIVE_ROWS = np.column_stack([np.random.default_rng(0).random((60, 5)) > 0.5, np.ones(60)]).astype(float)
+SCATTER = ACTIVE_ROWS.T @ ACTIVE_ROWS
+WEIGHTS = denoiser_weights(SCATTER, 0.3)
+
+
+def test_that_the_inserted_numbers_give_the_value_shown():
+    lines = lines_of(explain(SCATTER, WEIGHTS[1], 0.3, 1e-5, 1, 3))
+    for line in lines[1:4]:
+        product = np.prod([float(part) for part in line.numbers.split(" · ")])
+        assert abs(product - float(line.value)) < 0.006
+    assert lines[4].value == f"{WEIGHTS[1, 3]:+.4f}".replace("-", "−")
+    assert lines[-1].value == lines[1].value
+    same = lines_of(explain(SCATTER, WEIGHTS[1], 0.3, 1e-5, 1, 1))
+    assert "E[Q]_{ab}" not in {line.name for line in same}
+
+
+def test_that_the_table_reads_formulas_aloud_escapes_names_and_omits_meanings_that_do_not_fit(shown):
+    window = QWidget()
+    table = FormulaTable(window)
+    QVBoxLayout(window).addWidget(table)
+    shown(window, 800, 300)
+    table.set_lines("<img src='x.png'>", "", lines_of(explain(SCATTER, WEIGHTS[1], 0.3, 1e-5, 1, 3)))
+    assert "E[P]_ab = S_ab q = " in table.accessibleDescription()
+    assert "<img src='x.png'>" in table.toPlainText()
+    assert "both must survive" in table.toPlainText()
+    window.resize(480, 300)
+    settle()
+    assert "both must survive" not in table.toPlainText()
+    assert table.document().idealWidth() <= table.width()
+    assert table.document().size().height() <= table.height()
+
+
+def items(n, shape=(28, 28)):
+    pixels = np.random.default_rng(0).integers(0, 2, (n, *shape)).astype(np.float32)
+    return [Thumbnail(7 * i + 3, pixels[i], f"{i % 10} → {(i + 1) % 10}", f"sample {7 * i + 3}") for i in range(n)]
+
+
+@pytest.fixture
+def thumbnails(shown):
+    made = shown(Thumbnails(), 420, 300)
+    made.set_images(items(5000))
+    return made
+
+
+def place(thumbnails, number):
+    return thumbnails.visualRect(thumbnails.model().index(number, 0))
+
+
+def test_that_pixels_are_enlarged_by_an_integer_and_inverted_in_the_dark_theme(app, thumbnails):
+    pixels = items(1)[0].pixels
+    for name, theme in (("dark", DARK), ("light", LIGHT)):
+        apply_theme(app, name)
+        shot = thumbnails.model().index(0, 0).data(Qt.ItemDataRole.DecorationRole).pixmap(58, 58).toImage()
+        assert shot.width() == 58
+        for row, column in ((0, 1), (13, 20), (27, 27)):
+            for corner in (1, 2):
+                found = shot.pixelColor(2 * column + corner, 2 * row + corner)
+                wanted = QColor(theme.ink if pixels[row, column] else theme.paper)
+                assert abs(found.lightness() - wanted.lightness()) <= 8
+
+
+def test_that_only_visible_images_are_rendered_and_the_columns_stay_when_images_arrive(thumbnails):
+    rendered = thumbnails.model().icons
+    thumbnails.grab()
+    assert 0 < len(rendered) < 60
+    thumbnails.verticalScrollBar().setValue(4000)
+    thumbnails.grab()
+    assert len(rendered) < 120
+    before = [place(thumbnails, i).left() for i in range(3)]
+    thumbnails.set_images(items(3))
+    assert [place(thumbnails, i).left() for i in range(3)] == before
+    assert thumbnails.verticalScrollBar().maximum() == 0
+
+
+def test_that_a_click_and_enter_report_the_index(thumbnails):
+    (indices,) = record(thumbnails.image_clicked)
+    QTest.mouseClick(thumbnails.viewport(), Qt.MouseButton.LeftButton, pos=place(thumbnails, 1).center())
+    press(thumbnails, Qt.Key.Key_Right, Qt.Key.Key_Return)
+    assert indices == [10, 17]
+    assert thumbnails.model().index(2, 0).data(Qt.ItemDataRole.ToolTipRole) == "sample 17"
+
+
+def test_that_stale_images_are_paler_and_an_empty_gallery_describes_the_next_step(thumbnails):
+    for stale, ink in ((False, QColor(LIGHT.ink).lightness()), (True, QColor(LIGHT.ink).lightness() + 60)):
+        thumbnails.set_images([Thumbnail(0, np.ones((28, 28), np.float32), "", "")], stale)
+        icon = thumbnails.model().index(0, 0).data(Qt.ItemDataRole.DecorationRole)
+        assert abs(icon.pixmap(58, 58).toImage().pixelColor(30, 30).lightness() - ink) < 40
+    thumbnails.set_placeholder("No errors.")
+    thumbnails.set_images([])
+    QTest.keyClick(thumbnails, Qt.Key.Key_Return)
+    assert thumbnails.accessibleDescription() == "No errors."
+
+
+LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
+
+
+@pytest.fixture
+def canvas(shown):
+    made = shown(DrawingCanvas(), 248, 168)
+    made.set_image(np.zeros((8, 12), np.float32))
+    made.setFocus()
+    return made
+
+
+def at(canvas, row, column):
+    grid = canvas.grid()
+    return grid.rect(row * grid.shape[1] + column).center().toPoint()
+
+
+def stroke(canvas, *cells, button=LEFT, shift=False):
+    held = Qt.KeyboardModifier.ShiftModifier if shift else Qt.KeyboardModifier.NoModifier
+    QTest.mousePress(canvas, button, held, at(canvas, *cells[0]))
+    for cell in cells[1:]:
+        QTest.mouseMove(canvas, at(canvas, *cell))
+    QTest.mouseRelease(canvas, button, held, at(canvas, *cells[-1]))
+
+
+def lit(canvas):
+    return set(zip(*(part.tolist() for part in np.nonzero(canvas.image)), strict=True))
+
+
+@pytest.fixture
+def strokes(canvas):
+    """Return the reported strokes, each as the images before and after."""
+    reported = []
+    canvas.stroked.connect(lambda *images: reported.append(images))
+    return reported
+
+
+def test_that_a_fast_stroke_has_no_gaps_and_the_right_button_and_shift_erase(canvas):
+    images = []
+    canvas.drawn.connect(images.append)
+    stroke(canvas, (2, 1), (2, 9))
+    assert lit(canvas) == {(2, column) for column in range(1, 10)}
+    assert images[0].sum() == 1
+    assert images[-1] is canvas.image
+    stroke(canvas, (2, 3), button=RIGHT)
+    stroke(canvas, (2, 7), (2, 9), shift=True)
+    assert lit(canvas) == {(2, 1), (2, 2), (2, 4), (2, 5), (2, 6)}
+
+
+def test_that_a_wide_brush_is_cut_at_the_border(canvas):
+    canvas.set_brush(3)
+    stroke(canvas, (0, 0))
+    assert lit(canvas) == {(0, 0), (0, 1), (1, 0), (1, 1)}
+    canvas.set_brush(2)
+    stroke(canvas, (5, 5))
+    assert len(lit(canvas)) == 8
+
+
+def test_that_strokes_and_resets_that_change_something_are_reported_and_can_be_shown_again(canvas, strokes):
+    stroke(canvas, (1, 1), button=RIGHT)
+    canvas.reset()
+    assert not strokes
+    stroke(canvas, (1, 1), (1, 3))
+    stroke(canvas, (4, 4))
+    canvas.show_drawn(strokes[1][0])
+    assert lit(canvas) == {(1, 1), (1, 2), (1, 3)}
+    canvas.reset()
+    assert not lit(canvas)
+    assert [(before.sum(), after.sum()) for before, after in strokes] == [(0, 3), (3, 4), (3, 0)]
+    for image, is_drawn_on in ((strokes[1][1], True), (None, False), (strokes[1][1], True)):
+        canvas.show_drawn(image)
+        assert canvas.is_drawn_on == is_drawn_on
+    canvas.set_image(np.ones((8, 12), np.float32))
+    assert not canvas.is_drawn_on
+    assert len(strokes) == 3
+
+
+def test_that_keys_move_the_cell_and_space_toggles_it(canvas):
+    canvas.set_cursor(3 * 12 + 3)
+    press(canvas, Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Space)
+    assert lit(canvas) == {(4, 4)}
+    assert "row 4, column 4: 1.00; 1 of 96" in canvas.accessibleDescription()
+    QTest.keyClick(canvas, Qt.Key.Key_Space)
+    assert not lit(canvas)
+
+
+COUNTS = [[998, 12, 0], [3, 200, 1], [0, 0, 0]]
+LABELS = ("3", "5", "8")
+
+
+@pytest.fixture
+def matrix(shown):
+    made = shown(ConfusionMatrix(), 420, 360)
+    made.set_counts(COUNTS, LABELS)
+    return made
+
+
+def corner(matrix, true, predicted):
+    return matrix.cell(true, predicted).topLeft().toPoint() + QPoint(4, 4)
+
+
+def test_that_a_cell_is_described_in_words(matrix):
+    assert matrix.text_of(0, 1) == "true 3, predicted 5: 12 of 1\u202f010 (1.2\u202f%)"
+    assert matrix.text_of(2, 0) == "true 8, predicted 3: 0 of 0 (no samples)"
+    assert matrix.accessibleDescription() == "16 of 1\u202f214 misclassified (1.32\u202f%)"
+
+
+def test_that_mistakes_are_coloured_by_their_share_of_the_row_not_by_count(matrix):
+    shot = matrix.grab().toImage()
+    more, less = shot.pixelColor(corner(matrix, 1, 0)), shot.pixelColor(corner(matrix, 0, 1))
+    assert more.lightness() < less.lightness()
+    assert more == matrix.colour(1, 0)
+    assert shot.pixelColor(corner(matrix, 0, 2)) == QColor(LIGHT.background)
+    assert 200 < shot.pixelColor(corner(matrix, 0, 0)).hue() < 230
+    assert 10 < more.hue() < 40
+
+
+def test_that_mouse_and_keys_select_a_cell_that_stays_selected_with_new_counts(matrix):
+    total = matrix.accessibleDescription()
+    (clicked,) = record(matrix.cell_clicked)
+    QTest.mouseClick(matrix, Qt.MouseButton.LeftButton, pos=corner(matrix, 1, 2))
+    QTest.mouseClick(matrix, Qt.MouseButton.LeftButton, pos=QPoint(matrix.width() - 4, matrix.height() - 4))
+    assert matrix.accessibleDescription() == "true 5, predicted 8: 1 of 204 (0.5\u202f%)"
+    QTest.mouseMove(matrix, QPoint(3, 3))
+    assert matrix.accessibleDescription() == total
+    keys = Qt.Key
+    press(matrix, keys.Key_Right, keys.Key_Down, keys.Key_Left, keys.Key_Left, keys.Key_Return)
+    assert clicked == [(1, 2), (1, 0)]
+    matrix.set_counts(np.array(COUNTS) + 1, LABELS)
+    assert matrix.accessibleDescription() == "true 5, predicted 3: 4 of 207 (1.9\u202f%)"
+    QApplication.sendEvent(matrix, QEvent(QEvent.Type.Leave))
+    assert matrix.accessibleDescription().startswith("22 of")
+
+
+@pytest.mark.parametrize(("many", "size"), [(2, (300, 240)), (10, (420, 420)), (26, (300, 240)), (26, (900, 700))])
+def test_that_every_matrix_fits(shown, many, size):
+    matrix = shown(ConfusionMatrix(), *size)
+    matrix.set_counts(np.eye(many, dtype=int) * 1000 + 1, [f"class {i}" for i in range(many)])
+    box = matrix.cell(many - 1, many - 1)
+    assert matrix.cell(0, 0).left() > 0
+    assert box.right() <= matrix.width() - 60
+    assert box.bottom() <= matrix.height() - 20
+    assert box.width() == box.height()
+    matrix.grab()
+
+
+def test_that_long_names_widen_the_cells_within_the_width(shown):
+    matrix = shown(ConfusionMatrix(), 480, 200)
+    sides = []
+    for names in ("ab", ("healthy controls", "patients with a confirmed diagnosis")):
+        matrix.set_counts([[9, 1], [2, 8]], names)
+        sides.append(matrix.cell(1, 1))
+    assert sides[0].width() == sides[0].height() == sides[1].height()
+    assert sides[1].width() > 2 * sides[1].height()
+    assert sides[1].right() <= matrix.width() - 60
+    assert matrix._at(sides[1].center()) == (1, 1)
+
+
+def test_that_a_stale_matrix_is_greyed(matrix):
+    place, fresh = corner(matrix, 1, 0), matrix.grab().toImage()
+    matrix.set_counts(COUNTS, LABELS, stale=True)
+    stale = matrix.grab().toImage()
+    assert stale.pixelColor(place).lightness() > fresh.pixelColor(place).lightness()
+    assert matrix.cell(1, 0).contains(place)
+
+
+def test_that_long_names_that_begin_alike_are_told_apart_in_the_head(shown):
+    matrix = shown(ConfusionMatrix(), 420, 360)
+    heads = []
+    for ends in ("123456", "223456"):
+        matrix.set_counts(np.eye(6, dtype=int).tolist(), tuple(f"a very long name {end}" for end in ends))
+        first = matrix.cell(0, 0).toRect()
+        heads.append(matrix.grab(QRect(first.left(), 20, first.width(), first.top() - 22)).toImage())
+    assert heads[0] != heads[1]

@@ -1,0 +1,568 @@
+"""Rows of W, one weight explained, an image in its flow, how alike drawings are, and the explorer of stacks."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from sklearn.datasets import load_digits
+
+from slide_gui.core.slide.denoiser import RIDGE, denoiser_weights
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.stack import Layer, Stack, fit_stack
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
+from slide_gui.experiments.files import source as image_file
+from slide_gui.experiments.files.model_file import fit_model
+from slide_gui.experiments.files.source import image_text, read_image
+from slide_gui.experiments.inspection import likeness
+from slide_gui.experiments.inspection import rows as inspection
+from slide_gui.experiments.inspection.comparison import compare_errors, compare_rows
+from slide_gui.experiments.inspection.flow import Forward, flow_result, survivors
+from slide_gui.experiments.inspection.likeness import Likeness
+from slide_gui.experiments.inspection.rows import (
+    Explorer,
+    Preview,
+    default_pixels,
+    drowns,
+    explain,
+    input_rms,
+    nearby_peak,
+    strongest,
+    typical_peak,
+    weight_rows,
+)
+from slide_gui.experiments.runs.run import run
+from slide_gui.progress import Cancelled, Progress
+from tests.core.svm_data import StopAfter
+from tests.core.test_stack import images
+from tests.experiments.tiny import rectangles, spec
+
+
+def test_that_rows_and_biases_are_those_of_the_layers():
+    rows = np.random.default_rng(0).random((30, 12), dtype=np.float32)
+    model = fit_model(Dataset("d", rows, rows[:0], image_shape=(3, 4)), StackParameters(depth=2, noise=0.25))
+    weights = weight_rows(model, [7, 0, 7])
+    assert weights.rows.shape == (3, 2, 12)
+    assert weights.depth == 2
+    assert (weights.dataset, weights.image_shape, weights.pixels) == ("d", (3, 4), (7, 0, 7))
+    for j, layer in enumerate(model.stack.layers):
+        np.testing.assert_array_equal(weights.rows[:, j], layer.weights[[7, 0, 7], :-1])
+        np.testing.assert_array_equal(weights.biases[:, j], layer.weights[[7, 0, 7], -1])
+    for wrong in (-1, 12):
+        with pytest.raises(ValueError, match="0 to 11"):
+            weight_rows(model, [wrong])
+
+
+@pytest.mark.parametrize("fit_on", ["values", "thresholded"])
+def test_that_the_rms_of_a_layer_is_that_of_the_values_it_was_fitted_on(fit_on):
+    rows = np.random.default_rng(0).random((50, 12), dtype=np.float32)
+    parameters = StackParameters(depth=2, dtype="float64", fit_on=fit_on)
+    model = fit_model(Dataset("d", rows, rows[:0], image_shape=(3, 4)), parameters)
+    hidden = model.stack.transform(rows.astype(float))
+    known = weight_rows(model, [3]).rms
+    for j in range(2):
+        entered = hidden[:, 12 * j : 12 * (j + 1)]
+        if fit_on == "thresholded":
+            entered = (entered > parameters.threshold).astype(float)
+        np.testing.assert_allclose(known[j], np.sqrt((entered * entered).mean(axis=0)), rtol=1e-9)
+    assert input_rms(replace(model.stack.layers[0], scatter=None)) is None
+
+
+def test_that_rarely_lit_pixels_drown_the_others_and_equally_lit_pixels_do_not():
+    random = np.random.default_rng(0)
+    rows = (random.random((400, 30)) < 0.3).astype(np.float32)
+    rows[:, 1::2] = rows[:, ::2]
+    even = fit_model(Dataset("d", rows, rows[:0]), StackParameters(depth=1))
+    rare = rows.copy()
+    rare[:, 29] = 0.0
+    rare[3, 29] = 0.01  # lit in one sample of 400, and only dimly
+    uneven = fit_model(Dataset("d", rare, rows[:0]), StackParameters(depth=1))
+    assert (drowns(even.stack.layers[0]), weight_rows(even, [0]).drowned) == (False, False)
+    assert (drowns(uneven.stack.layers[0]), weight_rows(uneven, [0]).drowned) == (True, True)
+
+
+def test_that_a_typical_peak_is_the_median_of_those_that_are_not_zero():
+    assert typical_peak(np.array([0.0, 5.0, 0.0, 0.0, 2.0, 900.0])) == 5.0
+    assert typical_peak(np.array([4.0, 0.0, 3.0, 900.0, 2.0])) == 3.5
+    assert typical_peak(np.zeros(3)) == 1.0
+
+
+@given(
+    light=hnp.arrays(np.float64, st.integers(1, 40), elements=st.floats(-1, 1)),
+    k=st.integers(1, 50),
+    image=st.booleans(),
+)
+def test_that_default_pixels_are_distinct_features_whatever_the_mean(light, k, image):
+    shape = (light.size, 1) if image else None
+    pixels = default_pixels(shape, light, k)
+    assert len(set(pixels)) == len(pixels) == min(k, light.size)
+    assert all(0 <= pixel < light.size for pixel in pixels)
+    assert pixels == default_pixels(shape, light, k)
+
+
+def test_that_the_limit_of_a_row_is_the_largest_weight_within_two_pixels():
+    row = np.zeros(49)
+    row[24], row[10], row[48] = -0.5, 0.75, 900.0  # pixel (3, 3), a pixel two rows above it, and a distant one
+    assert nearby_peak(row, 24, (7, 7)) == 0.75
+    assert nearby_peak(row, 24, None) == 900.0
+    assert nearby_peak(row, 0, (7, 7)) == 900.0
+    assert nearby_peak(np.zeros(49), 0, (7, 7)) == 0.0
+    rising = np.arange(1.0, 43.0)  # 6 × 7
+    for pixel, nearest in ((0, 2 * 7 + 2), (41, 41), (6, 2 * 7 + 6), (3 * 7 + 3, 5 * 7 + 5)):
+        assert nearby_peak(rising, pixel, (6, 7)) == rising[nearest]
+
+
+@pytest.mark.parametrize("shape", [(6, 9), None])
+def test_that_each_default_pixel_has_the_largest_product_of_light_and_distance(shape):
+    light = np.random.default_rng(1).random(54) ** 2 - 0.3
+    rows, columns = shape or (1, 54)
+    places = [(y, x) for y in range(rows) for x in range(columns)]
+    chosen = []
+    for _ in range(5):
+        best, score = -1, -1.0
+        for pixel, (y, x) in enumerate(places):
+            edges = [x, columns - 1 - x] + ([y, rows - 1 - y] if rows > 1 else [])
+            room = min([min(edges) + 1.0, *(np.hypot(y - places[c][0], x - places[c][1]) for c in chosen)])
+            if pixel not in chosen and abs(light[pixel]) * room > score:
+                best, score = pixel, abs(light[pixel]) * room
+        chosen.append(best)
+    assert default_pixels(shape, light, 5) == tuple(sorted(chosen))
+    assert len(default_pixels(shape, light)) == 4
+
+
+X = (np.random.default_rng(2).random((80, 6)) > 0.6).astype(float)
+CLEAN = np.column_stack([X, np.ones(80)])
+SCATTER = CLEAN.T @ CLEAN
+
+
+@pytest.mark.parametrize(("a", "b"), [(1, 4), (4, 1), (3, 3)])
+def test_that_every_number_is_that_of_the_formula(a, b):
+    p, weights = 0.7, denoiser_weights(SCATTER, 0.3)
+    e = explain(SCATTER, weights[a], 0.3, RIDGE, a, b)
+    assert e.n == 80
+    assert e.s_row[b] == (X[:, a] * X[:, b]).sum()
+    assert e.q_row[a] == pytest.approx(X[:, a].sum() * p)
+    assert e.survival == p
+    np.testing.assert_array_equal(e.w_row, weights[a, :-1])
+    assert e.product == pytest.approx(e.p_row[b], rel=1e-9)
+    np.testing.assert_allclose(e.p_row, SCATTER[a, :-1] * p)
+    assert e.s_row.shape == e.p_row.shape == e.q_row.shape == e.w_row.shape == (6,)
+    np.testing.assert_allclose(e.q_row[np.arange(6) != a], (SCATTER[a, :-1] * p * p)[np.arange(6) != a])
+
+
+def test_that_the_check_fails_for_weights_that_are_not_the_solution():
+    weights = denoiser_weights(SCATTER, 0.5)
+    e = explain(SCATTER, weights[1], 0.3, RIDGE, 1, 4)
+    assert abs(e.product - e.p_row[4]) > 0.1
+
+
+def test_that_the_strongest_weight_is_that_of_another_pixel():
+    assert strongest(np.array([0.9, -0.5, 0.4, 7.0]), 0) == 1
+    assert strongest(np.array([0.9, 7.0]), 0) == 0
+
+
+DATA = rectangles(60, 100)
+A, B = spec(DATA, noise=0.2, depth=2), spec(DATA, noise=0.5, depth=1, widths="median", C=10.0)
+
+
+def test_that_rows_are_those_of_each_stack_and_their_difference():
+    found = compare_rows(DATA, A, B, (9, 30))
+    for own, each in ((found.first, A), (found.second, B)):
+        layers = fit_stack(DATA.train, each.stack).layers
+        assert own.shape == (2, len(layers), 65)
+        for j, layer in enumerate(layers):
+            np.testing.assert_allclose(own[:, j], layer.weights[[9, 30]], rtol=0, atol=1e-9)
+    assert not found.contributions
+    assert found.difference.shape == (2, 1, 65)
+    np.testing.assert_array_equal(found.difference[:, 0], found.first[:, 0] - found.second[:, 0])
+
+
+def test_that_rows_are_contributions_where_a_few_weights_would_drown_them(monkeypatch):
+    monkeypatch.setattr(inspection, "drowns", lambda layer: layer.weights.shape[0] == 64)
+    found = compare_rows(DATA, A, B, (9,))
+    assert found.contributions
+    for rows, each in ((found.first, A), (found.second, B)):
+        for j, layer in enumerate(fit_stack(DATA.train, each.stack).layers):
+            expected = layer.weights[9, :-1] * np.sqrt(np.diag(layer.scatter)[:-1] / len(DATA.train))
+            np.testing.assert_allclose(rows[0, j, :-1], expected, rtol=0, atol=1e-9)
+            assert rows[0, j, -1] == pytest.approx(layer.weights[9, -1], abs=1e-9)
+
+
+def test_that_other_data_are_refused():
+    with pytest.raises(DataError, match="not the data set of both"):
+        compare_rows(DATA, A, spec(rectangles(60, 100, seed=1)), (0,))
+
+
+def test_that_errors_are_tested_on_the_same_rows_only():
+    first, second = run(DATA, A), run(DATA, B)
+    found = compare_errors(first, second)
+    wrong = [set(result.misclassified.tolist()) for result in (first, second)]
+    assert (found.only_first, found.only_second) == (len(wrong[0] - wrong[1]), len(wrong[1] - wrong[0]))
+    assert compare_errors(first, run(DATA, spec(DATA, test_rows=20, widths="median", C=10.0))) is None
+
+
+def by_hand(squashing="threshold"):
+    first = np.array([[1.0, 0.5, 0.0, 0.1], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.2, 0.25]])
+    second = np.array([[0.5, 0.0, 0.0, 0.0], [0.0, 0.5, 0.0, 0.5], [0.25, 0.25, 0.25, 0.0]])
+    parameters = StackParameters(noise=0.5, depth=2, squashing=squashing, dtype="float64")
+    return Stack(parameters, (Layer(first, 0.0), Layer(second, 0.0)), 3, 2)
+
+
+def test_that_a_flow_has_the_numbers_computed_by_hand():
+    x = np.array([0.6, 0.4, 0.9])
+    kept = np.array([True, True, False])
+    flow = Forward().flow(by_hand(), x, kept)
+    first, second = flow.layers
+    np.testing.assert_array_equal(flow.corrupted, [0.6, 0.4, 0.0])
+    assert flow.corruption_error == pytest.approx(0.81 / 3)
+    np.testing.assert_array_equal(first.squashed, [1, 0, 0])
+    np.testing.assert_allclose(first.output, [1.1, 0.0, 0.25])
+    np.testing.assert_array_equal(second.squashed, [1, 0, 0])
+    np.testing.assert_allclose(second.output, [0.5, 0.5, 0.25])
+    # The target of the first layer is the clean x, that of the second the first one's output.
+    assert first.target_error == first.input_error == pytest.approx((0.5**2 + 0.4**2 + 0.65**2) / 3)
+    assert second.target_error == pytest.approx((0.6**2 + 0.5**2 + 0.0) / 3)
+    assert second.input_error == pytest.approx((0.1**2 + 0.1**2 + 0.65**2) / 3)
+    clean = Forward().flow(by_hand(), x)
+    assert clean.survivors.all()
+    assert clean.corruption_error == 0.0
+    np.testing.assert_array_equal(clean.layers[0].squashed, [1, 0, 1])
+
+
+@pytest.mark.parametrize("squashing", ["threshold", "sigmoid", "tanh", "identity"])
+def test_that_the_layers_are_those_of_the_transform(squashing):
+    rows = rectangles().train
+    stack = fit_stack(rows, StackParameters(noise=0.4, depth=3, squashing=squashing))
+    flow = Forward().flow(stack, rows[5])
+    expected = stack.representations(rows[5:6])
+    for layer, values in zip(flow.layers, expected[1:], strict=True):
+        assert layer.output.dtype == np.float32
+        np.testing.assert_allclose(layer.output, values[0], atol=2e-6)
+
+
+def test_that_a_forward_follows_another_stack():
+    forward, rows = Forward(), rectangles().train
+    for noise in (0.2, 0.6):
+        stack = fit_stack(rows, StackParameters(noise=noise, depth=2))
+        output = forward.flow(stack, rows[0]).layers[-1].output
+        np.testing.assert_allclose(output, stack.transform(rows[:1])[0, -64:], atol=2e-6)
+
+
+def test_that_survivors_match_the_noise_and_are_among_those_of_less_noise():
+    kept = {noise: survivors(10_000, noise, seed=3) for noise in (0.0, 0.2, 0.5, 0.9)}
+    assert kept[0.0].all()
+    for noise, mask in kept.items():
+        assert abs((~mask).mean() - noise) < 0.02
+    assert (kept[0.9] <= kept[0.5]).all()
+    assert (kept[0.5] <= kept[0.2]).all()
+    assert (survivors(10_000, 0.5, seed=4) != kept[0.5]).any()
+
+
+def test_that_an_image_of_another_size_is_refused_with_both_sizes():
+    with pytest.raises(ValueError, match=r"shape \(4,\).*3 features"):
+        Forward().flow(by_hand(), np.zeros(4))
+
+
+def test_that_a_result_is_corrupted_by_the_noise_of_its_model():
+    data = rectangles()
+    model = fit_model(data, StackParameters(noise=0.4, depth=1))
+    result = flow_result(model, data.train[0], "training image 1", 7)
+    np.testing.assert_array_equal(result.flow.survivors, survivors(64, 0.4, 7))
+    assert flow_result(model, data.train[0], "x", None).flow.survivors.all()
+    assert replace(result, seed=None).flow is result.flow
+
+
+def test_that_a_drawn_image_reads_back_exactly(tmp_path):
+    image = np.random.default_rng(0).random((8, 8)).astype(np.float32)
+    path = tmp_path / "image.csv"
+    path.write_text(image_text(image), encoding="utf-8")
+    np.testing.assert_array_equal(read_image(path), image.reshape(-1))
+
+
+@pytest.mark.parametrize("content", [b"", b"1,2,x", b"1,nan", b"\xff\xfe"])
+def test_that_a_file_that_is_not_an_image_is_refused_with_its_name(tmp_path, content):
+    path = tmp_path / "image.csv"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"image\.csv: contains"):
+        read_image(path)
+    with pytest.raises(DataError, match=r"none\.csv: cannot be read"):
+        read_image(tmp_path / "none.csv")
+
+
+def test_that_a_text_larger_than_any_image_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "image.csv"
+    path.write_text("0.5," * 250, encoding="utf-8")
+    monkeypatch.setattr(image_file, "_LARGEST_IMAGE", 1000)
+    assert read_image(path).shape == (250,)
+    path.write_text("0.5," * 250 + "1", encoding="utf-8")
+    with pytest.raises(DataError, match="is larger than"):
+        read_image(path)
+
+
+def digits():
+    rows = (load_digits().data / 16).astype("float32")
+    return rows[:1400], rows[1400:]
+
+
+def drawn(side):
+    """Return a cross over all of an image, and noise."""
+    cross = np.fliplr(np.eye(side)) + np.eye(side) > 0
+    noise = np.random.default_rng(0).random((20, side * side)) < 0.4
+    return np.concatenate([cross.reshape(1, -1), noise]).astype("float32")
+
+
+def test_that_about_one_new_digit_in_a_hundred_and_every_cross_or_noise_is_unlike():
+    train, test = digits()
+    rule = Likeness(train)
+    assert np.mean([rule.is_unlike(image) for image in test]) < 0.04
+    assert all(rule.is_unlike(image) for image in drawn(8))
+
+
+def test_that_strokes_on_pixels_that_no_digit_lights_are_unlike():
+    train, _ = digits()
+    rule, image = Likeness(train), train[3].copy()
+    assert not rule.is_unlike(image)
+    image[train.max(axis=0) == 0] = 1
+    assert rule.is_unlike(image)
+
+
+def test_that_the_leverage_without_blas_is_that_of_the_equation_and_a_blank_image_is_unlike():
+    train, _ = digits()
+    ones = np.column_stack([train.astype(float), np.ones(len(train))])
+    row = np.append(train[7], 1.0)
+    expected = row @ np.linalg.solve(ones.T @ ones + np.eye(65), row)
+    assert Likeness(train).leverage(train[7]) == pytest.approx(expected)
+    assert Likeness(train).is_unlike(np.zeros(64, np.float32))
+
+
+def test_that_many_features_are_not_compared_and_the_comparison_can_be_cancelled(monkeypatch):
+    train, _ = digits()
+
+    with pytest.raises(Cancelled):
+        Likeness(train, StopAfter(1))
+    monkeypatch.setattr(likeness, "_MOST_FEATURES", 10)
+    assert not any(Likeness(train).is_unlike(image) for image in drawn(8))
+
+
+class Recorder(Progress):
+    def __init__(self):
+        self.payloads, self.unwanted = [], False
+
+    def report(self, fraction, payload=None):
+        if self.unwanted:
+            raise Cancelled
+        if payload is not None:
+            self.payloads.append(payload)
+
+
+def same(stack, other):
+    for a, b in zip(stack.layers, other.layers, strict=True):
+        np.testing.assert_array_equal(a.weights, b.weights)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"noise": 0.6},
+        {"threshold": 0.2},
+        {"fit_on": "thresholded"},
+        {"depth": 0},
+    ],
+)
+def test_that_an_update_equals_a_fresh_fit_after_any_change(changes):
+    rows = images().astype("float32")
+    used = Explorer(rows)
+    used.update(StackParameters(depth=3))
+    parameters = StackParameters(**{"depth": 3, **changes})
+    same(used.update(parameters, (3, 9)), fit_stack(rows, parameters))
+
+
+@pytest.mark.parametrize("changes", [{"noise": 0.6}, {"noise": 0.6, "fit_on": "thresholded"}])
+def test_that_the_preview_comes_first_and_equals_the_fit(changes):
+    rows = images().astype("float32")
+    used = Explorer(rows)
+    used.update(StackParameters(depth=2, **{k: v for k, v in changes.items() if k != "noise"}))
+    recorder = Recorder()
+    stack = used.update(StackParameters(depth=2, **changes), (3, 9), progress=recorder)
+    preview = recorder.payloads[0]
+    assert isinstance(preview, Preview)
+    for feature in (3, 9):
+        np.testing.assert_allclose(preview.rows[feature], stack.layers[0].weights[feature], atol=1e-8)
+
+
+def test_that_there_is_no_preview_without_scatter_layer_or_feature_or_with_too_many_features(monkeypatch):
+    used, recorder = Explorer(images().astype("float32")), Recorder()
+    used.update(StackParameters(depth=1), (3,), progress=recorder)
+    used.update(StackParameters(depth=0), (3,), progress=recorder)
+    used.update(StackParameters(depth=1), (), progress=recorder)
+    monkeypatch.setattr(inspection, "WHOLE", 10)
+    used.update(StackParameters(depth=1, noise=0.6), (3,), progress=recorder)
+    assert not any(isinstance(payload, Preview) for payload in recorder.payloads)
+
+
+def test_that_a_request_may_be_superseded_while_it_settles():
+    used = Explorer(images().astype("float32"))
+    used.update(StackParameters(depth=1))
+    recorder = Recorder()
+    recorder.unwanted = True
+    with pytest.raises(Cancelled):
+        used.update(StackParameters(depth=1, noise=0.9), settle=1000.0, progress=recorder)
+
+
+@pytest.mark.parametrize("squashing", ["threshold", "tanh"])
+def test_that_grey_rows_are_summed_in_the_precision_that_the_noise_needs(squashing):
+    rows = np.random.default_rng(0).random((500, 60)).astype("float32")
+    used, recorder = Explorer(rows), Recorder()
+    for noise in (0.3, 0.02, 0.3, 0.02):
+        parameters = StackParameters(noise=noise, depth=2, squashing=squashing)
+        same(stack := used.update(parameters, (7,), progress=recorder), fit_stack(rows, parameters))
+    previews = [payload for payload in recorder.payloads if isinstance(payload, Preview) and not payload.layers]
+    assert [preview.parameters.noise for preview in previews] == [0.3, 0.02]
+    np.testing.assert_allclose(previews[1].rows[7], stack.layers[0].weights[7], atol=1e-8)
+
+
+class Interrupting(Recorder):
+    """Progress that cancels at its k-th report, as a newer position of the slider does."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.left = k
+
+    def report(self, fraction, payload=None):
+        super().report(fraction, payload)
+        self.left -= 1
+        self.unwanted = self.left <= 0
+
+
+def noises_of_layers(recorder):
+    previews = [payload for payload in recorder.payloads if isinstance(payload, Preview) and payload.layers]
+    return [{layer.parameters.noise for layer in preview.layers} for preview in previews]
+
+
+def test_that_all_layers_are_approximated_before_the_fit_except_near_noise_0():
+    rows = images().astype("float32")
+    used = Explorer(rows)
+    used.update(StackParameters(depth=3))
+    recorder = Recorder()
+    stack = used.update(StackParameters(depth=3, noise=0.6), (3,), progress=recorder)
+    rows_only, complete, *fitted = recorder.payloads
+    assert not rows_only.layers
+    assert [len(stack.layers) for stack in fitted] == [1, 2, 3]
+    for approximate, exact in zip(complete.layers, stack.layers, strict=True):
+        difference = np.linalg.norm(approximate.weights - exact.weights, axis=1)
+        assert (difference <= 1e-2 * np.linalg.norm(exact.weights, axis=1)).all()
+    used.update(StackParameters(depth=3, noise=0.0))
+    used.update(StackParameters(depth=3, noise=0.0), (3,), progress=(near := Recorder()))
+    assert not noises_of_layers(near)
+
+
+@pytest.mark.parametrize(("rest", "expected"), [(1000.0, [{0.6}, {0.63}]), (0.0, [{0.63}])])
+def test_that_a_moving_slider_completes_approximations_and_one_at_rest_only_the_latest(monkeypatch, rest, expected):
+    used = Explorer(images().astype("float32"))
+    used.update(StackParameters(depth=3))
+    monkeypatch.setattr(inspection, "_REST_SECONDS", rest)
+    for noise in (0.6, 0.61, 0.62):
+        with pytest.raises(Cancelled):
+            used.update(StackParameters(depth=3, noise=noise), (3,), progress=Interrupting(1))
+    recorder = Recorder()
+    monkeypatch.setattr(inspection, "_FOLLOW_SECONDS", 0.0)
+    used.update(StackParameters(depth=3, noise=0.63), (3,), progress=recorder)
+    assert noises_of_layers(recorder) == expected
+
+
+def test_that_an_approximation_that_is_complete_when_the_slider_moves_is_delivered_by_the_next_update(monkeypatch):
+    used = Explorer(images().astype("float32"))
+    used.update(StackParameters(depth=3))
+    monkeypatch.setattr(inspection, "_REST_SECONDS", 1000.0)
+    monkeypatch.setattr(inspection, "_FOLLOW_SECONDS", 0.0)
+
+    def supersede(fraction, payload=None):
+        if getattr(payload, "layers", ()):
+            raise Cancelled
+
+    superseded, recorder = Recorder(), Recorder()
+    superseded.report = supersede
+    with pytest.raises(Cancelled):
+        used.update(StackParameters(depth=3, noise=0.6), (3,), progress=superseded)
+    used.update(StackParameters(depth=3, noise=0.8), (3,), progress=recorder)
+    assert noises_of_layers(recorder) == [{0.6}, {0.8}]
+
+
+def test_that_passes_and_the_noise_path_are_computed_once_for_all_noise_levels(monkeypatch):
+    made = []
+    for name in ("input_scatter", "NoisePath"):
+        real = getattr(inspection, name)
+        monkeypatch.setattr(inspection, name, lambda *a, name=name, real=real, **k: made.append(name) or real(*a, **k))
+    used = Explorer(images().astype("float32"))
+    used.noise_path(StackParameters(depth=1))
+    assert made == []  # there is no scatter yet
+    for noise in (0.3, 0.5, 0.7):
+        used.update(StackParameters(depth=1, noise=noise), (3,))
+    assert made == ["input_scatter", "NoisePath"]
+    used.update(StackParameters(depth=1, noise=0.7, threshold=0.2), (3,))
+    assert made == ["input_scatter", "NoisePath", "input_scatter"]  # the first layer ignores the threshold
+    used.update(StackParameters(depth=1, noise=0.6, threshold=0.2, ridge=1.0), (3,))
+    assert made[3:] == ["NoisePath"]
+    used.noise_path(StackParameters(depth=1, noise=0.1, threshold=0.2, ridge=2.0))
+    assert made[4:] == ["NoisePath"]
+
+
+def test_that_changing_noise_back_and_forth_computes_the_noise_path_once_per_precision(monkeypatch):
+    made = []
+    real = inspection.NoisePath
+    monkeypatch.setattr(inspection, "NoisePath", lambda *a: made.append(a) or real(*a))
+    used = Explorer(images().astype("float32"))
+    for noise in (0.3, 0.05, 0.3, 0.05, 0.4, 0.02):
+        used.update(StackParameters(depth=1, noise=noise), (3,))
+    assert len(made) == 2
+
+
+@pytest.mark.parametrize("fit_on", ["values", "thresholded"])
+def test_that_a_preview_follows_the_threshold_it_is_fitted_on(fit_on):
+    rows = images().astype("float32") * np.float32(0.8)
+    used = Explorer(rows)
+    for threshold in (0.5, 0.9):
+        parameters = StackParameters(depth=1, noise=0.4, threshold=threshold, fit_on=fit_on)
+        used.update(parameters)
+        recorder = Recorder()
+        stack = used.update(parameters, (27,), progress=recorder)
+        np.testing.assert_allclose(recorder.payloads[0].rows[27], stack.layers[0].weights[27], atol=1e-8)
+
+
+def test_that_an_earlier_fit_is_returned_also_for_fewer_layers():
+    used = Explorer(images().astype("float32"))
+    first = used.update(StackParameters(depth=3))
+    used.update(StackParameters(depth=3, noise=0.6))
+    assert used.stored_fit(StackParameters(depth=3)).stack is first
+    assert used.stored_fit(StackParameters(depth=2)).stack is first
+    assert used.stored_fit(StackParameters(depth=4)) is None
+    assert used.stored_fit(StackParameters(depth=3, noise=0.7)) is None
+
+
+def cached_bytes(used):
+    return sum(map(inspection._bytes_of, used._fits))
+
+
+def test_that_fits_are_kept_within_a_bound_and_the_newest_in_any_case(monkeypatch):
+    used = Explorer(images().astype("float32"))
+    one = StackParameters(depth=2)
+    used.update(one)
+    monkeypatch.setattr(inspection, "_MOST_BYTES", 3 * cached_bytes(used))
+    others = [StackParameters(depth=2, noise=noise) for noise in (0.4, 0.5, 0.6)]
+    for parameters in others:
+        used.update(parameters)
+    assert cached_bytes(used) == inspection._MOST_BYTES
+    assert used.stored_fit(one) is None
+    assert all(used.stored_fit(parameters) is not None for parameters in others)
+    monkeypatch.setattr(inspection, "_MOST_BYTES", 1)
+    used.update(StackParameters(depth=3))
+    assert used.stored_fit(others[-1]) is None
+    assert used.stored_fit(StackParameters(depth=3)) is not None
+    monkeypatch.undo()
+    for number in range(inspection._MOST_FITS + 1):
+        used.update(StackParameters(depth=1, noise=0.01 * number))
+    assert used.stored_fit(StackParameters(depth=1, noise=0.0)) is None
+    assert len(used._fits) == inspection._MOST_FITS
