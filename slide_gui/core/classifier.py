@@ -146,13 +146,11 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         The shape is (n,) for two classes. For more classes it is (n, n_classes), and each value is the number of votes
         of a class plus its summed margins, scaled to within ±1/3.
         """
-        features = self._features(X)
-        return self.svm_.decision_function(features)
+        return self.svm_.decision_function(self._features(X))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class of each row."""
-        features = self._features(X)
-        return self.svm_.predict(features)
+        return self.svm_.predict(self._features(X))
 
     def _features(self, X: ArrayLike) -> NDArray[np.floating]:
         rows = fitted_rows(self, X, _DTYPES)

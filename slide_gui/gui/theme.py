@@ -264,31 +264,20 @@ def _render(renderer: QSvgRenderer, size: int) -> QPixmap:
 def palette(theme: Theme) -> QPalette:
     """Return the palette of the Fusion style and of painted widgets."""
     role = QPalette.ColorRole
-    colours = {
-        role.Window: theme.background,
-        role.WindowText: theme.text,
-        role.Base: theme.panel,
-        role.AlternateBase: theme.hover,
-        role.Text: theme.text,
-        role.PlaceholderText: theme.muted,
-        role.Button: theme.panel,
-        role.ButtonText: theme.text,
-        role.BrightText: theme.danger,
-        role.Highlight: theme.accent,
-        role.HighlightedText: theme.on_accent,
-        role.Accent: theme.accent,
-        role.Link: theme.accent_text,
-        role.LinkVisited: theme.accent_text,
-        role.ToolTipBase: theme.text,
-        role.ToolTipText: theme.background,
-        role.Light: theme.panel,
-        role.Midlight: theme.hover,
-        role.Mid: theme.line,
-        role.Dark: theme.line,
-        role.Shadow: theme.line,
+    roles = {
+        theme.background: (role.Window, role.ToolTipText),
+        theme.text: (role.WindowText, role.Text, role.ButtonText, role.ToolTipBase),
+        theme.panel: (role.Base, role.Button, role.Light),
+        theme.hover: (role.AlternateBase, role.Midlight),
+        theme.muted: (role.PlaceholderText,),
+        theme.line: (role.Mid, role.Dark, role.Shadow),
+        theme.danger: (role.BrightText,),
+        theme.accent: (role.Highlight, role.Accent),
+        theme.on_accent: (role.HighlightedText,),
+        theme.accent_text: (role.Link, role.LinkVisited),
     }
     dressed = QPalette()
-    for each, colour in colours.items():
+    for colour, each in ((colour, each) for colour, several in roles.items() for each in several):
         dressed.setColor(each, QColor(colour))
     for each in (role.WindowText, role.Text, role.ButtonText):
         dressed.setColor(QPalette.ColorGroup.Disabled, each, QColor(theme.muted))

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QDialog,
-    QGridLayout,
     QHBoxLayout,
     QMessageBox,
     QPushButton,
@@ -23,7 +22,7 @@ from slide_gui.gui.state.files import REOPEN, FileChoices, RecentFiles
 from slide_gui.gui.state.runs import TRY_SECONDS, stored_budget
 from slide_gui.gui.theme import SCALES, THEMES, stored_scale, stored_theme
 from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label, spin_box
-from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.layouts import flush, form, nested
 from slide_gui.text import counted
 
 _RESET = (
@@ -59,10 +58,7 @@ class SettingsDialog(QDialog):
         self.setWindowTitle("Settings")
         self._settings, self._recent, self._choices = settings, RecentFiles(settings), FileChoices(settings)
         column = flush(QVBoxLayout(self), 16, (20, 18, 20, 16))
-        self._grid = nested(column, QGridLayout())
-        self._grid.setHorizontalSpacing(16)
-        self._grid.setVerticalSpacing(8)
-        self._grid.setColumnStretch(1, 1)
+        self._grid = form(column)
         self._heading("APPEARANCE")
         self.theme = self._box("Theme", THEMES)
         self.scale = self._box("Size, from the next start", [f"{100 * scale:.0f} %" for scale in SCALES])
@@ -87,9 +83,9 @@ class SettingsDialog(QDialog):
         self.reopen.clicked.connect(self._store_reopen)
         self.forget.clicked.connect(self._forget)
         self.change_place.clicked.connect(self.place_requested)
-        self.reset.clicked.connect(self._ask_to_reset)
-        self.close_button.clicked.connect(self.accept)
         self.question = self._build_question()
+        self.reset.clicked.connect(self.question.open)
+        self.close_button.clicked.connect(self.accept)
         self.resize(560, 400)
 
     def _heading(self, text: str) -> None:
@@ -175,10 +171,6 @@ class SettingsDialog(QDialog):
         self._recent.forget()
         self._choices.forget()
         self.show_settings()
-
-    @Slot()
-    def _ask_to_reset(self) -> None:
-        self.question.open()
 
     @Slot()
     def _reset(self) -> None:

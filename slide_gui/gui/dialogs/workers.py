@@ -6,7 +6,6 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import (
     QButtonGroup,
     QDialog,
-    QGridLayout,
     QHBoxLayout,
     QLineEdit,
     QRadioButton,
@@ -19,7 +18,7 @@ from slide_gui.blas import cores
 from slide_gui.experiments.sweeps.cluster import MOST_WORKERS, ClusterChoice
 from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.widgets.controls import add_button, label
-from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.layouts import flush, form, nested
 from slide_gui.text import counted
 
 _HERE = "one after the other, without further setup"
@@ -45,10 +44,7 @@ class ClusterDialog(QDialog):
         self.setWindowTitle("Where runs are computed")
         self._controller = controller
         column = flush(QVBoxLayout(self), 14, (20, 18, 20, 16))
-        grid = nested(column, QGridLayout())
-        grid.setHorizontalSpacing(12)
-        grid.setVerticalSpacing(8)
-        grid.setColumnStretch(1, 1)
+        grid = form(column)
         self.here = QRadioButton("In this window", self)
         self.local = QRadioButton("By workers on this computer", self)
         self.far = QRadioButton("By a Dask scheduler", self)

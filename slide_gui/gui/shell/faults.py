@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from types import FrameType, FunctionType, TracebackType
+from types import FunctionType, TracebackType
 from typing import Any
 
 from PySide6.QtCore import QObject, QSocketNotifier, Signal, Slot
@@ -169,7 +169,8 @@ class Interruption(QObject):
         self._notifier = QSocketNotifier(self._reader.fileno(), QSocketNotifier.Type.Read, self)
         self._notifier.activated.connect(self._read)
         handled = [number for number in _NUMBERS if signal.getsignal(number) not in (signal.SIG_IGN, None)]
-        self._previous = {number: signal.signal(number, _do_nothing) for number in handled}
+        # The handlers do nothing, because the wake-up descriptor reports the signals.
+        self._previous = {number: signal.signal(number, lambda *_: None) for number in handled}
         self._descriptor = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
 
     @Slot()
@@ -190,7 +191,3 @@ class Interruption(QObject):
         self._reader.close()
         self._writer.close()
         return self.number
-
-
-def _do_nothing(_number: int, _frame: FrameType | None) -> None:
-    """Ignore a signal, because the wake-up descriptor reports it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt, Slot
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent, QScreen
@@ -117,6 +117,7 @@ class Navigation(QFrame):
         width = max(_LEAST_WIDTH, _MARGINS + max(self._panel.fontMetrics().horizontalAdvance(word) for word in words))
         for each in (self, *self._buttons.values(), self._panel):
             each.setFixedWidth(width)
+        self._tint()
 
     def _build_button(self, action: QAction, height: int) -> QToolButton:
         button = QToolButton(self)
@@ -143,8 +144,13 @@ class Navigation(QFrame):
         for button in self._buttons.values():
             stop_at_checked(button, button.isChecked())
 
-    def tint(self) -> None:
-        """Draw the icons in the colours of the theme."""
+    def changeEvent(self, event: QEvent) -> None:
+        """Draw the icons in the colours of a new theme."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_panel"):
+            self._tint()
+
+    def _tint(self) -> None:
         theme = theme_of(self)
         for spec in PAGES:
             self._buttons[spec.name].setIcon(icon(spec.icon, theme))
@@ -182,7 +188,7 @@ class MainWindow(QMainWindow):
         self._example: DataSource | None = None
         self.is_full: bool = False
         """True while the Weights page fills the screen."""
-        self.settings, self._store, self._tinted = settings, store, ""
+        self.settings, self._store = settings, store
         # By whether the window is narrow.
         self._panel_is_shown = {False: not settings.value("panel_folded", False, bool), True: False}
         self.session = Session(store, self, settings=settings)
@@ -268,7 +274,6 @@ class MainWindow(QMainWindow):
         self.pages.turned.connect(self._leave_full)
         self.pages.changed.connect(self._show_panel)
         self.pages.turn_to("weights")
-        self._tint()
 
     @property
     def weights_page(self) -> WeightsPage:
@@ -389,7 +394,6 @@ class MainWindow(QMainWindow):
         app = QApplication.instance()
         if isinstance(app, QApplication):
             apply_theme(app, name)
-        self._tint()
         self.follow()
 
     @Slot(float)
@@ -399,18 +403,6 @@ class MainWindow(QMainWindow):
         title = f"{100 * scale:.0f} % from the next start"
         text = "This applies to text, images and controls."
         self.notice.show_message(UserMessage(title, text, kind="information"))
-
-    def _tint(self) -> None:
-        theme = theme_of(self).name
-        if theme != self._tinted:
-            self._tinted = theme
-            self._navigation.tint()
-
-    def changeEvent(self, event: Any) -> None:
-        """Redraw after a change of the theme."""
-        super().changeEvent(event)
-        if event.type() == event.Type.PaletteChange and hasattr(self, "_right_status"):
-            self._tint()
 
     @Slot(str, str)
     def _show_fault(self, sentence: str, details: str) -> None:

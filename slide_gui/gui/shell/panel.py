@@ -131,17 +131,13 @@ class _ParameterSlider(NumberSlider):
         self._workspace.set_parameters(gesture=self._name, **{self._name: number})
 
 
-class _ChoiceBox(QComboBox):
+class _ChoiceBox(ElidedBox):
     """A combo box of one setting; it calls `change` with the selected key under the name of the setting."""
 
     def __init__(self, name: str, change: Callable[..., None], parent: QWidget) -> None:
-        super().__init__(parent)
-        self._name, self._change_by_name = name, change
         self.label, tip, choices = _BOXES[name]
-        self.setAccessibleName(self.label)
-        self.setToolTip(tip)
-        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.setMinimumContentsLength(8)
+        super().__init__(parent, self.label, tip, least=8)
+        self._name, self._change_by_name = name, change
         add_choices(self, choices)
         self.activated.connect(self._choose)
 

@@ -48,6 +48,15 @@ def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: 
     return inner
 
 
+def form(outer: QBoxLayout) -> QGridLayout:
+    """Add a grid for lines of a name, a control and a hint, of which the control gets the free width."""
+    grid = nested(outer, QGridLayout())
+    grid.setHorizontalSpacing(12)
+    grid.setVerticalSpacing(8)
+    grid.setColumnStretch(1, 1)
+    return grid
+
+
 class VerticalScroll(QScrollArea):
     """A scroll area without a frame, as wide as its widget."""
 

@@ -14,7 +14,6 @@ from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
     QColor,
-    QFocusEvent,
     QFont,
     QFontMetricsF,
     QImage,
@@ -304,14 +303,6 @@ class PaintedWidget(QWidget):
     def leaveEvent(self, event: QEvent) -> None:
         self._leave()
         super().leaveEvent(event)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusInEvent(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusOutEvent(event)
 
 
 class HoverWidget(PaintedWidget):

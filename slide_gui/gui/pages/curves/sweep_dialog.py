@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import TypeVar
 
 from PySide6.QtCore import QTimer, Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from slide_gui.core.svm.criteria import LEARNED_BY
 from slide_gui.experiments.runs.spec import EVALUATE, RunSpec, SweepSpec, axis_text, depth_axis, noise_axis
 from slide_gui.experiments.sweeps.sweep import SweepPlan
 from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets.controls import add_button, add_choices, label, spin_box
-from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.layouts import flush, form, nested
 from slide_gui.text import counted
 
 Field = TypeVar("Field", bound=QWidget)
@@ -41,10 +41,7 @@ class SweepDialog(QDialog):
         self._sweep = SweepSpec(RunSpec(""))
         self._plan: Callable[[SweepSpec], SweepPlan | None] = lambda _sweep: None
         column = flush(QVBoxLayout(self), 16, (20, 18, 20, 16))
-        self._grid = nested(column, QGridLayout())
-        self._grid.setHorizontalSpacing(12)
-        self._grid.setVerticalSpacing(8)
-        self._grid.setColumnStretch(1, 1)
+        self._grid = form(column)
         self.noises = self._add("Noise level 1 − p", QLineEdit(self), "from:to:step, or values separated by commas")
         self.depths = self._add("Depth", QLineEdit(self), "from:to, or values separated by commas; 0 is the raw input")
         splits, labels = spin_box("Splits", 1, _MOST_SPLITS, self), spin_box("Labels", 1, 1, self)

@@ -149,11 +149,7 @@ class RunsPage(Page):
         middle = (0 if dataset is None else dataset.n_features // 2,)
         self.comparison.answer.setText("Comparing…")  # the previous one stays visible
         self._show_view(1)
-        self._library.compare(keys, pixels or middle, self._compared)
-
-    @Slot(object)
-    def _compared(self, comparison: RunComparison) -> None:
-        self.comparison.show_comparison(comparison)
+        self._library.compare(keys, pixels or middle, self.comparison.show_comparison)
 
 
 _LONGEST_NAME = 72  # pixels of the name of a feature on its button
