@@ -208,7 +208,7 @@ def _write_page(folder: Path, items: Sequence[ReproducedItem], scale: Reproducti
     page = folder / "index.html"
     text = reading_page(items, scale.left_out, complete)
     with folder_files(folder, [page.name]):
-        write_whole(page, lambda file: file.write(text.encode()))
+        write_whole(page, text.encode())
     return page
 
 

@@ -178,8 +178,7 @@ def _weights(arguments: argparse.Namespace) -> int:
         session = _session(sources[0], models[0], style, _WEIGHTS, pins=weights[0].pixels)
     show = "contribution" if contributions else "weights"
     document = {"show": show, "data": _weights_documents(models, shown, style)}
-    lines = [f"shows {SHOWN[show].text}"]
-    return _write(export, style, outputs, arguments, document, lines, session)
+    return _write(export, style, outputs, arguments, document, [f"shows {SHOWN[show].text}"], session)
 
 
 def _model(

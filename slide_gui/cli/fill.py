@@ -41,7 +41,7 @@ def _fill(arguments: argparse.Namespace) -> int:
         filled = imputer.fit(rows, progress=progress.part(0.6, 0.9)).transform(rows, progress=progress.part(0.9, 1.0))
     missing, names = np.isnan(rows), table.layout.columns
     filled[:, missing.all(axis=0)] = np.nan  # these columns stay empty
-    write_whole(arguments.output, lambda file: file.write(table.with_filled(filled, imputer.scale_)))
+    write_whole(arguments.output, table.with_filled(filled, imputer.scale_))
     for guess in table.layout.guesses:
         if not guess.sure:
             warn(f"{arguments.data}, please check: {guess.what} ({guess.why})")

@@ -184,8 +184,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
         session = options.picture_session(source, dataset.fingerprint, state.done[0].point.spec.stack, "curves")
         save_export(figure, curves_export(dataset, state.done), Style(), session)
     document |= {"store": arguments.store, "figure": figure, "plan": asdict(plan)}
-    lines = _sweep_lines(dataset, base, state)
-    return print_answer(arguments, document, lines, [figure] if figure else [])
+    return print_answer(arguments, document, _sweep_lines(dataset, base, state), [figure] if figure else [])
 
 
 def _describe_point(answer: PointResult) -> dict[str, Any]:

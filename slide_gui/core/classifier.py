@@ -153,5 +153,4 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         return self.svm_.predict(self._features(X))
 
     def _features(self, X: ArrayLike) -> NDArray[np.floating]:
-        rows = fitted_rows(self, X, _DTYPES)
-        return self.slide_.transform(rows)[:, self._first :]
+        return self.slide_.transform(fitted_rows(self, X, _DTYPES))[:, self._first :]

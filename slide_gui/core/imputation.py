@@ -140,8 +140,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
 
     def _rows(self, X: Any, n_passes: int, *, reset: bool) -> tuple[NDArray[np.floating], list[Pattern]]:
         """Return checked rows and their patterns of missing cells; refuse work that takes too long."""
-        dtypes = [np.float64, np.float32]
-        rows = checked_rows(self, X, reset=reset, dtype=dtypes, ensure_all_finite="allow-nan")
+        rows = checked_rows(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
         (n, d), patterns = rows.shape, missing_patterns(np.isnan(rows))
         check_free(24 * n * d, f"filling {count(n)} rows of {d} columns", "give fewer rows")
         sizes = ((len(each), len(missing)) for each, missing in patterns)

@@ -35,10 +35,10 @@ _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.part")
 _MOST_LISTED = 10_000  # most entries of a folder that are checked
 
 
-def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
+def write_whole(path: Path, content: bytes | Callable[[BinaryIO], object]) -> None:
     """Write a file under a temporary name, then rename it, so that readers only see the complete file.
 
-    An existing file remains unchanged if `write` fails or is cancelled. A replaced file keeps its permissions and, if
+    An existing file remains unchanged if writing fails or is cancelled. A replaced file keeps its permissions and, if
     the system allows it, its owner. A new file has the default permissions of the process (its umask). Temporary
     files of killed processes in the same folder are removed.
 
@@ -46,8 +46,9 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     ----------
     path : Path
         Its folder is created if missing. A symbolic link remains, and its target is written.
-    write : callable
-        Receives the open binary file; its ``name`` is the temporary name.
+    content : bytes or callable
+        The contents, or a function that writes them. It receives the open binary file, whose ``name`` is the temporary
+        name.
 
     Raises
     ------
@@ -65,7 +66,7 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
             part = Path(file.name)
             if _LOCKABLE and target.exists():
                 _copy_permissions(target, file)
-            write(file)
+            file.write(content) if isinstance(content, bytes) else content(file)
             file.flush()
             os.fsync(file.fileno())
             if _LOCKABLE:  # rename while locked; Windows cannot rename open files
@@ -177,7 +178,7 @@ def folder_files(folder: Path, names: Sequence[str] = ()) -> Iterator[None]:
 
 def _write_record(folder: Path, digests: dict[str, str]) -> None:
     text = "".join(f"{digest}  {name}\n" for name, digest in digests.items())
-    write_whole(folder / RECORD, lambda file: file.write(text.encode()))
+    write_whole(folder / RECORD, text.encode())
 
 
 def _digest(path: Path) -> str:

@@ -29,7 +29,7 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.export import FigureExport, export_of_model, pixel_argument
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
-from slide_gui.text import count, dataset_title, pixel_name
+from slide_gui.text import count, dataset_title, fixed, pixel_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,22 +72,18 @@ def draw_copies(figure: Figure, result: CopiesResult, style: Style) -> None:
     names = ["all rows", row]
     left, top = 11.0 * s, 10.5 * s
     high = plot.height - top - tiles - 19.0 * s
-    box = (left, top, width - left - label_width([*names, _slope_text(-0.5)], s), high)
+    box = (left, top, width - left - label_width([*names, "slope −0.50"], s), high)
     axes = plot.axes(box, "error against copies")
     ends = []
     for name, feature, color in zip(names, (None, result.feature), (line_color(5), line_color(4)), strict=True):
         curve, slope = copies.curve(feature), copies.slope(feature)
         if curve:
             _draw_line(axes, curve, copies.reference(feature), color, s)
-            ends.append((curve[-1][1], name if slope is None else f"{name}\n{_slope_text(slope)}", color))
+            ends.append((curve[-1][1], name if slope is None else f"{name}\nslope {fixed(slope, 2)}", color))
     _set_scales(axes, [point.copies for point in copies.points])
     plot.axis_titles(axes, "corrupted copies m (dashed: c/√m)", "‖Wₘ − W‖ / ‖W‖")
     plot.end_labels(axes, box, ends)
     _draw_tiles(plot, result, style, (2.0 * s, plot.height - tiles - 4.5 * s, width - 4.0 * s, tiles))
-
-
-def _slope_text(slope: float) -> str:
-    return f"slope {slope:.2f}".replace("-", "−")
 
 
 def _draw_line(

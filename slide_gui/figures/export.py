@@ -78,8 +78,7 @@ def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], st
     suffix = target.suffix.lower()
     if suffix not in FORMATS:
         raise ValueError(f"{target.name}: figures end in {', '.join(FORMATS)}, not {suffix or 'no suffix'}")
-    content = figure_bytes(draw, suffix, style, session)
-    write_whole(target, lambda file: file.write(content))
+    write_whole(target, figure_bytes(draw, suffix, style, session))
 
 
 def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, session: str = "") -> bytes:
@@ -213,13 +212,11 @@ def save_export(
     """
     draw = export.draw
     if path.suffix.lower() == ".gif":
-        content = _gif(export, style, session, progress)
-        write_whole(path, lambda file: file.write(content))
+        write_whole(path, _gif(export, style, session, progress))
     elif path.suffix.lower() == ".csv":
         export.table(path)
     elif path.suffix.lower() in export.texts:
-        text = export.texts[path.suffix.lower()]
-        write_whole(path, lambda file: file.write(text.encode()))
+        write_whole(path, export.texts[path.suffix.lower()].encode())
     elif draw is None:
         raise ValueError(f"{path.name}: this is a table without a figure; write it as .csv")
     else:
@@ -313,7 +310,7 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
         for name in figures:
             save_export(folder / name, export, style)
         for name, content in contents.items():
-            write_whole(folder / name, lambda file, content=content: file.write(content))  # type: ignore[misc]
+            write_whole(folder / name, content)
     return [folder / name for name in (*figures, *contents)]
 
 

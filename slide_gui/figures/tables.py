@@ -54,7 +54,7 @@ def save_table(
     for row in (head, *rows):
         writer.writerow([_written(cell) for cell in row])
     writer.writerows([f"# {note}"] for note in notes)
-    write_whole(Path(path), lambda file: file.write(text.getvalue().encode()))
+    write_whole(Path(path), text.getvalue().encode())
 
 
 def _written(cell: object) -> object:

@@ -173,8 +173,7 @@ def apply_theme(app: QApplication, choice: str) -> None:
     """
     if choice not in THEMES:
         raise ValueError(f'theme must be "light", "dark" or "system", not {choice!r}')
-    follower = app.findChild(_Follower) or _Follower(app)
-    follower.follow(choice)
+    (app.findChild(_Follower) or _Follower(app)).follow(choice)
 
 
 class _Follower(QObject):

@@ -169,8 +169,7 @@ def quantile_ranges(values: NDArray[Any], n_ranges: int, place: str) -> tuple[ND
     DataError
         If the values have too few different numbers.
     """
-    fractions = np.arange(1, n_ranges) / n_ranges
-    limits = np.unique(np.quantile(values, fractions, method="inverted_cdf"))
+    limits = np.unique(np.quantile(values, np.arange(1, n_ranges) / n_ranges, method="inverted_cdf"))
     limits = limits[limits < values.max()]
     if len(limits) < n_ranges - 1:
         raise DataError(f"has too few different labels for {n_ranges} ranges; choose fewer ranges", place)

@@ -108,8 +108,7 @@ def write_session(record: SessionRecord, path: Path) -> None:
     """
     folder = path.absolute().parent
     paths = tuple(_relative(Path(name).absolute(), folder) for name in record.source.paths)
-    content = _content(_with_paths(record, paths), indent=1)
-    write_whole(path, lambda file: file.write(content))
+    write_whole(path, _content(_with_paths(record, paths), indent=1))
 
 
 def _relative(path: Path, folder: Path) -> str:

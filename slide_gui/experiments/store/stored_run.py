@@ -311,8 +311,7 @@ class StoredRun:
 
     def document(self) -> dict[str, Any]:
         """Return the readable columns as values for JSON and CSV."""
-        held_out = {"held_out": str(self.held_out or "")}
-        return {name: getattr(self, name) for name in READABLE} | held_out
+        return {name: getattr(self, name) for name in READABLE} | {"held_out": str(self.held_out or "")}
 
     def with_tags(self, text: str) -> StoredRun:
         """Return the row with the user's tags, separated by commas."""

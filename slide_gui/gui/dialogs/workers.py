@@ -88,8 +88,7 @@ class ClusterDialog(QDialog):
         choice = self._controller.state.choice
         self.workers.setValue(choice.workers or min(cores(), MOST_WORKERS))
         self.scheduler.setText(choice.scheduler)
-        chosen = self.here if choice.is_here else self.far if choice.scheduler else self.local
-        chosen.setChecked(True)
+        (self.here if choice.is_here else self.far if choice.scheduler else self.local).setChecked(True)
         self._show()
         self._follow()
         self.open()

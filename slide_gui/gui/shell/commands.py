@@ -201,8 +201,7 @@ def _cancel(window: MainWindow) -> None:
 def _cluster(window: MainWindow) -> None:
     from slide_gui.gui.dialogs.workers import ClusterDialog
 
-    dialog = window.findChild(ClusterDialog) or ClusterDialog(window.session.cluster, window)
-    dialog.ask()
+    (window.findChild(ClusterDialog) or ClusterDialog(window.session.cluster, window)).ask()
 
 
 def _weights(window: MainWindow) -> WeightsPage:
@@ -234,8 +233,7 @@ def _guide(window: MainWindow, page: str = "") -> None:
 def _palette(window: MainWindow) -> None:
     from slide_gui.gui.shell.palette import CommandPalette
 
-    palette = window.findChild(CommandPalette) or CommandPalette(window)
-    palette.ask()
+    (window.findChild(CommandPalette) or CommandPalette(window)).ask()
 
 
 def _show_log(_window: MainWindow) -> None:

@@ -152,5 +152,4 @@ class CommandPalette(QDialog):
 
 
 def _contains(text: str, words: Iterable[str]) -> bool:
-    lowered = text.lower()
-    return all(word in lowered for word in words)
+    return all(word in text.lower() for word in words)

@@ -125,8 +125,7 @@ class RecentOpening:
             return ""
         if not missing.parent.is_dir():
             return f"no folder {missing.parent}"
-        alone = len(self.paths) == 1
-        return "file is missing" if alone else f"{missing.name} is missing"
+        return "file is missing" if len(self.paths) == 1 else f"{missing.name} is missing"
 
 
 class RecentFiles:

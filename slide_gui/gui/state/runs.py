@@ -104,16 +104,14 @@ class RunController(QObject):
         super().__init__(parent)
         self._workspace, self.library, self._cluster = workspace, library, cluster
         queue = workspace.queue
-        failure = "The classifier could not be trained"
-        self.training = Task(queue, "train", "Training", failure, RunProgress, self)
+        self.training = Task(queue, "train", "Training", "The classifier could not be trained", RunProgress, self)
         failure = "The error could not be estimated"
         self.estimate = Task(
             queue, "estimate", "Estimating", failure, RunProgress, self, background=True, automatic=True
         )
         failure = "The sweep stopped; finished points are stored"
         self.sweep = Task(queue, "sweep", "Sweep", failure, SweepState, self, background=True)
-        failure = "The data could not be tried"
-        self.trial = Task(queue, "try", "Trying your data", failure, TrialState, self)
+        self.trial = Task(queue, "try", "Trying your data", "The data could not be tried", TrialState, self)
         self.spec: RunSpec | None = None
         """Run of `training` or `result`."""
         self.result: RunResult | None = None
@@ -208,9 +206,8 @@ class RunController(QObject):
         if self.result is not None:
             self._earlier = self.result, self.folds_rate
         self.spec, self.result, self.folds_rate, self.cancelled = spec, None, None, None
-        folds = on_every_fold(spec, dataset)
         # The open fold comes last, so that its reports remain on the page.
-        ordered = [each for each in folds if each.hash != spec.hash] + [spec]
+        ordered = [each for each in on_every_fold(spec, dataset) if each.hash != spec.hash] + [spec]
 
         def work(progress: Progress) -> _Trained:
             results = []

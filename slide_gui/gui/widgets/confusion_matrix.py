@@ -125,8 +125,7 @@ class ConfusionMatrix(HoverWidget):
         wrong = total - int(np.trace(self._counts)) if total else 0
         text = self._placeholder
         if total:
-            share = per_cent(100.0 * wrong / total)
-            text = f"{count(wrong)} of {count(total)} misclassified ({share})"
+            text = f"{count(wrong)} of {count(total)} misclassified ({per_cent(100.0 * wrong / total)})"
         self.setAccessibleDescription(text)
 
     # Geometry

@@ -193,13 +193,13 @@ class WeightTiles(PaintedWidget):
         self._back.setGeometry(self.width() - _BACK_WIDTH - EDGE, EDGE - 2, _BACK_WIDTH, HEAD + 2)
         self.updateGeometry()
         self.update()
+        self._describe()
         self.arranged.emit()
 
     def enlarge(self, row: int, column: int) -> None:
         """Enlarge one tile to all the space."""
         self.enlarged = self._current = row, column
         self._relayout()
-        self._describe()
 
     @Slot()
     def step_back(self) -> None:
@@ -208,7 +208,6 @@ class WeightTiles(PaintedWidget):
             self.enlarged = None
             self.setFocus()
             self._relayout()
-            self._describe()
 
     def set_crosshair(self, index: int | None) -> None:
         """Draw thin lines at one pixel of every tile."""

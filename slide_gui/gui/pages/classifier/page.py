@@ -298,8 +298,7 @@ class ClassifierPage(Page):
         chosen, solver = seen.chosen, seen.training
         parts = [_describe_step(seen, self._controller.spec)]
         if solver is not None and solver.solver.n_support and seen.phase == "learn" and seen.stage is None:
-            vectors = counted(solver.solver.n_support, "support vector")
-            parts.append(f"gap {solver.solver.gap:.3g}, {vectors}")
+            parts.append(f"gap {solver.solver.gap:.3g}, {counted(solver.solver.n_support, 'support vector')}")
         if chosen is not None:
             parts.append(describe_widths(chosen.name))
         self.details.setText(" · ".join(parts))
@@ -363,8 +362,7 @@ class ClassifierPage(Page):
         setting = None if other is None else Setting.from_text(other.setting)
         if other is None or setting is None:
             return ""
-        why = Setting.of(result.spec).difference(setting, self._controller.n_classes)
-        whys = [why or "the same settings"]
+        whys = [Setting.of(result.spec).difference(setting, self._controller.n_classes) or "the same settings"]
         if (other.split, other.seed) != (result.spec.split, result.spec.seed):
             whys.append("another split or seed")
         return f"another run here has {other.rate.value} %: {', '.join(whys)}"

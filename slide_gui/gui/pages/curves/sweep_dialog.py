@@ -148,8 +148,7 @@ class SweepDialog(QDialog):
         )
         n_points = len(chosen.noises) * len(chosen.depths) * len(chosen.splits) * len(chosen.seeds)
         if n_points > _MOST_POINTS:
-            points = counted(n_points, "point")
-            raise ValueError(f"the sweep has {points}; reduce it to at most {_MOST_POINTS}")
+            raise ValueError(f"the sweep has {counted(n_points, 'point')}; reduce it to at most {_MOST_POINTS}")
         return chosen
 
     @Slot()

@@ -30,7 +30,6 @@ from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.tiles import TileRow, row_tile
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
-from slide_gui.progress import Progress
 from slide_gui.text import count, counted, fixed, label_names, pixel_name, significant
 
 _MOST_PIXELS = 8  # largest number of pins whose rows are compared
@@ -126,11 +125,8 @@ class RunsPage(Page):
         lines = [place[key] for key in self.run_table.shown() if key in place]
         if not lines:
             return ()
-
-        def export(_progress: Progress) -> FigureExport:
-            return FigureExport("runs", None, lambda path: runs_csv(path, lines))
-
-        return (ExportOption("runs", "the table of runs", export, kinds=TABLE),)
+        table = FigureExport("runs", None, lambda path: runs_csv(path, lines))
+        return (ExportOption("runs", "the table of runs", lambda _progress: table, kinds=TABLE),)
 
     def why_nothing_to_export(self) -> str:
         return "No run is listed. Train a classifier, start a sweep, or clear the filter."

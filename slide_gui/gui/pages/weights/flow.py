@@ -272,13 +272,9 @@ class FlowPart(View):
         if len(stack.layers) * image.size**2 <= _AT_ONCE:
             self._show(stack, self._forward.flow(stack, image, surviving))
             return
-
-        def work(_progress: Progress) -> Flow:
-            return self._forward.flow(stack, image, surviving)
-
         self._workspace.queue.submit(
             "Passing the input through the layers",
-            work,
+            lambda _progress: self._forward.flow(stack, image, surviving),
             channel="flow",
             on_result=partial(self._show, stack),
             automatic=True,

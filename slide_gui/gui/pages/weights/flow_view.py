@@ -405,8 +405,7 @@ class FlowView(Picker):
                 scale = ColorScale.symmetric(theme.diverging, _limit(tile))
                 image = bar_image(np.nan_to_num(values), scale, layout.device_size, QColor(theme.background))
             else:
-                blanked = QColor(theme.accent_wash)
-                image = image_of(values, tile.scale, theme, zeroth=blanked)
+                image = image_of(values, tile.scale, theme, zeroth=QColor(theme.accent_wash))
             self._images[tile] = image
         return image
 

@@ -14,7 +14,6 @@ from slide_gui.gui.pages.weights.experiment import Experiment
 from slide_gui.gui.pages.weights.view import NO_LAYER, ViewContext
 from slide_gui.gui.widgets.painted import INK
 from slide_gui.gui.widgets.tiles import Tile
-from slide_gui.progress import Progress
 from slide_gui.text import significant
 
 _CHANNEL = "shuffle"
@@ -45,13 +44,9 @@ class ShuffleView(Experiment):
         rows, stack = dataset.train, model.stack
         order = self._order = shuffling(dataset.n_features, self._seed)
         self.fit = None
-
-        def work(progress: Progress) -> ShuffledFit:
-            return fit_shuffled(rows, stack, order, progress=progress)
-
         self._job = self._workspace.queue.submit(
             "Fitting to shuffled features",
-            work,
+            lambda progress: fit_shuffled(rows, stack, order, progress=progress),
             channel=_CHANNEL,
             on_result=self._fitted,
             on_stop=self.refresh,
