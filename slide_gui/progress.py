@@ -99,8 +99,8 @@ class Stage:
         return f"{self.name}, {self.done + 1} of {self.total}"
 
 
+# After half of the job, the time left never exceeds its smallest earlier value times this factor.
 _RISE = 1.2
-"""After half of the job, the time left never exceeds its smallest earlier value times this factor."""
 REFRESH = 0.5
 """Longest interval in seconds between two estimates of the time left of a job that is not paused."""
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 RESULTS_VERSION = 18
 
+# Version → its name in the hashes of stored runs; until version 16 a name ended in a digest of the sources.
 _NAMES = {"16": "16-1c7160a1"}
-"""Version → its name in the hashes of stored runs; until version 16 a name ended in a digest of the sources."""
 
 
 def version_in_hashes(text: str) -> int | str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 _RESUMES = "an interrupted run resumes where it stopped"
+# Subcommand → the module of `slide_gui.cli` with it in its `COMMANDS`, and what it does.
 _COMMANDS = {
     "datasets": ("data", "list data sets, download their files, or describe one"),
     "fit": ("data", "fit a stack and save the model"),
@@ -39,10 +40,9 @@ _COMMANDS = {
     "doctor": ("doctor", "check this installation and name problems with their remedies"),
     "licences": ("doctor", "list every component of the program with its version and licence"),
 }
-"""Subcommand → the module of `slide_gui.cli` with it in its `COMMANDS`, and what it does."""
 
+# Subcommands that multiply no matrices, for which the number of BLAS threads is not set.
 _WITHOUT_PRODUCTS = ("datasets", "runs", "doctor", "licences")
-"""Subcommands that multiply no matrices, for which the number of BLAS threads is not set."""
 
 _DESCRIPTION = """\
 Show and use stacked linear denoisers (SLIDE).

@@ -11,8 +11,8 @@ from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type
 
 T = TypeVar("T")
 
+# Largest integer of a document, so that each fits into 64 bits.
 _MOST = (1 << 63) - 1
-"""Largest integer of a document, so that each fits into 64 bits."""
 
 
 def from_document(
@@ -141,6 +141,7 @@ def _is_text(value: object) -> bool:
     return True
 
 
+# Type → its check and its name in messages.
 _PLAIN: dict[Any, tuple[Callable[[object], bool], str]] = {
     int: (_is_integer, "an integer"),
     float: (_is_number, "a finite number"),
@@ -148,7 +149,6 @@ _PLAIN: dict[Any, tuple[Callable[[object], bool], str]] = {
     bool: (lambda value: type(value) is bool, "true or false"),
     NoneType: (lambda value: value is None, "null"),
 }
-"""Type → its check and its name in messages."""
 
 
 def _refuse(value: object, name: str, hint: Any) -> NoReturn:

@@ -19,8 +19,8 @@ _PIECE_RATE, _PIECE_LEAST = 0.07, 11
 _PIECES = (2, 4)
 _BLOCK = 4096  # candidates per draw
 _FULL = np.uint32((1 << SIDE) - 1)
+# The image as half-planes: a·x + b·y ≤ c, where x is a column and y a row.
 _EDGES = np.array([[1.0, 0.0, SIDE - 0.5], [-1.0, 0.0, 0.5], [0.0, 1.0, SIDE - 0.5], [0.0, -1.0, 0.5]])
-"""The image as half-planes: a·x + b·y ≤ c, where x is a column and y a row."""
 
 
 def convex(n_train: int = 8000, n_test: int = 50_000, seed: int = 0, progress: Progress = NO_PROGRESS) -> Dataset:

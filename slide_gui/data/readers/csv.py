@@ -41,8 +41,8 @@ DELIMITERS = (b",", b";", b"\t")
 _LONGEST_LINE = 1 << 24
 _INSPECTED = 200  # lines that decide whether a column is text or numbers
 _INSPECTED_BYTES = 1 << 22
+# A number with a decimal comma and optional points between groups of three digits.
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d*),(\d+)([eE][+-]?\d+)?\s*", re.ASCII)
-"""A number with a decimal comma and optional points between groups of three digits."""
 
 
 def read_csv(

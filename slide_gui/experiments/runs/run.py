@@ -210,6 +210,7 @@ class RunProgress:
     seconds_left: float | None = None
 
 
+# Payload of a part → the field of `RunProgress` that it replaces, or to which it is added.
 _FIELDS: dict[type, str] = {
     Stack: "stack",
     WidthsStep: "history",
@@ -219,7 +220,6 @@ _FIELDS: dict[type, str] = {
     SdaHistory: "epochs",
     TrainingStep: "training",
 }
-"""Payload of a part → the field of `RunProgress` that it replaces, or to which it is added."""
 
 
 _TRUST = 0.05  # weight of the typical time of a phase, as a fraction of the phase done

@@ -441,14 +441,14 @@ def _describe_sda(sda: SdaParameters, method: str) -> str:
 
 
 _MOST_MEMBERS = 10
+# Fields that the members of a run share with it.
 _ROWS = ("fingerprint", "split", "seed", "training", "evaluate", "test_rows", "labels", "held_out")
-"""Fields that the members of a run share with it."""
 _FIT_ROWS = "fitted_on"  # name in documents
+# Fields in every document. Later fields are written only if they differ from their defaults, so that hashes stay.
 _ALWAYS = {
     "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",
     "neighbour",
 }  # fmt: skip
-"""Fields in every document. Later fields are written only if they differ from their defaults, so that hashes stay."""
 
 _DEFAULTS = {item.name: item.default for item in fields(RunSpec)}
 

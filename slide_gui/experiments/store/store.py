@@ -41,10 +41,10 @@ FORMAT = 2
 
 _APPLICATION = 0x534C4944  # "SLID", stored as SQLite's application_id
 _FILE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.npz")
+# Unused columns in stores of earlier versions. Their values follow from other columns.
 _DROPPED = ("half",)
-"""Unused columns in stores of earlier versions. Their values follow from other columns."""
+# Results versions from the time before they were recorded.
 _UNRECORDED = ("3", "2", "1")
-"""Results versions from the time before they were recorded."""
 _REMEDY = "compute the run again"
 
 _NAMES = tuple(column.name for column in COLUMNS)

@@ -32,8 +32,8 @@ BUDGET = 60.0
 """Seconds of a trial."""
 LEAST_BUDGET, MOST_BUDGET = 5, 86_400
 
+# Noise levels, the first ones first, depths, and number of splits.
 _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
-"""Noise levels, the first ones first, depths, and number of splits."""
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
 _FEWER = 0.7  # factor between two numbers of labels
 _MARGIN = 1.2  # factor of the expected time of the runs on the test set

@@ -195,6 +195,7 @@ class ExportController(QObject):
 
 
 _NOTE = "Text remains text; equal figures give identical files."
+# Title and note of each format.
 _FORMATS = {
     "pdf": ("PDF, for print", _NOTE),
     "svg": ("SVG, to edit", _NOTE),
@@ -209,7 +210,6 @@ _FORMATS = {
         "the current view.",
     ),
 }
-"""Title and note of each format."""
 _TEXTS = ("csv", "tex", "md")
 _WIDTH_TITLES = {
     "single": "single column",

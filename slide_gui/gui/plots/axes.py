@@ -192,22 +192,22 @@ class Plot(HoverWidget):
         self._dragging, self._grabbed = False, False
         self._filled = False
         self._still, self._version = CachedPixmap(), 0
+        # Pixel ratio of the screen for which the axes were drawn, or 0 if they must be drawn anew.
         self._ratio = 0.0
-        """Pixel ratio of the screen for which the axes were drawn, or 0 if they must be drawn anew."""
+        # True if the items must be updated before the next painting.
         self._is_outdated = True
-        """True if the items must be updated before the next painting."""
         self.is_faint = False
         """True if the plot is outdated and therefore grey."""
         self._curves: dict[Hashable, Any] = {}
+        # Holder of the items, never visible.
         self._view = pg.GraphicsView(self, background=None)
-        """Holder of the items, never visible."""
         self._view.hide()
         self._box = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0.0)
         self._box.disableAutoRange()
         self._box.sigRangeChanged.connect(self._update_visible)
         self._x_axis, self._y_axis = _axis("bottom"), _axis("left")
+        # Items that are pale if the plot is outdated.
         self._faded: list[Any] = [self._box]
-        """Items that are pale if the plot is outdated."""
         for item in (self._box, self._x_axis, self._y_axis):
             self._view.addItem(item)
         self._box.setZValue(0)

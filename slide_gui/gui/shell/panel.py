@@ -50,6 +50,7 @@ _RIDGES = (*(float(f"{digit}e{power}") for power in range(-8, 3) for digit in (1
 _SHARE, _FOLDS, _NOTHING = "share", "folds", "nothing"
 
 
+# Label, limits with step and default, and tooltip of each slider, by parameter.
 _SLIDERS = {
     "noise": (
         "Noise level",
@@ -74,10 +75,10 @@ _SLIDERS = {
         "T(a) = 1 if a > t, else 0. From 0 to 1; the paper uses 0.5 (§6).",
     ),
 }
-"""Label, limits with step and default, and tooltip of each slider, by parameter."""
 _COLOR_TEXTS = {"auto": "diverging, by theme"} | {key: MAPS[key] for key in (*DIVERGING, "jet")}
 COLORS = {key: Choice(key, text, "") for key, text in _COLOR_TEXTS.items()}
 """Colour maps of the tiles."""
+# Label, tooltip and choices of each box, by parameter or setting of the selection.
 _BOXES = {
     "squashing": (
         "Squashing",
@@ -108,7 +109,6 @@ _BOXES = {
         tuple(COLORS.values()),
     ),
 }
-"""Label, tooltip and choices of each box, by parameter or setting of the selection."""
 _FIRST = ("noise", "depth")
 _MORE = {name: text for name, (text, *_) in (*_SLIDERS.items(), *_BOXES.items()) if name not in _FIRST}
 

@@ -53,11 +53,11 @@ class RunLibrary(QObject):
         self.runs: tuple[StoredRun, ...] = ()
         self.listed = False
         """True if `runs` has been read at least once."""
+        # Reads and changes the table during computations in the window's queue; it computes no matrix products.
         self._queue = JobQueue(self)
-        """Reads and changes the table during computations in the window's queue; it computes no matrix products."""
         self._queue.problem.connect(workspace.problem)
+        # Runs requested for deletion → those it deleted; other processes had deleted the rest.
         self._deleted: dict[tuple[str, ...], list[str]] = {}
-        """Runs requested for deletion → those it deleted; other processes had deleted the rest."""
         self._jobs = 0
         self._last_job = 0
 

@@ -399,6 +399,7 @@ def panel_parameters(parameters: StackParameters) -> dict[str, Any]:
     return {name: getattr(parameters, name) for name in names}
 
 
+# Names of parameters and selections in the Edit menu, if they differ from those in the code.
 _CHANGES = {
     "squashing": "squashing function",
     "fit_on": "the layers’ input",
@@ -408,7 +409,6 @@ _CHANGES = {
     "colors": "colour map",
     "show": "weights or contributions",
 }
-"""Names of parameters and selections in the Edit menu, if they differ from those in the code."""
 
 
 def _changed(state: State, old: State) -> str:

@@ -55,14 +55,14 @@ from slide_gui.text import count, counted, plain, spreadsheet_text
 
 Index = QModelIndex | QPersistentModelIndex
 NONE = QModelIndex()
+# Signature that carries the hint, with which Qt follows each selected row once and not each cell (0.07 s, not 1.7).
 _LAYOUT = "QList<QPersistentModelIndex>", "QAbstractItemModel::LayoutChangeHint"
-"""Signature that carries the hint, with which Qt follows each selected row once and not each cell (0.07 s, not 1.7)."""
 
 
 TAG = len(SHOWN) - 1
 """Number of the column that can be edited."""
+# Spaces that separate the texts of a column from the numbers in the one before.
 _LEADS = ("", *("\u2003" if a.is_number and not b.is_number else "" for a, b in pairwise(SHOWN)))
-"""Spaces that separate the texts of a column from the numbers in the one before."""
 
 
 class RunModel(QAbstractTableModel):

@@ -237,8 +237,8 @@ class CopiesView(Experiment):
         self._study: CopiesStudy | None = None  # until it is complete
         self.copies: Copies | None = None
         """The copies computed so far."""
+        # The number of copies selected in the plot.
         self._wanted = 32
-        """The number of copies selected in the plot."""
         self._job: int | None = None
         self._refusal = ""  # the reason why the copies cannot be computed
         self._outdated = False  # the copies are those of an earlier fit

@@ -59,8 +59,8 @@ VIEWS = (
 )
 """The views in the order of the tabs and of the shortcuts Alt+1, Alt+2, …; the first is built with the page."""
 
+# The views of sessions of version 0.1, where a view is a number.
 _EARLIER_VIEWS = {"0": WEIGHTS, "1": WEIGHTS, "2": FLOW, "3": COPIES, "4": EXPLAIN, "5": SHUFFLE}
-"""The views of sessions of version 0.1, where a view is a number."""
 
 
 class WeightsPage(Page):
