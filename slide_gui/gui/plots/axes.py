@@ -173,6 +173,11 @@ class Plot(HoverWidget):
         Ticks of the horizontal and vertical axes.
     ruled : bool
         True to draw lines at the axes, False for texts only.
+
+    Attributes
+    ----------
+    is_faint : bool
+        True if the plot is outdated and therefore grey.
     """
 
     def __init__(
@@ -197,7 +202,6 @@ class Plot(HoverWidget):
         # True if the items must be updated before the next painting.
         self._is_outdated = True
         self.is_faint = False
-        """True if the plot is outdated and therefore grey."""
         self._curves: dict[Hashable, Any] = {}
         # Holder of the items, never visible.
         self._view = pg.GraphicsView(self, background=None)

@@ -151,6 +151,11 @@ class Interruption(QObject):
     Python therefore writes to a wake-up descriptor, which the loop watches. Signals ignored at the start,
     such as SIGINT in a shell's background jobs, remain ignored. A second signal ends the process as usual.
 
+    Attributes
+    ----------
+    number : int or None
+        Number of the first signal, or None.
+
     Signals
     -------
     interrupted()
@@ -162,7 +167,6 @@ class Interruption(QObject):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self.number: int | None = None
-        """Number of the first signal, or None."""
         self._reader, self._writer = socket.socketpair()
         for end in (self._reader, self._writer):
             end.setblocking(False)

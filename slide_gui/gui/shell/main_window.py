@@ -174,6 +174,11 @@ class MainWindow(QMainWindow):
         Store of runs.
     sessions : Path, optional
         Folder of automatic sessions; None to store none.
+
+    Attributes
+    ----------
+    is_full : bool
+        True while the Weights page fills the screen.
     """
 
     def __init__(
@@ -187,7 +192,6 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self._example: DataSource | None = None
         self.is_full: bool = False
-        """True while the Weights page fills the screen."""
         self.settings, self._store = settings, store
         # By whether the window is narrow.
         self._panel_is_shown = {False: not settings.value("panel_folded", False, bool), True: False}

@@ -29,10 +29,14 @@ class Notice(QFrame):
     Attributes
     ----------
     remedy : QPushButton
+
+    Signals
+    -------
+    shown_changed()
+        The notice was shown or hidden.
     """
 
     shown_changed = Signal()
-    """The notice was shown or hidden."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

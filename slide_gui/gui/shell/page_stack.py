@@ -107,6 +107,11 @@ PAGES = (
 class PageStack(QStackedWidget):
     """The pages of the window, of which one is visible; a page is built when it is first shown.
 
+    Attributes
+    ----------
+    name : str
+        Name of the visible page.
+
     Signals
     -------
     turned(object)
@@ -126,7 +131,6 @@ class PageStack(QStackedWidget):
         self._pending_choices: dict[str, dict[str, str]] = {}
         self._initial_choices: dict[str, dict[str, str]] = {}
         self.name = ""
-        """Name of the visible page."""
 
     def choices(self) -> tuple[tuple[str, str, str], ...]:
         """Return the settings of all pages as page, name and value."""

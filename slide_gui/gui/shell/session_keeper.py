@@ -47,6 +47,17 @@ class SessionKeeper(QObject):
     folder : Path or None
         Folder of the last session and of the lock of the open window.
 
+    Attributes
+    ----------
+    known_folders : callable
+        Return further folders that may contain the data of a session.
+    ask_where_data_are : callable
+        Ask for the folder to which the data of a session were moved.
+    inputs : callable
+        Returns a function that lists the files that sessions must not replace.
+    snapshot : SessionRecord or None
+        Stored instead of the current state, if it is given.
+
     Signals
     -------
     message(object)
@@ -62,13 +73,9 @@ class SessionKeeper(QObject):
         self._workspace, self._pages = workspace, pages
         self._path = None if folder is None else folder / f"last{SUFFIX}"
         self.known_folders: Callable[[], Iterable[Path]] = tuple
-        """Return further folders that may contain the data of a session."""
         self.ask_where_data_are: Callable[[], Path | None] = lambda: None
-        """Ask for the folder to which the data of a session were moved."""
         self.inputs: Callable[[], Callable[[], Sequence[Path]]] = lambda: list
-        """Returns a function that lists the files that sessions must not replace."""
         self.snapshot: SessionRecord | None = None
-        """Stored instead of the current state, if it is given."""
         self._pending: SessionRecord | None = None
         self._lock: QLockFile | None = None
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)

@@ -142,6 +142,11 @@ class _Job(Progress):
 class JobQueue(QObject):
     """The job queue with the worker thread of the window.
 
+    Attributes
+    ----------
+    status : JobStatus or None
+        The status emitted last.
+
     Signals
     -------
     status_changed(object)
@@ -164,7 +169,6 @@ class JobQueue(QObject):
         self._count = 0
         self._was_busy = False
         self.status: JobStatus | None = None
-        """The status emitted last."""
         self._wake.connect(self._drain, Qt.ConnectionType.QueuedConnection)
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._drain)
@@ -375,6 +379,11 @@ class Task(QObject):
     background, automatic : bool
         As in `JobQueue.submit`.
 
+    Attributes
+    ----------
+    latest : object
+        Last report of the last job, in the end its result; at first the value given at its start.
+
     Signals
     -------
     ended()
@@ -403,7 +412,6 @@ class Task(QObject):
         self._background, self._automatic, self._used = background, automatic, queue
         self.running = self.stopped = False
         self.latest: Any = None
-        """Last report of the last job, in the end its result; at first the value given at its start."""
         self.pause = threading.Event()
 
     def start(self, work: Callable[[Progress], Any], latest: Any = None, *, queue: JobQueue | None = None) -> None:

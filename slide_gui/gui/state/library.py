@@ -39,6 +39,11 @@ class RunLibrary(QObject):
     path : Path
         File of the store.
 
+    Attributes
+    ----------
+    listed : bool
+        True if `runs` has been read at least once.
+
     Signals
     -------
     changed()
@@ -52,7 +57,6 @@ class RunLibrary(QObject):
         self._workspace, self.path = workspace, path
         self.runs: tuple[StoredRun, ...] = ()
         self.listed = False
-        """True if `runs` has been read at least once."""
         # Reads and changes the table during computations in the window's queue; it computes no matrix products.
         self._queue = JobQueue(self)
         self._queue.problem.connect(workspace.problem)

@@ -89,6 +89,18 @@ class RunController(QObject):
         Reports a `RunProgress` for `estimated`.
     trial : Task
         Reports a `TrialState`; its result is a `Trial`.
+    spec : RunSpec or None
+        Run of `training` or `result`.
+    cancelled : RunSpec or None
+        Run whose training was cancelled on the open data set and can continue; `training` has its last report.
+    folds_rate : ErrorRate or None
+        Error over all folds, if `result` is one of them and all are trained.
+    offered : RunSpec or None
+        Run that was not estimated automatically because it takes too long.
+    svm : SvmParameters
+        Default classifier of all runs, as set on the Classifier page.
+    requested_sweep : SweepSpec or None
+        Last sweep requested on these data.
 
     Signals
     -------
@@ -113,19 +125,13 @@ class RunController(QObject):
         self.sweep = Task(queue, "sweep", "Sweep", failure, SweepState, self, background=True)
         self.trial = Task(queue, "try", "Trying your data", "The data could not be tried", TrialState, self)
         self.spec: RunSpec | None = None
-        """Run of `training` or `result`."""
         self.result: RunResult | None = None
         self.cancelled: RunSpec | None = None
-        """Run whose training was cancelled on the open data set and can continue; `training` has its last report."""
         self.folds_rate: ErrorRate | None = None
-        """Error over all folds, if `result` is one of them and all are trained."""
         self.estimated: RunSpec | None = None
         self.offered: RunSpec | None = None
-        """Run that was not estimated automatically because it takes too long."""
         self.svm = SvmParameters()
-        """Default classifier of all runs, as set on the Classifier page."""
         self.requested_sweep: SweepSpec | None = None
-        """Last sweep requested on these data."""
         self._reuse = Reuse()
         self._shown_next: RunResult | None = None  # once its data are open
         self._earlier: tuple[RunResult | None, ErrorRate | None] = None, None  # shown again if training ends early

@@ -92,6 +92,16 @@ class Workspace(QObject):
         The layers fitted to the data.
     history : UndoHistory
         Finished changes of parameters, pins, image, strokes, deleted runs and tags.
+    choices : FileChoices or None
+        Stored settings for reading files; None to store nothing.
+    confirmed : bool
+        True if nothing was guessed about the open files, or the user has confirmed it.
+    fallback : DataSource or None
+        Data to open if no data are open and the requested ones cannot be opened.
+    feature_names : tuple of str
+        Names of all pixels or features of the data.
+    earlier : tuple of FittedModel
+        The layers fitted to data that were open before, without scatters, the latest first.
 
     Signals
     -------
@@ -119,18 +129,13 @@ class Workspace(QObject):
         self.fitting = Fitting(queue, self)
         self.history = UndoHistory(self)
         self.choices: FileChoices | None = None
-        """Stored settings for reading files; None to store nothing."""
         self.confirmed = True
-        """True if nothing was guessed about the open files, or the user has confirmed it."""
         self.fallback: DataSource | None = None
-        """Data to open if no data are open and the requested ones cannot be opened."""
         self.state = State()
         self.source: DataSource | None = None
         self.dataset: Dataset | None = None
         self.feature_names: tuple[str, ...] = ()
-        """Names of all pixels or features of the data."""
         self.earlier: tuple[FittedModel, ...] = ()
-        """The layers fitted to data that were open before, without scatters, the latest first."""
         self._opening = 0
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
         self._rest.timeout.connect(self.rested)

@@ -28,13 +28,17 @@ class ColorBar(QWidget):
     ----------
     horizontal : bool
         True for a horizontal bar, with its ticks below it.
+
+    Attributes
+    ----------
+    scale : ColorScale or None
+        The colour scale shown.
     """
 
     def __init__(self, parent: QWidget | None = None, *, horizontal: bool = False) -> None:
         super().__init__(parent)
         self._horizontal = horizontal
         self.scale: ColorScale | None = None
-        """The colour scale shown."""
         self._note = ""
         self._labels: tuple[str, ...] = ()
         policies = QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding

@@ -36,10 +36,19 @@ class ConfusionMatrix(HoverWidget):
 
     Correct predictions are blue. Errors are orange, on a separate scale that ends at the most frequent error,
     so that even rare ones are visible. Arrow keys move between cells, Enter clicks.
+
+    Attributes
+    ----------
+    chosen : tuple of (row, column) or None
+        The outlined cell.
+
+    Signals
+    -------
+    cell_clicked(object)
+        (true, predicted), the indices of the two classes.
     """
 
     cell_clicked = Signal(object)
-    """(true, predicted), the indices of the two classes."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -52,7 +61,6 @@ class ConfusionMatrix(HoverWidget):
         self._still, self._version = CachedPixmap(), 0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.chosen: tuple[int, int] | None = None
-        """The outlined cell."""
         self.setMinimumSize(280, 168)
         self.setAccessibleName("Confusion matrix")
 

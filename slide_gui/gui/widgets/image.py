@@ -129,12 +129,17 @@ class DrawingCanvas(ImageView):
     """An image to draw on: the left button draws ones, the right button or Shift erases to zero.
 
     Arrow keys move the cell cursor, Space or Enter toggles the cell.
+
+    Signals
+    -------
+    drawn(object)
+        The current image, a read-only ndarray of shape (rows, columns).
+    stroked(object, object)
+        The images before and after a stroke that changed something.
     """
 
     drawn = Signal(object)
-    """The current image, a read-only ndarray of shape (rows, columns)."""
     stroked = Signal(object, object)
-    """The images before and after a stroke that changed something."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

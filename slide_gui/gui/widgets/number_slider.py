@@ -33,12 +33,17 @@ class NumberSlider(QWidget):
         Tooltip with formula, range and reference to the paper.
     values : sequence of float
         Increasing values of uneven steps instead of even ones, shown with as few digits as possible.
+
+    Signals
+    -------
+    value_changed(float)
+        The value while it moves.
+    value_settled(float)
+        The value after release or typing, or when no further step follows for a moment.
     """
 
     value_changed = Signal(float)
-    """The value while it moves."""
     value_settled = Signal(float)
-    """The value after release or typing, or when no further step follows for a moment."""
 
     def __init__(
         self,

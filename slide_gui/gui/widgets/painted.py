@@ -382,14 +382,20 @@ class HoverWidget(PaintedWidget):
 
 
 class Picker(HoverWidget):
-    """Base of the views in which one of `count` values is hovered and clicked."""
+    """Base of the views in which one of `count` values is hovered and clicked.
+
+    Signals
+    -------
+    pixel_hovered(object)
+        Index under mouse or cursor (int), or None.
+    pixel_clicked(object)
+        Index clicked (int).
+    """
 
     shape = Qt.CursorShape.CrossCursor
 
     pixel_hovered = Signal(object)
-    """Index under mouse or cursor (int), or None."""
     pixel_clicked = Signal(object)
-    """Index clicked (int)."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -120,18 +120,26 @@ class WeightTiles(PaintedWidget):
         The rows shown.
     enlarged : tuple of (row, column) or None
         The enlarged tile.
+
+    Signals
+    -------
+    pixel_hovered(object)
+        (row, column, index) under the mouse, or None.
+    pixel_clicked(object)
+        (row, column, index) clicked while Ctrl is held.
+    row_removed(int)
+        The row whose × was pressed.
+    arranged()
+        Positions or sizes of tiles changed.
+    reached(object)
+        Rectangle of the tile that a key led to (QRectF).
     """
 
     pixel_hovered = Signal(object)
-    """(row, column, index) under the mouse, or None."""
     pixel_clicked = Signal(object)
-    """(row, column, index) clicked while Ctrl is held."""
     row_removed = Signal(int)
-    """The row whose × was pressed."""
     arranged = Signal()
-    """Positions or sizes of tiles changed."""
     reached = Signal(object)
-    """Rectangle of the tile that a key led to (QRectF)."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

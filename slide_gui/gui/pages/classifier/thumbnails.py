@@ -90,10 +90,14 @@ class Thumbnails(QListView):
     images : tuple of Thumbnail
     stale : bool
         True if the images are grey.
+
+    Signals
+    -------
+    image_clicked(int)
+        Index of the image.
     """
 
     image_clicked = Signal(int)
-    """Index of the image."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

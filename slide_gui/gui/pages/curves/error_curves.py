@@ -38,10 +38,14 @@ class ErrorPlot(PointPlot):
 
     Left and Right move along a line, Up and Down between lines, Enter clicks the point. Shift+Left and
     Shift+Right move the cursor. The mouse drags it by its line or along the axis, and a click moves it there.
+
+    Signals
+    -------
+    cursor_moved(float)
+        Noise level in steps of 0.01 while the cursor is dragged.
     """
 
     cursor_moved = Signal(float)
-    """Noise level in steps of 0.01 while the cursor is dragged."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(QMargins(44, 36, 84, 48), parent=parent)

@@ -137,10 +137,15 @@ def draw_frame(painter: QPainter, theme: Theme, colour: str, box: QRectF, corner
 
 
 class PointPlot(Plot):
-    """Base of the plots of error points."""
+    """Base of the plots of error points.
+
+    Signals
+    -------
+    point_clicked(object)
+        The clicked ErrorPoint.
+    """
 
     point_clicked = Signal(object)
-    """The clicked ErrorPoint."""
 
     def __init__(
         self,

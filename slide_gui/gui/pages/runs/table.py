@@ -66,17 +66,27 @@ _LEADS = ("", *("\u2003" if a.is_number and not b.is_number else "" for a, b in 
 
 
 class RunModel(QAbstractTableModel):
-    """The filtered rows, sorted by one column; the user edits the last column, the tags."""
+    """The filtered rows, sorted by one column; the user edits the last column, the tags.
+
+    Attributes
+    ----------
+    runs : tuple of StoredRun
+        All runs, without the filter.
+    rows : list of StoredRun
+        The filtered and sorted runs.
+
+    Signals
+    -------
+    tag_edited(str, str)
+        Key of the run, and the new tag as typed.
+    """
 
     tag_edited = Signal(str, str)
-    """Key of the run, and the new tag as typed."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.runs: tuple[StoredRun, ...] = ()
-        """All runs, without the filter."""
         self.rows: list[StoredRun] = []
-        """The filtered and sorted runs."""
         self._words: list[tuple[str, bool]] = []
         self._order: tuple[int, bool] = (0, True)
 
@@ -281,18 +291,26 @@ class RunTable(QWidget):
     Enter or a double-click opens, Ctrl+D compares two, Delete deletes, F2 edits the tag, Ctrl+C copies the selected
     rows as tab-separated text. Ctrl+F goes to the filter, Escape clears it. Alt with Up or Down sorts by the column
     of the cursor, Alt with Left or Right moves it; with Shift too, they change its width.
+
+    Signals
+    -------
+    open_requested(str)
+        Key of the run to load.
+    compare_requested(object)
+        Keys of the two runs to compare, a tuple in the order of the lines.
+    delete_requested(object)
+        Keys of the runs to delete, a tuple.
+    tag_edited(str, str)
+        Key of the run, and the new tag.
+    filtered()
+        The text of the filter changed.
     """
 
     open_requested = Signal(str)
-    """Key of the run to load."""
     compare_requested = Signal(object)
-    """Keys of the two runs to compare, a tuple in the order of the lines."""
     delete_requested = Signal(object)
-    """Keys of the runs to delete, a tuple."""
     tag_edited = Signal(str, str)
-    """Key of the run, and the new tag."""
     filtered = Signal()
-    """The text of the filter changed."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -63,10 +63,19 @@ class CopiesPlot(Plot):
     """Relative error against the number of copies; a click, or Left and Right, selects an m.
 
     Each mark is the mean over the seeds, with a whisker from the smallest to the largest error.
+
+    Attributes
+    ----------
+    chosen : int or None
+        The marked m.
+
+    Signals
+    -------
+    copies_chosen(int)
+        The m that was clicked or reached by keys.
     """
 
     copies_chosen = Signal(int)
-    """The m that was clicked or reached by keys."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(
@@ -78,7 +87,6 @@ class CopiesPlot(Plot):
         self._copies: Copies | None = None
         self._series: list[_Series] = []
         self.chosen: int | None = None
-        """The marked m."""
         self._dots = self._scatter(3, size=9)
         self._chosen_line = pg.InfiniteLine(angle=90)
         self._box.addItem(self._chosen_line, ignoreBounds=True)
@@ -229,6 +237,11 @@ class CopiesView(Experiment):
     """Fits W_m to more and more corrupted copies; other jobs may interrupt it.
 
     Once started, it restarts after each new fit. It stops while the view is hidden.
+
+    Attributes
+    ----------
+    copies : Copies or None
+        The copies computed so far.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
@@ -236,7 +249,6 @@ class CopiesView(Experiment):
         self._fitted: Layer | None = None  # layer of the copies
         self._study: CopiesStudy | None = None  # until it is complete
         self.copies: Copies | None = None
-        """The copies computed so far."""
         # The number of copies selected in the plot.
         self._wanted = 32
         self._job: int | None = None

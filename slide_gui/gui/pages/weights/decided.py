@@ -38,10 +38,15 @@ _MOST_BARS = 5
 
 
 class SupportVectorCard(QWidget):
-    """A support vector: its image as a button, its class, its pull, and the share of each layer as a bar."""
+    """A support vector: its image as a button, its class, its pull, and the share of each layer as a bar.
+
+    Signals
+    -------
+    clicked(int)
+        Row of the training set.
+    """
 
     clicked = Signal(int)
-    """Row of the training set."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)

@@ -19,13 +19,18 @@ _MOST = 3000  # features up to which the formula for a mask is computed
 
 
 class FillView(Experiment):
-    """Hides a random part of the pixels, as large as the noise level but not empty, and fills them in two ways."""
+    """Hides a random part of the pixels, as large as the noise level but not empty, and fills them in two ways.
+
+    Attributes
+    ----------
+    pictures : ndarray or None
+        The image, the image with NaN for hidden pixels, and both fills; None while there are none of these data.
+    """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent, "Input, its hidden features, and two ways to fill them")
         self.layers.hide()
         self.pictures: Array | None = None
-        """The image, the image with NaN for hidden pixels, and both fills; None while there are none of these data."""
         self._wanted: object = None  # layer, image and mask of the pictures
         self._seed, self._is_stale, self._dataset = 0, False, self._workspace.dataset
         self.button = self._add_action("Hide other pixels", "Draw another random mask", self.draw)

@@ -46,6 +46,13 @@ Shape = tuple[int, int] | None
 class FlowPart(View):
     """The image, its corruption and its hidden representations, with the drawing tools.
 
+    Attributes
+    ----------
+    flow : Flow or None
+        The flow shown last.
+    notice : ElidedLabel
+        One sentence about the layers or the image that is shown.
+
     Signals
     -------
     brush_chosen(int)
@@ -64,7 +71,6 @@ class FlowPart(View):
         self._compared = self._listed = ""
         self._image: NDArray[Any] | None = None  # as drawn, shape (d,)
         self.flow: Flow | None = None
-        """The flow shown last."""
         self._stale = False  # True if the layers do not match the parameters
         self._seed = 0
         self.view = FlowView(self)
@@ -80,7 +86,6 @@ class FlowPart(View):
         self._build_tools()
         self._build_drawing(drawing)
         self.notice = ElidedLabel("", self)
-        """One sentence about the layers or the image that is shown."""
         layout.addWidget(self.notice)
         layout.addWidget(self._beside, 1)
         self._decided = DecidedPart(self._workspace, context.runs(), self)

@@ -258,15 +258,23 @@ class FlowView(Picker):
     """Tiles joined by arrows, the first of which is a `DrawingCanvas`.
 
     Features that are not pixels are shown as bars, which cannot be drawn on.
+
+    Attributes
+    ----------
+    columns : tuple of FlowColumn
+        The columns shown.
+
+    Signals
+    -------
+    drawn(object)
+        The drawn image, shape (rows, columns).
     """
 
     drawn = Signal(object)
-    """The drawn image, shape (rows, columns)."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.columns: tuple[FlowColumn, ...] = ()
-        """The columns shown."""
         self._shape: tuple[int, ...] = (28, 28)
         self._images: dict[FlowTile, QImage] = {}
         self.canvas = DrawingCanvas(self)

@@ -20,14 +20,19 @@ _CHANNEL = "shuffle"
 
 
 class ShuffleView(Experiment):
-    """Shuffles all pixels by a seeded permutation, another one each time, and fits the layers to them."""
+    """Shuffles all pixels by a seeded permutation, another one each time, and fits the layers to them.
+
+    Attributes
+    ----------
+    fit : ShuffledFit or None
+        The last fit to shuffled pixels; None while there is none of the layers shown.
+    """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent, "Input and row of W of features in their places and shuffled")
         self._seed = -1
         self._order: NDArray[np.int64] | None = None
         self.fit: ShuffledFit | None = None
-        """The last fit to shuffled pixels; None while there is none of the layers shown."""
         self._job = -1
         tip = "Shuffle all features of the data at random and fit the layers to them (Ctrl+J)"
         self.button = self._add_action("Shuffle pixels", tip, self.start)
