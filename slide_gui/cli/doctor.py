@@ -85,11 +85,11 @@ def _packages() -> list[Finding]:
 
 
 def _qt_binding(version: str | None) -> list[Finding]:
-    """Report PySide6 6.12 on Python 3.11, which loses references to None and True while painting, and aborts."""
-    if version is None or not version.startswith("6.12") or sys.version_info >= (3, 12):
-        return []
-    text = "this PySide6 crashes on Python 3.11 while it paints"
-    return [Finding("Qt binding", "broken", text, "pip install 'PySide6-Essentials<6.12'")]
+    """Report a version of PySide6 that crashes on this Python."""
+    from slide_gui.gui.display import binding_problem
+
+    problem = None if version is None else binding_problem(version)
+    return [] if problem is None else [Finding("Qt binding", "broken", problem)]
 
 
 def _blas() -> list[Finding]:

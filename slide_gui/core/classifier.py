@@ -146,11 +146,14 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         The shape is (n,) for two classes. For more classes it is (n, n_classes), and each value is the number of votes
         of a class plus its summed margins, scaled to within ±1/3.
         """
-        return self.svm_.decision_function(self._features(X))
+        features = self._features(X)
+        return self.svm_.decision_function(features)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class of each row."""
-        return self.svm_.predict(self._features(X))
+        features = self._features(X)
+        return self.svm_.predict(features)
 
     def _features(self, X: ArrayLike) -> NDArray[np.floating]:
-        return self.slide_.transform(fitted_rows(self, X, _DTYPES))[:, self._first :]
+        rows = fitted_rows(self, X, _DTYPES)
+        return self.slide_.transform(rows)[:, self._first :]

@@ -88,13 +88,9 @@ class FigureProvenance:
         """Return the JSON document."""
         specs = self.runs()
         number = {spec.hash: place for place, spec in enumerate(specs)}
-        runs = []
-        for spec in specs:
-            near = None if spec.neighbour is None else number[spec.neighbour.hash]
-            runs.append({**replace(spec, neighbour=None).document(), "neighbour": near})
-        points = []
-        for point in self.points:
-            points.append({**{axis: getattr(point, axis) for axis in _AXES}, "run": number[point.spec.hash]})
+        near = {spec.hash: spec.neighbour and number[spec.neighbour.hash] for spec in specs}
+        runs = [{**replace(spec, neighbour=None).document(), "neighbour": near[spec.hash]} for spec in specs]
+        points = [{**{axis: getattr(p, axis) for axis in _AXES}, "run": number[p.spec.hash]} for p in self.points]
         source = self.source.document()
         document = {"format": _FORMAT, "figure": self.figure, "numerics": self.numerics, "source": source}
         return json.dumps({**document, "runs": runs, "points": points}, indent=1) + "\n"

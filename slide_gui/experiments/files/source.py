@@ -100,21 +100,13 @@ class DataSource:
     def words(self) -> tuple[str, ...]:
         """Command-line options for reading the files and holding out rows."""
         reading, held_out = self.reading, self.held_out
-        words: list[object] = []
-        if reading.label_column is not None:
-            words += ["--label-column", reading.label_column]
-        if reading.header is not None:
-            words += ["--header" if reading.header else "--no-header"]
-        if reading.shape is not None:
-            words += ["--shape", "x".join(map(str, reading.shape)) or "none"]
+        shape = None if reading.shape is None else "x".join(map(str, reading.shape)) or "none"
+        values = {"label-column": reading.label_column, "shape": shape, "bins": reading.bins, "group": reading.group}
+        switches = {"header": reading.header, "scale": reading.scaled}
+        words = [word for name, value in values.items() if value is not None for word in (f"--{name}", value)]
+        words += [f"--{'' if on else 'no-'}{name}" for name, on in switches.items() if on is not None]
         words += ["--transposed"] * reading.transposed
         words += [word for name in reading.left_out for word in ("--leave-out", name)]
-        if reading.scaled is not None:
-            words += ["--scale" if reading.scaled else "--no-scale"]
-        if reading.bins is not None:
-            words += ["--bins", reading.bins]
-        if reading.group is not None:
-            words += ["--group", reading.group]
         if held_out is not None and held_out.folds:
             words += ["--folds", held_out.folds, "--fold", held_out.fold + 1, "--split-seed", held_out.seed]
         elif held_out is not None:
