@@ -305,9 +305,7 @@ def _copies(arguments: argparse.Namespace) -> int:
     outputs = _outputs(arguments, "copies", [source])
     dataset = options.read_data(source)
     model = options.fit_data(dataset, parameters)
-    shape = model.image_shape
-    middle = dataset.n_features // 2 if shape is None else (shape[0] // 2) * shape[1] + shape[1] // 2
-    feature = middle if arguments.pixel is None else _pixel_named(arguments.pixel, model)
+    feature = dataset.central_feature if arguments.pixel is None else _pixel_named(arguments.pixel, model)
     rows = arguments.rows or MOST_ROWS
     study = CopiesStudy(model.stack, dataset.train, layer, seeds=seeds, most=most, most_rows=rows)
     with progress_bar("corrupting copies") as progress:

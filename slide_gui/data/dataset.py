@@ -180,6 +180,14 @@ class Dataset:
         """Number of features d."""
         return int(self.train.shape[1])
 
+    @property
+    def central_feature(self) -> int:
+        """The pixel in the middle of the images, or the middle one of other features."""
+        if self.image_shape is None:
+            return self.n_features // 2
+        rows, columns = self.image_shape
+        return rows // 2 * columns + columns // 2
+
     @cached_property
     def n_classes(self) -> int:
         """Number of classes in the training set, 0 without labels."""

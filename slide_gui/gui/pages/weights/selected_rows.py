@@ -60,7 +60,9 @@ class PixelSelection(QObject):
 
     def features(self) -> tuple[int, ...]:
         """Return the selected pixel, or the central one, followed by the pins."""
-        first = _center(self._workspace.dataset) if self.feature is None else self.feature
+        dataset, first = self._workspace.dataset, self.feature
+        if first is None:
+            first = 0 if dataset is None else dataset.central_feature
         return (first, *self._workspace.state.selection.pins)
 
     def watch(self) -> None:
@@ -89,15 +91,6 @@ class PixelSelection(QObject):
     def _forget(self, _dataset: object) -> None:
         self.feature = self._target = self.source = None
         self.watch()
-
-
-def _center(dataset: Dataset | None) -> int:
-    if dataset is None:
-        return 0
-    if dataset.image_shape is None:
-        return dataset.n_features // 2
-    rows, columns = dataset.image_shape
-    return (rows // 2) * columns + columns // 2
 
 
 @dataclass(frozen=True, eq=False)
