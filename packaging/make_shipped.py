@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.evaluation.protocol import load_data, plan
+from slide_gui.experiments.evaluation.data_sets import load_data
+from slide_gui.experiments.evaluation.protocol import plan
 from slide_gui.experiments.evaluation.records import RecordFolder
 from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.shipped import ShippedResults, ShippedRun

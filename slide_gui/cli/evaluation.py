@@ -14,7 +14,8 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import is_known
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import folder_files, write_whole
-from slide_gui.experiments.evaluation.protocol import data_entry, load_data, plan
+from slide_gui.experiments.evaluation.data_sets import data_entry, load_data
+from slide_gui.experiments.evaluation.protocol import plan
 from slide_gui.experiments.evaluation.records import RecordFolder
 from slide_gui.experiments.evaluation.run import Load, run_evaluation
 from slide_gui.experiments.evaluation.shipped import shipped_results

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.experiments.evaluation.protocol import REFERENCE, data_entry, is_extra, plan, published, row_title
+from slide_gui.experiments.evaluation.data_sets import data_entry
+from slide_gui.experiments.evaluation.protocol import REFERENCE, is_extra, plan, published, row_title
 from slide_gui.experiments.evaluation.table import INCLUDED, Cell, DataInfo, EvaluationState, TimeRow
 from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.figures.canvas import INK, MUTED, PALE, SMALL_SIZE, SMALLEST, TEXT_SIZE, Box, Plot, fitted, wrapped

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.evaluation.protocol import Published, data_key, published
+from slide_gui.experiments.evaluation.data_sets import data_key
+from slide_gui.experiments.evaluation.protocol import Published, published
 from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.result import RunResult

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from slide_gui.core.svm.model import TrainedSvm
-from slide_gui.experiments.evaluation.protocol import CellPlan, data_entry, plan, published, row_title
+from slide_gui.experiments.evaluation.data_sets import data_entry
+from slide_gui.experiments.evaluation.protocol import CellPlan, plan, published, row_title
 from slide_gui.experiments.runs.result import RunResult, Timings
 from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.experiments.store.store import RunStore

@@ -10,10 +10,11 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.entries import entry
 from slide_gui.error_rate import ErrorRate, row_errors
+from slide_gui.experiments.evaluation import data_sets, table
 from slide_gui.experiments.evaluation import protocol as protocol_module
 from slide_gui.experiments.evaluation import run as evaluation_run
-from slide_gui.experiments.evaluation import table
-from slide_gui.experiments.evaluation.protocol import CellPlan, data_key, plan, published, sensitivity, split_seed
+from slide_gui.experiments.evaluation.data_sets import data_key
+from slide_gui.experiments.evaluation.protocol import CellPlan, plan, published, sensitivity, split_seed
 from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.table import (
     Cell,
@@ -142,12 +143,12 @@ def test_that_rows_differ_only_by_their_method_their_axes_and_the_settings_of_th
 
 
 def test_that_generated_data_sets_have_the_seeds_of_the_protocol():
-    entries = {key: protocol_module.data_entry(key) for key in dict.fromkeys(cell.data for cell in plan())}
+    entries = {key: data_sets.data_entry(key) for key in dict.fromkeys(cell.data for cell in plan())}
     assert [key for key in entries if entries[key].key != key] == []
     assert {key.rpartition("-")[2] for key in entries if key[-3:].isdigit()} == {"101", "102", "103"}
-    some = protocol_module.load_data("rectangles-101")
+    some = data_sets.load_data("rectangles-101")
     assert (some.name, some.generated, data_key(some.name)) == ("Rectangles, seed 101", True, "rectangles-101")
-    assert not np.array_equal(some.train[:5], protocol_module.load_data("rectangles-102").train[:5])
+    assert not np.array_equal(some.train[:5], data_sets.load_data("rectangles-102").train[:5])
 
 
 def test_that_a_split_is_a_seed_too():

@@ -3,7 +3,8 @@
 import csv
 import re
 
-from slide_gui.experiments.evaluation.protocol import data_entry, plan
+from slide_gui.experiments.evaluation.data_sets import data_entry
+from slide_gui.experiments.evaluation.protocol import plan
 from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, time_rows
 from slide_gui.figures.evaluation import (
     comparison_result,

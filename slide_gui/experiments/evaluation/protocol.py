@@ -16,14 +16,8 @@ from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.criteria import AUTO
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.data.catalogue import find_files
-from slide_gui.data.dataset import Dataset
-from slide_gui.data.entries import Entry, entries, entry
-from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.spec import METHODS, Method, RunSpec, SweepPoint
-from slide_gui.experiments.runs.splits import with_test_part
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_spec, pooled
-from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.resources import toml_resource
 
 Answers = Mapping[str, PointResult]
@@ -70,13 +64,6 @@ def sensitivity() -> tuple[str, str]:
     return table["data"], " ".join(table["statements"])
 
 
-def data_key(name: str) -> str:
-    """Return the key of a data set's name, empty if neither the catalogue nor the protocol contains it."""
-    derived = toml_resource("protocol.toml")["derived"]
-    keys = {each.title: each.key for each in (*entries(), *map(data_entry, derived))}
-    return keys.get(name, "")
-
-
 EXTENTS = ("full", "quick")
 """The full evaluation, or a small version of it."""
 
@@ -97,49 +84,6 @@ def row_title(key: str) -> str:
 def is_extra(key: str) -> bool:
     """Return True if a row of the tables is this project's: the paper's Table 1 has no row of its title."""
     return all(row_title(key) not in errors for errors in toml_resource("paper.toml")["table1"]["errors"].values())
-
-
-@lru_cache(maxsize=64)
-def data_entry(key: str) -> Entry:
-    """Return the entry of a data set of the protocol: of the catalogue, or derived from one of the catalogue.
-
-    Raises
-    ------
-    KeyError
-        If neither the catalogue nor the protocol has this key.
-    """
-    derived = toml_resource("protocol.toml")["derived"].get(key)
-    if derived is None:
-        return entry(key)
-    changed = {name: value for name, value in derived.items() if name not in ("of", "seed", "files")}
-    return replace(entry(derived["of"]), key=key, sets=(), files=(), **changed)
-
-
-def load_data(key: str, progress: Progress = NO_PROGRESS, *, generated: bool = False) -> Dataset:
-    """Read or generate a data set of the protocol.
-
-    Parameters
-    ----------
-    generated : bool
-        Generate the data, even if their files are found.
-
-    Raises
-    ------
-    DataError
-        If its files are damaged.
-    """
-    derived = toml_resource("protocol.toml")["derived"].get(key)
-    if derived is None:
-        return DataSource(key=key, generated=generated).load(progress=progress)
-    seed = derived.get("seed")
-    source = DataSource(key=derived["of"], seed=seed or 0, generated=generated or seed is not None)
-    files = [] if source.generated else find_files(derived.get("files", ()))
-    if files:
-        source = DataSource(paths=tuple(map(str, files)))
-    dataset = source.load(progress=progress)
-    if seed is None and not files:  # the training set of the benchmark alone
-        dataset = with_test_part(replace(dataset, test=dataset.test[:0], test_labels=np.empty(0, np.int64)))
-    return replace(dataset, name=derived["title"], key="")
 
 
 @dataclass(frozen=True)

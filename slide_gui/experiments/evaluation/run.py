@@ -8,7 +8,8 @@ from dataclasses import replace
 from threading import Event
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.evaluation.protocol import REFERENCE, CellPlan, data_entry
+from slide_gui.experiments.evaluation.data_sets import data_entry
+from slide_gui.experiments.evaluation.protocol import REFERENCE, CellPlan
 from slide_gui.experiments.evaluation.records import RecordFolder
 from slide_gui.experiments.evaluation.table import (
     DataInfo,

@@ -13,13 +13,12 @@ import numpy as np
 from slide_gui.core.svm.parameters import GUARD
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import LEVEL, ErrorRate, error_matrix, same_rows
+from slide_gui.experiments.evaluation.data_sets import data_entry, data_key
 from slide_gui.experiments.evaluation.protocol import (
     REFERENCE,
     CellPlan,
     Published,
     SelectedCandidate,
-    data_entry,
-    data_key,
     published,
     published_seconds,
     row_title,

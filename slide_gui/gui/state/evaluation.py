@@ -8,7 +8,8 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal, Slot
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.evaluation.protocol import CellPlan, load_data, plan
+from slide_gui.experiments.evaluation.data_sets import load_data
+from slide_gui.experiments.evaluation.protocol import CellPlan, plan
 from slide_gui.experiments.evaluation.run import remaining_cost, run_evaluation
 from slide_gui.experiments.evaluation.shipped import shipped_extent, shipped_results
 from slide_gui.experiments.evaluation.table import (

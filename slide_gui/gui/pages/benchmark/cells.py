@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from slide_gui.experiments.evaluation.protocol import REFERENCE, data_entry, is_extra, published, published_seconds
+from slide_gui.experiments.evaluation.data_sets import data_entry
+from slide_gui.experiments.evaluation.protocol import REFERENCE, is_extra, published, published_seconds
 from slide_gui.experiments.evaluation.table import (
     Cell,
     Comparison,

@@ -18,7 +18,8 @@ from PySide6.QtWidgets import (
     QWidgetAction,
 )
 
-from slide_gui.experiments.evaluation.protocol import data_entry, row_title
+from slide_gui.experiments.evaluation.data_sets import data_entry
+from slide_gui.experiments.evaluation.protocol import row_title
 from slide_gui.experiments.evaluation.shipped import shipped_results
 from slide_gui.experiments.evaluation.table import INCLUDED
 from slide_gui.figures.evaluation import EXTRA, errors_export, notes_below, times_export
