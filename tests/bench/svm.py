@@ -1,6 +1,7 @@
 """Compare the multi-width SVM, and the learning of its widths, with scikit-learn's SVC or scikit-learn-intelex."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from slide_gui.core.svm.selection import fit_svm
 from slide_gui.core.svm.training import TrainingSet
 from slide_gui.core.svm.widths import WidthsSample, learn_widths
 from tests.bench.data import convex, labelled_digits, layers
-from tests.bench.measurement import Figure, PeakMemory, in_child, interleaved, scaled
+from tests.bench.measurement import Figure, interleaved, scaled
 
 _C = 10.0
 _HARD_C = 1000.0
@@ -61,7 +62,7 @@ def _against_svc(
 
 
 def ten_classes() -> Iterator[Figure]:
-    """Measure training and testing on ten digits with two layers, and memory; compare with intelex if installed."""
+    """Measure training and testing on ten digits with two layers; compare with intelex if installed."""
     try:
         from sklearnex.svm import SVC as Other
 
@@ -74,7 +75,8 @@ def ten_classes() -> Iterator[Figure]:
     for count in sorted({min(count, len(rows), scaled(count, 600)) for count in counts}):
         some = np.sort(np.random.default_rng(0).choice(len(rows), count, replace=False))
         Z, codes = features[some], labels[some].astype(np.intp)
-        parameters = _ten(Z, codes)
+        median = SvmParameters(groups=2, widths="median", loss="hinge", C=_C)
+        parameters = replace(median, widths=fit_svm(Z[:1000], codes[:1000], median).trained.widths)
         there, new = _divided(Z, parameters.widths), _divided(tested, parameters.widths)
         predicted: dict[str, NDArray[Any]] = {}
 
@@ -88,23 +90,6 @@ def ten_classes() -> Iterator[Figure]:
         errors = _errors(np.mean(predicted[who] != test_labels) for who in ("ours", "theirs"))
         note = f"{program}, training and {len(test)} test rows; {count} × {Z.shape[1]}, {data}, 45 pairs; {errors}"
         yield Figure(f"svm-ten-{count}", seconds[0], "s", seconds[1], note, most)
-    peak, array = in_child(_ten_memory)
-    note = f"peak above the input of layers and training, {len(rows)} rows, against the layers alone; {data}"
-    yield Figure("svm-ten-memory", peak, "MiB", array, note, most=4096.0)
-
-
-def _ten(Z: NDArray[Any], codes: NDArray[Any]) -> SvmParameters:
-    """Return the parameters of the SVM of ten digits, with the median widths of the first rows."""
-    median = SvmParameters(groups=2, widths="median", loss="hinge", C=_C)
-    return SvmParameters(groups=2, widths=fit_svm(Z[:1000], codes[:1000], median).trained.widths, loss="hinge", C=_C)
-
-
-def _ten_memory() -> tuple[float, float]:
-    rows, labels, *_ = labelled_digits()
-    with PeakMemory() as memory:
-        Z, codes = layers(rows, 1), labels.astype(np.intp)
-        fit_svm(Z, codes, _ten(Z, codes))
-    return memory.above, Z.nbytes / 2**20
 
 
 def widths() -> Iterator[Figure]:

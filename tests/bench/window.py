@@ -5,7 +5,6 @@ Each benchmark runs in a separate process. A start is timed with its imports, so
 
 import math
 import os
-import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -310,65 +309,19 @@ def _noise_slider() -> tuple[Any, Any, Any, Any]:
     return app, window, window.panel.sliders["noise"].findChild(QSlider), image_and_tiles(window)[1]
 
 
-def pages() -> Iterator[Figure]:
-    """Measure from a page's command to the painted page, after each page was open once."""
-    app, window = _fitted_window()
-    floor = _image_seconds(app, window.centralWidget())
-    names = [name for name in window.actions_by_name if name.startswith("page_")]
-    times = []
-    for turn in range(scaled(10, 2) + 1):
-        for name in names:
-            began = time.perf_counter()
-            window.actions_by_name[name].trigger()
-            app.processEvents()
-            if turn:
-                times.append(time.perf_counter() - began)
-            wait(app, lambda: not window.queue.busy)
-    tear_down(window)
-    yield _milliseconds("page-switch", times, floor, "page switched to page painted", 100.0)
-
-
-def clicks() -> Iterator[Figure]:
-    """Compare the time from a click to the start of its job during a sweep with that on an idle queue."""
-    app, window = _fitted_window()
-    chance, count = random.Random(0), scaled(20, 3)
-
-    def seconds_to_start() -> float:
-        started: list[float] = []
-        began = time.perf_counter()
-        window.queue.submit("", lambda _: started.append(time.perf_counter()), channel="bench")
-        wait(app, lambda: bool(started))
-        return started[0] - began
-
-    idle = [seconds_to_start() for _ in range(count)]
-    controller = window.session.runs
-    controller.start_sweep()
-    busy = []
-    for _ in range(count):
-        end = time.perf_counter() + chance.uniform(0.3, 2.0)
-        wait(app, lambda end=end: time.perf_counter() > end)
-        assert controller.sweep.running
-        busy.append(seconds_to_start())
-    tear_down(window)
-    late, floor = (1000 * percentile(times, 0.95) for times in (busy, idle))
-    note = f"p95 of {count} jobs that a sweep gives way to, against the start on an idle queue"
-    yield Figure("click-to-start", late, "ms", floor, note, most=200.0)
-
-
 def full_store() -> Iterator[Figure]:
-    """Measure opening Benchmark and Runs for the first time, with 10 000 runs in the store."""
+    """Measure opening the Benchmark page for the first time, with 10 000 runs in the store."""
     n_runs = scaled(10_000, 3000)
-    for page in ("evaluation", "runs"):
-        runs = [in_child(opened_page, page, n_runs, environment=_environment()) for _ in range(scaled(3, 1))]
-        painted, filled, floor, read = (1000 * median(times) for times in zip(*runs, strict=True))
-        note = f"first opening with {n_runs} runs, median of {len(runs)}"
-        yield Figure(f"store-{page}", painted, "ms", floor, f"painted, against one drawImage; {note}", most=200.0)
-        note = f"all rows, against reading them by sqlite3; {note}"
-        yield Figure(f"store-{page}-filled", filled, "ms", read, note, most=1000.0)
+    runs = [in_child(opened_page, n_runs, environment=_environment()) for _ in range(scaled(3, 1))]
+    painted, filled, floor, read = (1000 * median(times) for times in zip(*runs, strict=True))
+    note = f"first opening with {n_runs} runs, median of {len(runs)}"
+    yield Figure("store-evaluation", painted, "ms", floor, f"painted, against one drawImage; {note}", most=200.0)
+    note = f"all rows, against reading them by sqlite3; {note}"
+    yield Figure("store-evaluation-filled", filled, "ms", read, note, most=1000.0)
 
 
-def opened_page(page: str, n_runs: int) -> tuple[float, float, float, float]:
-    """Open a page for the first time; return the seconds to its picture, to all rows, and two reference times."""
+def opened_page(n_runs: int) -> tuple[float, float, float, float]:
+    """Open the Benchmark page for the first time; return the seconds to its picture and rows, and two references."""
     import sqlite3
     from contextlib import closing
 
@@ -379,15 +332,11 @@ def opened_page(page: str, n_runs: int) -> tuple[float, float, float, float]:
     floor = _image_seconds(app, window.centralWidget())
     began = time.perf_counter()
     window.session.evaluation.choose(EvaluationChoice.everything("full"))
-    window.actions_by_name[f"page_{page}"].trigger()
+    window.actions_by_name["page_evaluation"].trigger()
     app.processEvents()
     painted = time.perf_counter() - began
-    if page == "evaluation":
-        wait(app, lambda: window.session.evaluation.known)
-        cells = window.session.evaluation.state().cells
-        assert all(cell.complete for cell in cells), "some cells are empty"
-    else:
-        wait(app, lambda: len(window.session.library.stored_runs) == n_runs)
+    wait(app, lambda: window.session.evaluation.known)
+    assert all(cell.complete for cell in window.session.evaluation.state().cells), "some cells are empty"
     app.processEvents()
     filled = time.perf_counter() - began
     began = time.perf_counter()
@@ -479,7 +428,5 @@ BENCHMARKS = {
     "hover": _own_process(hover),
     "drag": _own_process(drag),
     "follow": _own_process(follow),
-    "pages": _own_process(pages),
-    "clicks": _own_process(clicks),
     "lateness": lateness,
 }

@@ -482,7 +482,7 @@ def choose(window, key):
     box = sharing(window)
     box.setCurrentIndex(box.findData(key))
     box.activated.emit(box.currentIndex())
-    all_fitted(window.workspace)
+    at_rest(window)
 
 
 def test_that_all_pixels_have_the_kernel_of_the_choice_and_follow_the_noise(window):
