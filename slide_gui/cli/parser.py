@@ -55,10 +55,14 @@ class _Parser(argparse.ArgumentParser):
     """A parser that reports errors in one sentence and adds the options of a subcommand when it is first used.
 
     Abbreviated options are refused: ``--fold`` would be read as ``--folds``.
+
+    Attributes
+    ----------
+    command : str
+        Subcommand whose options are added at the first use.
     """
 
     command = ""
-    """Subcommand whose options are added at the first use."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(allow_abbrev=False, **given)

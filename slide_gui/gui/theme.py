@@ -288,10 +288,10 @@ def style_sheet(theme: Theme) -> str:
     names = {each: each for each in ("chevron_down", "chevron_up", "chevron_right")}
     names["check"] = f"check_{theme.name}"
     paths = {f"icon_{key}": resource(f"icons/{name}.svg").as_posix() for key, name in names.items()}
-    return Template(_BASE + _CONTROLS + _NUMBERS + _LISTS).substitute(asdict(theme), **paths)
+    return Template(_STYLE).substitute(asdict(theme), **paths)
 
 
-_BASE = """
+_STYLE = """
 QWidget[role="panel"], QFrame[role="panel"] { background: $panel; }
 QFrame[role="bar"] { background: $panel; border: 0; border-bottom: 1px solid $line; }
 QFrame[role="rule"] { background: $line; border: 0; max-height: 1px; min-height: 1px; }
@@ -323,9 +323,6 @@ QMenu::item:selected { background: $accent_wash; color: $accent_text; border-lef
 QMenu::separator { height: 1px; background: $line; margin: 4px 8px; }
 QMenu::icon { padding-left: 6px; }
 QMenu::right-arrow { image: url("$icon_chevron_right"); width: 10px; height: 10px; right: 8px; }
-"""
-
-_CONTROLS = """
 QPushButton { background: $panel; color: $text; border: 1px solid $edge; border-radius: 5px;
     padding: 0 12px; min-height: 26px; }
 QPushButton:hover { background: $hover; }
@@ -381,9 +378,6 @@ QCheckBox::indicator:disabled { border-color: $line; background: $background; }
 QRadioButton::indicator { width: 14px; height: 14px; border: 1px solid $muted; border-radius: 8px; background: $panel; }
 QRadioButton::indicator:hover, QRadioButton::indicator:focus { border-color: $accent; }
 QRadioButton::indicator:checked { width: 6px; height: 6px; border: 5px solid $accent; background: $on_accent; }
-"""
-
-_NUMBERS = """
 QLineEdit, QSpinBox, QComboBox { background: $panel; color: $text; border: 1px solid $edge;
     border-radius: 5px; padding: 0 8px; min-height: 26px; selection-background-color: $accent;
     selection-color: $on_accent; }
@@ -423,9 +417,6 @@ QSlider::sub-page:horizontal:disabled { background: $line; }
 QSlider::handle:horizontal:disabled { border-color: $muted; background: $background; }
 QProgressBar { background: $line; border: 0; border-radius: 2px; min-height: 4px; max-height: 4px; }
 QProgressBar::chunk { background: $accent; border-radius: 2px; }
-"""
-
-_LISTS = """
 QAbstractItemView { background: $panel; border: 1px solid $line; border-radius: 4px; }
 QTableView { gridline-color: $line; }
 Thumbnails { background: transparent; border: 2px solid transparent; color: $muted; }

@@ -238,6 +238,8 @@ class StoredRun:
         Mean hinge loss on the validation rows, as in `RunResult`.
     best_epoch : int or None
         Epoch of fine-tuning whose parameters are used. None without fine-tuning, or if unknown.
+    is_shipped : bool
+        True for a run that came with the program; not a column.
     """
 
     hash: str = stored(lambda result: result.hash)
@@ -318,7 +320,6 @@ class StoredRun:
         return replace(self, tags=tags_of(text))
 
     is_shipped: ClassVar[bool] = False
-    """True for a run that came with the program."""
 
     @property
     def is_current(self) -> bool:
