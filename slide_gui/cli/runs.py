@@ -41,13 +41,8 @@ def _train_options(parser: argparse.ArgumentParser) -> None:
     options.add_stack_options(parser)
     options.add_run_options(parser)
     options.add_method_options(parser)
-    parser.add_argument(
-        "--split",
-        type=int,
-        default=0,
-        metavar="N",
-        help="number of the split, from 0; 0 to 4 are the folds of one cross-validation (0)",
-    )
+    text = "number of the split, from 0; 0 to 4 are the folds of one cross-validation (0)"
+    parser.add_argument("--split", type=int, default=0, metavar="N", help=text)
     parser.add_argument("-o", "--output", type=Path, metavar="STORE", help="reuse the run in this store, or add it")
     text = "draw confusion.* or widths.* (.pdf, .svg, .png or .csv); the beginning of the name selects the figure"
     parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=text)

@@ -57,10 +57,9 @@ class FillView(Experiment):
             first, second = (significant(float(error), 3) for error in np.sqrt(squares.mean(axis=1)))
             many = self._workspace.worded(counted(int(hidden.sum()), "pixel"))
             captions = many, f"error {first}", f"error {second}"
-            for values, caption in zip(self.pictures[1:], captions, strict=True):
-                tiles.append(
-                    Tile.of(values, self._source.shape, INK, caption, self._pixels.target, stale=self._is_stale)
-                )
+            shape, a, stale = self._source.shape, self._pixels.target, self._is_stale
+            pairs = zip(self.pictures[1:], captions, strict=True)
+            tiles = [Tile.of(values, shape, INK, caption, a, stale=stale) for values, caption in pairs]
             if not self._is_stale:
                 sentence = f"Root mean squared error on hidden pixels: {first} by W, {second} for this mask."
                 sentence = self._workspace.worded(sentence)
