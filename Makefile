@@ -1,9 +1,10 @@
 # `make run` opens the program, `make test` runs all checks, `make release` builds all packages. Each sets up its tools.
 PYTHON ?= python3
-BIN := .venv/bin
+SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := .venv/$(SCRIPTS)
 export QT_LOGGING_RULES ?= qt.qpa.*.info=false
 
-.PHONY: run test lowest setup lint bench shipped wheel bundle deb release clean
+.PHONY: run test lowest setup lint bench shipped wheel bundle deb release lock clean
 
 run: .venv/ready
 	@problem=$$($(BIN)/python -c 'from slide_gui.gui.display import display_problem as p; print(p() or "")'); \
@@ -51,7 +52,7 @@ setup: .venv/ready-tests
 	@touch .venv/ready $@
 
 # Build the packages in dist/, with tools in a separate environment; CONTRIBUTING.md describes their contents.
-RELEASE := .venv-release/bin
+RELEASE := .venv-release/$(SCRIPTS)
 bundle deb: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 
 wheel: .venv-release/ready
@@ -67,9 +68,15 @@ deb: bundle
 release: .venv-release/ready
 	$(RELEASE)/python packaging/release.py
 
-.venv-release/ready: pyproject.toml
+# Lock the versions and hashes of all packages that releases are built with, on all systems.
+lock: .venv-release/ready
+	$(RELEASE)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
+		--custom-compile-command 'make lock' --extra release --output-file packaging/release.lock pyproject.toml
+
+.venv-release/ready: pyproject.toml packaging/release.lock
 	$(PYTHON) -m venv .venv-release
-	$(RELEASE)/python -m pip install --quiet --editable '.[release]'
+	$(RELEASE)/python -m pip install --quiet --require-hashes --requirement packaging/release.lock
+	$(RELEASE)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 clean:

@@ -87,7 +87,7 @@ def _parts_of(source: Path) -> Iterator[Part]:
         if source.name.startswith("libicu"):
             version = source.name.rpartition(".")[2]
             yield Part("ICU", version, "Unicode-DFS-2016", f"pkg:generic/icu@{version}", (OURS / "ICU.txt",))
-        elif source.name.startswith(("libQt6", "Qt6")) or "Qt/plugins" in source.as_posix():
+        elif re.search(r"/((lib)?Qt6[^/]*$|plugins/|Qt\w+\.framework/)", source.as_posix()):
             version = metadata.version("PySide6-Essentials")
             yield Part("Qt", version, "LGPL-3.0-only", f"pkg:generic/qt@{version}", tuple(OURS / n for n in _QT))
     elif source.resolve().is_relative_to(Path(sys.base_prefix).resolve()) and sys.base_prefix not in ("/usr",):
@@ -137,8 +137,9 @@ def _component(listed: dict[str, Any]) -> dict[str, Any]:
 @cache
 def _python() -> Part:
     version = sys.version.split()[0]
-    text = Path(sysconfig.get_path("stdlib")) / "LICENSE.txt"
-    return Part("Python", version, "PSF-2.0", f"pkg:generic/python@{version}", (text,) if text.is_file() else ())
+    places = (Path(sysconfig.get_path("stdlib")), Path(sys.base_prefix))  # the second on Windows
+    texts = tuple(place / "LICENSE.txt" for place in places if (place / "LICENSE.txt").is_file())[:1]
+    return Part("Python", version, "PSF-2.0", f"pkg:generic/python@{version}", texts)
 
 
 def package_of(file: Path) -> str:
@@ -150,6 +151,8 @@ def package_of(file: Path) -> str:
         If no package contains it.
     """
     real = str(file.resolve())
+    if shutil.which("dpkg") is None:
+        raise SystemExit(f"{file} is needed, but neither a wheel nor Python contains it")
     for place in (real, real.removeprefix("/usr")):  # packages from before /lib became /usr/lib list files in /lib
         done = subprocess.run(["dpkg", "-S", place], capture_output=True, text=True, check=False)
         if done.returncode == 0:

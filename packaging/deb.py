@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LINUX = ROOT / "packaging" / "linux"
 sys.path[:0] = [str(ROOT), str(ROOT / "packaging")]
 
-from check_bundle import display, seconds_to_window  # noqa: E402
+from check_bundle import seconds_to_window, virtual_display  # noqa: E402
 from contents import package_of  # noqa: E402
 
 from slide_gui import __version__  # noqa: E402
@@ -111,7 +111,7 @@ def try_out(package: Path, root: Path) -> None:
             raise SystemExit(f"{command[0]}: {done.stdout}{done.stderr}")
     link = root / "usr" / "bin" / "slide-gui"
     program = root / str(link.readlink()).removeprefix("/")
-    with display() as screen:
+    with virtual_display() as screen:
         print(f"start of the unpacked package: {seconds_to_window(program, screen, root):.2f} s")
 
 

@@ -1,5 +1,6 @@
 """Make all files of a release in dist/, without uploading them: `make release`.
 
+Linux also makes the wheel and the Debian package. Windows and macOS only make the bundle.
 Refuses uncommitted changes, and a version that CHANGELOG.md does not name.
 """
 
@@ -54,14 +55,16 @@ def pack(folder: Path, archive: Path) -> None:
 def main() -> int:
     refuse()
     shutil.rmtree(DIST, ignore_errors=True)
-    for target in ("test", "wheel", "deb"):  # `make deb` builds the bundle first
+    targets = ("test", "wheel", "deb") if sys.platform == "linux" else ("bundle",)  # `make deb` builds the bundle first
+    for target in targets:
         subprocess.run(["make", target], cwd=ROOT, check=True)
     bill = (DIST / "slide-gui" / "_internal" / "resources" / "licences" / BILL).read_text(encoding="utf-8")
     problem = JsonStrictValidator(SchemaVersion.V1_6).validate_str(bill)
     if problem is not None:
         raise SystemExit(f"the bill of materials is not CycloneDX: {problem}")
-    (DIST / f"slide-gui-{__version__}.cdx.json").write_text(bill, encoding="utf-8")
-    pack(DIST / "slide-gui", DIST / f"slide-gui-{__version__}-{sys.platform}.tar.gz")
+    (DIST / f"slide-gui-{__version__}-{sys.platform}.cdx.json").write_text(bill, encoding="utf-8")
+    program = "slide-gui.app" if sys.platform == "darwin" else "slide-gui"
+    pack(DIST / program, DIST / f"slide-gui-{__version__}-{sys.platform}.tar.gz")
     files = sorted(path for path in DIST.iterdir() if path.is_file())
     sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
     (DIST / "SHA256SUMS").write_text(sums, encoding="utf-8")

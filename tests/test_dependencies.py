@@ -21,6 +21,9 @@ TOOLS = {
     "codespell": "/codespell ",
     "build": "packaging/wheels.py",
     "pyinstaller": "/pyinstaller ",
+    "hatchling": "hatchling.build",
+    "editables": "--editable ",
+    "uv": "/uv ",
 }
 """Package that is used without being imported → its use in Makefile or pyproject.toml."""
 

@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 import sys
 import tomllib
 from configparser import ConfigParser
@@ -10,6 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from packaging.requirements import Requirement
 from PIL import Image
 
 import slide_gui
@@ -156,3 +159,32 @@ def test_that_a_bundle_explains_how_to_get_an_extra(monkeypatch):
 
 def test_that_outside_a_bundle_an_extra_needs_only_pip():
     assert resources.how_to_get("cluster") == "pip install 'slide-gui[cluster]'"
+
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def test_that_workflows_only_use_actions_pinned_by_hash_and_existing_targets():
+    targets = set(re.findall(r"^([\w. -]+):(?!=)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    targets = {name for each in targets for name in each.split()}
+    for path in WORKFLOWS:
+        text = path.read_text(encoding="utf-8")
+        assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}  # v[\d.]+", use) for use in re.findall(r"uses: (.+)", text))
+        commands = re.findall(r"run: make ([\w ]+?) *(?:#.*)?$", text, re.MULTILINE)
+        assert commands
+        assert {name for words in commands for name in words.split()} - {"docs"} <= targets
+
+
+@pytest.mark.skipif(shutil.which("actionlint") is None, reason="actionlint is not installed")
+def test_that_actionlint_accepts_the_workflows():
+    done = subprocess.run(["actionlint", *map(str, WORKFLOWS)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_that_the_lock_has_hashes_and_a_version_in_the_range_of_each_dependency():
+    lock = (ROOT / "packaging" / "release.lock").read_text(encoding="utf-8")
+    versions = re.findall(r"^([\w.-]+)==(\S+).*\\\n    --hash=sha256:[0-9a-f]{64}", lock, re.MULTILINE)
+    assert len(versions) == len(re.findall(r"^[^ #]", lock, re.MULTILINE))
+    locked = dict(versions)
+    for each in map(Requirement, (*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["release"])):
+        assert locked[each.name.lower()] in each.specifier, f"{each}: run `make lock`"

@@ -239,12 +239,16 @@ class SessionKeeper(QObject):
 
 def _remove_if_empty(mark: Path) -> None:
     """Remove an empty lock of a window that ended while creating it, because Qt would wait for it forever."""
-    with suppress(OSError, ImportError), mark.open("rb") as file:
-        if not file.read(1):
-            import fcntl
+    with suppress(OSError):
+        with mark.open("rb") as file:
+            if file.read(1):
+                return
+            if os.name != "nt":
+                import fcntl
 
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)  # an open window's Qt holds this lock too
-            mark.unlink()
+                fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)  # an open window's Qt holds this lock too
+                mark.unlink()
+        mark.unlink(missing_ok=True)  # Windows removes no file that is open here or in another window
 
 
 def _check(selection: Selection, path: Path) -> None:
