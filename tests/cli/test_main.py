@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from slide_gui import __version__
-from slide_gui.cli import console
+from slide_gui.cli import console, main
 from slide_gui.cli.console import guarded, progress_bar
 from slide_gui.data.dataset import HeldOut
 from slide_gui.data.entries import entries
@@ -40,6 +40,15 @@ def test_that_the_version_is_printed_without_any_heavy_import(tmp_path):
         "assert not heavy, heavy\nsys.exit(code)"
     )
     assert started(tmp_path, "-c", script) == (0, f"slide-gui {__version__}\n", "")
+
+
+def test_that_output_on_windows_is_utf_8(monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
+    monkeypatch.setattr("sys.platform", "win32")
+    monkeypatch.setattr("sys.stdout", stream)
+    assert main(["--version"]) == 0
+    print("h⁰ → h¹", flush=True)
+    assert stream.buffer.getvalue().decode().splitlines() == [f"slide-gui {__version__}", "h⁰ → h¹"]
 
 
 def test_that_help_names_every_subcommand_and_each_has_its_own(cli):

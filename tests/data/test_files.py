@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from slide_gui.data import files
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import check_folder, check_outputs, folder_files, write_whole
 from slide_gui.experiments.store.store import RunStore
@@ -44,6 +45,17 @@ def test_that_a_refusal_names_the_target_and_leaves_no_other_file(tmp_path):
             write(tmp_path / target)
         assert refusal.value.filename in (str(tmp_path / target), str(tmp_path / named))
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_that_a_file_is_written_completely_or_not_at_all_without_locks(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_LOCKABLE", False)  # as on Windows
+    path = tmp_path / "out"
+    path.write_bytes(b"old")
+    with faults("fsync", 1, errno.ENOSPC), pytest.raises(OSError, match="No space"):
+        write(path)
+    assert (names(tmp_path), path.read_bytes()) == ({"out"}, b"old")
+    write(path)
+    assert (names(tmp_path), path.read_bytes()) == ({"out"}, b"new")
 
 
 @pytest.mark.parametrize("save", [write, RunStore])

@@ -4,6 +4,7 @@ import json
 import platform
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from PySide6.QtWidgets import QComboBox, QFileDialog
 from slide_gui.experiments.files.session import SessionRecord, read_session, write_session
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.app import tear_down
+from slide_gui.gui.shell import session_keeper
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.shell.session_keeper import SessionKeeper
 from slide_gui.gui.state.files import MOST_RECENT, RecentFiles
@@ -131,7 +133,9 @@ def test_that_after_a_crash_the_session_is_offered_but_not_opened(windows, table
     assert is_changed(again)
 
 
-def test_that_the_sessions_before_several_crashes_are_kept(app, tmp_path):
+@pytest.mark.parametrize("system", [sys.platform, "win32"])
+def test_that_the_sessions_before_several_crashes_are_kept(system, app, tmp_path, monkeypatch):
+    monkeypatch.setattr(session_keeper, "sys", SimpleNamespace(platform=system))
     folder, queue = tmp_path / "session", JobQueue()
     folder.mkdir()
     messages = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -241,14 +242,14 @@ def _remove_if_empty(mark: Path) -> None:
     """Remove an empty lock of a window that ended while creating it, because Qt would wait for it forever."""
     with suppress(OSError):
         with mark.open("rb") as file:
-            if file.read(1):
-                return
-            if os.name != "nt":
+            is_empty = not file.read(1)
+            if is_empty and sys.platform != "win32":
                 import fcntl
 
                 fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)  # an open window's Qt holds this lock too
                 mark.unlink()
-        mark.unlink(missing_ok=True)  # Windows removes no file that is open here or in another window
+        if is_empty and sys.platform == "win32":  # Windows removes no file that is open, here or in another window
+            mark.unlink()
 
 
 def _check(selection: Selection, path: Path) -> None:
