@@ -1,0 +1,112 @@
+"""Build the documentation in build/docs without network: `make docs`.
+
+The sources are the pages in this folder, the guide in resources/help, and what the program itself writes: its pictures
+and the help of its subcommands.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stdout, suppress
+from pathlib import Path
+
+from slide_gui.cli.parser import build_parser
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PAGES = {
+    "guide.md": "interface/index.md",
+    "tour.md": "tutorial.md",
+    "glossary.md": "glossary.md",
+    "paper.md": "explanation/paper.md",
+    "measurements.md": "results.md",
+    "cluster.md": "how-to/cluster.md",
+}
+"""File in resources/help → its page here; the pages of the interface include the guide by its sections."""
+
+WINDOW = ("weights", "curves", "classifier", "evaluation", "runs")
+"""The pages of the window, whose pictures the build makes."""
+
+COMMANDS = {
+    "tour": "",
+    "guide": "interface/index.md",
+    "open": "interface/own-data.md",
+    "export": "interface/export.md",
+    "page_curves": "interface/curves.md",
+    "page_classifier": "interface/classifier.md",
+    "page_evaluation": "interface/benchmark.md",
+    "page_runs": "interface/runs.md",
+    **dict.fromkeys(("view_weights", "view_flow", "view_copies", "view_explain"), "interface/weights.md"),
+}
+"""Command of the window that the guide links to → the page that describes it, if there is one."""
+
+
+def relinked(text: str) -> str:
+    """Return Markdown of the guide with links that lead to pages here."""
+
+    def target(match: re.Match[str]) -> str:
+        words, link, anchor = match.groups("")
+        scheme, _, name = link.partition(":")
+        if scheme in ("command", "data"):
+            page = COMMANDS[name] if scheme == "command" else "interface/own-data.md"
+        else:
+            page = PAGES.get(link) or Path(link).name
+        return f"[{words}](/{page}{anchor})" if page else words
+
+    return re.sub(r"\[([^]]+)]\(([^)#]+)(#[^)]*)?\)", target, text)
+
+
+def helps(parser: argparse.ArgumentParser, level: int = 2) -> Iterator[str]:
+    """Yield the help of a command and of its subcommands, each below a heading."""
+    printed = io.StringIO()
+    with redirect_stdout(printed), suppress(SystemExit):
+        parser.parse_known_args(["--help"])
+    yield f"{'#' * level} {parser.prog}\n\n```text\n{printed.getvalue()}```\n"
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                yield from helps(each, min(level + 1, 4))
+
+
+def assemble(source: Path) -> None:
+    """Write all sources to a folder, except pictures of the window."""
+    shutil.copytree(HERE, source, ignore=shutil.ignore_patterns("build.py", "__pycache__"))
+    for name, page in PAGES.items():
+        text = relinked((ROOT / "resources" / "help" / name).read_text(encoding="utf-8"))
+        if name != "guide.md":
+            (source / page).write_text(text, encoding="utf-8")
+            continue
+        (source / "guide").mkdir()
+        for section in text.split("\n## ")[1:]:
+            title, _, content = section.partition("\n")
+            file = re.sub(r"\W+", "-", title.lower()) + ".md"
+            (source / "guide" / file).write_text(content.strip() + "\n", encoding="utf-8")
+    os.environ["COLUMNS"] = "100"  # of the help
+    with (source / "command-line.md").open("a", encoding="utf-8") as page:
+        page.writelines(f"\n{text}" for text in helps(build_parser()))
+    for path in ("CITATION.cff", "resources/protocol.toml"):
+        shutil.copy(ROOT / path, source)
+
+
+def main() -> int:
+    from sphinx.cmd.build import build_main
+
+    source, target = ROOT / "build" / "docs-source", ROOT / "build" / "docs"
+    for folder in (source, target):
+        shutil.rmtree(folder, ignore_errors=True)
+    assemble(source)
+    os.environ.update(MPLBACKEND="agg", QT_QPA_PLATFORM="offscreen")
+    script, folder = ROOT / "packaging" / "make_pictures.py", source / "pictures"
+    subprocess.run([sys.executable, str(script), "--to", str(folder), *WINDOW], check=True)
+    return build_main(["-n", "-W", "--keep-going", "-q", "-d", str(source / ".doctrees"), str(source), str(target)])
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
