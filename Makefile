@@ -4,7 +4,7 @@ SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN := .venv/$(SCRIPTS)
 export QT_LOGGING_RULES ?= qt.qpa.*.info=false
 
-.PHONY: run test lowest setup lint bench shipped wheel bundle deb release lock clean
+.PHONY: run test lowest setup lint bench shipped wheel bundle deb docs release lock clean
 
 run: .venv/ready
 	@problem=$$($(BIN)/python -c 'from slide_gui.gui.display import display_problem as p; print(p() or "")'); \
@@ -65,6 +65,15 @@ bundle: .venv-release/ready
 deb: bundle
 	$(RELEASE)/python packaging/deb.py dist/slide-gui build/slide-gui/icons dist
 
+# Build the documentation in build/docs, without network.
+docs: .venv-docs/ready
+	.venv-docs/$(SCRIPTS)/python packaging/docs/build.py
+
+.venv-docs/ready: pyproject.toml
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/$(SCRIPTS)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
+
 release: .venv-release/ready
 	$(RELEASE)/python packaging/release.py
 
@@ -80,4 +89,4 @@ lock: .venv-release/ready
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-lowest .venv-release out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-lowest .venv-release .venv-docs out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -12,6 +12,8 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import time
+import zipfile
 from pathlib import Path
 
 from cyclonedx.schema import SchemaVersion
@@ -52,10 +54,20 @@ def pack(folder: Path, archive: Path) -> None:
             packed.add(path, f"{folder.name}-{__version__}/{path.relative_to(folder)}", recursive=False, filter=plain)
 
 
+def pack_pages(folder: Path, archive: Path) -> None:
+    """Write a folder to a ZIP archive: files sorted, dated by the last commit."""
+    date = time.gmtime(int(epoch()))[:6]
+    with zipfile.ZipFile(archive, "w") as packed:
+        for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+            name = f"slide-gui-{__version__}-docs/{path.relative_to(folder).as_posix()}"
+            packed.writestr(zipfile.ZipInfo(name, date), path.read_bytes(), zipfile.ZIP_DEFLATED)
+
+
 def main() -> int:
     refuse()
     shutil.rmtree(DIST, ignore_errors=True)
-    targets = ("test", "wheel", "deb") if sys.platform == "linux" else ("bundle",)  # `make deb` builds the bundle first
+    # `make deb` builds the bundle first.
+    targets = ("test", "wheel", "docs", "deb") if sys.platform == "linux" else ("bundle",)
     for target in targets:
         subprocess.run(["make", target], cwd=ROOT, check=True)
     bill = (DIST / "slide-gui" / "_internal" / "resources" / "licences" / BILL).read_text(encoding="utf-8")
@@ -65,6 +77,8 @@ def main() -> int:
     (DIST / f"slide-gui-{__version__}-{sys.platform}.cdx.json").write_text(bill, encoding="utf-8")
     program = "slide-gui.app" if sys.platform == "darwin" else "slide-gui"
     pack(DIST / program, DIST / f"slide-gui-{__version__}-{sys.platform}.tar.gz")
+    if "docs" in targets:
+        pack_pages(ROOT / "build" / "docs", DIST / f"slide-gui-{__version__}-docs.zip")
     files = sorted(path for path in DIST.iterdir() if path.is_file())
     sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
     (DIST / "SHA256SUMS").write_text(sums, encoding="utf-8")

@@ -24,8 +24,12 @@ TOOLS = {
     "hatchling": "hatchling.build",
     "editables": "--editable ",
     "uv": "/uv ",
+    "myst-parser": '"myst_parser"',
+    "numpydoc": '"numpydoc"',
+    "sphinx-gallery": '"sphinx_gallery.gen_gallery"',
+    "pydata-sphinx-theme": '"pydata_sphinx_theme"',
 }
-"""Package that is used without being imported → its use in Makefile or pyproject.toml."""
+"""Package that is used without being imported → its use in Makefile, pyproject.toml or the configuration of Sphinx."""
 
 ABSENT = {"sklearnex": "scikit-learn-intelex", "cyclonedx": "cyclonedx-python-lib"}
 """Module that may be missing → its distribution; other missing modules have the name of their distribution."""
@@ -65,10 +69,11 @@ def test_that_the_program_imports_exactly_the_declared_packages():
 def test_that_all_packages_imported_by_tests_and_packaging_are_declared():
     scripts = {plain(path.stem) for path in (ROOT / "packaging").glob("*.py")}
     used = (imported("tests") | imported("packaging")) - scripts
-    assert used - declared("test", "bench", "cluster", "release") == set()
+    assert used - declared("test", "bench", "cluster", "release", "docs") == set()
 
 
-@pytest.mark.parametrize("tool", sorted(declared("test", "release") - declared()))
+@pytest.mark.parametrize("tool", sorted(declared("test", "release", "docs") - declared()))
 def test_that_each_tool_of_the_tests_and_of_releases_is_used(tool):
-    words = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", "pyproject.toml"))
+    files = ("Makefile", "pyproject.toml", "packaging/docs/conf.py")
+    words = "".join((ROOT / name).read_text(encoding="utf-8") for name in files)
     assert tool in imported("tests") | imported("packaging") or TOOLS[tool] in words

@@ -14,7 +14,7 @@ BANNED = re.compile(
     r"|training part|test part|whole numbers?|blanked|scrambled?|version of the numbers|no client)\b",
     re.IGNORECASE,
 )
-PAGES = [*sorted((ROOT / "resources/help").glob("*.md")), *ROOT.glob("*.md")]
+PAGES = [*sorted((ROOT / "resources/help").glob("*.md")), *ROOT.glob("*.md"), *ROOT.glob("packaging/docs/**/*.md")]
 MODULES = sorted((ROOT / "slide_gui").rglob("*.py"))
 VAGUE = {"desk", "found", "kept", "made", "own", "taken"}
 FIELDS = {"kept"}

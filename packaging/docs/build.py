@@ -21,6 +21,7 @@ from slide_gui.cli.parser import build_parser
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+PICTURES = ROOT / "packaging" / "pictures"
 PAGES = {
     "guide.md": "interface/index.md",
     "tour.md": "tutorial.md",
@@ -49,15 +50,13 @@ COMMANDS = {
 
 
 def relinked(text: str) -> str:
-    """Return Markdown of the guide with links that lead to pages here."""
+    """Return Markdown of the guide or of README.md with links that lead to pages here."""
 
     def target(match: re.Match[str]) -> str:
         words, link, anchor = match.groups("")
         scheme, _, name = link.partition(":")
-        if scheme in ("command", "data"):
-            page = COMMANDS[name] if scheme == "command" else "interface/own-data.md"
-        else:
-            page = PAGES.get(link) or Path(link).name
+        file = Path(link).name
+        page = {"command": COMMANDS.get(name, ""), "data": "interface/own-data.md"}.get(scheme, PAGES.get(file, file))
         return f"[{words}](/{page}{anchor})" if page else words
 
     return re.sub(r"\[([^]]+)]\(([^)#]+)(#[^)]*)?\)", target, text)
@@ -78,21 +77,21 @@ def helps(parser: argparse.ArgumentParser, level: int = 2) -> Iterator[str]:
 def assemble(source: Path) -> None:
     """Write all sources to a folder, except pictures of the window."""
     shutil.copytree(HERE, source, ignore=shutil.ignore_patterns("build.py", "__pycache__"))
-    for name, page in PAGES.items():
-        text = relinked((ROOT / "resources" / "help" / name).read_text(encoding="utf-8"))
-        if name != "guide.md":
-            (source / page).write_text(text, encoding="utf-8")
-            continue
-        (source / "guide").mkdir()
-        for section in text.split("\n## ")[1:]:
-            title, _, content = section.partition("\n")
-            file = re.sub(r"\W+", "-", title.lower()) + ".md"
-            (source / "guide" / file).write_text(content.strip() + "\n", encoding="utf-8")
+    guide = ROOT / "resources" / "help"
+    pages = {page: relinked((guide / name).read_text(encoding="utf-8")) for name, page in PAGES.items()}
+    for section in pages.pop("interface/index.md").split("\n## ")[1:]:
+        title, _, text = section.partition("\n")
+        pages[f"guide/{re.sub('[^a-z]+', '-', title.lower())}.md"] = f"{text.strip()}\n"
+    pages["guide/readme.md"] = relinked((ROOT / "README.md").read_text(encoding="utf-8").partition("\n## Start")[0])
+    (source / "guide").mkdir()
+    for page, text in pages.items():
+        (source / page).write_text(text, encoding="utf-8")
     os.environ["COLUMNS"] = "100"  # of the help
-    with (source / "command-line.md").open("a", encoding="utf-8") as page:
-        page.writelines(f"\n{text}" for text in helps(build_parser()))
-    for path in ("CITATION.cff", "resources/protocol.toml"):
-        shutil.copy(ROOT / path, source)
+    with (source / "command-line.md").open("a", encoding="utf-8") as file:
+        file.writelines(f"\n{text}" for text in helps(build_parser()))
+    files = [ROOT / "CITATION.cff", ROOT / "resources" / "protocol.toml", *guide.glob("*.png"), *PICTURES.glob("*.gif")]
+    for file in files:
+        shutil.copy(file, source)
 
 
 def main() -> int:

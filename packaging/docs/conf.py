@@ -2,6 +2,7 @@
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
+from docutils.utils.math.unichar2tex import uni2tex_table
 
 from slide_gui import __version__
 
@@ -14,7 +15,8 @@ myst_heading_anchors = 4
 default_role = "literal"  # docstrings name code in single backticks
 autodoc_typehints = "none"  # the docstrings have the types
 autodoc_default_options = {  # scikit-learn makes these methods
-    "exclude-members": "set_fit_request, set_score_request, set_predict_request, set_transform_request"
+    "exclude-members": "set_fit_request, set_score_request, set_predict_request, set_transform_request, "
+    "set_decision_function_request"
 }
 numpydoc_show_class_members = False
 html_theme = "pydata_sphinx_theme"
@@ -37,7 +39,7 @@ def setup(app):
 
     def renderer(as_block):
         def visit(writer, node):
-            writer.body.append(tex2mathml(node.astext(), as_block=as_block))
+            writer.body.append(tex2mathml(node.astext().translate(uni2tex_table), as_block=as_block))
             raise nodes.SkipNode
 
         return visit, None
