@@ -1,9 +1,7 @@
 """A store as after years of use: the full evaluation and thousands of other runs."""
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,26 +13,27 @@ from slide_gui.experiments.runs.result import RunResult, Timings
 from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import COLUMNS, StoredRun
+from slide_gui.experiments.sweeps.selection import PointResult
 
 
-def fill(path: Path, n_runs: int) -> int:
-    """Write a store with every run of the full protocol and others, `n_runs` in all; return its number of cells.
+def fill(path: Path) -> int:
+    """Write a store with every run of the full protocol, and return their number.
 
     The runs on test rows, from which the table of results is made, are complete and have the paper's errors. Of the
-    other runs only the rows in the database are written, because no benchmark reads more of them.
+    candidates only the rows in the database are written, because no benchmark reads more of them.
     """
     random = np.random.default_rng(0)
-    finals, candidates = [], []
+    finals, candidates = [], dict[str, RunResult]()  # rows of the table share candidates
     for cell in plan():
         for split in range(cell.n_splits):
             final, others = _runs(cell, split, random)
             finals.append(final)
-            candidates += others
+            candidates |= {result.hash: result for result in others}
     with RunStore(path) as store:
         for result in finals:
             store.save(result)
-    _write_lines(path, candidates, n_runs - len(finals))
-    return len(plan())
+    _write_lines(path, list(candidates.values()))
+    return len(finals) + len(candidates)
 
 
 def _runs(cell: CellPlan, split: int, random: np.random.Generator) -> tuple[RunResult, list[RunResult]]:
@@ -45,13 +44,14 @@ def _runs(cell: CellPlan, split: int, random: np.random.Generator) -> tuple[RunR
     )  # for methods without an error in the paper
     points = cell.candidates(_fingerprint(cell), "", split)
     best = cell.n_candidates // 2  # the same candidate in every draw
-    final = _result(cell.final(points[best]).spec, known.title, known.n_test, error, random)
-    if not cell.selects:
-        return final, []
     n = known.n_train // 5
     errors = [error if k % cell.n_candidates == best else min(2 * error, 1.0) for k in range(len(points))]
     others = [_result(p.spec, known.title, n, wrong, random) for p, wrong in zip(points, errors, strict=True)]
-    return final, others
+    answers = [PointResult(p, each.rate, each.error, 1.0) for p, each in zip(points, others, strict=True)]
+    selected = cell.select(points, {answer.point.spec.hash: answer for answer in answers})
+    assert selected is not None
+    final = _result(selected.final.spec, known.title, known.n_test, error, random)
+    return final, others if cell.selects else []
 
 
 def _fingerprint(cell: CellPlan) -> str:
@@ -85,18 +85,10 @@ def _result(spec: RunSpec, title: str, n: int, error: float, random: np.random.G
     )
 
 
-def _write_lines(path: Path, results: list[RunResult], count: int) -> None:
-    """Write the database rows of some runs, and varied copies of them up to `count` rows."""
-
-    def lines() -> Iterator[tuple[object, ...]]:
-        known = [StoredRun.of(result, float(number)) for number, result in enumerate(results)]
-        for number in range(count):
-            line = known[number % len(known)]
-            if number >= len(known):
-                line = replace(line, hash=f"{number:064x}")
-            yield (*line.row().values(), "{}", f"{line.hash}-{number}", "")
-
+def _write_lines(path: Path, results: list[RunResult]) -> None:
+    """Write the database rows of some runs."""
+    lines = (StoredRun.of(result, float(number)) for number, result in enumerate(results))
+    rows = [(*line.row().values(), "{}", line.hash, "") for line in lines]
     with closing(sqlite3.connect(path)) as connection, connection:
         names = [*(column.name for column in COLUMNS), "document", "file", "sha256"]
-        query = f"INSERT INTO runs ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
-        connection.executemany(query, lines())
+        connection.executemany(f"INSERT INTO runs ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", rows)
