@@ -74,23 +74,17 @@ def test_that_jobs_run_one_at_a_time_in_their_order(queue):
     assert order == [0, 1, 2, 3]
 
 
-def test_that_a_newer_request_on_a_channel_supersedes_the_older_which_delivers_nothing(queue):
+@pytest.mark.parametrize("finished", [False, True])
+def test_that_a_newer_request_on_a_channel_supersedes_the_older_which_delivers_nothing(queue, finished):
     delivered, old = [], Looping("old", payload="old payload")
-    queue.submit("x", old, channel="fit", on_result=delivered.append, on_payload=delivered.append)
-    assert old.begun.wait(5)
-    queue.submit("x", lambda progress: "new", channel="fit", on_result=delivered.append)
-    wait(lambda: delivered)
-    settle(0.15)
-    assert delivered == ["new"]
-
-
-def test_that_a_superseded_job_that_had_already_finished_delivers_nothing(queue):
-    delivered, looping = [], Looping()
-    queue.submit("x", lambda progress: "old", channel="fit", on_result=delivered.append)
-    queue.submit("x", looping, channel="after")
-    assert looping.begun.wait(5)  # the job has finished, but its result still waits in the event queue
-    queue.cancel(channel="after")
-    queue.submit("x", lambda progress: "new", channel="fit", on_result=delivered.append)
+    ask = partial(queue.submit, "x", channel="fit", on_result=delivered.append, on_payload=delivered.append)
+    if finished:
+        ask(lambda progress: "old")
+    queue.submit("x", old, channel="after") if finished else ask(old)
+    assert old.begun.wait(5)  # a finished job has a result that still waits in the event queue
+    if finished:
+        queue.cancel(channel="after")
+    ask(lambda progress: "new")
     wait(lambda: delivered)
     settle(0.15)
     assert delivered == ["new"]
@@ -409,13 +403,8 @@ def test_that_each_error_names_the_rows_it_was_measured_on(window, monkeypatch):
 
 def test_that_a_rise_is_limited_and_a_fall_is_shown_at_once():
     estimator = TimeLeft()
-    assert estimator.seconds(1.0, 0.2, 100.0) == 100.0
-    assert estimator.seconds(2.0, 0.3, 300.0) == 300.0
-    assert estimator.seconds(3.0, 0.5, 50.0) == 50.0
-    assert estimator.seconds(4.0, 0.6, 500.0) == pytest.approx(60.0)
-    assert estimator.seconds(5.0, 0.7, 10.0) == 10.0
-    assert estimator.seconds(6.0, 0.8, 500.0) == pytest.approx(12.0)
-    assert estimator.seconds(6.0, 0.8, 500.0) == pytest.approx(12.0)
+    given = ((1, 0.2, 100), (2, 0.3, 300), (3, 0.5, 50), (4, 0.6, 500), (5, 0.7, 10), (6, 0.8, 500), (6, 0.8, 500))
+    assert [estimator.seconds(*each) for each in given] == pytest.approx([100, 300, 50, 60, 10, 12, 12])
 
 
 def test_that_no_time_is_estimated_just_after_the_start():
