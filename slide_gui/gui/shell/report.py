@@ -39,7 +39,8 @@ def without_folders(line: str) -> str:
         package = max((at for at, name in enumerate(names) if name in _PACKAGED), default=len(names) - 1)
         return "/".join(names[package:])
 
-    return _FOLDERS.sub(shorten, line).replace(str(Path.home()), "~")
+    home = re.compile(re.escape(str(Path.home())) + r"(?![\w\\/])")  # the folder itself, without a file in it
+    return _FOLDERS.sub(shorten, home.sub("~", line))
 
 
 def _versions() -> Iterator[str]:
