@@ -19,8 +19,11 @@ autodoc_default_options = {  # scikit-learn makes these methods
     "set_decision_function_request"
 }
 numpydoc_show_class_members = False
+html_title = project
 html_theme = "pydata_sphinx_theme"
 html_theme_options = {"header_links_before_dropdown": 6, "secondary_sidebar_items": ["page-toc"]}
+single_pages = ("index", "install", "tutorial", "api", "command-line", "results", "glossary", "citing")
+html_sidebars = dict.fromkeys(single_pages, ())  # they have no pages below them
 html_show_sourcelink = False
 html_math_renderer = "mathml"
 sphinx_gallery_conf = {
