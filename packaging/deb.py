@@ -17,11 +17,12 @@ ROOT = Path(__file__).resolve().parent.parent
 LINUX = ROOT / "packaging" / "linux"
 sys.path[:0] = [str(ROOT), str(ROOT / "packaging")]
 
-from check_bundle import seconds_to_window, virtual_display  # noqa: E402
+from check_bundle import seconds_to_window  # noqa: E402
 from contents import package_of  # noqa: E402
 
 from slide_gui import __version__  # noqa: E402
 from slide_gui.gui.display import LIBRARIES  # noqa: E402
+from tests.end_to_end.program import virtual_display  # noqa: E402
 
 _WAYLAND = {
     "libwayland-client.so.0": "libwayland-client0",

@@ -32,9 +32,9 @@ def main() -> int:
     python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
-    subprocess.run([python, "-m", "pip", "install", "--quiet", *lowest()], check=True)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *lowest(), "--editable", str(ROOT)], check=True)
     subprocess.run([python, "-m", "pip", "freeze"], check=True)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     command = [str(python), "-m", "pytest", "-n", "2", "--dist", "loadfile", *tests]
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 

@@ -1,5 +1,6 @@
 """Packages and the program agree on names, versions, file types, icons and licences."""
 
+import ast
 import json
 import re
 import shutil
@@ -8,6 +9,7 @@ import sys
 import tomllib
 from configparser import ConfigParser
 from fnmatch import fnmatch
+from importlib import import_module
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -188,3 +190,13 @@ def test_that_the_lock_has_hashes_and_a_version_in_the_range_of_each_dependency(
     locked = dict(versions)
     for each in map(Requirement, (*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["release"])):
         assert locked[each.name.lower()] in each.specifier, f"{each}: run `make lock`"
+
+
+@pytest.mark.parametrize("script", [*(ROOT / "packaging").glob("*.py"), ROOT / "packaging" / "slide-gui.spec"], ids=str)
+def test_that_scripts_of_packaging_import_names_that_exist(script):
+    for node in ast.walk(ast.parse(script.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and node.module.partition(".")[0] in ("slide_gui", "tests"):
+            assert all(hasattr(import_module(node.module), alias.name) for alias in node.names), node.module
+        elif isinstance(node, ast.ImportFrom) and (sibling := script.with_name(f"{node.module}.py")).exists():
+            defined = {getattr(each, "name", "") for each in ast.parse(sibling.read_bytes()).body}
+            assert {alias.name for alias in node.names} <= defined

@@ -42,9 +42,9 @@ def test_that_every_command_has_its_own_name_and_shortcut(window):
 
 def test_that_the_menu_bar_has_every_command_in_the_menu_of_its_group(window):
     (bar,) = window.findChildren(QMenuBar)
-    menus = {action.text().replace("&", ""): action.menu() for action in bar.actions()}
+    menus = {menu.title().replace("&", ""): menu for menu in bar.findChildren(QMenu)}
     for title, commands in MENUS.items():
-        submenus = {action.text(): action.menu() for action in menus[title].actions() if action.menu()}
+        submenus = {menu.title(): menu for menu in menus[title].findChildren(QMenu)}
         assert set(submenus) == {command.submenu for command in commands} - {""}
         for name, menu in {"": menus[title], **submenus}.items():
             listed = [action.objectName() for action in menu.actions() if action.objectName()]
