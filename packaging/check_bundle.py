@@ -125,7 +125,7 @@ def use_window(program: Path, screen: str, home: Path) -> Iterator[str]:
     try:
         if real is not None:
             until(lambda: "convex" in window.title.lower(), "the data opened")
-        until(window.page, "the tiles painted")
+        window.wait_page(layers=4)
         content = window.export("Export the weight figure", home / "out" / "figure.pdf")
         print(
             f"opened {real.name if real else 'generated data'}, exported {len(content)} bytes, title {window.title!r}"
