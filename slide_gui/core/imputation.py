@@ -28,7 +28,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
 
     On centred, scaled columns the missing cells M of a row with the known cells O become
 
-    .. math:: \hat x_M = S_{MO} (S_{OO} + r I)^{-1} x_O.
+    .. math:: \hat{x_M} = S_{MO} (S_{OO} + r I)^{-1} x_O.
 
     Mean and covariance S are estimated by EM. Each pass fills the missing cells, updates the mean, and computes S from
     the filled rows and the conditional covariance S_MM − S_MO (S_OO + r I)⁻¹ S_OM of their missing cells. Rows with the
