@@ -27,6 +27,15 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_log(tmp_path_factory):
+    """Write the log of the window into a temporary folder instead of the user's."""
+    folder = tmp_path_factory.mktemp("log")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("slide_gui.gui.shell.faults.log_folder", lambda: folder)
+        yield
+
+
 @pytest.fixture(scope="session")
 def app():
     """Return the one QApplication, in the light theme."""

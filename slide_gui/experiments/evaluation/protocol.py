@@ -218,7 +218,8 @@ class CellPlan:
         """Return the candidates to evaluate next, and the places of those that are not clearly worse."""
         n = len(points) // self.draws if self.selects else 0
         left, wrong = list(range(n)), [0] * n
-        for part in (points[first : first + n] for first in range(0, n and len(points), n or 1)):
+        for draw in range(self.draws if n else 0):
+            part = points[draw * n : (draw + 1) * n]
             missing = tuple(part[place] for place in left if part[place].spec.hash not in answers)
             if missing:
                 return missing, left
@@ -243,7 +244,10 @@ class CellPlan:
         n = len(points) // self.draws
         candidates = pooled([answers[point.spec.hash] for place, point in enumerate(points) if place % n in left])
         if self.averaged:
-            best = sorted(candidates, key=lambda each: each.validation_loss or 0.0)[: self.averaged]
+            best = sorted(
+                candidates, key=lambda each: math.inf if each.validation_loss is None else each.validation_loss
+            )
+            best = best[: self.averaged]
             mean = RunSpec.mean_of([self.final(each.point).spec for each in best])
             return SelectedCandidate(best[0].point, replace(best[0].point, spec=mean))
         (chosen,) = choose(candidates)

@@ -47,8 +47,10 @@ _COLUMNS = 784
 
 def remaining_cost(
     cells: Sequence[CellPlan], state: EvaluationState, rows: Sequence[StoredRun]
-) -> Mapping[tuple[str, str], tuple[int, float]]:
-    """Return the number of runs that each cell still needs and their expected seconds, by data and method.
+) -> Mapping[tuple[str, str], Mapping[tuple[str, str], float]]:
+    """Return the expected seconds of each run that a cell can still need, by data and method.
+
+    Runs are named by data and hash, because several cells can need the same run.
 
     Parameters
     ----------
@@ -66,7 +68,7 @@ def remaining_cost(
         kind = kind_of(row, of_data[row.fingerprint]) if row.fingerprint in of_data else None
         if kind is not None:
             cost.add(kind, row.seconds)
-    costs = {(cell.data, cell.method): (0, 0.0) for cell in cells}
+    costs: dict[tuple[str, str], dict[tuple[str, str], float]] = {(cell.data, cell.method): {} for cell in cells}
     for task in tasks(cells):
         key, info = (task.plan.data, task.plan.method), infos.get(task.plan.data)
         cell = state.cell(*key)
@@ -75,8 +77,8 @@ def remaining_cost(
         points = task.plan.candidates("" if info is None else info.fingerprint, "", task.split)
         missing = [point.spec for point in points if point.spec.hash not in stored] if task.plan.selects else []
         specs = [*missing, task.plan.final(points[-1]).spec]
-        seconds = cost.total(RunKind.of(spec, shapes[task.plan.data]) for spec in specs)
-        costs[key] = costs[key][0] + len(specs), costs[key][1] + seconds
+        shape = shapes[task.plan.data]
+        costs[key] |= {(task.plan.data, spec.hash): cost.seconds(RunKind.of(spec, shape)) for spec in specs}
     return costs
 
 

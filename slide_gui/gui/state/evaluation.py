@@ -118,12 +118,16 @@ class EvaluationController(QObject):
         return time_rows(self.state())
 
     def cost(self) -> str:
-        """Return the number and expected duration of the runs that Start would compute, or "" if there are none."""
+        """Return the largest number of runs that Start would compute, and their duration; "" if there are none.
+
+        Fewer runs are computed if candidates are left out early.
+        """
         costs = self.reading.latest[2] if self.known else {}
-        wanted = [costs[cell.data, cell.method] for cell in self.choice.cells() if (cell.data, cell.method) in costs]
-        n_runs, seconds = sum(n for n, _ in wanted), sum(each for _, each in wanted)
+        runs: dict[tuple[str, str], float] = {}
+        for cell in self.choice.cells():
+            runs |= costs.get((cell.data, cell.method), {})
         where = "this" if self._library.stored_runs else "an ordinary"
-        return f"{counted(n_runs, 'run')}, {about(seconds)} on {where} computer" if n_runs else ""
+        return f"up to {counted(len(runs), 'run')}, {about(sum(runs.values()))} on {where} computer" if runs else ""
 
     @property
     def is_reading(self) -> bool:
