@@ -70,9 +70,10 @@ class SdaParameters:
 
     @property
     def unsupervised(self) -> SdaParameters:
-        """These parameters with fixed values for fine-tuning, which pre-training does not use.
+        """These parameters with the unused settings of fine-tuning set to fixed values.
 
-        They do not follow the defaults, so that the hashes of stored runs stay the same.
+        Pre-training does not depend on them. The values are not the defaults, because new defaults would change the
+        hashes of stored runs.
         """
         return replace(self, fine_tuning_rate=0.1, fine_tuning_epochs=100, patience=10)
 

@@ -1,16 +1,15 @@
-"""Convolutional denoisers: all places of an image share one kernel.
+"""Convolutional denoisers: all pixels of an image share one kernel.
 
 In the paper each feature has its own row of W (§3). Here the kernel w reconstructs every pixel from the corrupted
 pixels in a window around it. It has one weight per offset in the window and a bias. Pixels outside the image are
 absent. With several channels, each has its own kernel, which uses all channels. The kernel minimises the mean over the
-m places i of the expected squared error of eq. 5. It is the denoiser of eq. 8 and 10 for the mean scatter of the
+m pixels i of the expected squared error of eq. 5. It is the denoiser of eq. 8 and 10 for the mean scatter of the
 windows,
 
     A_ab = 1/m Σ_i S_{i+a, i+b},   w = E[P]_0 (E[Q] + ridge·I)⁻¹,
 
-where a and b are offsets, S is the scatter of the images, and E[P] and E[Q] belong to A. The sum contains the places at
-which both pixels are inside the image. A is a mean, so that the ridge is as strong as in the paper's denoiser: each
-place adds it once.
+where a and b are offsets, S is the scatter of the images, and E[P] and E[Q] belong to A. The sum contains
+each i for which both pixels are inside the image. A is a mean, so the ridge is as strong as in the paper's denoiser.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class Windows:
         return prod(self.sides) // 2 * channels + np.arange(channels)
 
     def scatter(self, scatter: NDArray[np.floating]) -> Array:
-        """Return the mean A of the scatters of all windows, given the scatter S of the images with a constant 1.
+        """Return the mean scatter A of the windows from the scatter S of the images with a constant feature 1.
 
         Parameters
         ----------
@@ -58,7 +57,7 @@ class Windows:
         Returns
         -------
         ndarray of shape (m + 1, m + 1)
-            For the m features of a window and the constant.
+            Rows and columns are the m features of a window, then the constant.
         """
         (height, width, channels), (rows, columns) = self.shape, self.sides
         first = _over_places(scatter[:-1, :-1].reshape(height, width * channels, height, width * channels), rows)
@@ -82,7 +81,7 @@ class Windows:
         return mean
 
     def rows(self, kernels: Array, features: NDArray[np.intp] | None = None) -> Array:
-        """Return rows of W, by default all: the kernel laid out around each pixel, with zeros outside the window.
+        """Return rows of W for some features, by default all. Weights outside the window of a pixel are 0.
 
         Parameters
         ----------
@@ -130,7 +129,7 @@ def windows_of(window: int, d: int, image_shape: tuple[int, ...] | None) -> Wind
 
 
 def checked_shape(image_shape: Any, d: int) -> tuple[int, int, int]:
-    """Return rows, columns and channels of images of d features; see `windows_of`."""
+    """Return the rows, columns and channels of images with d features (see `windows_of`)."""
     if image_shape is None:
         side = round(d**0.5)
         if side * side != d:
@@ -152,12 +151,12 @@ def _shifts(side: int) -> range:
 
 
 def _inside(shift: int, side: int) -> slice:
-    """Return the pixels i + shift along a side of the image for which both i and i + shift are inside."""
+    """Return the indices along a side of an image that remain inside when a shift is subtracted."""
     return slice(max(0, shift), side + min(0, shift))
 
 
 def _overlap(centre: int, side: int, window: int) -> tuple[slice, slice]:
-    """Return the part of the image under a window along one side, and the same part in the window."""
+    """Return the overlap of an image and a window along one side, as indices of the image and of the window."""
     first = centre - window // 2
     start, stop = max(0, first), min(side, first + window)
     return slice(start, stop), slice(start - first, stop - first)
@@ -166,7 +165,7 @@ def _overlap(centre: int, side: int, window: int) -> tuple[slice, slice]:
 def _over_places(products: NDArray[np.floating], window: int) -> Array:
     """Return Σ_i t[i + a, :, i + b, :] for all offsets a and b, of shape (window, u, window, v).
 
-    The sum contains each i for which i, i + a and i + b are inside.
+    The sum contains each i for which i, i + a and i + b are inside the image.
     """
     side, u, _, v = products.shape
     sums = np.empty((window, u, window, v))

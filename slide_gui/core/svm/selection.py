@@ -46,7 +46,7 @@ FINER = (2.0 / 3.0, 1.5)  # factors of the best σ², evaluated at its C
 
 
 def _folds(codes: Indices, seed: int, row_groups: Indices | None = None) -> Indices:
-    """Return the fold of each row (`stratified_folds`), and refuse a class with fewer than two rows."""
+    """Return the fold of each row (see `stratified_folds`). Refuse a class with fewer than two rows."""
     counts = np.bincount(codes)
     if counts.min() < 2:
         raise ValueError(f"class {int(counts.argmin())} has {counts.min()} rows; cross-validation needs at least 2")
@@ -186,13 +186,13 @@ GLOBAL_SCALES = (1.0, 0.3**0.5, 0.1**0.5, 3.0**0.5)
 NEAR_SCALES = (1.0, 0.5**0.5, 2.0**0.5)
 NEAR_CS = (1.0, 0.3, 3.0)
 MOST_ROWS = 10_000
-"""Largest number of rows of a search over a whole grid."""
+"""Largest number of rows on which all points of a grid are evaluated."""
 
 _MOST_HELD_OUT = 10_000
 
 
 def enough_fresh(n_learned_on: int, n_rows: int) -> bool:
-    """True if at least a fifth of the rows, the number to evaluate on, were not learned on."""
+    """True if at least a fifth of the rows were not used for learning, which suffices for an evaluation."""
     return 5 * (n_rows - n_learned_on) >= n_rows
 
 
@@ -258,8 +258,8 @@ def tune(
 
 
 _SCALES = tuple(np.sqrt(SIGMA_FACTORS).tolist())  # factors of the median widths
-_HARDER = (1.0, 3.0, 10.0)  # factors of the learned C: smoothed and squared errors favour too small a C
-_FEW = 250  # smallest number of rows on which points of a grid are left out
+_C_FACTORS = (1.0, 3.0, 10.0)  # factors of the learned C, which smoothed and squared errors make too small
+_FEW = 250  # smallest number of evaluated rows at which points of a grid are left out
 _BEST = 3
 _EVALUATED = 200  # smallest fold for a comparison on one held-out fold; otherwise two folds are held out
 _MOST_EVALUATED = 5000
@@ -383,16 +383,16 @@ class _Comparison:
         sample: WidthsSample,
         learned: SelectedWidths | None,
         progress: Progress,
-        rival: NDArray[np.bool_] | None = None,
+        baseline: NDArray[np.bool_] | None = None,
     ) -> tuple[Array, Candidate, NDArray[np.bool_]]:
         """Return the scaled widths, the candidate with the fewest errors in cross-validation, and its errors.
 
         Without learned widths, the candidates have median widths. The best candidates on the first folds are evaluated
-        on more folds until one is clearly better than the others, or all are clearly worse than `rival`.
+        on more folds until one is clearly better than the others, or all are clearly worse than `baseline`.
 
         Parameters
         ----------
-        rival : ndarray of bool, optional
+        baseline : ndarray of bool, optional
             The errors of other widths on the same folds.
         """
         if learned is None:
@@ -402,7 +402,7 @@ class _Comparison:
         if self._parameters.C is not None:
             Cs: Sequence[float] = (self._parameters.C,)
         elif self._squared and learned is not None:
-            Cs = [learned.C * factor for factor in _HARDER]
+            Cs = [learned.C * factor for factor in _C_FACTORS]
         else:
             Cs = C_GRID
         steady = MonotonicProgress(progress)
@@ -424,9 +424,11 @@ class _Comparison:
             if np.count_nonzero(now) >= _FEW:
                 left = sorted(sorted(left, key=lambda number: points[number].wrong)[:_BEST])
                 left = [n for n in left if not _clearly_worse(wrong[n], wrong[best], sample.weights)]
-                if len(left) == 1 or (rival is not None and _clearly_worse(wrong[best], rival & now, sample.weights)):
+                if len(left) == 1 or (
+                    baseline is not None and _clearly_worse(wrong[best], baseline & now, sample.weights)
+                ):
                     break
-                rival = None  # it may have fewer folds
+                baseline = None  # may have been evaluated on fewer folds
         self._tried += points
         return widths * points[best].scale, points[best], wrong[best]
 
@@ -457,7 +459,7 @@ def _clearly_worse(wrong: NDArray[np.bool_], other: NDArray[np.bool_], weights: 
 
 
 def _without_steps(progress: Progress) -> Progress:
-    """Return a progress of the first half that hides the steps, because they do not belong to the result."""
+    """Return the first half of a progress without its steps, because their candidates are not results."""
     return Listener(lambda fraction, _: progress.report(0.5 * fraction))
 
 
@@ -541,11 +543,11 @@ def fit_svm(
 _LEARNING = 15
 """Time of learning per pair of rows of the subset, in units of one training per pair of its rows. It was 31 on Convex,
 47 on Rectangles and, with ten classes, 117 on MNIST."""
-_TRAINING = 0.4  # time of training after tuning, which it starts from, in the same unit; on MNIST
+_TRAINING = 0.4  # time of the final training, which starts from the tuned solution, in the same unit; on MNIST
 
 
 def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, float]:
-    """Return the fraction of the selection after which widths are learned, and that of the training after both.
+    """Return the progress at which learning the widths ends, and the progress at which training starts.
 
     Tuning uses at most `retune_rows` rows.
     """
@@ -557,7 +559,7 @@ def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, f
     elif parameters.C is None:
         points *= len(NEAR_CS if learns else C_GRID)
     tuned = min(n, parameters.retune_rows)
-    tuning = points * 0.8 * tuned**2  # training on four fifths of the rows, and predicting the others
+    tuning = points * 0.8 * tuned**2  # each trains on four fifths of the rows and predicts the rest
     return learning / max(learning + tuning, 1), (learning + tuning) / (learning + tuning + _TRAINING * n**2)
 
 
@@ -592,7 +594,7 @@ def _solving_bytes(counts: Sequence[int], columns: int, memory: int) -> int:
 def _selected_widths(
     data: TrainingSet, medians: Array, parameters: SvmParameters, learned: float, progress: Progress
 ) -> SelectedWidths:
-    """Return the widths and C to train with; learning ends at the fraction `learned` of the progress."""
+    """Return the widths and C for training. Learning the widths ends at the progress `learned`."""
     given, layers = parameters.C, len(data.sizes)
     if parameters.widths == "learn":
         return _learned_widths(data, parameters, learned, progress)
@@ -632,7 +634,7 @@ def adjusted(
     *,
     learned_on: Indices | None = None,
 ) -> SelectedWidths:
-    """Return the widths and C adjusted by a common scale and a factor on held-out rows (`tune`)."""
+    """Return all widths multiplied by one scale, and C by one factor, both selected on held-out rows (see `tune`)."""
     Cs = tuple(selected.C * factor for factor in (NEAR_CS if parameters.C is None else (1.0,)))
     most = parameters.retune_rows
     scale, C = tune(data, selected.widths, NEAR_SCALES, Cs, parameters, progress, learned_on=learned_on, most_rows=most)

@@ -1,4 +1,4 @@
-"""The data sets of the evaluation: those of the catalogue, and others that the protocol derives from them."""
+"""The data sets of the evaluation, from the catalogue or derived from it by the protocol."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _derived() -> dict[str, dict[str, Any]]:
 
 @lru_cache(maxsize=64)
 def data_entry(key: str) -> Entry:
-    """Return the entry of a data set of the protocol: of the catalogue, or derived from one of the catalogue.
+    """Return the entry of a data set, from the catalogue or derived from it by the protocol.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def data_entry(key: str) -> Entry:
 
 
 def data_key(name: str) -> str:
-    """Return the key of a data set's name, empty if neither the catalogue nor the protocol contains it."""
+    """Return the key of the data set with a name. It is empty if neither catalogue nor protocol contains the name."""
     derived = _derived()
     keys = {each.title: each.key for each in (*entries(), *map(data_entry, derived))}
     return keys.get(name, "")

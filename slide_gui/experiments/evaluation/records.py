@@ -1,8 +1,8 @@
 """Results of the evaluation in a folder of text files, so that another computer can continue it.
 
-Each data set has a file with one line for each run: a JSON object of the columns of `StoredRun` without usual values.
-Only lines of runs on test rows name the data and contain the errors by row. The hash of a run covers its data, so runs
-on other data are never used.
+Each data set has one file with one line per run. A line is a JSON object with the columns of `StoredRun`, except those
+with usual values. Only runs on test rows name their data and contain the errors by row. The hash of a run covers its
+data, so runs on other data are never used.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _USUAL: dict[str, Any] = {
     "data": "", "generated": 0, "fingerprint": "", "training": "split", "evaluate": "validation", "created": 0.0,
     "tags": "", "deleted": 0,
 }  # fmt: skip
-"""Values of columns that a line lacks; those of the others are None."""
+"""Values of columns that a line omits. Other omitted columns are None."""
 _LEFT_OUT = ("tags", "deleted", "setting")
 _OF_TESTS = ("data", "generated", "fingerprint", "created", "held_out", "validation_error", "row_errors", "features")
-"""Columns that only the lines of runs on test rows have."""
+"""Columns that are written only for runs on test rows."""
 
 
 class RecordFolder:
-    """The records in a folder, which is created when the first run is added.
+    """The runs in a folder, which is created when the first run is added.
 
-    Lines of other results versions are kept, but not used.
+    Runs of other results versions stay in the files, but are not used.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class RecordFolder:
                     self.rows |= {row.hash: row} if row.is_current else {}
 
     def add(self, key: str, row: StoredRun) -> None:
-        """Write a run durably to the file of a data set of the protocol, unless the folder has it."""
+        """Append a run to the file of a data set and flush it to the disk. A known run is not added again."""
         if row.hash in self.rows:
             return
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,7 @@ class RecordFolder:
 
 
 def _line(row: StoredRun) -> dict[str, Any]:
-    """Return the values of a line, with the number of errors in place of their rate."""
+    """Return a run as a JSON object, with the number of errors in place of the error rate."""
     hidden = (*_LEFT_OUT, *(_OF_TESTS if row.evaluate == "validation" else ()))
     values = {name: value for name, value in row.row().items() if name not in hidden and value != _USUAL.get(name)}
     values["wrong"] = round(values.pop("error") * row.n_test)
@@ -78,7 +78,7 @@ def _line(row: StoredRun) -> dict[str, Any]:
 
 
 def _row(values: dict[str, Any]) -> StoredRun:
-    """Return the run of a line. Its error has the bits of the run, whose error is the same ratio."""
+    """Return the run in a JSON object. Its error is exact, because it is computed as the same ratio."""
     values = _USUAL | values
     values["error"] = values["wrong"] / values["n_test"]
     if values["evaluate"] == "validation":

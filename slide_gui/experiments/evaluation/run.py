@@ -94,8 +94,8 @@ def run_evaluation(
 ) -> EvaluationState:
     """Compute the cells of the evaluation, the first split of all cells, then the second, and so on.
 
-    For each split of a cell the candidates are evaluated on the validation rows of the split, and the best on the test
-    set. Each run is stored before the next starts, so after a crash, a kill or a cancellation the same call resumes.
+    The candidates of a cell are evaluated on the validation rows of a split, and the best one on the test set. Each run
+    is stored before the next one starts. The same call resumes an interrupted evaluation.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def run_evaluation(
 
 
 class _SplitRuns:
-    """The runs of one split of one cell: its candidates, then the selected one on the test set."""
+    """The runs of one split of one cell: all candidates, then the selected candidate on the test set."""
 
     def __init__(
         self, task: Task, dataset: Dataset, points: Sequence[SweepPoint], rank: int, kind_of_final: RunKind
@@ -133,13 +133,13 @@ class _SplitRuns:
         self.task, self.rank, self.kind_of_final = task, rank, kind_of_final
         self.complete = False
         self._dataset, self._points = dataset, points
-        self.answers: dict[str, PointResult] = {}  # of the candidates evaluated so far
+        self.answers: dict[str, PointResult] = {}  # results of the evaluated candidates, by hash
         self.waiting: set[str] = set()
         """Hashes of the requested runs without a result."""
         self.selected = task.plan.select(points, {})
 
     def requests(self) -> list[RunRequest]:
-        """Return the runs that are needed next: candidates on one validation part, or the selected one."""
+        """Return the next runs: the candidates on one validation part, or the selected candidate on the test set."""
         if self.selected is None:
             points = self.task.plan.next_points(self._points, self.answers)
             deepest = max(point.depth for point in points)
@@ -158,7 +158,7 @@ class _SplitRuns:
 
     @property
     def n_runs(self) -> int:
-        """Largest number of runs that this split needs."""
+        """Number of runs if no candidate is left out."""
         return len(self._points) * self.task.plan.selects + 1
 
     def add(self, spec: RunSpec, row: StoredRun) -> SplitAnswer | None:
@@ -220,9 +220,10 @@ class _Evaluation:
         return self._state
 
     def _start(self, infos: Mapping[str, DataInfo]) -> None:
-        """Start all splits.
+        """Request the first runs of all splits.
 
-        On a cluster the runs of one split on the same data have the same rank. Idle workers start on the next ones.
+        On a cluster, all methods on one split of a data set have the same rank. Idle workers continue with the next
+        rank.
         """
         ranks: dict[object, int] = {}
         for task in tasks(self._cells):
@@ -236,7 +237,7 @@ class _Evaluation:
             self._advance(split)
 
     def _advance(self, split: _SplitRuns) -> None:
-        """Take the stored ones of the runs that a split needs next, and request the others."""
+        """Add the next runs of a split if they are stored, and request the others."""
         requests = split.requests()
         missing = [request for request in requests if request.spec.hash not in self._rows]
         stored = [request.spec for request in requests if request.spec.hash in self._rows]
@@ -249,12 +250,12 @@ class _Evaluation:
             self._add(split, spec, row)
 
     def _add(self, split: _SplitRuns, spec: RunSpec, row: StoredRun) -> None:
-        """Add a run to a split and to the records, and advance the split if it waits for no other."""
+        """Add a run to a split and to the records. Advance the split if this was the last run it waited for."""
         if self._records is not None:
             self._records.add(split.task.plan.data, row)
         self._seconds[row.hash] = row.seconds
         answer = split.add(spec, row)
-        done = 1 if answer is None else split.n_runs - len(split.answers)  # with the candidates that were left out
+        done = 1 if answer is None else split.n_runs - len(split.answers)  # includes the candidates that were left out
         self._state = replace(with_answer(self._state, split.task, answer), done=self._state.done + done)
         if answer is not None:
             self._finals[row.hash] = spec

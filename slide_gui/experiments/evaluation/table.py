@@ -132,7 +132,7 @@ def info_of(key: str, dataset: Dataset) -> DataInfo:
 
 
 def tasks(cells: Sequence[CellPlan]) -> Iterator[Task]:
-    """Yield the first split of all cells, then the second, and so on."""
+    """Yield the tasks: the first split of all cells, then the second split, and so on."""
     for split in range(max((cell.n_splits for cell in cells), default=0)):
         for cell in cells:
             if split < cell.n_splits:
@@ -145,7 +145,7 @@ def empty_state(cells: Sequence[CellPlan], data: Sequence[DataInfo]) -> Evaluati
 
 
 def with_answer(state: EvaluationState, task: Task, answer: SplitAnswer | None) -> EvaluationState:
-    """Return the state with one more result."""
+    """Return the state with the result of a task added, unchanged if the result is None."""
     if answer is None:
         return state
     cells = []
@@ -158,7 +158,7 @@ def with_answer(state: EvaluationState, task: Task, answer: SplitAnswer | None) 
 
 
 def readable(rows: Iterable[StoredRun]) -> dict[str, StoredRun]:
-    """Return stored runs by hash, without those of earlier versions whose result is unreadable."""
+    """Return the stored runs by hash, except unreadable runs of earlier versions."""
     return {row.hash: row for row in rows if row.n_train is not None}
 
 
@@ -296,7 +296,7 @@ class Comparison:
     adjusted : float
         Holm's adjusted p-value over all comparisons of the table.
     difference : float
-        Mean error of this method minus that of SLIDE-SVM, over these splits.
+        Mean error of this method minus the mean error of SLIDE-SVM, over these splits.
     low, high : float or None
         Ends of its 95 % confidence interval over rows and splits. None with McNemar's test.
     rows : McNemar or None
@@ -337,9 +337,9 @@ class Cell:
     answers : tuple of SplitAnswer
         Available results, by split.
     shipped_rate : ErrorRate or None
-        Mean error of results that came with the program. None for others.
+        Mean error, if the results came with the program. None for others.
     shipped_comparison : Comparison or None
-        Comparison of shipped results with those of SLIDE-SVM, which are shipped, too.
+        Comparison with SLIDE-SVM, if the results of both came with the program. None for others.
     """
 
     data: str

@@ -42,7 +42,7 @@ from slide_gui.gui.widgets.layouts import VerticalScroll, flush, nested
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.text import count, counted, plural, printable
 
-_WIDTH, _BAR = 240, 10  # pixels; the width of the scroll bar is that of the style sheet
+_WIDTH, _BAR = 240, 10  # pixels; the style sheet gives the scroll bar the same width
 _OPEN = "open"
 _MOST_RECENT, _ENTRY_MARGINS, _WIDEST_MENU = 6, 24, 560
 _ENABLED = Qt.ItemDataRole.UserRole - 1  # role by which a combo box stores whether an item is enabled
@@ -147,7 +147,7 @@ class _ChoiceBox(ElidedBox):
 
 
 class _DataMenu(ElidedBox):
-    """A combo box of data sets; its placeholder is the title of open data outside its entries.
+    """A menu of data sets. It shows the title of the open data, even if no entry lists them.
 
     Signals
     -------
@@ -311,7 +311,7 @@ class ParameterPanel(VerticalScroll):
         inside = QWidget(self)
         inside.setProperty("role", "panel")
         self.setProperty("role", "panel")
-        self.setWidget(inside)  # while it is empty, because the change of its parent styles all controls again
+        self.setWidget(inside)  # before controls are added, because a new parent restyles all of them
         self._parts: dict[str, QWidget] = {}
         self._boxes: dict[str, _ChoiceBox] = {}
         self._needed: frozenset[str] = frozenset()
@@ -364,7 +364,7 @@ class ParameterPanel(VerticalScroll):
 
     @contextmanager
     def _part(self, name: str) -> Iterator[None]:
-        """Collect the widgets that are added meanwhile in a part that `show_parts` shows or hides."""
+        """Collect the widgets added in this context in a part that `show_parts` shows or hides."""
         part = self._parts[name] = QWidget(self)
         outer = self._layout
         outer.addWidget(part)

@@ -27,19 +27,19 @@ _PACKAGED = ("site-packages", "slide_gui")
 
 
 def report(window: MainWindow) -> str:
-    """Return the report, in which files have no folders and the data only a size."""
+    """Return the report. It names files without their folders, and the data only by their size."""
     return "\n".join([*_versions(), *_state(window), "last lines of the log:", *map(without_folders, last_log_lines())])
 
 
 def without_folders(line: str) -> str:
-    """Return a line without the home folder and the folders of absolute paths, except those inside a package."""
+    """Return a line with the home folder as ~ and without folders in absolute paths, except folders of a package."""
 
     def shorten(match: re.Match[str]) -> str:
         names = re.split(r"[\\/]", match[0])
         package = max((at for at, name in enumerate(names) if name in _PACKAGED), default=len(names) - 1)
         return "/".join(names[package:])
 
-    home = re.compile(re.escape(str(Path.home())) + r"(?![\w\\/])")  # the folder itself, without a file in it
+    home = re.compile(re.escape(str(Path.home())) + r"(?![\w\\/])")  # not followed by a file name
     return _FOLDERS.sub(shorten, home.sub("~", line))
 
 
