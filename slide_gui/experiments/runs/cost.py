@@ -88,8 +88,8 @@ _START, _LEARNING, _TUNING, _EVALUATING, _FITTING = 0.03, 2.0e-6, 6.0e-7, 3.5e-1
 per product, and per step of a solve. They predict the durations of runs on 4 to 784 features, 2 to 10 classes and 110
 to 10 000 rows within a factor of 4."""
 _SUPPORT = 24.0  # support vectors per square root of the number of rows: 70 % of 1 200 rows, 24 % of 10 000
-_RETUNING = 0.5  # time of tuning C near that of learned widths, as a fraction of tuning it with median widths
-_FIRST_STEPS = 0.4  # seconds of learning with very few rows
+_RETUNING = 0.5  # time of tuning C with learned widths, as a fraction of the time with median widths
+_FIRST_STEPS = 0.4  # seconds of learning widths with very few rows
 _PAIR_LEARNING, _PAIR_TUNING = 0.06, 0.03
 """Seconds for each pair of classes with very few rows. With 50 classes of 20 rows (1 225 pairs) these terms dominate:
 tuning took 36 s, learning the widths 68 s."""
@@ -133,7 +133,7 @@ def run_parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
 def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
     """Return the typical seconds of learning widths, tuning C and training."""
     layers, learned = len(spec.group_names) - 1, min(rows, spec.svm.subset_size)
-    classes = math.sqrt(2 / n_classes)  # each pair of classes uses its own rows only
+    classes = math.sqrt(2 / n_classes)  # each pair of classes uses the rows of two classes only
     pairs = n_classes * (n_classes - 1) / 2 - 1  # the other terms include one pair
     tuning = _TUNING * min(rows, MOST_ROWS) ** 2 * (1 + layers / 3) * classes + _PAIR_TUNING * pairs
     if not _learns(spec):

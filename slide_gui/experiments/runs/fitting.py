@@ -56,7 +56,7 @@ class SdaFeatures:
         return self.sda.transform(into_range(rows, self.limits), progress=progress)
 
     def first(self, depth: int) -> SdaFeatures:
-        """Return the lowest layers, equal to those of pre-training with this depth."""
+        """Return the lowest layers. They equal the result of pre-training with this depth."""
         return replace(self, sda=self.sda.first(depth), seconds=self.seconds[:depth])
 
 
@@ -85,7 +85,7 @@ class Tuned:
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """SLIDE's layers, with or without h⁰, and a projection of the rows as one more block of columns."""
+    """Blocks of columns: SLIDE's layers, with or without h⁰, and optionally a projection of the rows."""
 
     stack: Stack
     omits_input: bool
@@ -98,7 +98,7 @@ class Blocks:
         return layers if self.projection is None else (*layers, int(self.projection.estimator.n_components_))
 
     def transform(self, rows: NDArray[Any], *, progress: Progress = NO_PROGRESS) -> NDArray[np.floating]:
-        """Return the blocks side by side, (n, Σ sizes)."""
+        """Return the blocks side by side, an array of shape (n, Σ sizes)."""
         Z = self.stack.transform(rows, progress=progress.part(0.0, 0.5))
         Z = Z[:, self.stack.n_features :] if self.omits_input else Z
         if self.projection is None:

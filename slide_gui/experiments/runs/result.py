@@ -199,8 +199,8 @@ class RunResult:
     network : NetworkRecord or None
         Training history of the autoencoders, None without autoencoders.
     validation_loss : float or None
-        Mean hinge loss of an SVM on the validation rows, with more than two classes that of the true class's score
-        minus the highest other one. None for other classifiers, without validation rows, or if unknown.
+        Mean hinge loss of an SVM on the validation rows. With more than two classes, the margin is the score of the
+        true class minus the highest other score. None for other classifiers, without validation rows, or if unknown.
     """
 
     spec: RunSpec
@@ -223,12 +223,12 @@ class RunResult:
 
     @property
     def best_epoch(self) -> int | None:
-        """Epoch of fine-tuning whose parameters are used, None without fine-tuning."""
+        """Epoch of fine-tuning whose parameters are used. None without fine-tuning."""
         return None if self.network is None else self.network.best_epoch
 
     @property
     def numerics(self) -> str:
-        """Results version, that of this program if it is not recorded."""
+        """Results version. If none is recorded, it is the version of this program."""
         return dict(self.versions).get("numerics", str(RESULTS_VERSION))
 
     @property

@@ -65,7 +65,7 @@ class Predictions:
 
     @property
     def hinge_loss(self) -> float:
-        """Mean hinge loss of margins, or of the true class's score minus the highest other score."""
+        """Mean hinge loss. With several classes, the margin is the true class's score minus the highest other score."""
         if self.decisions.shape[1] == 1:
             margins = np.where(self.truth == 1, 1.0, -1.0) * self.decisions[:, 0]
         else:
@@ -210,7 +210,7 @@ class RunProgress:
     seconds_left: float | None = None
 
 
-# Payload of a part → the field of `RunProgress` that it replaces, or to which it is added.
+# Type of progress report → the field of `RunProgress` that it replaces or extends.
 _FIELDS: dict[type, str] = {
     Stack: "stack",
     WidthsStep: "history",
@@ -222,13 +222,14 @@ _FIELDS: dict[type, str] = {
 }
 
 
-_TRUST = 0.05  # weight of the typical time of a phase, as a fraction of the phase done
+_TRUST = 0.05  # weight of the typical time of a phase, in units of its completed fraction
 
 
 def _pace(spent: float, typical: float) -> float:
-    """Return the factor of typical times of later phases, given the time of the earlier ones.
+    """Return the factor for the typical times of later phases, given the time of earlier phases.
 
-    It is half way, on a logarithmic scale, between an ordinary computer and the pace so far, unless a fit was shared.
+    It is the geometric mean of 1 and the factor of the earlier phases. It is 1 if these took almost no time, as with a
+    shared fit.
     """
     return min(max(spent / typical, 0.25), 4.0) ** 0.5 if typical and spent > 0.05 else 1.0
 
@@ -398,7 +399,7 @@ def _result_of(
     )
 
 
-_TRAINING = 0.9  # fraction of the progress of a mean margin for its members
+_TRAINING = 0.9  # fraction of the progress in which the members of a mean margin are trained
 
 
 def _mean_of_members(
@@ -410,7 +411,7 @@ def _mean_of_members(
     progress: Progress,
     reuse: Reuse,
 ) -> RunResult:
-    """Return the result of the mean of the members' decision values, without training members in `reuse` again."""
+    """Evaluate the mean of the members' decision values. Members whose results are in `reuse` are not trained again."""
     step, predictors, timings = _TRAINING / len(spec.members), [], []
     for number, member in enumerate(spec.members):
         part = progress.part(number * step, (number + 1) * step)
@@ -509,7 +510,7 @@ class Restored:
 def restore(
     dataset: Dataset, result: RunResult, *, progress: Progress = NO_PROGRESS, reuse: Reuse | None = None
 ) -> Restored:
-    """Return the representation of a result, fitted again or from `reuse`, and its SVM, which needs no training.
+    """Return the SVM of a result with its representation, which is fitted again or taken from `reuse`.
 
     Raises
     ------

@@ -43,7 +43,7 @@ class Method(Choice):
     omits_input : bool
         True if the SVM sees h¹, …, hˡ without h⁰.
     averages : bool
-        True if the decision values are the means of those of other runs, its members.
+        True if the decision values are means of the decision values of other runs, its members.
     """
 
     stacked: bool = False
@@ -62,7 +62,7 @@ class Method(Choice):
 
     @property
     def regroups(self) -> bool:
-        """True if the groups of the kernel are SLIDE's layers without h⁰, or with a projection as one more group."""
+        """True if the kernel omits h⁰, or has a projection as one more group of columns."""
         return self.omits_input or (self.stacked and self.projection is not None)
 
 
@@ -206,8 +206,8 @@ class RunSpec:
     held_out : HeldOut or None
         Rule that held out the test set, as `Dataset.held_out`. The fingerprint includes it, too.
     members : tuple of RunSpec
-        Two to ten runs of SVMs on the same rows, whose decision values the method "mean-margin" averages. Noise and
-        depth of that run are those of the first member.
+        Two to ten runs of SVMs on the same rows, whose decision values the method "mean-margin" averages. The run
+        takes its noise and depth from the first member.
     """
 
     fingerprint: str
@@ -232,12 +232,12 @@ class RunSpec:
 
     @classmethod
     def mean_of(cls, members: Sequence[RunSpec]) -> RunSpec:
-        """Return the run that averages the decision values of others, in its normal form."""
+        """Return the run, in normal form, that averages the decision values of these members."""
         rows = {name: getattr(members[0].checked(), name) for name in _ROWS}
         return cls(source=members[0].source, method="mean-margin", **rows, members=tuple(members)).checked()
 
     def on(self, **rows: Any) -> RunSpec:
-        """Return the run with other values of fields that its members share."""
+        """Return the run with other rows. `rows` contains fields that a run shares with its members."""
         return replace(self, **rows, members=tuple(replace(each, **rows) for each in self.members))
 
     def checked(self) -> RunSpec:
@@ -310,7 +310,7 @@ class RunSpec:
                 raise ValueError(f"a member is {METHODS[each.method].text}, which is not one SVM; leave it out")
             for name in _ROWS:
                 if getattr(each, name) != getattr(normal, name):
-                    raise ValueError(f"{name} of a member differs from that of the mean; all must use the same rows")
+                    raise ValueError(f"{name} of a member differs from the mean's; all must use the same rows")
         return normal
 
     def drawn(self, split: int, seed: int) -> RunSpec:
@@ -373,7 +373,7 @@ class RunSpec:
     def document(self) -> dict[str, Any]:
         """Return the spec as values for JSON, which `from_document` reads.
 
-        Default values are left out, except those of the first format.
+        Default values are left out, except of fields that the first format had.
         """
         document = {}
         for name, default in _DEFAULTS.items():
@@ -441,10 +441,10 @@ def _describe_sda(sda: SdaParameters, method: str) -> str:
 
 
 _MOST_MEMBERS = 10
-# Fields that the members of a run share with it.
+# Fields that are equal in a run and its members.
 _ROWS = ("fingerprint", "split", "seed", "training", "evaluate", "test_rows", "labels", "held_out")
 _FIT_ROWS = "fitted_on"  # name in documents
-# Fields in every document. Later fields are written only if they differ from their defaults, so that hashes stay.
+# Fields in every document. Others are written only if they differ from their defaults, so that hashes stay the same.
 _ALWAYS = {
     "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",
     "neighbour",
@@ -580,7 +580,7 @@ class SweepSpec:
     Attributes
     ----------
     base : RunSpec
-        Everything that its runs have in common. Noise, depth, split, seed and neighbour are those of the points.
+        Everything that its runs have in common. Each point has its own noise, depth, split, seed and neighbour.
     noises : tuple of float
         Noise levels 1 − p, used in ascending order.
     depths : tuple of int

@@ -23,7 +23,7 @@ class Classes:
     Attributes
     ----------
     labels : tuple of int
-        Label of each code, those of the training set first.
+        Label of each code, labels of the training set first.
     train, test : ndarray of int
         Code of each row.
     groups : ndarray of int, or None
@@ -62,8 +62,8 @@ MOST_VALIDATION = 10_000
 def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = None) -> tuple[Indices, Indices]:
     """Return the training and the validation rows of one split, each sorted.
 
-    Splits 0 to 4 are the folds of one five-fold cross-validation, splits 5 to 9 those of another, and so on. The
-    validation rows are one fold, or 10 000 rows of it if it has more.
+    Splits 0 to 4 are the folds of one five-fold cross-validation, splits 5 to 9 are the folds of another, and so on.
+    The validation rows are one fold, or 10 000 rows of it if it has more.
 
     Parameters
     ----------
