@@ -16,7 +16,7 @@ from slide_gui.experiments.runs.spec import METHODS, describe_spec
 from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted, label_width, line_color, width_mm
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
-from slide_gui.text import count, counted, dataset_title, told_apart
+from slide_gui.text import count, counted, dataset_title, layer_name, told_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -124,12 +124,14 @@ def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
     axes.set_xticklabels([])
     axes.set_ylabel("criterion J", fontsize=6.0 * s, color=INK)
     axes = plot.axes(lower, "shares")
-    for layer in range(len(names)):
-        _draw_steps(axes, history, [step.shares[layer] for step in history], line_color(layer), s)
+    first = int(names[0] != layer_name(0))  # each layer has its own colour, also without h⁰
+    colors = [line_color(first + number) for number in range(len(names))]
+    for number, color in enumerate(colors):
+        _draw_steps(axes, history, [step.shares[number] for step in history], color, s)
     axes.set_ylim(0.0, 1.0)
     plot.axis_titles(axes, "iteration", "share of the exponent")
     last = history[-1].shares
-    plot.end_labels(axes, lower, [(last[t], names[t], line_color(t)) for t in range(len(names))])
+    plot.end_labels(axes, lower, list(zip(last, names, colors, strict=True)))
 
 
 def widths_csv(path: str | os.PathLike[str], result: RunResult) -> None:

@@ -145,6 +145,14 @@ def test_that_bars_are_as_long_as_their_shares_of_one_track_and_paler_if_stale(b
             assert shot.pixelColor(int(box.right()) + 3, middle) == QColor(LIGHT.line)
 
 
+def test_that_a_layer_has_the_same_colour_without_the_input(bars):
+    bars.set_shares(("h¹", "h²"), (0.6, 0.4), (1.0, 1.0))
+    shot = bars.grab().toImage()
+    for layer in (1, 2):
+        box = bars.bar(layer - 1)
+        assert shot.pixelColor(int(box.right()) - 3, int(box.center().y())) == LIGHT.pin(layer)
+
+
 def test_that_widths_have_the_same_decimals_and_an_unused_layer_is_infinite(bars):
     texts = "h⁰: 50.0\u202f%, σ 3.18; h¹: 30.0\u202f%, σ 12.60; white: 20.0\u202f%, σ ∞"
     assert bars.accessibleDescription() == texts

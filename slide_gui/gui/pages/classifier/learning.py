@@ -18,7 +18,7 @@ from slide_gui.core.svm.parameters import WidthsStep
 from slide_gui.gui.plots.axes import Plot, apart, decade_ticks, linear_ticks, nice_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, paint_placeholder, write
-from slide_gui.text import count, fixed, per_cent, significant
+from slide_gui.text import count, fixed, layer_name, per_cent, significant
 
 SPARK, GAP, FOOT, LABELS = 32, 16, 46, 124
 FEWEST = 10
@@ -401,7 +401,7 @@ class ShareBars(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(theme.line))
         painter.drawRoundedRect(QRectF(left, bar.top(), right - left, _BAR), 2.0, 2.0)
-        painter.setBrush(theme.pin(layer))
+        painter.setBrush(theme.pin(layer + (self._texts[0][0] != layer_name(0))))  # each layer has its colour
         painter.setOpacity(STALE if self._stale else 1.0)
         if bar.width() > 0:
             painter.drawRoundedRect(QRectF(left, bar.top(), max(bar.width(), 1.5), _BAR), 2.0, 2.0)
