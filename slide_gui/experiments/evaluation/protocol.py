@@ -258,7 +258,7 @@ def _similar(wrong: int, fewest: int) -> bool:
     return wrong - fewest <= 2.0 * math.sqrt(wrong + fewest)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)  # more than twice the cells of the protocol
 def _first_candidates(cell: CellPlan, fingerprint: str, source: str) -> tuple[RunSpec, ...]:
     """Return the distinct candidates of all points of the axes, on the first validation rows with seed 0.
 
