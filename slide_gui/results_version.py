@@ -19,5 +19,5 @@ def version_in_hashes(text: str) -> int | str:
 
 
 def is_current(text: str | None) -> bool:
-    """Return whether a version, as a run records it, is that of this program."""
+    """Return True if a version, as a run records it, equals this program's."""
     return text is not None and version_in_hashes(text) == version_in_hashes(str(RESULTS_VERSION))

@@ -58,7 +58,7 @@ def add_fields(
 
 
 def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """Return the values of those of the named options that the subcommand has and the user gave."""
+    """Return the values of the named options, except options that the subcommand lacks or the user did not give."""
     return {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
 
 

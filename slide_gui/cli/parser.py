@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _RESUMES = "an interrupted run resumes where it stopped"
-# Subcommand → the module of `slide_gui.cli` with it in its `COMMANDS`, and what it does.
+# Subcommand → the module of `slide_gui.cli` that defines it in `COMMANDS`, and its help.
 _COMMANDS = {
     "datasets": ("data", "list data sets, download their files, or describe one"),
     "fit": ("data", "fit a stack and save the model"),

@@ -99,7 +99,7 @@ def draw_image(
     ink : bool
         Draw high values dark on light paper and NaN, which means corrupted, tinted.
     stretch : bool
-        Fill the axes, whose ratio is not that of the image.
+        Fill the axes, even if their aspect ratio differs from the image's.
     """
     shown = image.T if style.transposed else image
     lut = scale.lut()

@@ -251,7 +251,7 @@ def _gif(export: FigureExport, style: Style, session: str, progress: Progress) -
 
 
 def _palette(style: Style) -> NDArray[np.int64]:
-    """Return the colours of a GIF, shape (256, 3): those of the map with its zero, and greys for the rest."""
+    """Return the colours of a GIF, shape (256, 3): the colour map with its zero, then greys."""
     colors = ColorScale.symmetric(style.colors, 1.0).lut()
     spread = np.linspace(0, len(colors) - 1, 255 - _GREYS).round().astype(int)
     greys = np.linspace(0, 255, _GREYS).round()[:, None].repeat(3, axis=1)
@@ -382,7 +382,7 @@ def export_of_model(
     source : DataSource
         Source of the data of the fit.
     words : sequence
-        Options of the subcommand `name` besides those of the data, the fit and the style.
+        Options of the subcommand `name`, except options of the data, the fit and the style.
     script : tuple of (imports, body)
         As in `FigureExport`. The body can also use ``dataset`` and ``model``.
     """
@@ -398,7 +398,7 @@ def export_of_model(
 def all_forms(name: str, words: Sequence[object]) -> str:
     """Return the command line of a subcommand, given in words, that writes the figure in all formats.
 
-    The pictures are those of the bundle, in which the session is a separate file.
+    The pictures are the same as in the bundle, in which the session is a separate file.
     """
     forms = ["-o", f"{name}.pdf", "--format", "pdf", "svg", "png", "csv", "--no-session"]
     return shlex.join(map(str, ["slide-gui", *words, *forms])) + "\n"

@@ -163,7 +163,7 @@ def tile_limits(weights: Sequence[WeightRows], levels: str) -> list[NDArray[np.f
     Parameters
     ----------
     levels : {"tile", "layer", "global"}
-        Tiles that share their limits: none, those of one layer of one data set, or all of the figure.
+        Tiles that share their limits: none, all tiles of one layer of one data set, or all tiles of the figure.
 
     Returns
     -------

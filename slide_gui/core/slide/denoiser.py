@@ -129,7 +129,7 @@ def denoiser_weights(
 def _from_inverse(
     inverse: NDArray[Any], rows: NDArray[np.intp], diagonal: NDArray[np.floating], noise: float, ridge: float
 ) -> NDArray[Any]:
-    """Overwrite rows of the inverse of E[Q] with those of W = (I − diag(g) E[Q]⁻¹) / p.
+    """Overwrite rows of E[Q]⁻¹ with the same rows of W = (I − diag(g) E[Q]⁻¹) / p.
 
     p E[P] is E[Q] without the extra terms g = (p − p²) diag(S) + ridge on its diagonal. Therefore the inverse alone
     gives W.

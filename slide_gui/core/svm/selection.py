@@ -129,8 +129,8 @@ def median_width_search(
 ) -> SelectedWidths:
     """Select σ and C of the kernel exp(−(1/σ²) Σ_t D_t/σ_t²) by cross-validation, with σ_t² fixed at the median D_t.
 
-    A grid of σ and C is evaluated first, then two more values of σ around the best. A given C replaces those of the
-    grid. In a tie the first point of the grid is selected. The folds keep the rows of a group together.
+    A grid of σ and C is evaluated first, then two more values of σ around the best. A given C is used at
+    all values of σ. In a tie the first point of the grid is selected. The folds keep the rows of a group together.
 
     Parameters
     ----------

@@ -130,7 +130,7 @@ class CellPlan:
     labels : int or None
         Number of labelled rows that a candidate is trained on. None means all.
     retune_rows : int or None
-        The selected candidate selects σ and C again on this number of rows. None means on those of the grid search.
+        The selected candidate selects σ and C again on this number of rows. None keeps the result of the grid search.
     averaged : int
         Number of candidates with the least validation loss whose mean margin is evaluated. 0 evaluates the best one.
     train_rows, test_rows : int or None
@@ -322,7 +322,7 @@ def plan(
     cells = []
     for key in document["data"]:
         table = document[extent].get(key, {})
-        table = document[extent][table] if isinstance(table, str) else table  # the same as that of another data set
+        table = document[extent][table] if isinstance(table, str) else table  # a name refers to another data set
         for method in document["methods"]:
             if (not data or key in data) and (not methods or method in methods) and method in table:
                 cells.append(_cell(key, method, table, splits))
@@ -330,13 +330,13 @@ def plan(
 
 
 def _cell(key: str, method: str, table: Mapping[str, Any], splits: int | None) -> CellPlan:
-    """Return the plan of a cell. Its table lists the candidate values; most other settings are those of all rows."""
+    """Return the plan of a cell. Its table lists the candidate values. Most other settings apply to all rows."""
     document = toml_resource("protocol.toml")
     settings = document["rows"].get(method, {})
     alike = {name: document[name] for name in _OF_ALL} | {name: table[name] for name in _OF_DATA if name in table}
     alike |= {name: settings[name] for name in _OF_ROW if name in settings}
     axes = table[method]
-    axes = table[axes] if isinstance(axes, str) else axes  # the same as those of another row
+    axes = table[axes] if isinstance(axes, str) else axes  # a name refers to another row
     plan = CellPlan(key, method, table["splits"] if splits is None else splits, tuple(axes.items()), **alike)
     kind = plan.kind
     known = (_OF_STACK if kind.stacked else _OF_SDA if kind.network else set()) | (

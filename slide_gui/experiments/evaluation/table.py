@@ -38,7 +38,7 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
 
     Stored runs of one name can be on different data: real or generated, full or reduced. Data with runs of the plan are
     preferred. Next are data whose number of test rows is the plan's, real data, data with more runs of the plan, and
-    the latest. Sizes are those of the catalogue or the plan.
+    the latest. The catalogue or the plan gives the sizes.
     """
     by_key: dict[str, dict[str, StoredRun]] = {}
     for row in rows:

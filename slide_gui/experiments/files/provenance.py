@@ -75,7 +75,7 @@ class FigureProvenance:
         Raises
         ------
         DataError
-            If the data are not those of the figure.
+            If the data differ from the data of the figure.
         """
         specs = self.runs()
         reuse = Reuse(deepest=max((spec.stack.depth for spec in specs), default=0))

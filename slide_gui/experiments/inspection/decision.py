@@ -132,7 +132,7 @@ class Decider:
 
     @property
     def products(self) -> int:
-        """Number of multiplications in one prediction, in addition to those of the representation."""
+        """Number of multiplications in one prediction, without the representation."""
         return sum(block.size for block in self._blocks)
 
     @cached_property

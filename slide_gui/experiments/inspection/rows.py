@@ -124,7 +124,7 @@ class Explorer:
         return stack
 
     def _approximate(self, parameters: StackParameters, progress: Progress) -> Iterator[tuple[ApproximateLayer, ...]]:
-        """Yield approximate layers at these parameters, perhaps after those of an interrupted update.
+        """Yield approximate layers at these parameters, perhaps after remaining layers of an interrupted update.
 
         While a slider moves, each update continues the approximation that the one before it has left unfinished, so
         that deep layers follow however fast it moves. Once it is at rest, the newest comes first.
@@ -306,7 +306,7 @@ def rows_by_noise(
     noises: Sequence[float],
     progress: Progress = NO_PROGRESS,
 ) -> list[WeightRows]:
-    """Return the rows of stacks that differ only in their noise level, equal to those of separate fits.
+    """Return the rows of stacks that differ only in their noise level. They equal the rows of separate fits.
 
     The pass over the rows that is independent of the noise level is done once.
 

@@ -300,7 +300,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     Raises
     ------
     DataError
-        If the data are not those of the spec, or lack labels or rows that it needs.
+        If the data differ from the data of the spec, or lack labels or rows that it needs.
     ValueError
         If the spec is out of range, or the classifier cannot be trained on these rows.
     MemoryError
@@ -515,7 +515,7 @@ def restore(
     Raises
     ------
     DataError
-        If the data are not those of the result.
+        If the data differ from the data of the result.
     ValueError
         If the classifier is not an SVM, because only SVMs are stored.
     """

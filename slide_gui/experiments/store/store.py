@@ -541,7 +541,7 @@ def get_or_run(
     Raises
     ------
     DataError
-        If the data are not those of the spec, or are unsuitable, or the store is damaged.
+        If the data differ from the data of the spec or are unsuitable, or if the store is damaged.
     Cancelled
         By the progress.
     """

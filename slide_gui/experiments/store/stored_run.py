@@ -38,7 +38,7 @@ class Setting:
     spec : RunSpec
         Spec in its normal form, without data and with default noise, depth, split and seed.
     warm : bool
-        True if the run started from that of another noise level: the same model, learned from another start.
+        True if learning started from the run at another noise level, which changes the start but not the model.
     """
 
     spec: RunSpec

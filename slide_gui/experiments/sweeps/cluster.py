@@ -126,7 +126,7 @@ def versions_here() -> Versions:
 
 
 def refuse_other(place: str, theirs: Versions, mine: Versions) -> None:
-    """Refuse a worker whose numerical results may differ from those of this process."""
+    """Refuse a worker whose numerical results may differ from the results of this process."""
     known = dict(theirs)
     for name, wanted in mine:
         if known.get(name) != wanted:

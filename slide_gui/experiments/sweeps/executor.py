@@ -244,7 +244,7 @@ class ClusterExecutor:
 
 @lru_cache(maxsize=_DATA_SETS)
 def networks_here(_fingerprint: str) -> Networks:
-    """Return the autoencoders shared by runs on the same data in this process. Those of earlier data are dropped."""
+    """Return the autoencoders that runs on the same data share in this process. Other data replace them."""
     return Networks()
 
 

@@ -166,7 +166,7 @@ def run_sweep(
     Raises
     ------
     DataError
-        If the data are not those of the sweep, or are unsuitable.
+        If the data differ from the data of the sweep, or are unsuitable.
     ValueError
         If the sweep is empty or out of range.
     ClusterError

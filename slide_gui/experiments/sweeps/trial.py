@@ -76,8 +76,8 @@ class Trial:
     sweep : SweepSpec
         The planned points.
     done : tuple of PointResult
-        The results on validation rows from which one setting is selected: those of all complete splits, or the
-        first results if the budget ended before one split was complete.
+        The results on validation rows from which one setting is selected. They come from all complete splits. If the
+        budget ended before one split was complete, they are the first results.
     result : RunResult
         The selected setting, trained on the training set and evaluated once, on the held-out rows. If the budget ended
         before, its run on the validation rows of the first split.
@@ -360,7 +360,7 @@ class _TrialRun:
     def _reserve(self, loop: RunLoop) -> float:
         """Return the expected seconds of the runs on the test set, from the measured runs.
 
-        They are those of the raw input and of the deepest setting so far, including the active run.
+        They belong to the raw input and to the deepest setting so far, including the active run.
         """
         known = (p.depth for p in self._points if p.spec.hash in self._results or p.spec.hash == loop.active)
         return _MARGIN * loop.cost.total(self._finals[depth] for depth in {0, max(known, default=0)})

@@ -80,7 +80,7 @@ class Opening(QObject):
         return Path(name) if name else None
 
     def folders(self) -> list[Path]:
-        """Return folders to search for the data of a session: the last one used, and those of downloaded data."""
+        """Return the folders to search for the data of a session: the last one used, and folders of downloads."""
         from slide_gui.data.catalogue import data_folders
 
         return [Path(self._folder()), *data_folders()]

@@ -106,7 +106,7 @@ class EvaluationController(QObject):
         return self.reading.latest is not None and self.reading.latest[0] == self.choice.table()
 
     def state(self) -> EvaluationState:
-        """Return all cells of the table: shipped ones, replaced by stored ones and those of the running evaluation."""
+        """Return all cells of the table: shipped cells, unless stored cells or the running evaluation replace them."""
         stored: EvaluationState = self.reading.latest[1] if self.known else empty_state(self.choice.table(), ())
         if self.known and self.choice.splits is None:
             shipped = shipped_results().tables.get(self.choice.extent)

@@ -27,7 +27,7 @@ class Fitting(QObject):
     stack : Stack or None
         The stack fitted last.
     preview : Preview or None
-        Weights that are newer than those of `stack`.
+        Weights that are newer than `stack`.
     seconds : float
         Time that the fit took.
     problem : str

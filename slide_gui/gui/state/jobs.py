@@ -422,7 +422,7 @@ class Task(QObject):
         latest : object, optional
             Value of `latest` until the first report; by default the report before.
         queue : JobQueue, optional
-            The queue that runs the job, by default that of the window.
+            The queue that runs the job, by default the window's.
         """
         self.running, self.stopped, self.latest = True, False, self.latest if latest is None else latest
         self.pause.clear()

@@ -368,7 +368,7 @@ class RunController(QObject):
 
     @Slot(str)
     def open_run(self, key: str) -> None:
-        """Load a stored result and set the window's parameters to those of the run.
+        """Load a stored result and set the window's parameters to the parameters of the run.
 
         A shipped run without a complete result is computed.
         """

@@ -12,7 +12,7 @@ _MOST_STEPS = 200
 
 
 class UndoHistory(QUndoStack):
-    """The last changes; those of one gesture, such as a drag of a slider, are one step."""
+    """The last changes. All changes of one gesture, such as a drag of a slider, are one step."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -31,7 +31,7 @@ _TIP = 80  # letters in a line of a tooltip
 
 
 def wrapped(text: str) -> str:
-    """Return a tooltip whose long lines are broken, because Qt breaks only those of rich text."""
+    """Return a tooltip with its long lines broken, because Qt breaks only the lines of rich text."""
     return "\n".join(textwrap.fill(line, _TIP, break_on_hyphens=False) for line in text.splitlines())
 
 

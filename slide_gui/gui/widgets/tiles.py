@@ -447,7 +447,7 @@ class TileLayout(ImageLayout):
 
     @cached_property
     def mosaic_height(self) -> float:
-        """Return the height of a mosaic: that of an image, or of a matrix of features."""
+        """Return the height of a mosaic, which is an image or a matrix of features."""
         return snapped(min(self.size[0], MATRIX), self.ratio) if self.bars and self.only is None else self.size[1]
 
     @property

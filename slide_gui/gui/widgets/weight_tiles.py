@@ -79,7 +79,7 @@ def _paint_field_mark(painter: QPainter, theme: Theme, layout: TileLayout, spot:
 
 
 def _paint_label(painter: QPainter, theme: Theme, box: QRectF, row: TileRow, fonts: tuple[QFont, ...]) -> None:
-    """Paint a row's dot and title; `fonts` are those of titles and of titles of pins."""
+    """Paint a row's dot and title; `fonts` has the font of titles, and the font of titles of pins."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setPen(QPen(row.color, 2.0))
     painter.setBrush(row.color if row.removable else Qt.BrushStyle.NoBrush)
@@ -232,7 +232,7 @@ class WeightTiles(PaintedWidget):
     # Geometry
 
     def layout_of(self, width: int | None = None, room: int | None = None) -> TileLayout:
-        """Return the geometry for a width (default: the widget's) and a height (default: that of `set_height`)."""
+        """Return the geometry for a width (default: the widget's) and a height (default: from `set_height`)."""
         return tile_layout(
             self.width() if width is None else width,
             self.devicePixelRatioF(),

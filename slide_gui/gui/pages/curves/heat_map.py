@@ -182,5 +182,5 @@ class HeatMap(PointPlot):
 
 
 def _same(noise: float) -> float:
-    """Return a noise level without rounding error such as that of 3 · 0.1, so that equal ones share a column."""
+    """Return a noise level without rounding error (3 · 0.1 ≠ 0.3), so that equal levels share a column."""
     return round(noise, 6)

@@ -101,7 +101,7 @@ class CurvesPage(Page):
     def setting(self) -> Setting | None:
         """Return the settings of the runs whose errors are plotted; None without labelled data.
 
-        Your selection comes first, then the settings of the sweep, then those of most runs.
+        Your selection comes first, then the settings of the sweep, then the settings of most runs.
         """
         controller, spec = self._controller, self._controller.spec_of(self._controller.svm)
         if spec is None:

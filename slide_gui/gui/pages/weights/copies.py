@@ -253,7 +253,7 @@ class CopiesView(Experiment):
         self._wanted = 32
         self._job: int | None = None
         self._refusal = ""  # the reason why the copies cannot be computed
-        self._outdated = False  # the copies are those of an earlier fit
+        self._outdated = False  # the copies belong to an earlier fit
         self._restarts = False  # after a new fit
         self._run = self._add_action("Start", "Corrupt more and more copies (Ctrl+Shift+M)", self.toggle)
         self.plot = CopiesPlot(self)

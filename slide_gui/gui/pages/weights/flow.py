@@ -287,12 +287,12 @@ class FlowPart(View):
 
     @property
     def foreign(self) -> FittedModel | None:
-        """The layers of other data that are selected, or None for those of the open data."""
+        """The selected layers of other data. None if the layers of the open data are selected."""
         wanted = self.learned.currentData()
         return next((model for model in self._others() if model.fingerprint == wanted), None)
 
     def _others(self) -> list[FittedModel]:
-        """Return the layers of earlier data with features like those of the open data."""
+        """Return the layers of earlier data that have the same features as the open data."""
         dataset = self._workspace.dataset
         if dataset is None:
             return []

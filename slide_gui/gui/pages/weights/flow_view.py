@@ -49,7 +49,7 @@ class FlowLayout(ImageLayout):
 
     @cached_property
     def per_line(self) -> int:
-        """Return the number of layers in each line; those of the second line are below those of the first."""
+        """Return the number of layers in each of the one or two lines."""
         return self.depth if self.depth <= _IN_ONE_LINE else (self.depth + 1) // 2
 
     @property

@@ -236,7 +236,7 @@ class TileSource:
         return self._known[key]
 
     def _limit(self, layer: int) -> float:
-        """Return the colour limit of a layer; with *global*, that of all layers."""
+        """Return the colour limit of a layer. With *global*, all layers have the same limit."""
         layers = self._layers()
         if self._workspace.state.selection.levels == "global":
             return self.strength * max((self._fields(k)[0] for k in range(1, len(layers) + 1)), default=1.0)
