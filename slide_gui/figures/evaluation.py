@@ -43,7 +43,7 @@ SEEN = (
     "Earlier versions of the protocol read the test rows of Rectangles, MNIST, generated Convex and Rectangles-Images, "
     "and a quarter of the training set of Convex, before its axes were set. Data sets with seeds 101 to 103 were fresh."
 )
-"""Note below a table of errors on the test rows that were seen before."""
+"""Note below a table of errors about test rows that earlier versions read."""
 
 INTERVALS = (
     "Mean test error over the splits and its 95 % confidence interval, both in %. Over several splits the interval "

@@ -301,7 +301,7 @@ class _Descent:
         return np.clip(theta + step, low, high) - theta
 
     def _searched(self, theta: Array, value: float, slope: Array, step: Array) -> tuple[Array, float, Array] | None:
-        """Shorten a step until the objective falls; return it with value and gradient there, or None if none does."""
+        """Shorten a step until the objective falls. Return the step, value and gradient, or None if none succeeds."""
         for _ in range(_MOST_HALVINGS):
             new, new_slope = self.evaluated(theta + step)
             expected = float(slope @ step)

@@ -48,7 +48,7 @@ _COLUMNS = 784
 def remaining_cost(
     cells: Sequence[CellPlan], state: EvaluationState, rows: Sequence[StoredRun]
 ) -> Mapping[tuple[str, str], Mapping[tuple[str, str], float]]:
-    """Return the expected seconds of each run that a cell can still need, by data and method.
+    """Return the expected seconds of each run that a cell may still need, by data and method.
 
     Runs are named by data and hash, because several cells can need the same run.
 

@@ -250,7 +250,7 @@ class RunStore(AbstractContextManager["RunStore"]):
     # Writing
 
     def save(self, result: RunResult) -> None:
-        """Save a result durably.
+        """Save a result and flush it to the disk.
 
         An existing run stays unchanged, but is restored if it was deleted. A damaged one is replaced.
 
@@ -495,7 +495,7 @@ class RunStore(AbstractContextManager["RunStore"]):
     # Array files
 
     def _write(self, spec_hash: str, content: bytes) -> str:
-        """Write the arrays durably and return the file's name, which is random, so that no file is replaced.
+        """Write the arrays, flush them to the disk, and return the random name of the new file.
 
         Complete arrays without a row are never removed: after an older copy of the store was restored, they belong to
         the newer copy.

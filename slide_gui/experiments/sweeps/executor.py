@@ -145,7 +145,7 @@ class ClusterExecutor:
 
     @property
     def is_free(self) -> bool:
-        """True if there are less than two runs per task slot.
+        """True if there are fewer than two runs per task slot.
 
         With two per slot no worker waits. There are at least two, because a cluster may grow.
         """

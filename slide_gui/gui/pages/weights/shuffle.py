@@ -20,7 +20,7 @@ _CHANNEL = "shuffle"
 
 
 class ShuffleView(Experiment):
-    """Shuffles all pixels by a seeded permutation, another one each time, and fits the layers to them.
+    """Shuffles all pixels by a new seeded permutation each time, and fits the layers to the shuffled pixels.
 
     Attributes
     ----------
