@@ -126,8 +126,9 @@ def _records(arguments: argparse.Namespace) -> RecordFolder | None:
     folder: Path | None = arguments.results
     if folder is None:
         return None
-    if folder.exists() != folder.is_dir() or (arguments.stored and not folder.exists()):
-        raise DataError("is not a folder of results; check the name", str(folder))
+    place = next(each for each in (folder, *folder.absolute().parents) if arguments.stored or each.exists())
+    if not place.is_dir():
+        raise DataError("is not a folder of results; check the name", str(place))
     records = RecordFolder(folder)
     if records.n_damaged:
         warn(f"{counted(records.n_damaged, 'unreadable line')} of {folder} skipped; their runs are computed again")

@@ -29,6 +29,8 @@ USAGE = {
     "nonsense": "neither a file nor one of the subcommands",
     "--nonsense": "required",
     "fit": "DATA",
+    f"train small.npz --seed {10**19}": f"seed is {10**19}; it must be an integer, 0 to {10**18}",
+    f"train small.npz --on-split --split {10**19}": f"split is {10**19}; it must be an integer",
     "fit small.npz --noise 1": "noise is 1.0",
     "fit small.npz --noise much": "--noise",
     "fit small.npz --squashing cubic": "squashing is 'cubic'",
@@ -118,6 +120,8 @@ FAILURES = {
     "fill tiny.npz -o x.csv": "tiny.npz: is not a file of text; give a table (.csv)",
     "fill . -o ../x.csv": ".: is not a file of text; give a table (.csv)",
     "benchmark --stored --store r": "r: this run store does not exist; check the name",
+    "benchmark --store s.sqlite --results row.csv/runs": "row.csv: is not a folder of results; check the name",
+    "benchmark --store s.sqlite --results strange": "runs.jsonl: is not a file of results; move it away",
 }
 
 
@@ -135,6 +139,7 @@ def test_that_a_command_that_cannot_run_ends_in_one_sentence_and_writes_nothing(
     Path("three-rows.csv").write_text("a,b,label\n1,2,cat\n2,1,dog\n3,1,cat\n")
     Path("empty.csv").touch()
     Path("x.slide-session").touch()
+    Path("strange/runs.jsonl").mkdir(parents=True)
     Path("broken.npz").write_bytes(small.read_bytes()[:300])
     before = set(Path().rglob("*"))
     output = cli(line, code=code)

@@ -56,7 +56,8 @@ def test_that_a_stored_run_has_the_values_of_its_result():
     ("column", "value"),
     [
         ("held_out", "{"), ("held_out", '{"folds":2,"fold":9}'),
-        ("error", 1.5), ("error", math.nan), ("n_test", 0), ("seconds", math.inf), ("noise", "much"), ("depth", None),
+        ("error", 1.5), ("error", math.nan), ("n_test", 0), ("n_test", 1 << 63), ("seconds", math.inf),
+        ("noise", "much"), ("depth", None),
         ("created", -1.0), ("deleted", 2), ("data", b"\xff"), ("C", "large"), ("hash", None),
         ("row_errors", "text"), ("row_errors", b""), ("row_errors", RESULT.row_errors[:-1]),
         ("row_errors", row_errors("", np.arange(39), np.arange(3))),

@@ -13,6 +13,7 @@ from base64 import b64decode, b64encode
 from pathlib import Path
 from typing import Any
 
+from slide_gui.data.errors import DataError
 from slide_gui.experiments.store.stored_run import StoredRun
 
 _USUAL: dict[str, Any] = {
@@ -36,6 +37,11 @@ class RecordFolder:
         Runs of this results version by hash.
     n_damaged : int
         Number of unreadable lines, such as the last line of a writer that was killed.
+
+    Raises
+    ------
+    DataError
+        If the folder contains something else under the name of a file of results.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -43,6 +49,8 @@ class RecordFolder:
         self.n_damaged = 0
         self._folder = folder
         for file in sorted(folder.glob("*.jsonl")):
+            if not file.is_file():
+                raise DataError("is not a file of results; move it away", str(file))
             for line in filter(None, file.read_bytes().split(b"\n")):
                 try:
                     row = _row(json.loads(line))

@@ -346,7 +346,8 @@ class RunSpec:
         return tuple([*names, "white"] if method.regroups and method.projection else names)
 
     def _checked_numbers(self) -> dict[str, Any]:
-        numbers: dict[str, Any] = {name: check_integer(name, getattr(self, name), 0) for name in ("split", "seed")}
+        names = ("split", "seed")
+        numbers: dict[str, Any] = {name: check_integer(name, getattr(self, name), 0, _LARGEST) for name in names}
         for name, least in (("test_rows", 1), ("labels", 2)):
             value = getattr(self, name)
             if value is not None:
@@ -441,6 +442,7 @@ def _describe_sda(sda: SdaParameters, method: str) -> str:
 
 
 _MOST_MEMBERS = 10
+_LARGEST = 10**18  # seed or number of a split; the table of runs holds integers of 64 bits
 # Fields that are equal in a run and its members.
 _ROWS = ("fingerprint", "split", "seed", "training", "evaluate", "test_rows", "labels", "held_out")
 _FIT_ROWS = "fitted_on"  # name in documents

@@ -294,7 +294,7 @@ class StoredRun:
         bad = bad or next((name for name in _REALS if values[name] is not None and not isfinite(values[name])), None)
         bad = bad or next((name for name in _FLAGS if values[name] not in (0, 1)), None)
         bad = bad or ("error" if not 0.0 <= values["error"] <= 1.0 else None)
-        bad = bad or ("n_test" if values["n_test"] < 1 else None)
+        bad = bad or ("n_test" if not 1 <= values["n_test"] < 1 << 63 else None)
         bad = bad or ("created" if not is_time(values["created"]) else None)
         errors = values["row_errors"]
         bad = bad or ("row_errors" if errors is not None and not check_row_errors(errors, values["n_test"]) else None)
