@@ -62,7 +62,7 @@ def machine() -> str:
 
 def collect(store: RunStore, folder: Path | None) -> ShippedResults:
     classifier = store.load(classifier_spec().hash)
-    protocol = ["git", "log", "-1", "--format=%h", "--", "resources/protocol.toml"]
+    protocol = ["git", "log", "-1", "--format=%h", "-G^[^#]", "--", "resources/protocol.toml"]  # not comments
     commit = subprocess.run(protocol, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
     runs = tuple(ShippedRun(**{each.name: getattr(run, each.name) for each in fields(run)}) for run in store.runs())
     today = datetime.now(UTC).date().isoformat()
