@@ -8,6 +8,7 @@ import os
 import platform
 import subprocess
 import sys
+import tomllib
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,6 +33,7 @@ from slide_gui.results_version import RESULTS_VERSION
 
 ROOT = Path(__file__).parent.parent
 WORK = ROOT / "build" / "shipped.sqlite"
+PROTOCOL = "resources/protocol.toml"
 
 
 def load(key: str, progress: Progress) -> Dataset:
@@ -60,16 +62,28 @@ def machine() -> str:
     return f"{platform.system()} {platform.machine()}, {cores} cores, {blas['name']} {blas['version']}"
 
 
+def protocol_commit() -> str:
+    """Return the first commit of the protocol's present values. Later commits changed only its comments."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+    first = ""
+    for commit in git("log", "--format=%h", "--", PROTOCOL).split():
+        if tomllib.loads(git("show", f"{commit}:{PROTOCOL}")) != tomllib.loads((ROOT / PROTOCOL).read_text("utf-8")):
+            break
+        first = commit
+    return first
+
+
 def collect(store: RunStore, folder: Path | None) -> ShippedResults:
     classifier = store.load(classifier_spec().hash)
-    protocol = ["git", "log", "-1", "--format=%h", "-G^[^#]", "--", "resources/protocol.toml"]  # not comments
-    commit = subprocess.run(protocol, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
     runs = tuple(ShippedRun(**{each.name: getattr(run, each.name) for each in fields(run)}) for run in store.runs())
     today = datetime.now(UTC).date().isoformat()
     tables = {"quick": stored_evaluation(plan("quick"), store.runs())}
     if folder is not None:
         tables["full"] = stored_evaluation(plan("full"), list(RecordFolder(folder).rows.values()))
-    return ShippedResults(str(RESULTS_VERSION), today, machine(), commit, runs, classifier, tables)
+    return ShippedResults(str(RESULTS_VERSION), today, machine(), protocol_commit(), runs, classifier, tables)
 
 
 if __name__ == "__main__":

@@ -369,6 +369,8 @@ def test_that_members_that_cannot_be_averaged_are_refused_in_one_sentence(member
 
 
 def test_that_members_are_refused_without_the_method_and_the_method_by_model_files():
+    with pytest.raises(ValueError, match="no members to average; give at least two runs"):
+        RunSpec.mean_of([])
     with pytest.raises(ValueError, match="slide-svm takes no members; use method mean-margin"):
         spec(OWN_DATA, members=tuple(five(OWN_DATA)))
     with pytest.raises(ValueError, match="a model file cannot hold SLIDE-SVM, mean of five; use slide-svm or raw-svm"):

@@ -348,6 +348,7 @@ def test_that_copy_report_copies_versions_settings_and_the_log_without_folders_a
     [
         ('  File "/home/ann/slide_gui/slide_gui/gui/app.py", line 3', '  File "slide_gui/gui/app.py", line 3'),
         ('  File "C:\\Users\\ann\\Lib\\site-packages\\numpy\\a.py"', '  File "site-packages/numpy/a.py"'),
+        ("'/data/Patient O'Neil/x.csv' differs from '/data/y.csv'", "'x.csv' differs from 'y.csv'"),
         ("'/media/ann b/my study/rows.csv' is not a CSV file", "'rows.csv' is not a CSV file"),
         (f"{Path.home()} is read-only", "~ is read-only"),
         ("1/2 and 3/4 of layer 1/4/9", "1/2 and 3/4 of layer 1/4/9"),

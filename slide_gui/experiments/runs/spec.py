@@ -232,7 +232,15 @@ class RunSpec:
 
     @classmethod
     def mean_of(cls, members: Sequence[RunSpec]) -> RunSpec:
-        """Return the run, in normal form, that averages the decision values of these members."""
+        """Return the run, in normal form, that averages the decision values of these members.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than two members or too many, or if they do not use the same rows.
+        """
+        if not members:
+            raise ValueError("there are no members to average; give at least two runs")
         rows = {name: getattr(members[0].checked(), name) for name in _ROWS}
         return cls(source=members[0].source, method="mean-margin", **rows, members=tuple(members)).checked()
 

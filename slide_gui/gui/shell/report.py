@@ -22,7 +22,8 @@ from slide_gui.results_version import RESULTS_VERSION
 if TYPE_CHECKING:
     from slide_gui.gui.shell.main_window import MainWindow
 
-_FOLDERS = re.compile(r"""(?<![\w.])(?:[A-Za-z]:)?[\\/](?:[^\\/"'\n]+[\\/])+""")
+# A quote is part of a name if a letter or digit follows it, as in O'Neil; otherwise it ends the path.
+_FOLDERS = re.compile(r"""(?<![\w.])(?:[A-Za-z]:)?[\\/](?:(?:[^\\/"'\n]|["'](?=\w))+[\\/])+""")
 _PACKAGED = ("site-packages", "slide_gui")
 
 
