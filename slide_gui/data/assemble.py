@@ -16,13 +16,11 @@ from slide_gui.data.entries import recognise
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.parts import DataPart, check_labels, integer_labels, looks_like_quantity, quantile_ranges
-from slide_gui.data.readers.tables import fits_float32
 from slide_gui.data.reading import AS_GUESSED, Guess, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import count, counted, label_names, plural
 
 _BLOCK = 1 << 20  # numbers
-_COMPARED = 2_000_000  # numbers whose rounding to float32 is checked
 _SMALLEST = 1e-30  # below this, inverses, squares and differences leave the range of float32
 
 Scale = tuple[NDArray[np.float64], NDArray[np.float64]]  # the minimum and the range of each feature
@@ -80,7 +78,6 @@ def assemble(
     check_memory(sum(4 * part.rows.size for part in sets), train.place)
     scaled = _is_scaled(train, reading)
     scale = _ranges(train) if scaled else _pixel_divisor(sets)
-    warnings = _merged_values(train, scale)  # must precede scaling, which changes float32 rows in place
     fraction = len(train.rows) / sum(len(part.rows) for part in sets)
     rows = _float32_rows(train, scale, progress.part(0.0, fraction))
     test_rows = np.empty((0, rows.shape[1]), np.float32)
@@ -92,7 +89,7 @@ def assemble(
                 "them, or open the data without scaling",
                 test.place,
             )
-    warnings += _without_tiny(rows, train.feature_names)
+    warnings = _without_tiny(rows, train.feature_names)
     _without_tiny(test_rows, ())
     known = recognise([part.place for part in sets], len(rows), len(test_rows), rows.shape[1])
     train, *tests = _with_classes(sets, reading)
@@ -277,33 +274,6 @@ def _to_float32(values: NDArray[Any], scale: Scale | int) -> NDArray[np.float32]
             single = values.astype(np.float32)
             return single if scale == 1 else single / np.float32(scale)
         return ((values - scale[0]) / scale[1]).astype(np.float32)
-
-
-def _merged_values(train: DataPart, scale: Scale | int) -> tuple[Guess, ...]:
-    """Return a warning if different values of a feature become equal in float32.
-
-    A few of many values with fifteen digits always do. The warning names features that lose over 1 % of their
-    different values, in a sample of at most `_COMPARED` numbers.
-    """
-    n, d = train.rows.shape
-    values = train.rows[:: -(-n * d // _COMPARED)]
-    if isinstance(scale, int) and fits_float32(values):
-        return ()
-    before, after = _distinct_counts(values), _distinct_counts(_to_float32(values, scale))
-    columns = np.flatnonzero(before - after > 0.01 * before)
-    if not len(columns):
-        return ()
-    worst = int(columns[np.argmin((after / before)[columns])])
-    name = f"“{train.feature_names[worst]}”" if train.feature_names else str(worst + 1)
-    more = f" and of {counted(len(columns) - 1, 'more feature')}" if len(columns) > 1 else ""
-    remedy = "scale the features, or subtract a constant" if isinstance(scale, int) else "look for outliers"
-    why = f"{count(before[worst])} become {count(after[worst])} in float32, which holds seven digits; {remedy}"
-    return (Guess(f"different values of feature {name}{more} become equal", why),)
-
-
-def _distinct_counts(values: NDArray[Any]) -> NDArray[np.int64]:
-    ranked = np.sort(values, axis=0)
-    return np.asarray(1 + np.count_nonzero(ranked[1:] > ranked[:-1], axis=0), np.int64)
 
 
 def _without_tiny(rows: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Guess, ...]:

@@ -151,7 +151,8 @@ class Dataset:
         object.__setattr__(self, "name", clean_name(self.name))
         for each in ("label_names", "feature_names"):
             object.__setattr__(self, each, _clean_names(getattr(self, each), self.name))
-        _check(self)
+        if self.train.size == 0:
+            raise DataError(f"{self.name}: the training set {self.train.shape} is empty; give rows and features")
         for array in (self.train, self.test, self.train_labels, self.test_labels):
             if array is not None:
                 array.flags.writeable = False
@@ -270,23 +271,3 @@ def _clean_names(names: tuple[str, ...], place: str) -> tuple[str, ...]:
         repeated = next(name for k, name in enumerate(clean) if name in clean[:k])
         raise DataError(f"two different names are both shown as {repeated}; rename one of them", place)
     return clean
-
-
-def _check(data: Dataset) -> None:
-    for name, rows, labels in (("training", data.train, data.train_labels), ("test", data.test, data.test_labels)):
-        if rows.ndim != 2 or rows.dtype != np.float32:
-            raise DataError(f"{name} rows must be a 2-D float32 array, found {rows.ndim}-D {rows.dtype}")
-        if labels is not None and labels.shape != (rows.shape[0],):
-            raise DataError(f"{name} labels: found {labels.shape}, expected one for each of {rows.shape[0]} rows")
-    if data.groups is not None and data.groups.shape != (data.train.shape[0],):
-        raise DataError(f"{data.name}: found {data.groups.shape} groups, expected one for each of the training rows")
-    if data.train.shape[0] < 1 or data.train.shape[1] < 1:
-        raise DataError(f"{data.name}: the training set {data.train.shape} is empty; give rows and features")
-    if data.test.shape[1] != data.train.shape[1]:
-        raise DataError(
-            f"{data.name}: training rows have {data.train.shape[1]} features, test rows {data.test.shape[1]}"
-        )
-    if data.feature_names and len(data.feature_names) != data.train.shape[1]:
-        raise DataError(f"{data.name}: {len(data.feature_names)} names for {data.train.shape[1]} features")
-    if data.image_shape is not None and data.image_shape[0] * data.image_shape[1] != data.train.shape[1]:
-        raise DataError(f"{data.name}: an image of {data.image_shape} does not have {data.train.shape[1]} pixels")

@@ -17,7 +17,7 @@ from PIL import Image
 from slide_gui.data import limits
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
-from slide_gui.data.readers import images, matlab
+from slide_gui.data.readers import images
 from slide_gui.data.readers.arrays import known_names, parts_from_named, read_array, read_npy, read_npz
 from slide_gui.data.readers.idx import read_idx
 from slide_gui.data.readers.images import read_image, read_image_folder
@@ -124,20 +124,11 @@ def test_that_labels_may_be_a_row_or_a_column(shape):
 @settings(max_examples=100)
 @given(
     st.lists(st.text("abcäß -", min_size=1, max_size=6).filter(str.strip), min_size=1, max_size=9),
-    st.sampled_from(["npz", "mat", "packed mat"]),
-    st.sampled_from(["column", "row", "letters"]),
+    st.sampled_from([(-1,), (-1, 1)]),
 )
-def test_that_labels_in_text_keep_the_names_of_the_classes(texts, file, kind):
-    """A MATLAB file stores texts in cells, or in a matrix of characters."""
-    labels = np.array(texts, dtype=str if file == "npz" or kind == "letters" else object)
-    labels = labels[:, None] if kind == "column" else labels
+def test_that_labels_in_text_keep_the_names_of_the_classes(texts, shape):
     rows = np.random.default_rng(0).random((len(texts), 5))
-    with tempfile.TemporaryDirectory() as folder:
-        path, arrays = Path(folder) / "x", {"X": rows, "y": labels}
-        if file == "npz":
-            (part,) = read_npz(write(path, npz_bytes(**arrays)))
-        else:
-            (part,) = read_mat(write(path, mat_bytes(file == "packed mat", **arrays, note="text")))
+    (part,) = parts_from_named({"X": rows, "y": np.array(texts).reshape(shape)}, "f", "f.npz")
     names = [text.strip() for text in texts]
     assert part.label_names == tuple(sorted(set(names)))
     assert [part.label_names[code] for code in part.labels] == names
@@ -196,26 +187,6 @@ def test_that_the_other_byte_order_is_read(tmp_path, name, kind, dtype):
     header = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x01\x00MI"
     (part,) = read_mat(write(tmp_path / "x.mat", header + element(14, inner)))
     np.testing.assert_array_equal(part.rows, numbers)
-
-
-def test_that_compressed_labels_with_too_much_text_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(matlab, "_MOST_TEXT", 1 << 20)
-    path = tmp_path / "x.mat"
-    write(path, mat_bytes(True, X=np.ones((3, 5)), y=np.array([kind * 300_000 for kind in "abc"])))
-    assert [len(name) for name in read_mat(path)[0].label_names] == [300_000] * 3
-    write(path, mat_bytes(True, X=np.ones((3, 5)), y=np.array([kind * 400_000 for kind in "abc"])))
-    with pytest.raises(DataError, match="y: has more than 1 MiB of text, too much for class names"):
-        read_mat(path)
-
-
-def test_that_long_texts_among_many_are_refused(tmp_path, monkeypatch):
-    labels = np.array(["a", "b" * 300, "c"], dtype=object)
-    path = write(tmp_path / "x.mat", mat_bytes(X=np.ones((3, 5)), y=labels))
-    monkeypatch.setattr(matlab, "_MOST_TEXT", 1000)
-    assert read_mat(path)[0].label_names[0] == "a"
-    monkeypatch.setattr(matlab, "_MOST_TEXT", 899)
-    with pytest.raises(DataError, match="a text of 300 letters among 3, too long for class names"):
-        read_mat(path)
 
 
 def save(path, pixels):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QObject, QSettings, Qt, Signal
+from PySide6.QtCore import QObject, QSettings, Signal
 from PySide6.QtWidgets import QComboBox, QFileDialog
 
 from slide_gui.experiments.files.session import SessionRecord, read_session, write_session
@@ -265,7 +265,7 @@ def test_that_the_position_of_a_window_is_stored_and_an_invalid_one_is_ignored(w
     again.restore_place()
 
 
-def test_that_the_data_menu_lists_recent_files_and_disables_missing_ones(windows, table):
+def test_that_the_data_menu_lists_the_recent_files_that_exist(windows, table):
     window = start(windows, table)
     other = table.with_name("other.csv")
     other.write_text(table.read_text())
@@ -276,8 +276,7 @@ def test_that_the_data_menu_lists_recent_files_and_disables_missing_ones(windows
     menu.about_to_open.emit()
     texts = [menu.itemText(row) for row in range(menu.count())]
     assert "other.csv" in texts
-    gone = texts.index("table.csv (file is missing)")
-    assert not menu.model().flags(menu.model().index(gone, 0)) & Qt.ItemFlag.ItemIsEnabled
+    assert "table.csv" not in texts
     window.open_entry("rectangles")
     shows_example(window)
     menu.about_to_open.emit()
@@ -292,6 +291,8 @@ def settings(tmp_path):
 
 def test_that_the_last_files_are_stored_once_each_with_the_latest_first(app, settings, tmp_path):
     recent = RecentFiles(settings)
+    for name in (*range(MOST_RECENT + 3), "train", "test"):
+        (tmp_path / f"{name}.csv").touch()
     for number in range(MOST_RECENT + 3):
         recent.add([tmp_path / f"{number}.csv"])
     recent.add([tmp_path / "5.csv"])
@@ -304,15 +305,15 @@ def test_that_the_last_files_are_stored_once_each_with_the_latest_first(app, set
     assert again.folders == [tmp_path]
 
 
-def test_that_missing_files_and_folders_are_named(app, settings, tmp_path):
+def test_that_missing_files_are_listed_again_when_they_are_back(app, settings, tmp_path):
     recent = RecentFiles(settings)
-    (tmp_path / "train.csv").touch()
+    recent.add([tmp_path / "train.csv", tmp_path / "away" / "test.csv"])
     recent.add([tmp_path / "train.csv"])
-    recent.add([tmp_path / "train.csv", tmp_path / "test.csv"])
-    recent.add([tmp_path / "one.csv"])
-    recent.add([tmp_path / "away" / "one.csv"])
-    said = [opening.why_not for opening in recent.openings]
-    assert said == [f"no folder {tmp_path / 'away'}", "file is missing", "test.csv is missing", ""]
+    (tmp_path / "train.csv").touch()
+    assert [opening.name for opening in recent.openings] == ["train.csv"]
+    (tmp_path / "away").mkdir()
+    (tmp_path / "away" / "test.csv").touch()
+    assert [opening.name for opening in recent.openings] == ["train.csv", "train.csv and 1 more"]
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ _LEAST, _GREATEST = b"   0.0000000e+00", b"  -9.9999999e-99"
 """The smallest and the largest character at each place of a cell."""
 
 _DIGIT, _ONE = 3, ord("1")
+_MANTISSA = (_DIGIT, *range(5, 12))  # the places of eight digits
 
 _POWERS = np.array([10.0**k for k in range(23)])  # exact in float64
 _SHIFT = 7  # digits after the point: value = (digits as an integer) · 10^(exponent − 7)
@@ -75,32 +76,18 @@ def _decode_any(cells: NDArray[np.uint8], shape: tuple[int, int]) -> NDArray[np.
     negative, down = (cells[:, place] == ord("-") for place in (2, 13))
     if not (negative | (cells[:, 2] == ord(" "))).all() or (cells[:, 13] == ord(",")).any():
         return None
-    low, high = cells.view("<u8").T
-    digits = (low >> np.uint64(24)) & np.uint64(0xFF)
-    digits |= (low >> np.uint64(32)) & np.uint64(0xFFFF_FF00)
-    digits |= high << np.uint64(32)
     exponent = ((cells[:, 14] - np.uint8(48)) * np.uint8(10) + (cells[:, 15] - np.uint8(48))).astype(np.int64)
     exponent[down] *= -1
-    values = _scaled(_eight_digits(digits), exponent - _SHIFT, cells)
+    digits = np.zeros(len(cells), np.uint32)
+    for place in _MANTISSA:
+        digits *= np.uint32(10)
+        digits += cells[:, place] & np.uint8(0x0F)
+    values = _scaled(digits, exponent - _SHIFT, cells)
     values[negative] *= -1.0
     return values.reshape(shape)
 
 
-def _eight_digits(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the integer of eight ASCII digits, with the first digit in the lowest byte.
-
-    Each step combines neighbours in parallel: digits to pairs, pairs to fours, fours to eight.
-    """
-    word = word - np.uint64(0x3030_3030_3030_3030)
-    word = word * np.uint64(10) + (word >> np.uint64(8))
-    mask = np.uint64(0x0000_00FF_0000_00FF)
-    fours = (word & mask) * np.uint64(100 + (1_000_000 << 32))
-    fours += ((word >> np.uint64(16)) & mask) * np.uint64(1 + (10_000 << 32))
-    result: NDArray[np.uint64] = fours >> np.uint64(32)
-    return result
-
-
-def _scaled(digits: NDArray[np.uint64], power: NDArray[np.int64], cells: NDArray[np.uint8]) -> NDArray[np.float64]:
+def _scaled(digits: NDArray[np.uint32], power: NDArray[np.int64], cells: NDArray[np.uint8]) -> NDArray[np.float64]:
     """Return digits · 10^power, correctly rounded.
 
     For |power| ≤ 22 both factors are exact in float64, so one multiplication or division rounds like ``float(text)``.
@@ -108,9 +95,7 @@ def _scaled(digits: NDArray[np.uint64], power: NDArray[np.int64], cells: NDArray
     """
     size = np.abs(power)
     factor = _POWERS[np.minimum(size, _POWERS.size - 1)]
-    values: NDArray[np.float64] = digits.astype(np.float64)
-    np.divide(values, factor, out=values, where=power < 0)
-    np.multiply(values, factor, out=values, where=power > 0)
+    values = np.where(power < 0, digits / factor, digits * factor)
     for index in np.flatnonzero((size >= _POWERS.size) & (digits > 0)):
         values[index] = abs(float(cells[index].tobytes()))
     return values

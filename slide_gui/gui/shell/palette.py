@@ -36,8 +36,6 @@ class PaletteEntry:
         Shortcut, or kind of the item, on the right.
     run : callable
         Runs the action.
-    why_not : str
-        Why it is unavailable; such a line is grey and shows the reason. Empty if it is available.
     tip : str
         One sentence that adds to the text.
     """
@@ -45,7 +43,6 @@ class PaletteEntry:
     text: str
     hint: str
     run: Callable[[], object]
-    why_not: str = ""
     tip: str = ""
 
 
@@ -107,7 +104,7 @@ class CommandPalette(QDialog):
             yield PaletteEntry(f"Open {each.title}", "data set", partial(window.open_entry, each.key))
         for opening in window.recent.openings:
             open_again = partial(window.open_files, list(opening.paths))
-            yield PaletteEntry(f"Open {opening.name}", str(opening.folder), open_again, opening.why_not)
+            yield PaletteEntry(f"Open {opening.name}", str(opening.folder), open_again)
 
     @Slot(str)
     def _narrow(self, text: str) -> None:
@@ -123,15 +120,13 @@ class CommandPalette(QDialog):
         self._shown = fitting[:_MOST_LINES]
         self._list.clear()
         for entry in self._shown:
-            hint = entry.why_not or entry.hint
+            hint = entry.hint
             shown = hint if len(hint) <= _HINT_LETTERS else f"…{hint[1 - _HINT_LETTERS :]}"
             item = QTreeWidgetItem(self._list, [entry.text, shown])
             item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             item.setToolTip(0, entry.tip or entry.text)
             item.setToolTip(1, hint)
-            item.setDisabled(bool(entry.why_not))
-            if not entry.why_not and self._list.currentItem() is None:
-                self._list.setCurrentItem(item)
+        self._list.setCurrentItem(self._list.topLevelItem(0))
         self._nothing.setText(f"No entry matches “{text.strip()}”")
         self._nothing.setVisible(not self._shown)
         self._list.setVisible(bool(self._shown))

@@ -45,7 +45,6 @@ from slide_gui.text import count, counted, plural, printable
 _WIDTH, _BAR = 240, 10  # pixels; the style sheet gives the scroll bar the same width
 _OPEN = "open"
 _MOST_RECENT, _ENTRY_MARGINS, _WIDEST_MENU = 6, 24, 560
-_ENABLED = Qt.ItemDataRole.UserRole - 1  # role by which a combo box stores whether an item is enabled
 _RIDGES = (*(float(f"{digit}e{power}") for power in range(-8, 3) for digit in (1, 2, 5)), 1000.0)
 _SHARE, _FOLDS, _NOTHING = "share", "folds", "nothing"
 
@@ -496,18 +495,15 @@ class ParameterPanel(VerticalScroll):
 
     @Slot()
     def _fill_menu(self) -> None:
-        """List the benchmark data sets and recent files (missing ones disabled)."""
+        """List the benchmark data sets and recent files."""
         self._datasets.clear()
         for entry in entries():
             self._datasets.addItem(entry.title, entry.key)
         self._datasets.insertSeparator(self._datasets.count())
         recent = () if self._recent is None else self._recent.openings[:_MOST_RECENT]
         for opening in recent:
-            reason, row = opening.why_not, self._datasets.count()
-            self._datasets.addItem(f"{opening.name} ({reason})" if reason else opening.name, opening)
-            self._datasets.setItemData(row, str(opening.paths[0]), Qt.ItemDataRole.ToolTipRole)
-            if reason:
-                self._datasets.setItemData(row, 0, _ENABLED)
+            self._datasets.addItem(opening.name, opening)
+            self._datasets.setItemData(self._datasets.count() - 1, str(opening.paths[0]), Qt.ItemDataRole.ToolTipRole)
         if recent:
             self._datasets.insertSeparator(self._datasets.count())
         self._datasets.addItem("Open files…", _OPEN)

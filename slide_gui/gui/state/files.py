@@ -117,26 +117,19 @@ class RecentOpening:
         """Return the folder of the first file."""
         return self.paths[0].parent
 
-    @property
-    def why_not(self) -> str:
-        """Return why the files cannot be opened, in a few words, or ""."""
-        missing = next((path for path in self.paths if not os.path.lexists(path)), None)
-        if missing is None:
-            return ""
-        if not missing.parent.is_dir():
-            return f"no folder {missing.parent}"
-        return "file is missing" if len(self.paths) == 1 else f"{missing.name} is missing"
-
 
 class RecentFiles:
-    """Recent files in the program's settings; invalid entries are ignored."""
+    """Recent files in the program's settings; invalid entries are ignored, and missing files are not listed."""
 
     def __init__(self, settings: QSettings) -> None:
         self._settings = settings
 
     @property
     def openings(self) -> tuple[RecentOpening, ...]:
-        """Return the recent files, latest first."""
+        """Return the recent files that exist, latest first."""
+        return tuple(each for each in self._stored() if all(map(os.path.lexists, each.paths)))
+
+    def _stored(self) -> tuple[RecentOpening, ...]:
         try:
             entries = json.loads(str(self._settings.value(_KEY, "[]")))
         except (ValueError, RecursionError):
@@ -148,14 +141,14 @@ class RecentFiles:
     @property
     def folders(self) -> list[Path]:
         """Return the folders of the recent files, which may be missing."""
-        return list(dict.fromkeys(opening.folder for opening in self.openings))
+        return list(dict.fromkeys(opening.folder for opening in self._stored()))
 
     def add(self, paths: Sequence[Path | str]) -> None:
         """Add files as the latest entry."""
         if not paths:
             return
         opening = RecentOpening(tuple(Path(path).absolute() for path in paths))
-        others = [each for each in self.openings if each != opening]
+        others = [each for each in self._stored() if each != opening]
         listed = [list(map(str, each.paths)) for each in (opening, *others)][:MOST_RECENT]
         self._settings.setValue(_KEY, json.dumps(listed))
 
