@@ -95,7 +95,7 @@ def _scaled(digits: NDArray[np.uint32], power: NDArray[np.int64], cells: NDArray
     """
     size = np.abs(power)
     factor = _POWERS[np.minimum(size, _POWERS.size - 1)]
-    values = np.where(power < 0, digits / factor, digits * factor)
+    values: NDArray[np.float64] = np.where(power < 0, digits / factor, digits * factor)
     for index in np.flatnonzero((size >= _POWERS.size) & (digits > 0)):
         values[index] = abs(float(cells[index].tobytes()))
     return values

@@ -126,7 +126,7 @@ class CommandPalette(QDialog):
             item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             item.setToolTip(0, entry.tip or entry.text)
             item.setToolTip(1, hint)
-        self._list.setCurrentItem(self._list.topLevelItem(0))
+        self._list.setCurrentIndex(self._list.model().index(0, 0))
         self._nothing.setText(f"No entry matches “{text.strip()}”")
         self._nothing.setVisible(not self._shown)
         self._list.setVisible(bool(self._shown))
