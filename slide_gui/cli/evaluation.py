@@ -1,4 +1,4 @@
-"""The paper's tables and figures: `slide-gui benchmark` and `slide-gui reproduce`. Both resume interrupted work."""
+"""The paper's tables: `slide-gui benchmark`, which resumes interrupted work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from slide_gui.cli.console import Entry, UsageError, print_answer, progress_bar,
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import is_known
 from slide_gui.data.errors import DataError
-from slide_gui.data.files import folder_files, write_whole
 from slide_gui.experiments.evaluation.data_sets import data_entry, load_data
 from slide_gui.experiments.evaluation.protocol import plan
 from slide_gui.experiments.evaluation.records import RecordFolder
@@ -26,28 +25,26 @@ from slide_gui.figures.evaluation import error_table, errors_export, markdown, t
 from slide_gui.figures.export import save_export
 from slide_gui.figures.style import Style
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.reproduction.figures import ReproducedItem, ReproductionScale, reproduce, reproduction_scale
-from slide_gui.reproduction.page import reading_page
 from slide_gui.text import counted
 
 _SUFFIXES = (".pdf", ".svg", ".png", ".csv", ".md", ".tex")
 
 
-def _add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
+def add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
+    """Add --splits, --quick with this help, --generated, and where to compute."""
     parser.add_argument("--splits", type=int, metavar="N", help="number of splits per data set (the protocol's)")
     parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--generated", action="store_true", help="generate the data, even if the real files are found")
     options.add_cluster_options(parser)
 
 
-def _loader(generated: bool, files: Mapping[str, str] | None = None) -> Load:
+def _loader(generated: bool, files: Mapping[str, str]) -> Load:
     """Return a function that loads a data set of the catalogue by key, or from the file given for that key."""
-    given = files or {}
 
     def load(key: str, progress: Progress) -> Dataset:
-        if key not in given:
+        if key not in files:
             return load_data(key, progress, generated=generated)
-        dataset = DataSource.parse(given[key]).load(progress=progress)
+        dataset = DataSource.parse(files[key]).load(progress=progress)
         options.warn_of_guesses(dataset)
         return replace(dataset, name=data_entry(key).title, key="")
 
@@ -59,7 +56,7 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
     text += "a quarter of them is held out as a test set if the file has none"
     parser.add_argument("data", nargs="*", metavar="DATA", help=text)
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="only these methods (all)")
-    _add_protocol_options(parser, "the small version of the protocol, in about a minute")
+    add_protocol_options(parser, "the small version of the protocol, in about a minute")
     options.add_store(parser, "; needed without --shipped or --stored --results")
     text = "record each run as a line of text in this folder, and compute no run that it contains"
     parser.add_argument("--results", type=Path, metavar="FOLDER", help=text)
@@ -178,43 +175,4 @@ def _document(state: EvaluationState, times: Sequence[TimeRow]) -> dict[str, Any
     }
 
 
-def _reproduce_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder for index.html and all files")
-    _add_protocol_options(parser, "a small version in at most two minutes; the page lists what it leaves out")
-    options.add_store(parser, " (default: runs.sqlite in FOLDER)")
-
-
-def _reproduce(arguments: argparse.Namespace) -> int:
-    with usage():
-        scale = reproduction_scale(arguments.quick, arguments.splits)
-        where = options.cluster_choice(arguments)
-    folder: Path = arguments.out
-    options.check_folder(arguments, folder)
-    with folder_files(folder):  # marks the folder before the store is created in it
-        pass
-
-    def seen(items: Sequence[ReproducedItem]) -> None:
-        _write_page(folder, items, scale, complete=False)
-
-    load, place = _loader(arguments.generated), arguments.store or folder / "runs.sqlite"
-    with RunStore(place) as store, options.opened_cluster(where) as cluster, progress_bar("reproduce") as progress:
-        items = reproduce(folder, scale, load, store, progress=progress, seen=seen, cluster=cluster)
-    page = _write_page(folder, items, scale, complete=True)
-    keys = ("name", "title", "files", "data", "seconds")
-    described = [{key: getattr(item, key) for key in keys} for item in items]
-    document = {"page": page, "left_out": scale.left_out, "made": described}
-    return print_answer(arguments, document, (f"{item.title}: {', '.join(item.files)}" for item in items), [page])
-
-
-def _write_page(folder: Path, items: Sequence[ReproducedItem], scale: ReproductionScale, *, complete: bool) -> Path:
-    page = folder / "index.html"
-    text = reading_page(items, scale.left_out, complete)
-    with folder_files(folder, [page.name]):
-        write_whole(page, text.encode())
-    return page
-
-
-COMMANDS: dict[str, Entry] = {
-    "benchmark": (_benchmark_options, _benchmark),
-    "reproduce": (_reproduce_options, _reproduce),
-}
+COMMANDS: dict[str, Entry] = {"benchmark": (_benchmark_options, _benchmark)}

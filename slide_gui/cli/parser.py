@@ -36,7 +36,7 @@ _COMMANDS = {
     "decide": ("runs", "explain how a stored classifier predicts one image, and which fewest changes flip it"),
     "runs": ("store", "list, show, check, delete and export stored runs"),
     "benchmark": ("evaluation", f"compare all methods on all data sets: the paper's tables; {_RESUMES}"),
-    "reproduce": ("evaluation", f"reproduce every figure and table of the paper on one page; {_RESUMES}"),
+    "reproduce": ("reproduction", f"reproduce every figure and table of the paper on one page; {_RESUMES}"),
     "doctor": ("doctor", "check this installation and name problems with their remedies"),
     "licences": ("doctor", "list every component of the program with its version and licence"),
 }

@@ -137,13 +137,13 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     text = "with --choose: select once for all splits and seeds, by the mean validation error, instead of once for each"
     option("--pooled", action="store_true", help=text)
     options.add_store(parser)
-    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the curves (.pdf, .svg, .png or .csv)")
+    text = "draw the curves (.pdf, .svg, .png or .csv)"
+    parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=text)
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
-    figure = arguments.figure
-    if figure is not None:
-        options.check_suffix(figure, _FIGURES, "--figure")
+    for path in arguments.figure:
+        options.check_suffix(path, _FIGURES, "--figure")
     if not 1 <= arguments.splits <= _MOST:
         raise UsageError(f"--splits is {arguments.splits}; it must be 1 to {_MOST}")
     if arguments.choose and arguments.training != "split":
@@ -154,7 +154,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     where = options.cluster_choice(arguments)
     choices = options.run_choices(arguments)
     source = options.data_source(arguments, judges="test" if arguments.choose else arguments.evaluate)
-    options.check_outputs(arguments, [figure], [source])
+    options.check_outputs(arguments, arguments.figure, [source])
 
     def sweep_of(base: RunSpec) -> SweepSpec:
         splits, warm = tuple(range(arguments.splits)), not arguments.cold
@@ -175,11 +175,11 @@ def _sweep(arguments: argparse.Namespace) -> int:
         with options.opened_cluster(where) as cluster, progress_bar("sweep") as progress:
             state = run_sweep(dataset, sweep, store, progress=progress, cluster=cluster)
     document = _sweep_document(dataset, base, state)
-    if figure is not None:
-        session = options.picture_session(source, dataset.fingerprint, state.done[0].point.spec.stack, "curves")
-        save_export(figure, curves_export(dataset, state.done), Style(), session)
-    document |= {"store": arguments.store, "figure": figure, "plan": asdict(plan)}
-    return print_answer(arguments, document, _sweep_lines(dataset, base, state), [figure] if figure else [])
+    session = options.picture_session(source, dataset.fingerprint, state.done[0].point.spec.stack, "curves")
+    for path in arguments.figure:
+        save_export(path, curves_export(dataset, state.done), Style(), session)
+    document |= {"store": arguments.store, "figures": arguments.figure, "plan": asdict(plan)}
+    return print_answer(arguments, document, _sweep_lines(dataset, base, state), arguments.figure)
 
 
 def _describe_point(answer: PointResult) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`slide-gui benchmark` and `slide-gui reproduce` compute each result once and write tables and pages."""
+"""`slide-gui benchmark` computes each result once and writes tables."""
 
 import lzma
 import shutil
@@ -8,11 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from slide_gui.experiments.evaluation.shipped import shipped_results
-from slide_gui.experiments.files.source import DataSource
 from slide_gui.resources import resource
 from tests.experiments.test_shipped import table_of
 from tests.experiments.tiny import rectangles
-from tests.figures.test_reproduction import EXTENT
 
 
 def test_that_cells_are_filled_once_and_written_in_every_form(cli):
@@ -89,17 +87,3 @@ def test_that_a_file_takes_the_place_of_a_data_set_and_gives_a_quarter_of_its_ro
     assert first["data"][0]["source"].endswith("mine.npz")
     assert (first["data"][0]["n_train"], first["cells"][0]["splits"][0]["n_test"]) == (60, 20)
     assert cli(f"{line} --stored").json["cells"] == first["cells"]
-
-
-def test_that_the_page_of_a_reproduction_is_written_with_its_store(cli, monkeypatch):
-    def load(self, **options):
-        return rectangles(60, 80)
-
-    monkeypatch.setattr(DataSource, "load", load)
-    monkeypatch.setattr("slide_gui.cli.evaluation.reproduction_scale", lambda quick, splits: EXTENT)
-    document = cli("reproduce --out out --json").json
-    assert Path(document["page"]).read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    names = [item["name"] for item in document["made"]]
-    assert names == ["weights", "flow", "curves", "errors"]
-    assert document["left_out"] == ["Nearly everything."]
-    assert Path("out/runs.sqlite").exists()

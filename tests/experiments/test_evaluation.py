@@ -310,10 +310,8 @@ def test_that_significance_is_by_holm_over_the_whole_table():
     assert not any(one.significant for one in crowd.comparisons.values())
 
 
-def test_that_progress_rises_and_the_state_counts_runs_and_seconds(evaluated):
-    state, path, listener = evaluated
-    with RunStore(path) as store:
-        assert state.run_seconds == pytest.approx(sum(line.seconds for line in store.runs()))
+def test_that_progress_rises_and_the_state_counts_runs(evaluated):
+    state, _, listener = evaluated
     assert listener.fractions == sorted(listener.fractions)
     assert listener.fractions[-1] == 1.0
     assert all(cell.complete for cell in state.cells)

@@ -194,7 +194,6 @@ class _Evaluation:
         self._splits: list[_SplitRuns] = []
         self._waiting: dict[str, list[_SplitRuns]] = {}  # run → the splits that wait for it
         self._rows = readable([*(records.rows.values() if records is not None else ()), *store.runs()])
-        self._seconds: dict[str, float] = {}  # durations of the runs of this evaluation
         self._finals: dict[str, RunSpec] = {}  # the runs on test sets
 
     def run(self) -> EvaluationState:
@@ -214,8 +213,7 @@ class _Evaluation:
                     self._add(split, result.spec, row)
                 self._update()
         self._measure_features()
-        seconds = sum(self._seconds.values())
-        self._state = replace(self._state, active=(), live=None, seconds_left=0.0, run_seconds=seconds)
+        self._state = replace(self._state, active=(), live=None, seconds_left=0.0)
         self._progress.report(1.0, self._state)
         return self._state
 
@@ -253,7 +251,6 @@ class _Evaluation:
         """Add a run to a split and to the records. Advance the split if this was the last run it waited for."""
         if self._records is not None:
             self._records.add(split.task.plan.data, row)
-        self._seconds[row.hash] = row.seconds
         answer = split.add(spec, row)
         done = 1 if answer is None else split.n_runs - len(split.answers)  # includes the candidates that were left out
         self._state = replace(with_answer(self._state, split.task, answer), done=self._state.done + done)

@@ -404,8 +404,6 @@ class EvaluationState:
         Numbers of completed and of all runs.
     seconds_left : float or None
         Estimated remaining seconds. None until a run was measured.
-    run_seconds : float or None
-        Total duration of all runs when they were computed. None until all are available.
     """
 
     data: tuple[DataInfo, ...]
@@ -415,7 +413,6 @@ class EvaluationState:
     done: int = 0
     total: int = 0
     seconds_left: float | None = None
-    run_seconds: float | None = None
 
     def cell(self, data: str, method: str) -> Cell | None:
         """Return a cell by its keys, or None."""

@@ -1,0 +1,172 @@
+"""`slide-gui reproduce` makes every figure and table of the paper by other subcommands, and a page that shows them."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import shlex
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from slide_gui import __version__
+from slide_gui.cli import options
+from slide_gui.cli.console import Entry, print_answer, usage
+from slide_gui.cli.evaluation import add_protocol_options
+from slide_gui.data.files import folder_files, write_whole
+from slide_gui.experiments.evaluation.protocol import plan
+
+_PAGE = "index.html"
+_FORMATS = ("pdf", "svg", "png", "csv")
+_DRAWN = f"--noise 0.3 --depth 3 --width double --format {' '.join(_FORMATS)}"
+_CURVES = "--noise 0:0.9:0.1 --depth 0:4"
+_QUICK_CURVES = "--noise 0.1:0.9:0.2 --depth 0:3 --method median --loss hinge -C 10 --labels 600 --test-rows 2000"
+
+
+@dataclass(frozen=True)
+class PaperItem:
+    """A figure or table of the paper.
+
+    Attributes
+    ----------
+    command : str
+        Arguments of `slide-gui` that make it again.
+    files : tuple of str
+        Names of the files that the command writes to the folder of the page.
+    paper : str
+        Description of the original.
+    """
+
+    title: str
+    command: str
+    files: tuple[str, ...]
+    paper: str
+
+
+def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
+    """Return the figures and tables of the paper, with the commands for the arguments of `slide-gui reproduce`."""
+    folder, is_quick, kind = arguments.out, arguments.quick, "generated:" if arguments.generated else ""
+    places = {"store": arguments.store or folder / "runs.sqlite"}
+    places |= options.given(arguments, "workers", "scheduler")
+    computed = " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in places.items() if value)
+    extent = " --quick" * is_quick + " --generated" * arguments.generated
+    extent += "" if arguments.splits is None else f" --splits {arguments.splits}"
+
+    def outputs(names: tuple[str, ...]) -> str:
+        return shlex.join(str(folder / name) for name in names)
+
+    weights, flow, curves = (tuple(f"{name}.{each}" for each in _FORMATS) for name in ("weights", "flow", "curves"))
+    tables = tuple(f"{name}.{each}" for name in ("errors", "times") for each in (*_FORMATS, "md", "tex"))
+    all_data = " ".join(f"{kind}{key}" for key in ("rectangles", "rectangles-images", "convex", "mnist"))
+    return (
+        PaperItem(
+            "Reconstruction weights",
+            f"weights {all_data} --show weights {_DRAWN} -o {outputs(weights[:1])}",
+            weights,
+            "Reconstruction weights of four example pixels at different layers: crosses on both Rectangles sets, round "
+            "patches on Convex and MNIST, fuzzier with depth.",
+        ),
+        PaperItem(
+            "Schematic with a real image",
+            f"flow {kind}mnist {_DRAWN} -o {outputs(flow[:1])}",
+            flow,
+            "A schematic description of SLIDE: the input, T(h⁰), h¹, T(h¹), …; its corruption is virtual.",
+        ),
+        PaperItem(
+            "Error against noise and depth",
+            f"sweep {kind}rectangles {_QUICK_CURVES if is_quick else _CURVES} {computed} --figure {outputs(curves)}",
+            curves,
+            "The error on Rectangles against the noise 1 − p at depths 0 to 4: deep stacks, l > 1, improve on one "
+            "layer, up to l = 2. The values of its curves are not published.",
+        ),
+        PaperItem(
+            "Tables 1 and 2",
+            f"benchmark{extent} {computed} --tables {outputs(tables)}",
+            tables,
+            "Table 1, error rates of seven methods, and Table 2, running times of feature generation. Both are "
+            "included in the tables next to our results.",
+        ),
+    )
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help=f"folder for {_PAGE} and all files")
+    add_protocol_options(parser, "a small version in about two minutes, which shows the procedure, not the numbers")
+    options.add_store(parser, " (default: runs.sqlite in FOLDER)")
+
+
+def _reproduce(arguments: argparse.Namespace) -> int:
+    from slide_gui.cli.parser import build_parser
+
+    with usage():
+        plan("quick" if arguments.quick else "full", splits=arguments.splits)
+    options.cluster_choice(arguments)
+    folder: Path = arguments.out
+    options.check_folder(arguments, folder)
+    with folder_files(folder):  # marks the folder before the store is created in it
+        pass
+    items, printed = paper_items(arguments), dict[str, str]()
+    for item in items:
+        parsed = build_parser().parse_args(shlex.split(item.command))
+        with folder_files(folder, item.files), redirect_stdout(io.StringIO()) as output:
+            parsed.run(parsed)
+        printed[item.title] = output.getvalue()
+        with folder_files(folder, [_PAGE]):
+            write_whole(folder / _PAGE, _page(items, printed).encode())
+    document = {"page": folder / _PAGE, "made": [vars(item) for item in items]}
+    lines = (f"{item.title}: {', '.join(item.files)}" for item in items)
+    return print_answer(arguments, document, lines, [folder / _PAGE])
+
+
+_STYLE = """
+:root { color-scheme: light dark; --back: #F7F7F8; --card: #FFFFFF; --line: #E2E3E7; --text: #1D1F24; --muted: #6B707B;
+  --accent: #2F6FDE; }
+@media (prefers-color-scheme: dark) {
+  :root { --back: #1B1D21; --card: #24272C; --line: #363A41; --text: #E8EAED; --muted: #9AA0AB; --accent: #6FA3FF; }
+}
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--back); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
+main { max-width: 1120px; margin: 0 auto; padding: 32px 20px 64px; }
+h1 { font-size: 26px; line-height: 1.25; margin: 0 0 8px; }
+h2 { font-size: 19px; margin: 0 0 12px; }
+a { color: var(--accent); }
+section { background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: 20px; margin: 24px 0; }
+img { display: block; width: 100%; height: auto; background: #FFFFFF; border-radius: 4px; margin: 0 0 12px; }
+pre { white-space: pre-wrap; font-size: 12px; }
+.note { color: var(--muted); font-size: 13px; }
+"""
+
+
+def _page(items: tuple[PaperItem, ...], printed: Mapping[str, str]) -> str:
+    """Return the page of the items whose commands have printed their output. It has no scripts and needs no network."""
+    title = "Rapid Feature Learning with Stacked Linear Denoisers: figures and tables, reproduced"
+    made = [item for item in items if item.title in printed]
+    incomplete = "The reproduction is incomplete: run the same command again to resume."
+    return "\n".join([
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>",
+        f"<h1>{escape(title)}</h1>",
+        f'<p class="note">Xu, Weinberger and Sha; reproduced by slide-gui {escape(__version__)}.</p>',
+        "" if len(made) == len(items) else f"<p><strong>{incomplete}</strong></p>",
+        *(_section(item, printed[item.title]) for item in made),
+        "</main>\n</body>\n</html>\n",
+    ])  # fmt: skip
+
+
+def _section(item: PaperItem, output: str) -> str:
+    """Return the pictures of an item, its original, its command with the printed output, and links to all files."""
+    pictures = (name for name in item.files if name.endswith(".png"))
+    links = (f'<a href="{escape(name)}">{escape(name)}</a>' for name in item.files)
+    return "\n".join([
+        f"<section>\n<h2>{escape(item.title)}</h2>",
+        *(f'<img src="{escape(name)}" alt="{escape(item.title)}">' for name in pictures),
+        f'<p><span class="note">In the paper:</span> {escape(item.paper)}</p>',
+        f"<pre>$ slide-gui {escape(item.command)}\n{escape(output)}</pre>",
+        f'<p class="note">{" ".join(links)}</p>\n</section>',
+    ])  # fmt: skip
+
+
+COMMANDS: dict[str, Entry] = {"reproduce": (_options, _reproduce)}

@@ -1,1 +1,0 @@
-"""Reproduction of every figure and table of the paper."""
