@@ -54,8 +54,8 @@ def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
     extent = " --quick" * is_quick + " --generated" * arguments.generated
     extent += "" if arguments.splits is None else f" --splits {arguments.splits}"
 
-    def outputs(names: tuple[str, ...]) -> str:
-        return shlex.join(str(folder / name) for name in names)
+    def outputs(names: tuple[str, ...], between: str = " ") -> str:
+        return between.join(shlex.quote(str(folder / name)) for name in names)
 
     weights, flow, curves = (tuple(f"{name}.{each}" for each in _FORMATS) for name in ("weights", "flow", "curves"))
     tables = tuple(f"{name}.{each}" for name in ("errors", "times") for each in (*_FORMATS, "md", "tex"))
@@ -76,7 +76,8 @@ def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
         ),
         PaperItem(
             "Error against noise and depth",
-            f"sweep {kind}rectangles {_QUICK_CURVES if is_quick else _CURVES} {computed} --figure {outputs(curves)}",
+            f"sweep {kind}rectangles {_QUICK_CURVES if is_quick else _CURVES} {computed} "
+            f"--figure {outputs(curves, ' --figure ')}",
             curves,
             "The error on Rectangles against the noise 1 − p at depths 0 to 4: deep stacks, l > 1, improve on one "
             "layer, up to l = 2. The values of its curves are not published.",

@@ -137,8 +137,8 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     text = "with --choose: select once for all splits and seeds, by the mean validation error, instead of once for each"
     option("--pooled", action="store_true", help=text)
     options.add_store(parser)
-    text = "draw the curves (.pdf, .svg, .png or .csv)"
-    parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=text)
+    text = "draw the curves (.pdf, .svg, .png or .csv); repeat for several files"
+    parser.add_argument("--figure", type=Path, action="append", default=[], metavar="FILE", help=text)
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
