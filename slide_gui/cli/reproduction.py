@@ -143,7 +143,7 @@ pre { white-space: pre-wrap; font-size: 12px; }
 def _page(items: tuple[PaperItem, ...], printed: Mapping[str, str]) -> str:
     """Return the page of the items whose commands have printed their output. It has no scripts and needs no network."""
     title = "Rapid Feature Learning with Stacked Linear Denoisers: figures and tables, reproduced"
-    made = [item for item in items if item.title in printed]
+    complete = [item for item in items if item.title in printed]
     incomplete = "The reproduction is incomplete: run the same command again to resume."
     return "\n".join([
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
@@ -151,8 +151,8 @@ def _page(items: tuple[PaperItem, ...], printed: Mapping[str, str]) -> str:
         f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>",
         f"<h1>{escape(title)}</h1>",
         f'<p class="note">Xu, Weinberger and Sha; reproduced by slide-gui {escape(__version__)}.</p>',
-        "" if len(made) == len(items) else f"<p><strong>{incomplete}</strong></p>",
-        *(_section(item, printed[item.title]) for item in made),
+        "" if len(complete) == len(items) else f"<p><strong>{incomplete}</strong></p>",
+        *(_section(item, printed[item.title]) for item in complete),
         "</main>\n</body>\n</html>\n",
     ])  # fmt: skip
 
