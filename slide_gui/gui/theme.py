@@ -419,8 +419,9 @@ QProgressBar { background: $line; border: 0; border-radius: 2px; min-height: 4px
 QProgressBar::chunk { background: $accent; border-radius: 2px; }
 QAbstractItemView { background: $panel; border: 1px solid $line; border-radius: 4px; }
 QTableView { gridline-color: $line; }
-Thumbnails { background: transparent; border: 2px solid transparent; color: $muted; }
-Thumbnails:focus { border-color: $accent; }
+Thumbnails, ColorTable { background: transparent; border: 2px solid transparent; }
+Thumbnails { color: $muted; }
+Thumbnails:focus, ColorTable:focus { border-color: $accent; }
 Thumbnails::item { border: 2px solid transparent; border-radius: 3px; padding: 0; }
 Thumbnails::item:hover { background: $hover; color: $text; }
 Thumbnails::item:selected { background: $accent_wash; border-color: $accent; color: $text; }
@@ -429,6 +430,8 @@ QHeaderView { border: 0; border-radius: 0; }
 QTableCornerButton::section { background: $panel; border: 0; border-bottom: 1px solid $line; }
 QHeaderView::section { background: $panel; color: $muted; border: 0; border-bottom: 1px solid $line;
     padding: 4px 5px; font-size: 11px; }
+ColorTable QHeaderView, ColorTable QHeaderView::section, ColorTable QTableCornerButton::section {
+    background: transparent; border: 0; padding: 0 3px; }
 QHeaderView::up-arrow { image: url("$icon_chevron_up"); }
 QHeaderView::down-arrow { image: url("$icon_chevron_down"); }
 QHeaderView::up-arrow, QHeaderView::down-arrow { width: 9px; height: 9px; subcontrol-origin: border;

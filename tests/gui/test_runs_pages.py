@@ -513,15 +513,15 @@ def test_that_a_cell_selects_its_images_and_show_all_shows_the_others_again(wind
     cell = (0, 1) if result.confusion[0, 1] else (1, 0)
     assert not classifier.show_all.isVisible()
     classifier.confusion.cell_clicked.emit(cell)
-    assert classifier.confusion.chosen == cell
+    assert classifier.confusion.outlined == (cell,)
     assert len(classifier.gallery.images) == result.confusion[cell]
     assert classifier.filter.text().startswith(f"{result.confusion[cell]} of {total} misclassified image")
     classifier.show_all.click()
-    assert (classifier.confusion.chosen, len(classifier.gallery.images)) == (None, total)
+    assert (classifier.confusion.outlined, len(classifier.gallery.images)) == ((), total)
     assert not classifier.show_all.isVisible()
     for _ in range(2):
         classifier.confusion.cell_clicked.emit(cell)
-    assert classifier.confusion.chosen is None
+    assert classifier.confusion.outlined == ()
 
 
 def test_that_trying_the_data_ends_in_the_sentence_of_the_command_line_with_its_points_and_bundle(

@@ -112,25 +112,17 @@ def decade_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
 def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """Return positions at least `gap` apart between `low` and `high`, in the order of `wanted` and close to it.
 
-    Groups that are too close are spread around their mean; if there is too little space, it is divided evenly.
+    If there is too little space, it is divided evenly.
     """
-    if not wanted:
-        return []
     order = sorted(range(len(wanted)), key=lambda i: (wanted[i], i))
     gap = min(gap, (high - low) / max(len(wanted) - 1, 1))
-    # Pool adjacent violators on wanted − rank · gap, which must not decrease.
-    groups: list[list[float]] = []
-    for rank, i in enumerate(order):
-        groups.append([wanted[i] - rank * gap, 1.0])
-        while len(groups) > 1 and groups[-2][0] > groups[-1][0]:
-            mean, size = groups.pop()
-            before, weight = groups[-1]
-            groups[-1] = [(before * weight + mean * size) / (weight + size), weight + size]
-    base = [mean for mean, size in groups for _ in range(int(size))]
-    roof = high - gap * (len(wanted) - 1)
-    places = [0.0] * len(wanted)
-    for rank, i in enumerate(order):
-        places[i] = min(max(base[rank], low), roof) + rank * gap
+    places, floor, roof = [0.0] * len(wanted), low, high
+    for i in order:
+        places[i] = max(wanted[i], floor)
+        floor = places[i] + gap
+    for i in reversed(order):
+        places[i] = min(places[i], roof)
+        roof = places[i] - gap
     return places
 
 
@@ -171,8 +163,6 @@ class Plot(HoverWidget):
         Titles below the horizontal axis and above the vertical one.
     ticks : tuple of (Ticks, Ticks)
         Ticks of the horizontal and vertical axes.
-    ruled : bool
-        True to draw lines at the axes, False for texts only.
 
     Attributes
     ----------
@@ -185,11 +175,10 @@ class Plot(HoverWidget):
         margins: QMargins,
         titles: tuple[str, str],
         ticks: tuple[Ticks, Ticks] = (linear_ticks, linear_ticks),
-        ruled: bool = True,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._margins, self._titles, self._ticks, self._ruled = margins, titles, list(ticks), ruled
+        self._margins, self._titles, self._ticks = margins, titles, list(ticks)
         self._tick_texts: list[list[tuple[float, str]]] = [[], []]
         self._full_range = self._visible = ((0.0, 1.0), (0.0, 1.0))
         self._frame = QRectF(0.0, 0.0, 1.0, 1.0)
@@ -356,9 +345,6 @@ class Plot(HoverWidget):
             self._hover(target)
             self._click(target)
 
-    def _unclick(self) -> None:
-        """Undo a click on empty space, because it was the first half of a double-click."""
-
     def _grab(self, place: QPointF) -> bool:
         """Return True if a drag from here moves something in the plot instead of the plot itself."""
         return False
@@ -375,8 +361,8 @@ class Plot(HoverWidget):
     def _dress_axes(self, theme: Theme) -> None:
         line, grid = self._pen(theme.muted), self._pen(theme.line)
         for axis, pen, tick_pen in ((self._x_axis, line, line), (self._y_axis, None, grid)):
-            axis.setPen(pen if self._ruled else None)
-            axis.setTickPen(tick_pen if self._ruled else None)
+            axis.setPen(pen)
+            axis.setTickPen(tick_pen)
             axis.setTextPen(line)
             axis.setTickFont(figure_font(self, SECONDARY))
 
@@ -428,7 +414,7 @@ class Plot(HoverWidget):
         title, font = QRectF(8, 2, box.right() - 8, 20), figure_font(self, SECONDARY)
         write(painter, title, MIDDLE, self._titles[1], theme_of(self).text, font)
         foot = QRectF(box.left(), self._x_axis.geometry().bottom(), box.width(), 18)
-        painter.drawText(foot, int(Qt.AlignmentFlag.AlignHCenter), self._titles[0])
+        painter.drawText(foot, int(Qt.AlignmentFlag.AlignHCenter | Qt.TextFlag.TextDontClip), self._titles[0])
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         self._paint_labels(painter, theme_of(self))
 
@@ -509,7 +495,6 @@ class Plot(HoverWidget):
 
     def mouseDoubleClickEvent(self, _event: QMouseEvent) -> None:
         if self.is_zoomed():
-            self._unclick()
             self.show_full_range()
 
     def wheelEvent(self, event: QWheelEvent) -> None:

@@ -141,19 +141,6 @@ def test_that_dragging_the_cursor_reports_noise_in_steps_and_is_not_a_click(plot
     assert plot.shown() == before
 
 
-def test_that_a_click_moves_the_cursor_and_a_double_click_shows_everything_instead(plot, emitted):
-    empty = place(plot, 0.3, 1.3)
-    QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=empty)
-    assert emitted["moved"] == []
-    plot.set_cursor(0.5)
-    wheel(plot, place(plot, 0.3, 1.5), 120)
-    empty = place(plot, 0.3, 1.3)
-    QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=empty)
-    QTest.mouseDClick(plot, Qt.MouseButton.LeftButton, pos=empty)
-    assert emitted["moved"] == [0.3, 0.5]
-    assert not plot.is_zoomed()
-
-
 def test_that_the_mouse_describes_a_point_and_a_click_reports_it(plot, emitted):
     QTest.mouseMove(plot, at(plot, "0.5/2") + QPoint(3, 2))
     assert plot.accessibleDescription().startswith("1.40 % (1.30–1.50); noise 0.50 · depth 2; n = 50")
@@ -191,11 +178,11 @@ def test_that_a_point_refined_under_the_mouse_is_clicked_as_it_is_now(plot, emit
     assert len(emitted["clicked"]) == 1
 
 
-def test_that_points_without_an_estimate_are_stacked_above_the_axis(plot):
+def test_that_points_without_an_estimate_are_hollow_above_the_axis_and_described(plot):
     plot.set_points([*points(), *WAITING])
-    low, high = at(plot, "0.9/1"), at(plot, "0.9/2")
-    assert low.x() == high.x() == place(plot, 0.9, 0.0).x()
-    assert plot.box().bottom() - 30 < high.y() < low.y() < plot.box().bottom()
+    there = at(plot, "0.9/1")
+    assert plot.box().bottom() - 20 < there.y() < plot.box().bottom()
+    assert colour(plot, there) == QColor(LIGHT.background)
     assert "being computed" in lines_of(WAITING[0])
 
 

@@ -5,10 +5,10 @@ import sys
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QRect, Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QFontMetricsF
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from slide_gui.core.slide.denoiser import denoiser_weights
 from slide_gui.core.svm.parameters import WidthsStep
@@ -28,7 +28,7 @@ from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
 from slide_gui.gui.widgets.image import DrawingCanvas, FeatureBars, ImageView
 from slide_gui.gui.widgets.tiles import Mosaic, Tile, TileRow
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
-from tests.gui.helpers import press, rate, record, settle, wheel
+from tests.gui.helpers import press, rate, record, settle, spread, wheel
 from tests.gui.plots.test_axes import copies_of
 
 NOISE = 100  # tolerance for other code; a leak of one reference per paint event adds up to 250
@@ -49,7 +49,6 @@ FILLED = {
     ErrorPlot: {"set_points": (POINTS,), "set_cursor": (0.3,)},
     CriterionPlot: {"set_history": (STEPS,)},
     CopiesPlot: {"set_copies": (copies_of(4), 3, "3")},
-    HeatMap: {"set_points": (POINTS,)},
     ConfusionMatrix: {"set_counts": ([[9, 1], [2, 8]], ("a", "b"))},
 }
 
@@ -69,7 +68,7 @@ def test_that_repaints_leave_the_counts_of_none_true_and_false(kind, shown):
     assert all(now > then - NOISE for now, then in zip(after, before, strict=True)), (before, after)
 
 
-@pytest.mark.parametrize("kind", [ErrorPlot, CriterionPlot, CopiesPlot, HeatMap, ConfusionMatrix])
+@pytest.mark.parametrize("kind", [ErrorPlot, CriterionPlot, CopiesPlot])
 def test_that_an_empty_widget_describes_the_next_step_and_ignores_keys_and_clicks(kind, shown):
     view = shown(kind(), 400, 300)
     view.set_placeholder("Start a sweep.")
@@ -133,24 +132,18 @@ def bars(shown):
     return made
 
 
-def test_that_bars_are_as_long_as_their_shares_of_one_track_and_paler_if_stale(bars):
-    for stale in (False, True):
-        bars.set_shares(NAMES, SHARES, WIDTHS, stale)
-        shot, full = bars.grab().toImage(), bars.bar(0).width() / 0.5
-        for layer, share in enumerate(SHARES):
-            box = bars.bar(layer)
-            assert box.width() == pytest.approx(share * full)
-            middle = int(box.center().y())
-            assert (shot.pixelColor(int(box.right()) - 3, middle) == LIGHT.pin(layer)) != stale
-            assert shot.pixelColor(int(box.right()) + 3, middle) == QColor(LIGHT.line)
-
-
-def test_that_a_layer_has_the_same_colour_without_the_input(bars):
+def test_that_bars_are_as_long_as_their_shares_in_the_colour_of_their_layer_and_paler_if_stale(bars):
+    assert [bar.value() / bar.maximum() for bar in bars.bars] == list(SHARES)
+    settle()
+    assert [ink_of(bar) for bar in bars.bars] == [LIGHT.pin(layer) for layer in range(3)]
     bars.set_shares(("h¹", "h²"), (0.6, 0.4), (1.0, 1.0))
-    shot = bars.grab().toImage()
-    for layer in (1, 2):
-        box = bars.bar(layer - 1)
-        assert shot.pixelColor(int(box.right()) - 3, int(box.center().y())) == LIGHT.pin(layer)
+    assert [ink_of(bar) for bar in bars.bars if bar.isVisible()] == [LIGHT.pin(layer) for layer in (1, 2)]
+    bars.set_shares(("h¹", "h²"), (0.6, 0.4), (1.0, 1.0), stale=True)
+    assert ink_of(bars.bars[0]).lightness() > LIGHT.pin(1).lightness()
+
+
+def ink_of(bar):
+    return bar.grab().toImage().pixelColor(6, bar.height() // 2)
 
 
 def test_that_widths_have_the_same_decimals_and_an_unused_layer_is_infinite(bars):
@@ -350,80 +343,80 @@ def matrix(shown):
     return made
 
 
-def corner(matrix, true, predicted):
-    return matrix.cell(true, predicted).topLeft().toPoint() + QPoint(4, 4)
+def cell(table, row, column):
+    return table.visualRect(table.model().index(row, column))
 
 
-def test_that_a_cell_is_described_in_words(matrix):
-    assert matrix.text_of(0, 1) == "true 3, predicted 5: 12 of 1\u202f010 (1.2\u202f%)"
-    assert matrix.text_of(2, 0) == "true 8, predicted 3: 0 of 0 (no samples)"
+def test_that_a_cell_is_described_in_words_and_an_empty_matrix_describes_the_next_step(matrix):
+    assert matrix.item(0, 1).toolTip() == "true 3, predicted 5: 12 of 1\u202f010 (1.2\u202f%)"
+    assert matrix.item(2, 0).toolTip() == "true 8, predicted 3: 0 of 0 (no samples)"
     assert matrix.accessibleDescription() == "16 of 1\u202f214 misclassified (1.32\u202f%)"
+    matrix.set_placeholder("Press Train.")
+    matrix.set_counts([], ())
+    assert matrix.accessibleDescription() == "Press Train."
 
 
-def test_that_mistakes_are_coloured_by_their_share_of_the_row_not_by_count(matrix):
-    shot = matrix.grab().toImage()
-    more, less = shot.pixelColor(corner(matrix, 1, 0)), shot.pixelColor(corner(matrix, 0, 1))
+def test_that_mistakes_are_coloured_by_their_share_of_the_row_not_by_count_and_greyed_if_stale(matrix):
+    shot, page = matrix.viewport().grab().toImage(), QColor(LIGHT.background)
+    more, less, none, right = (
+        shot.pixelColor(cell(matrix, *place).topLeft() + QPoint(4, 4)) for place in ((1, 0), (0, 1), (0, 2), (0, 0))
+    )
     assert more.lightness() < less.lightness()
-    assert more == matrix.colour(1, 0)
-    assert shot.pixelColor(corner(matrix, 0, 2)) == QColor(LIGHT.background)
-    assert 200 < shot.pixelColor(corner(matrix, 0, 0)).hue() < 230
+    assert none == page
+    assert 200 < right.hue() < 230
     assert 10 < more.hue() < 40
+    matrix.set_counts(COUNTS, LABELS, stale=True)
+    assert matrix.color(1, 0).lightness() > more.lightness()
 
 
-def test_that_mouse_and_keys_select_a_cell_that_stays_selected_with_new_counts(matrix):
-    total = matrix.accessibleDescription()
+def test_that_mouse_and_keys_report_cells_and_new_counts_keep_the_current_one(matrix):
     (clicked,) = record(matrix.cell_clicked)
-    QTest.mouseClick(matrix, Qt.MouseButton.LeftButton, pos=corner(matrix, 1, 2))
-    QTest.mouseClick(matrix, Qt.MouseButton.LeftButton, pos=QPoint(matrix.width() - 4, matrix.height() - 4))
-    assert matrix.accessibleDescription() == "true 5, predicted 8: 1 of 204 (0.5\u202f%)"
-    QTest.mouseMove(matrix, QPoint(3, 3))
-    assert matrix.accessibleDescription() == total
-    keys = Qt.Key
-    press(matrix, keys.Key_Right, keys.Key_Down, keys.Key_Left, keys.Key_Left, keys.Key_Return)
-    assert clicked == [(1, 2), (1, 0)]
+    QTest.mouseClick(matrix.viewport(), Qt.MouseButton.LeftButton, pos=cell(matrix, 1, 2).center())
+    QTest.mouseClick(matrix.viewport(), Qt.MouseButton.LeftButton, pos=matrix.viewport().rect().bottomRight())
     matrix.set_counts(np.array(COUNTS) + 1, LABELS)
-    assert matrix.accessibleDescription() == "true 5, predicted 3: 4 of 207 (1.9\u202f%)"
-    QApplication.sendEvent(matrix, QEvent(QEvent.Type.Leave))
-    assert matrix.accessibleDescription().startswith("22 of")
+    keys = Qt.Key
+    press(matrix, keys.Key_Right, keys.Key_Up, keys.Key_Left, keys.Key_Return)
+    assert clicked == [(1, 2), (0, 1)]
 
 
 @pytest.mark.parametrize(("many", "size"), [(2, (300, 240)), (10, (420, 420)), (26, (300, 240)), (26, (900, 700))])
-def test_that_every_matrix_fits(shown, many, size):
+def test_that_every_matrix_fits_with_its_legend_and_long_names_are_told_apart(shown, many, size):
     matrix = shown(ConfusionMatrix(), *size)
-    matrix.set_counts(np.eye(many, dtype=int) * 1000 + 1, [f"class {i}" for i in range(many)])
-    box = matrix.cell(many - 1, many - 1)
-    assert matrix.cell(0, 0).left() > 0
-    assert box.right() <= matrix.width() - 60
-    assert box.bottom() <= matrix.height() - 20
-    assert box.width() == box.height()
+    matrix.set_counts(np.eye(many, dtype=int) * 1000 + 1, [f"a rather long class name {i}" for i in range(many)])
+    area, last = matrix.viewport().rect(), cell(matrix, many - 1, many - 1)
+    assert area.contains(last)
+    assert last.bottom() <= area.height() - 30
+    heads = [matrix.horizontalHeaderItem(i) for i in range(many)]
+    assert [head.text() for head in heads] == [f"→ …{i}" for i in range(many)]
+    assert heads[1].toolTip() == "predicted a rather long class name 1"
     matrix.grab()
 
 
-def test_that_long_names_widen_the_cells_within_the_width(shown):
-    matrix = shown(ConfusionMatrix(), 480, 200)
-    sides = []
-    for names in ("ab", ("healthy controls", "patients with a confirmed diagnosis")):
-        matrix.set_counts([[9, 1], [2, 8]], names)
-        sides.append(matrix.cell(1, 1))
-    assert sides[0].width() == sides[0].height() == sides[1].height()
-    assert sides[1].width() > 2 * sides[1].height()
-    assert sides[1].right() <= matrix.width() - 60
-    assert matrix._at(sides[1].center()) == (1, 1)
+@pytest.fixture
+def heat_map(shown):
+    errors = {(0.0, 0): 2.2, (0.3, 0): 2.2, (0.3, 1): 1.5, (0.1 * 3, 2): 3.0}
+    made = shown(HeatMap(), 600, 240)
+    made.set_points([ErrorPoint(x, d, rate(e), f"{x:g}/{d}", chosen=d == 1) for (x, d), e in errors.items()])
+    return made
 
 
-def test_that_a_stale_matrix_is_greyed(matrix):
-    place, fresh = corner(matrix, 1, 0), matrix.grab().toImage()
-    matrix.set_counts(COUNTS, LABELS, stale=True)
-    stale = matrix.grab().toImage()
-    assert stale.pixelColor(place).lightness() > fresh.pixelColor(place).lightness()
-    assert matrix.cell(1, 0).contains(place)
+def test_that_more_error_is_darker_and_noise_levels_that_differ_by_rounding_share_a_column(heat_map):
+    assert (heat_map.rowCount(), heat_map.columnCount()) == (3, 2)
+    least, middle, most = (heat_map.color(row, 1).lightness() for row in (1, 0, 2))
+    assert least > middle > most
+    assert heat_map.color(2, 0) == QColor(LIGHT.background), "a hole"
+    assert [heat_map.item(row, 1).text() for row in range(3)] == ["2.20", "1.50", "3.00"]
+    heat_map.set_points([ErrorPoint(0.5, 1, rate(1.0), "a", "refining"), ErrorPoint(0.6, 1, None, "", "running")])
+    assert [heat_map.item(0, column).text() for column in range(2)] == ["≈ 1.00", "…"]
+    assert heat_map.color(0, 0) == QColor(LIGHT.background)
 
 
-def test_that_long_names_that_begin_alike_are_told_apart_in_the_head(shown):
-    matrix = shown(ConfusionMatrix(), 420, 360)
-    heads = []
-    for ends in ("123456", "223456"):
-        matrix.set_counts(np.eye(6, dtype=int).tolist(), tuple(f"a very long name {end}" for end in ends))
-        first = matrix.cell(0, 0).toRect()
-        heads.append(matrix.grab(QRect(first.left(), 20, first.width(), first.top() - 22)).toImage())
-    assert heads[0] != heads[1]
+def test_that_the_point_selected_on_validation_is_framed_and_a_click_reports_a_point(heat_map):
+    edge = cell(heat_map, 1, 1).topLeft() + QPoint(1, 12)
+    assert spread(heat_map.viewport().grab().toImage().pixelColor(edge), QColor(LIGHT.text)) < 60
+    assert "best on validation: noise 0.30, depth 1: 1.50\u202f%" in heat_map.accessibleDescription()
+    assert heat_map.item(2, 1).toolTip().startswith("3.00 % (2.90–3.10)")
+    (clicked,) = record(heat_map.point_clicked)
+    for place in ((2, 0), (2, 1)):
+        QTest.mouseClick(heat_map.viewport(), Qt.MouseButton.LeftButton, pos=cell(heat_map, *place).center())
+    assert [point.key for point in clicked] == ["0.3/2"]

@@ -59,6 +59,7 @@ class ClassifierPage(Page):
         super().__init__("Classifier", about, views, parent=parent)
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._shown: RunResult | None = None
+        self._cell: tuple[int, int] | None = None  # whose images are shown
         self._waiting = False
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=6))
         scroll = LowScroll(_LEAST_HEIGHT, self)
@@ -337,10 +338,10 @@ class ClassifierPage(Page):
         parts += [f"{fixed(result.timings.total, 1)}{THIN}s", self._elsewhere(result)]
         self.details.setText(" · ".join(filter(None, parts)))
         if result is not self._shown:
-            self._shown = result
-            self.confusion.set_chosen(None)
+            self._shown, self._cell = result, None
+            self.confusion.set_outlined(())
         self.confusion.set_counts(result.confusion, self._names(result), stale)
-        self._show_gallery(result, self.confusion.chosen, stale)
+        self._show_gallery(result, self._cell, stale)
 
     def _describe_error(self, result: RunResult) -> str:
         """Return the kind of error, the number of rows and, for cross-validation, the folds."""
@@ -384,15 +385,15 @@ class ClassifierPage(Page):
     @Slot(object)
     def _narrow(self, cell: tuple[int, int]) -> None:
         """Show the images of one cell of the confusion matrix, or all if it is shown already or has no errors."""
-        chosen = None if cell[0] == cell[1] or cell == self.confusion.chosen else cell
-        self.confusion.set_chosen(chosen)
+        chosen = self._cell = None if cell[0] == cell[1] or cell == self._cell else cell
+        self.confusion.set_outlined([chosen] if chosen else ())
         if self._controller.result is not None:
             self._show_gallery(self._controller.result, chosen, self._is_stale(self._controller.result))
 
     @Slot()
     def _widen(self) -> None:
-        if self.confusion.chosen is not None:
-            self._narrow(self.confusion.chosen)
+        if self._cell is not None:
+            self._narrow(self._cell)
 
     def _show_filter(self, shown: int, total: int, words: str) -> None:
         text = counted(total, f"misclassified {self._unit()}") if total else ""

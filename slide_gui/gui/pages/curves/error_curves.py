@@ -11,18 +11,16 @@ from PySide6.QtCore import QMargins, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from slide_gui.gui.pages.curves.points import ErrorMark, ErrorPoint, PointPlot, chosen_of, draw_ring, lines_of
-from slide_gui.gui.plots.axes import apart, nice_ticks
+from slide_gui.gui.pages.curves.points import ErrorMark, ErrorPoint, best_words, chosen_of, lines_of
+from slide_gui.gui.plots.axes import Plot, apart, nice_ticks
 from slide_gui.gui.theme import PINS, SECONDARY, Theme, figure_font
 from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, RIGHT, snapped, washed, write
-from slide_gui.text import fixed, per_cent
+from slide_gui.text import counted, fixed, per_cent
 
 REACH = 12
 """Largest distance in pixels at which the mouse selects a point."""
 NOISE_STEP = 0.01
 LABEL_GAP = 16
-WAITING = 10
-"""Vertical distance in pixels between points without an estimate."""
 BAND = 0.2
 _ROOM = 0.03  # fraction of the height
 RADIUS, SWATCH = 3.5, 16
@@ -33,32 +31,57 @@ SIDE = 0.02
 """Margin beyond noise levels 0 and 1, for the points there."""
 
 
-class ErrorPlot(PointPlot):
+class ErrorPlot(Plot):
     """Error in per cent against noise level, with published values, a cursor, and the intervals of one line.
 
     Left and Right move along a line, Up and Down between lines, Enter clicks the point. Shift+Left and
-    Shift+Right move the cursor. The mouse drags it by its line or along the axis, and a click moves it there.
+    Shift+Right move the cursor. The mouse drags it by its line or along the axis.
 
     Signals
     -------
+    point_clicked(object)
+        The clicked ErrorPoint.
     cursor_moved(float)
         Noise level in steps of 0.01 while the cursor is dragged.
     """
 
+    point_clicked = Signal(object)
     cursor_moved = Signal(float)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(QMargins(44, 36, 84, 48), parent=parent)
+        titles = "Noise level 1 − p", "Test error (%)"
+        super().__init__(QMargins(44, 36, 132, 48), titles, parent=parent)
+        self._points: tuple[ErrorPoint, ...] = ()
+        self._placeholder = "There are no points yet."
         self._lines: dict[int, list[ErrorPoint]] = {}
         self._marks: tuple[ErrorMark, ...] = ()
         self._noise: float | None = None
-        self._before_click: float | None = None
         self._depth: int | None = None
         self._dots, self._open, self._hollow = self._scatter(2), self._scatter(2), self._scatter(3, symbol="d")
         self.setMinimumSize(320, 140)
         self.setAccessibleName("Error against noise, one line per depth: plot")
 
     # Contents
+
+    def set_points(self, points: Sequence[ErrorPoint]) -> None:
+        """Replace the points, whose keys must be unique, at most one per noise level and depth."""
+        if tuple(points) != self._points:
+            self._points, current = tuple(points), self.current()
+            if current is not None:
+                self._current = next((p for p in points if p.key == current.key), None)
+            self._renew()
+            self._describe()
+
+    def set_part(self, part: str) -> None:
+        """Set the rows on which the errors are counted: test or validation."""
+        titles = (self._titles[0], f"{part.capitalize()} error (%)")
+        if titles != self._titles:
+            self._titles = titles
+            self._changed()
+
+    def current(self) -> ErrorPoint | None:
+        """Return the point under mouse or cursor."""
+        return self._current if isinstance(self._current, ErrorPoint) else None
 
     def set_marks(self, marks: Sequence[ErrorMark]) -> None:
         """Show published values as hollow marks with one entry in the legend."""
@@ -86,11 +109,8 @@ class ErrorPlot(PointPlot):
             self.update()
 
     def position(self, point: ErrorPoint) -> QPointF:
-        """Return the position of a point in pixels; one without an estimate is just above the axis."""
-        if point.is_known:
-            return self.at(point.noise, point.error)
-        below = sum(not p.is_known and p.noise == point.noise and p.depth < point.depth for p in self._points)
-        return QPointF(self.at(point.noise, 0.0).x(), self.box().bottom() - WAITING * (1 + below))
+        """Return the position of a point in pixels."""
+        return self.at(*self._values_of(point))
 
     def values_at(self, noise: float) -> list[tuple[int, float, bool]]:
         """Return depth, error and True if computed at this noise level; other errors are interpolated linearly."""
@@ -114,7 +134,7 @@ class ErrorPlot(PointPlot):
                 self._draw_intervals(theme, depth, known)
             self._draw_lines(theme, depth, known)
         finished = [p for p in self._points if p.is_known and p.state == "done"]
-        others = [p for p in self._points if p.is_known and p.state != "done"]
+        others = [p for p in self._points if p.state != "done"]
         colours = [self._brush(theme.pin(p.depth)) for p in finished]
         sizes = [SIZE + 3 * (p.state == "running") for p in others]
         for item, shown, size, edge, fill in (
@@ -122,8 +142,8 @@ class ErrorPlot(PointPlot):
             (self._open, others, sizes, theme.muted, self._brush(theme.background)),
             (self._hollow, self._marks, 12, theme.text, None),
         ):
-            places = {"x": [p.noise for p in shown], "y": [p.error for p in shown]}
-            item.setData(**places, size=size, pen=self._pen(edge, 1.5), brush=fill)
+            x, y = zip(*map(self._values_of, shown), strict=True) if shown else ((), ())
+            item.setData(x=x, y=y, size=size, pen=self._pen(edge, 1.5), brush=fill)
 
     def _draw_intervals(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> None:
         """Draw the 95 % confidence intervals of the finished points of a line within the axes."""
@@ -158,14 +178,8 @@ class ErrorPlot(PointPlot):
             painter.drawText(QRectF(box.left(), 2, box.width(), 20), RIGHT, LEGEND)
         if chosen_of(self._points):
             left = QFontMetricsF(painter.font()).horizontalAdvance(self._titles[1]) + 32
-            draw_ring(painter, theme, QPointF(left, 12.0), RADIUS + 2.0)
+            _draw_ring(painter, theme, QPointF(left, 12.0), RADIUS + 2.0)
             write(painter, QRectF(left + 12, 2, box.right() - left, 20), MIDDLE, CHOSEN, theme.muted)
-        self._paint_ends(painter, theme, box)
-        painter.setPen(QPen(QColor(theme.muted), 1.5))
-        painter.setBrush(QColor(theme.background))
-        for point in self._points:
-            if not point.is_known and box.contains(self.position(point)):
-                painter.drawEllipse(self.position(point), RADIUS + 1.5, RADIUS + 1.5)
 
     def _is_cursor_shown(self) -> bool:
         left, right = self.shown()[0]
@@ -175,7 +189,7 @@ class ErrorPlot(PointPlot):
         if self._noise is not None and self._is_cursor_shown():
             box, x = self.box(), snapped(self.at(self._noise, 0.0).x(), self.devicePixelRatioF())
             painter.setPen(QPen(QColor(theme.accent), 3.0 if self._dragging and self._grabbed else 2.0))
-            painter.drawLine(QPointF(x, box.top() - 8), QPointF(x, box.bottom()))
+            painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
         box, current = self.box(), self.current()
@@ -183,13 +197,18 @@ class ErrorPlot(PointPlot):
         painter.setClipRect(box)
         for point in self._points:
             if point.is_selected:
-                draw_ring(painter, theme, self.position(point), RADIUS + 3.0)
+                _draw_ring(painter, theme, self.position(point), RADIUS + 3.0)
             if current is not None and point.key == current.key:
-                draw_ring(painter, theme, self.position(point), 10.0 if point.chosen else 7.0)
+                _draw_ring(painter, theme, self.position(point), 10.0 if point.chosen else 7.0)
         painter.restore()
+        self._paint_ends(painter, theme, box)
         if self._noise is not None and self._is_cursor_shown():
-            self._paint_cursor_values(painter, theme, box, self._noise)
-            self._paint_cursor_noise(painter, theme, box, self._noise)
+            text, x = fixed(self._noise, 2), self.at(self._noise, 0.0).x()
+            pill = QRectF(x - 20, box.top() - 16, 40, 16)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(theme.accent))
+            painter.drawRoundedRect(pill, 4.0, 4.0)
+            write(painter, pill, CENTRE, text, theme.on_accent, figure_font(self, SECONDARY, strong=True))
 
     def end_labels(self) -> list[tuple[int, QPointF, float]]:
         """Return depth, visible end of the line and height of its label, without overlaps."""
@@ -206,8 +225,10 @@ class ErrorPlot(PointPlot):
         return [(depth, end, y) for (depth, end), y in zip(ends, heights, strict=True)]
 
     def _paint_ends(self, painter: QPainter, theme: Theme, box: QRectF) -> None:
-        """Label each line at its end, with a thin line to labels that were moved."""
-        left = box.right() + 14
+        """Label each line at its end with its depth and its value at the cursor."""
+        left, values = box.right() + 14, {}
+        if self._noise is not None and self._is_cursor_shown():
+            values = {depth: ("" if exact else "≈ ") + fixed(e, 2) for depth, e, exact in self.values_at(self._noise)}
         for depth, end, y in self.end_labels():
             colour = theme.pin(depth)
             colour.setAlphaF(0.5)
@@ -217,48 +238,9 @@ class ErrorPlot(PointPlot):
             painter.drawPolyline([start, knee, QPointF(left - 2, y)])
             painter.setPen(self._depth_pen(theme, depth, 2.5))
             painter.drawLine(QPointF(left, y), QPointF(left + SWATCH, y))
-            write(painter, QRectF(left + SWATCH + 6, y - 8, 80, 16), MIDDLE, f"depth {depth}", theme.text)
-
-    def _paint_cursor_noise(self, painter: QPainter, theme: Theme, box: QRectF, noise: float) -> None:
-        """Draw the noise level of the cursor at the axis."""
-        painter.setFont(figure_font(self, SECONDARY, strong=True))
-        text, x = fixed(noise, 2), self.at(noise, 0.0).x()
-        wide = QFontMetricsF(painter.font()).horizontalAdvance(text) + 12
-        pill = QRectF(x - 0.5 * wide, box.bottom() + 4, wide, 18)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(theme.background))
-        for tick in (value for value, _ in self._tick_texts[0]):  # erase tick texts that the label would cover partly
-            if abs(self.at(tick, 0.0).x() - x) < 32:
-                painter.drawRect(QRectF(self.at(tick, 0.0).x() - 16, box.bottom() + 6, 32, 17))
-        painter.setBrush(QColor(theme.accent))
-        painter.drawRoundedRect(pill, 4.0, 4.0)
-        write(painter, pill, CENTRE, text, theme.on_accent)
-
-    def _paint_cursor_values(self, painter: QPainter, theme: Theme, box: QRectF, noise: float) -> None:
-        """Draw the value of each line next to the cursor, on the side with more space."""
-        low, high = self.shown()[1]
-        values, x = [v for v in self.values_at(noise) if low <= v[1] <= high], self.at(noise, 0.0).x()
-        if not values:
-            return
-        texts = [("" if exact else "≈ ") + fixed(error, 2) for _, error, exact in values]
-        wide = max(QFontMetricsF(painter.font()).horizontalAdvance(t) for t in texts) + SWATCH + 13
-        places = [self.at(p.noise, 0.0).x() for p in self._points if abs(p.noise - noise) > 1e-6]
-        before = max((place for place in places if place < x), default=box.left())
-        after = min((place for place in places if place > x), default=box.right())
-        leftwards = after - x < min(x - before, wide + 14) or x + 10 + wide > box.right() + 4
-        left = x - 10 - wide if leftwards and x - 10 - wide > box.left() else x + 10
-        wanted = [self.at(noise, error).y() for _, error, _ in values]
-        heights = apart(wanted, LABEL_GAP, box.top() + 8, box.bottom() - 12)
-        near = left if left > x else left + wide
-        for (depth, _, _), text, y, at in zip(values, texts, heights, wanted, strict=True):
-            painter.setPen(QPen(washed(theme.muted, 0.6), 1.0))
-            painter.drawLine(QPointF(x + math.copysign(RADIUS + 1.5, near - x), at), QPointF(near, y))
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(washed(theme.background, 0.88))
-            painter.drawRoundedRect(QRectF(left, y - 8, wide, 16), 3.0, 3.0)
-            painter.setPen(self._depth_pen(theme, depth, 2.5))
-            painter.drawLine(QPointF(left + 4, y), QPointF(left + 4 + SWATCH, y))
-            write(painter, QRectF(left, y - 8, wide - 5, 16), RIGHT, text, theme.text)
+            place = QRectF(left + SWATCH + 6, y - 8, 88, 16)
+            write(painter, place, MIDDLE, f"depth {depth}", theme.muted if values else theme.text)
+            write(painter, place, RIGHT, values.get(depth, ""), theme.text)
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
         target: ErrorPoint | ErrorMark | None = self._current
@@ -269,6 +251,14 @@ class ErrorPlot(PointPlot):
         lines = [per_cent(target.error), target.label, f"noise {fixed(target.noise, 2)}"]
         return self.at(target.noise, target.error), lines
 
+    def _describe(self) -> None:
+        point = self.current()
+        if point is not None:
+            self.setAccessibleDescription("; ".join(lines_of(point)))
+            return
+        text = counted(len(self._points), "point") if self._points else self._placeholder
+        self.setAccessibleDescription("; ".join(filter(None, [text, best_words(self._points)])))
+
     # Mouse
 
     def _at(self, place: QPointF) -> ErrorPoint | ErrorMark | None:
@@ -276,8 +266,8 @@ class ErrorPlot(PointPlot):
             return None
 
         def distance(target: ErrorPoint | ErrorMark) -> float:
-            at = self.position(target) if isinstance(target, ErrorPoint) else self.at(target.noise, target.error)
-            return math.hypot(at.x() - place.x(), at.y() - place.y())
+            at = self.at(*self._values_of(target)) - place
+            return math.hypot(at.x(), at.y())
 
         # The last of several at the same place is drawn on top.
         points = [point for point in reversed(self._points) if distance(point) <= REACH]
@@ -297,7 +287,7 @@ class ErrorPlot(PointPlot):
 
     def _grab(self, place: QPointF) -> bool:
         box = self.box()
-        if self._noise is None or not box.adjusted(0, -8, 0, 24).contains(place):
+        if self._noise is None or not box.adjusted(0, -16, 0, 24).contains(place):
             return False
         return place.y() > box.bottom() or abs(self.at(self._noise, 0.0).x() - place.x()) <= 6
 
@@ -311,16 +301,13 @@ class ErrorPlot(PointPlot):
             self.cursor_moved.emit(noise)
 
     def _click_at(self, target: ErrorPoint | ErrorMark | None, place: QPointF) -> None:
-        self._before_click = None
         if isinstance(target, ErrorPoint):
             super()._click_at(target, place)
-        elif self._noise is not None and self.box().adjusted(0, 0, 0, 24).contains(place):
-            self._before_click = self._noise
+        elif self._grabbed:
             self._drag(place)
 
-    def _unclick(self) -> None:
-        if self._before_click is not None:
-            self._put_cursor(self._before_click)
+    def _click(self, target: ErrorPoint) -> None:
+        self.point_clicked.emit(target)
 
     # Keys
 
@@ -332,8 +319,10 @@ class ErrorPlot(PointPlot):
         else:
             super().keyPressEvent(event)
 
-    def _values_of(self, target: ErrorPoint) -> tuple[float, float]:
-        return target.noise, target.error if target.is_known else sum(self.shown()[1]) / 2
+    def _values_of(self, target: ErrorPoint | ErrorMark) -> tuple[float, float]:
+        """Return noise level and error of a point; one without an estimate is just above the axis."""
+        low, high = self._full_range[1]
+        return target.noise, low + 0.02 * (high - low) if math.isnan(target.error) else target.error
 
     def _first(self) -> ErrorPoint | None:
         """Return the first point for the keys: the lowest one near the cursor."""
@@ -394,3 +383,11 @@ def _limits(points: Sequence[ErrorPoint], marks: Sequence[ErrorMark]) -> tuple[f
     high = max(high, low + 0.1)
     room = _ROOM * (high - low)  # for the marks around the outermost points
     return max(low - room, 0.0) if low else 0.0, high + room
+
+
+def _draw_ring(painter: QPainter, theme: Theme, centre: QPointF, radius: float) -> None:
+    """Draw a ring with a halo that separates it from its surroundings."""
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    for pen in (QPen(QColor(theme.background), 4.0), QPen(QColor(theme.text), 2.0)):
+        painter.setPen(pen)
+        painter.drawEllipse(centre, radius, radius)

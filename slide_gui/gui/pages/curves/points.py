@@ -1,4 +1,4 @@
-"""Points of the error curves and of the heat map, their descriptions in words, and the base class of both plots."""
+"""Points of the error curves and of the heat map, and their descriptions in words."""
 
 from __future__ import annotations
 
@@ -7,14 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from PySide6.QtCore import QMargins, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPen
-from PySide6.QtWidgets import QWidget
-
 from slide_gui.error_rate import ErrorRate
-from slide_gui.gui.plots.axes import Plot, Ticks, linear_ticks
-from slide_gui.gui.theme import Theme
-from slide_gui.text import count, counted, fixed, per_cent, place_name
+from slide_gui.text import count, fixed, per_cent, place_name
 
 PointState = Literal["done", "running", "refining"]
 
@@ -121,76 +115,3 @@ def best_words(points: Sequence[ErrorPoint]) -> str:
     chosen = chosen_of(points)
     errors = "; ".join(f"{place_name(p.noise, p.depth)}: {per_cent(p.error)}" for p in chosen)
     return f"best on validation: {errors}" if chosen else ""
-
-
-def draw_ring(painter: QPainter, theme: Theme, centre: QPointF, radius: float) -> None:
-    """Draw a ring with a halo that separates it from its surroundings."""
-    draw_frame(painter, theme, theme.text, QRectF(centre, centre).adjusted(-radius, -radius, radius, radius), radius)
-
-
-def draw_frame(painter: QPainter, theme: Theme, colour: str, box: QRectF, corner: float) -> None:
-    """Draw a frame with rounded corners and a halo that separates it from its surroundings."""
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    for pen in (QPen(QColor(theme.background), 4.0), QPen(QColor(colour), 2.0)):
-        painter.setPen(pen)
-        painter.drawRoundedRect(box, corner, corner)
-
-
-class PointPlot(Plot):
-    """Base of the plots of error points.
-
-    Signals
-    -------
-    point_clicked(object)
-        The clicked ErrorPoint.
-    """
-
-    point_clicked = Signal(object)
-
-    def __init__(
-        self,
-        margins: QMargins,
-        ticks: tuple[Ticks, Ticks] = (linear_ticks, linear_ticks),
-        *,
-        ruled: bool = True,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(margins, ("Noise level 1 − p", "Test error (%)"), ticks, ruled=ruled, parent=parent)
-        self._points: tuple[ErrorPoint, ...] = ()
-        self._placeholder = "There are no points yet."
-
-    def set_points(self, points: Sequence[ErrorPoint]) -> None:
-        """Replace the points, whose keys must be unique, at most one per noise level and depth."""
-        if tuple(points) != self._points:
-            self._points, current = tuple(points), self.current()
-            if current is not None:
-                self._current = next((p for p in points if p.key == current.key), None)
-            self._renew()
-            self._describe()
-
-    def set_part(self, part: str) -> None:
-        """Set the rows on which the errors are counted: test or validation."""
-        titles = (self._titles[0], f"{part.capitalize()} error (%)")
-        if titles != self._titles:
-            self._titles = titles
-            self._changed()
-
-    def current(self) -> ErrorPoint | None:
-        """Return the point under mouse or cursor."""
-        return self._current if isinstance(self._current, ErrorPoint) else None
-
-    def _click(self, target: ErrorPoint | ErrorMark) -> None:
-        if isinstance(target, ErrorPoint):
-            self.point_clicked.emit(target)
-
-    def _renew(self) -> None:
-        """Update items and range to the points."""
-        raise NotImplementedError
-
-    def _describe(self) -> None:
-        point = self.current()
-        if point is not None:
-            self.setAccessibleDescription("; ".join(lines_of(point)))
-            return
-        text = counted(len(self._points), "point") if self._points else self._placeholder
-        self.setAccessibleDescription("; ".join(filter(None, [text, best_words(self._points)])))

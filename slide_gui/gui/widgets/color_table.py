@@ -1,0 +1,203 @@
+"""A table of numbers on coloured cells, with the scale of the colours below it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import NamedTuple
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableWidget,
+    QTableWidgetItem,
+    QWidget,
+)
+
+from slide_gui.gui.theme import BLUE, SECONDARY, figure_font, ink_on, paint_ramp, sequential, theme_of, towards
+from slide_gui.gui.widgets.painted import CENTRE, NOTHING, STALE, paint_placeholder, write
+
+_TALLEST, _HEAD, _FOOT, _RAMP, _LEAST_HEADING = 52, 24, 44, 72, 11  # pixels
+
+
+class ColorCell(NamedTuple):
+    """A cell: its text, its tooltip, and its magnitude from 0 to 1 in a hue; without magnitude it has no colour."""
+
+    text: str
+    tip: str
+    share: float | None = None
+    hue: str = BLUE
+
+
+class _Cells(QStyledItemDelegate):
+    """Draws cells, with frames around the outlined ones and the current one."""
+
+    def __init__(self, table: ColorTable) -> None:
+        super().__init__(table)
+        self._table = table
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        table, box, place = self._table, QRectF(option.rect), (index.row(), index.column())
+        theme, colour, text = theme_of(table), table.color(*place), str(index.data() or "")
+        painter.fillRect(box, colour)
+        painter.setFont(figure_font(table, SECONDARY, strong=place in table.outlined))
+        metrics = painter.fontMetrics()
+        if metrics.horizontalAdvance(text) <= box.width() - 2 and metrics.ascent() <= box.height():
+            write(painter, box, CENTRE, text, ink_on(colour))
+        frames = [theme.text] if place in table.outlined else []
+        if table.hasFocus() and index == table.currentIndex():
+            frames.append(theme.accent)
+        for number, frame in enumerate(frames):
+            for width, edge in ((4.0, theme.background), (2.0, frame)):
+                inside = 1.0 + 3.0 * number
+                painter.setPen(QPen(QColor(edge), width))
+                painter.drawRect(box.adjusted(inside, inside, -inside, -inside))
+
+
+class ColorTable(QTableWidget):
+    """A table of coloured cells that fit its size; arrow keys move, a click or Enter reports a cell.
+
+    Attributes
+    ----------
+    outlined : tuple of (row, column)
+        The cells with a frame.
+
+    Signals
+    -------
+    cell_clicked(object)
+        (row, column) of a cell.
+    """
+
+    cell_clicked = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._cells: dict[tuple[int, int], ColorCell] = {}
+        self._legend, self._stale = ("", BLUE), False
+        self._placeholder = self._description = ""
+        self.outlined: tuple[tuple[int, int], ...] = ()
+        self.setItemDelegate(_Cells(self))
+        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setTabKeyNavigation(False)
+        self.setCornerButtonEnabled(False)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        for head in (self.horizontalHeader(), self.verticalHeader()):
+            head.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+            head.setMinimumSectionSize(4)
+            head.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+            head.setHighlightSections(False)
+            head.setFont(figure_font(self, SECONDARY))
+        self.horizontalHeader().setFixedHeight(_HEAD)
+        self.verticalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.clicked.connect(self._report)
+        self.activated.connect(self._report)
+        self.setMinimumSize(280, 140)
+        self._describe()
+
+    def sizeHint(self) -> QSize:
+        return QSize(420, _HEAD + _TALLEST * max(self.rowCount(), 4) + _FOOT)
+
+    def set_cells(
+        self,
+        rows: Sequence[tuple[str, str]],
+        columns: Sequence[tuple[str, str]],
+        cells: Mapping[tuple[int, int], ColorCell],
+        legend: tuple[str, str],
+        description: str,
+        stale: bool = False,
+    ) -> None:
+        """Show cells by row and column.
+
+        Parameters
+        ----------
+        rows, columns : sequence of (str, str)
+            Headings of the rows and columns with their tooltips.
+        legend : tuple of (str, str)
+            Text and hue of the scale.
+        description : str
+            Text for screen readers.
+        stale : bool
+            True to grey the cells because the parameters have changed.
+        """
+        self._cells, self._legend, self._description, self._stale = dict(cells), legend, description, stale
+        self.setRowCount(len(rows))
+        self.setColumnCount(len(columns))
+        for headings, show in ((rows, self.setVerticalHeaderItem), (columns, self.setHorizontalHeaderItem)):
+            for number, heading in enumerate(headings):
+                show(number, _item(*heading))
+        for place in product(range(len(rows)), range(len(columns))):
+            cell = self._cells.get(place, ColorCell("", ""))
+            self.setItem(*place, _item(cell.text, cell.tip))
+        self._fit()
+        self._describe()
+
+    def set_outlined(self, cells: Sequence[tuple[int, int]]) -> None:
+        """Draw a frame around some cells."""
+        self.outlined = tuple(cells)
+        self.viewport().update()
+
+    def set_placeholder(self, text: str) -> None:
+        """Set the text of the empty table, which names the next step."""
+        self._placeholder = text
+        self._describe()
+
+    def _describe(self) -> None:
+        self.setAccessibleDescription((self._description if self._cells else self._placeholder) or NOTHING)
+        self.viewport().update()
+
+    def color(self, row: int, column: int) -> QColor:
+        """Return the colour of a cell."""
+        theme, cell = theme_of(self), self._cells.get((row, column))
+        page = QColor(theme.background)
+        if cell is None or cell.share is None:
+            return page
+        colour = sequential(theme, cell.share, cell.hue)
+        return towards(colour, page, STALE) if self._stale else colour
+
+    def _fit(self) -> None:
+        """Fit the cells to the size of the table; they are at most twice as wide as high."""
+        self.verticalHeader().setMaximumWidth(self.width() // 3)
+        height = min((self.viewport().height() - _FOOT) // max(self.rowCount(), 1), _TALLEST)
+        self.verticalHeader().setVisible(height >= _LEAST_HEADING)
+        self.updateGeometries()
+        width = min(self.viewport().width() // max(self.columnCount(), 1), 2 * height)
+        self.verticalHeader().setDefaultSectionSize(height)
+        self.horizontalHeader().setDefaultSectionSize(width)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        theme, view = theme_of(self), self.viewport()
+        with QPainter(view) as painter:
+            if not self._cells:
+                paint_placeholder(painter, view, self._placeholder)
+                return
+            text, hue = self._legend
+            top = self.verticalHeader().length() + 8
+            paint_ramp(painter, theme, QRectF(0, top + 4, _RAMP, 8), hue)
+            wrapped = int(Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap)
+            place = QRectF(_RAMP + 8, top, view.width() - _RAMP - 8, _FOOT)
+            write(painter, place, wrapped, text, theme.muted, figure_font(self, SECONDARY))
+
+    @Slot(QModelIndex)
+    def _report(self, index: QModelIndex) -> None:
+        if index.isValid():
+            self.cell_clicked.emit((index.row(), index.column()))
+
+
+def _item(text: str, tip: str) -> QTableWidgetItem:
+    item = QTableWidgetItem(text)
+    item.setToolTip(tip)
+    item.setData(Qt.ItemDataRole.AccessibleTextRole, tip)
+    return item
