@@ -16,6 +16,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
+from typing import Any
+from zipfile import ZipFile, ZipInfo
 
 from slide_gui.cli.parser import build_parser
 
@@ -94,17 +96,49 @@ def assemble(source: Path) -> None:
         shutil.copy(file, source)
 
 
+def bibtex(citation: dict[str, Any]) -> Iterator[str]:
+    """Yield a BibTeX entry for the program and one for each work that CITATION.cff refers to."""
+    for work in (citation, *citation["references"]):
+        people = [each for each in work["authors"] if "family-names" in each]
+        names = ["{family-names}, {given-names}".format_map(each) for each in people]
+        year = str(work.get("year") or work["date-released"][:4])
+        fields = {
+            "author": " and ".join(names) or f"{{{work['authors'][0]['name']}}}",
+            "title": f"{{{work['title']}}}",
+            "year": year,
+            "note": work.get("notes") or f"Version {work['version']}",
+            **{name: work[name] for name in ("doi", "url") if name in work},
+        }
+        key = f"{people[0]['family-names'].lower()}{year}" if people else "slide-gui"
+        yield "".join([f"@misc{{{key},\n", *(f"  {name} = {{{value}}},\n" for name, value in fields.items()), "}\n"])
+
+
+def date_equally(folder: Path) -> None:
+    """Sort the ZIP archives of the gallery and remove their times, so that equal sources give equal bytes."""
+    for path in folder.rglob("*.zip"):
+        with ZipFile(path) as archive:
+            members = {name: archive.read(name) for name in sorted(archive.namelist())}
+        with ZipFile(path, "w") as archive:
+            for name, content in members.items():
+                archive.writestr(ZipInfo(name), content)
+
+
 def main() -> int:
+    import yaml
     from sphinx.cmd.build import build_main
 
     source, target = ROOT / "build" / "docs-source", ROOT / "build" / "docs"
     for folder in (source, target):
         shutil.rmtree(folder, ignore_errors=True)
     assemble(source)
-    os.environ.update(MPLBACKEND="agg", QT_QPA_PLATFORM="offscreen")
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    (source / "citation.bib").write_text("\n".join(bibtex(citation)), encoding="utf-8")
+    os.environ.update(MPLBACKEND="agg", QT_QPA_PLATFORM="offscreen", TZ="UTC")
     script, folder = ROOT / "packaging" / "make_pictures.py", source / "pictures"
     subprocess.run([sys.executable, str(script), "--to", str(folder), *WINDOW], check=True)
-    return build_main(["-n", "-W", "--keep-going", "-q", "-d", str(source / ".doctrees"), str(source), str(target)])
+    problem = build_main(["-n", "-W", "--keep-going", "-q", "-d", str(source / ".doctrees"), str(source), str(target)])
+    date_equally(target)
+    return problem
 
 
 if __name__ == "__main__":
