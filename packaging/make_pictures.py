@@ -45,8 +45,9 @@ def settle(window: MainWindow, done: Callable[[], bool] | None = None, seconds: 
 
 def turn_to(window: MainWindow, name: str) -> QWidget:
     """Show a page and wait until it has read the results that come with the program."""
-    page = window.pages.turn_to(name)
-    QTest.qWait(500)
+    page, library = window.pages.turn_to(name), window.session.library
+    settle(window, lambda: library.listed and not library.reading)
+    QTest.qWait(500)  # timers that wait for rest
     settle(window)
     return page
 
