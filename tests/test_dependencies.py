@@ -31,7 +31,7 @@ TOOLS = {
 }
 """Package that is used without being imported → its use in Makefile, pyproject.toml or the configuration of Sphinx."""
 
-ABSENT = {"sklearnex": "scikit-learn-intelex", "cyclonedx": "cyclonedx-python-lib"}
+ABSENT = {"sklearnex": "scikit-learn-intelex", "cyclonedx": "cyclonedx-python-lib", "yaml": "pyyaml"}
 """Module that may be missing → its distribution; other missing modules have the name of their distribution."""
 
 

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -26,7 +27,7 @@ def source(tmp_path_factory):
     spec.loader.exec_module(build)
     folder = tmp_path_factory.mktemp("docs") / "source"
     build.assemble(folder)
-    made = {folder / "pictures" / f"{name}.png" for name in build.WINDOW}
+    made = {folder / "citation.bib", *(folder / "pictures" / f"{name}.png" for name in build.WINDOW)}
     assert set(build.WINDOW) == {page.name for page in PAGES}
     return folder, {path: path.read_text("utf-8") for path in sorted(folder.rglob("*.md"))}, made
 
@@ -83,11 +84,18 @@ def test_that_there_are_eight_scripts_of_at_most_thirty_lines():
 
 
 @pytest.mark.timeout(300)
-def test_that_the_documentation_builds_without_a_warning_and_without_network_addresses():
+def test_that_the_documentation_builds_twice_the_same_without_a_warning_and_without_network_addresses():
     for module in ("sphinx", "myst_parser", "numpydoc", "sphinx_gallery", "pydata_sphinx_theme"):
         pytest.importorskip(module)
-    subprocess.run([sys.executable, str(DOCS / "build.py")], check=True)
-    pages = [path.read_text("utf-8") for path in (ROOT / "build" / "docs").rglob("*.html")]
+    first, second = (built(zone) for zone in ("UTC", "Asia/Tokyo"))
+    assert [name for name in first.keys() | second.keys() if first.get(name) != second.get(name)] == []
+    pages = [content.decode() for path, content in first.items() if path.suffix == ".html"]
     assert len(pages) > 40
     loaded = re.compile(r'<(?:script|img|link)[^>]*(?:src|href)="https?:[^"]*"')
     assert not [tag for page in pages for tag in loaded.findall(page)]
+
+
+def built(zone):
+    """Build the documentation in a time zone; return the content of each file."""
+    subprocess.run([sys.executable, str(DOCS / "build.py")], check=True, env={**os.environ, "TZ": zone})
+    return {path: path.read_bytes() for path in (ROOT / "build" / "docs").rglob("*") if path.is_file()}
