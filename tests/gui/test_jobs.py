@@ -196,12 +196,15 @@ def test_that_a_requested_job_interrupts_an_automatic_one_which_starts_again_aft
     assert order[0] == "training"
 
 
-def test_that_a_sweep_starts_during_an_automatic_job_which_interrupts_it_a_little_later(queue, monkeypatch):
+@pytest.mark.parametrize("kind", [{"background": True, "restarts": True}, {"restarts": True}])
+def test_that_a_requested_task_starts_during_an_automatic_job_which_interrupts_it_a_little_later(
+    queue, monkeypatch, kind
+):
     fit, sweep, order, turn = Looping("fit"), Looping("sweep"), [], []
     monkeypatch.setattr(queue._turn, "start", lambda: turn.append(1))
     queue.submit("fit", fit, channel="fit", on_result=order.append, automatic=True)
     assert fit.begun.wait(5)
-    queue.submit("sweep", sweep, channel="sweep", on_result=order.append, background=True)
+    queue.submit("sweep", sweep, channel="sweep", on_result=order.append, **kind)
     assert sweep.begun.wait(10)
     wait(lambda: turn)
     assert order == []
@@ -352,6 +355,10 @@ def test_that_files_open_at_once_during_a_training_or_trial_which_continues_if_t
     page = show_page(window, "classifier")
     task = controller.training if wanted == "train" else controller.trial
     start(controller, wanted)
+    assert begun.wait(10)
+    begun.clear()
+    window.workspace.set_parameters(noise=0.77)
+    wait(lambda: window.workspace.fitting.n_fresh)  # the layers follow the noise level
     assert begun.wait(10)
     begun.clear()
     window.open_files([tmp_path / "gone.csv"])

@@ -22,7 +22,7 @@ from slide_gui.progress import Cancelled, Progress, TimeLeft
 _REDRAW_SECONDS = 0.04  # shortest interval between payloads of a job in the GUI; the first one is immediate
 _TITLE_SECONDS = 0.25  # the status bar ignores shorter jobs
 _REST_MILLISECONDS = 100
-_TURN_MILLISECONDS = 1000  # a requested sweep runs this long before an automatic job interrupts it
+_TURN_MILLISECONDS = 1000  # a requested sweep or training runs this long before an automatic job interrupts it
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class JobQueue(QObject):
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._drain)
         self._turn = QTimer(self, singleShot=True, interval=_TURN_MILLISECONDS)
-        self._turn.timeout.connect(self._interrupt_background)
+        self._turn.timeout.connect(self._interrupt_requested)
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
         self._rest.timeout.connect(self.busy_changed)
 
@@ -342,11 +342,11 @@ class JobQueue(QObject):
         self._report_busy()
 
     @Slot()
-    def _interrupt_background(self) -> None:
-        """Interrupt a sweep for the automatic jobs that its start interrupted."""
+    def _interrupt_requested(self) -> None:
+        """Interrupt a sweep, training or trial for the automatic jobs that its start interrupted."""
         if any(job.automatic and not job.background for job in self._jobs.values()):
             for job in self._jobs.values():
-                if job.background:
+                if job.restarts:
                     job.yielding.set()
 
     def _announce(self) -> None:

@@ -338,7 +338,7 @@ class RunController(QObject):
             return
         self.trial.stop(forget=True)
         self.drop_estimate()
-        self._cluster.start(self.trial, partial(try_data, dataset, source, budget=budget))
+        self._cluster.start(self.trial, partial(try_data, dataset, source, budget=budget, started=time.monotonic()))
 
     def stop(self) -> None:
         """Stop training, estimate, trial and sweep; finished parts are stored."""
