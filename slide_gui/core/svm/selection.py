@@ -339,19 +339,21 @@ class _Comparison:
         learned, n = None, len(sample.codes)
         if np.bincount(sample.codes).min() > 2:
             folds = _folds(sample.codes, self._parameters.seed, sample.row_groups)
-            n_held_out = 1 if n >= N_FOLDS * _EVALUATED else 2
+            n_held_out, n_classes = 1 if n >= N_FOLDS * _EVALUATED else 2, int(sample.codes.max()) + 1
+            learning = 1.0 / (1.2 + n_classes * (n_classes - 1) / 32)  # fraction of the time; the rest compares
             for number, fold in enumerate(np.unique(folds[folds >= 0])[:n_held_out].tolist()):
-                part = self._progress.part(0.7 * number / n_held_out, 0.7 * (number + 1) / n_held_out)
+                part = self._progress.part(0.8 * number / n_held_out, 0.8 * (number + 1) / n_held_out)
                 steady = MonotonicProgress(part)
                 steady.report(
                     0.0, Stage("learning widths on four fifths of the rows to compare them", number, n_held_out)
                 )
                 inside = sample.on(np.flatnonzero(folds != fold), steady.pulse)
+                quiet = _without_steps(steady.part(0.0, learning))
                 try:
-                    learned = learn_widths(inside, self._parameters, progress=_without_steps(steady))
+                    learned = learn_widths(inside, self._parameters, progress=quiet)
                 except ValueError:  # the criterion may still have finite values on the entire sample
                     continue
-                both = self._selected(inside, learned, steady.part(0.5, 1.0))
+                both = self._selected(inside, learned, steady.part(learning, 1.0))
                 C, learned_C = both[0][1].C, learned.C
                 for widths, best in both:
                     validation = self._cross_validation(sample, widths, folds, steady.pulse)
@@ -360,7 +362,7 @@ class _Comparison:
         if learned is None:
             return learn_widths(sample, self._parameters, self._near, progress=self._progress)
         chosen = self._decision(learned)
-        steady = MonotonicProgress(self._progress.part(0.7, 1.0))
+        steady = MonotonicProgress(self._progress.part(0.8, 1.0))
         if chosen.guarded:
             widths, best, _ = self._best(sample, None, steady)
             return SelectedWidths(widths, best.C, learned.history, chosen)
@@ -410,10 +412,12 @@ class _Comparison:
         validation = self._cross_validation(sample, widths, folds, steady.pulse)
         points = [Candidate(kind, scale, C) for scale in scales for C in Cs]
         wrong, left, best = np.zeros((len(points), len(folds)), bool), list(range(len(points))), 0
+        seen = [int(np.count_nonzero((folds >= 0) & (folds <= fold))) for fold in range(N_FOLDS)]
+        evaluated = [_BEST if n >= _FEW else len(points) for n in (0, *seen[:-1])]  # number of points on each fold
         for fold in range(N_FOLDS):
             now = (folds >= 0) & (folds <= fold)
             for place, number in enumerate(left):
-                steady.report((fold + place / len(left)) / N_FOLDS)
+                steady.report((sum(evaluated[:fold]) + place) / sum(evaluated))
                 point = points[number]
                 wrong[number, folds == fold], converged = validation.wrong(
                     point.scale**-2.0, point.C, [fold], steady.pulse
@@ -421,7 +425,7 @@ class _Comparison:
                 some = wrong[number, now], rows_of(sample.weights, now)
                 points[number] = _counted(point, *some, converged and point.converged)
             best = min(left, key=lambda number: points[number].wrong)
-            if np.count_nonzero(now) >= _FEW:
+            if seen[fold] >= _FEW:
                 left = sorted(sorted(left, key=lambda number: points[number].wrong)[:_BEST])
                 left = [n for n in left if not _clearly_worse(wrong[n], wrong[best], sample.weights)]
                 if len(left) == 1 or (
@@ -459,8 +463,8 @@ def _clearly_worse(wrong: NDArray[np.bool_], other: NDArray[np.bool_], weights: 
 
 
 def _without_steps(progress: Progress) -> Progress:
-    """Return the first half of a progress without its steps, because their candidates are not results."""
-    return Listener(lambda fraction, _: progress.report(0.5 * fraction))
+    """Return a progress without its steps, because their candidates are not results."""
+    return Listener(lambda fraction, _: progress.report(fraction))
 
 
 def _total(counts: NDArray[np.bool_], weights: Array | None) -> float:
@@ -609,9 +613,10 @@ def _selected_widths(
             )
     if given is not None:
         return SelectedWidths(widths, given)
-    scale, C = tune(data, widths, scales, C_GRID, parameters, progress.part(0.0, 0.5))
+    again = min(parameters.retune_rows, len(data.codes)) > MOST_ROWS
+    scale, C = tune(data, widths, scales, C_GRID, parameters, progress.part(0.0, 0.5 if again else 1.0))
     selected = SelectedWidths(widths * scale, C)
-    if min(parameters.retune_rows, len(data.codes)) <= MOST_ROWS:
+    if not again:
         return selected
     return adjusted(data, selected, parameters, progress.part(0.5, 1.0))
 

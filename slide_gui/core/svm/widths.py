@@ -350,15 +350,16 @@ def learn_widths(
     """
     steady = MonotonicProgress(progress)
     objective = Objective(sample, parameters, steady.pulse)
-    origins = _origins(objective, near, steady.part(0.0, 0.15))
+    searched = 0.5 if parameters.starts else 0.0  # the grid of starts takes half of the time
+    origins, rest = _origins(objective, near, steady.part(0.0, searched)), steady.part(searched, 1.0)
     starts: list[_Start] = [(number, origin, origin, None) for number, origin in enumerate(origins)]
     sizes = [len(sample.codes)]
     while sizes[0] >= 2 * _PART_ROWS:
         sizes.insert(0, sizes[0] // 2)
     for number, size in enumerate(sizes[:-1]):
-        share = steady.part(0.15 + 0.25 * number / len(sizes), 0.15 + 0.25 * (number + 1) / len(sizes))
+        share = rest.part(number / len(sizes), (number + 1) / len(sizes))
         starts = _descended(objective.on_part(size), starts, MonotonicProgress(share))
-    rest = steady.part(0.15 if len(sizes) == 1 else 0.4, 1.0)
+    rest = rest.part(1.0 - 1.0 / len(sizes), 1.0)
     history: list[WidthsStep] = []
     for done, (number, origin, begin, curvature) in enumerate(starts):
         share = rest.part(done / len(starts), (done + 1) / len(starts))

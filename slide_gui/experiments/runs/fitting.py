@@ -398,11 +398,11 @@ def train_svm(
         data = TrainingSet(Z, codes, sizes, None, row_groups, StepLog() if log is None else log)
         most = min(MOST_ROWS, int((svm.memory / 8) ** 0.5))
         rows = np.sort(stratified_sample(codes, most, svm.seed))
-        first = progress.part(0.0, 0.7)
+        first = progress.part(0.0, 0.95)
         grid = median_width_search(data if len(rows) == len(Z) else data.take(rows), svm, progress=first)
         if svm.retune_rows > MOST_ROWS and len(Z) > len(rows):
             grid = adjusted(data, grid, svm, first)
-        return train(TrainingSet(Z, codes, sizes), grid, svm, medians=medians, progress=progress.part(0.7, 1.0))
+        return train(TrainingSet(Z, codes, sizes), grid, svm, medians=medians, progress=progress.part(0.95, 1.0))
     start = None
     if neighbour is not None and neighbour.classifier is not None:
         start = neighbour.classifier

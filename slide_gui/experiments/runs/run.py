@@ -222,7 +222,7 @@ _FIELDS: dict[type, str] = {
 }
 
 
-_TRUST = 0.05  # weight of the typical time of a phase, in units of its completed fraction
+_TRUST = 0.2  # weight of the typical time of a phase, in units of its completed fraction
 
 
 def _pace(spent: float, typical: float) -> float:

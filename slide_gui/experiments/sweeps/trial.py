@@ -158,9 +158,10 @@ class Trial:
     @property
     def details(self) -> str:
         """The procedure of the trial in one sentence."""
-        points, rows = [answer.point for answer in self.done], counted(self.done[0].rate.n, "validation row")
+        points, n = [answer.point for answer in self.done], min(answer.rate.n for answer in self.done)
         places, planned = ({point.spec.drawn(0, 0) for point in each} for each in (points, self.sweep.points()))
         n_splits = len({point.split for point in points})
+        rows = counted(n, "validation row")
         on = f"{n_splits} times {rows}" if n_splits > 1 else rows
         parts = [f"{counted(len(places), 'setting')} of noise and depth compared on {on}, median widths, C tuned"]
         if self.ended_by is not None:

@@ -119,9 +119,9 @@ class Opening(QObject):
         return str(self._settings.value("folder/open", str(Path.home())))
 
 
-_LONGEST = 16  # longest name in letters
+_LONGEST = 12  # longest name in letters
 _LOWEST_WINDOW = 700  # least height in pixels for the preview of the first rows
-_SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _IMAGE_SIDE = 3, 7, 8, 48
+_SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _IMAGE_SIDE = 3, 6, 8, 48
 
 
 class ReadingPreview(QFrame):
@@ -143,6 +143,10 @@ class ReadingPreview(QFrame):
         column = flush(QVBoxLayout(self), 6, (20, 10, 20, 10))
         top = nested(column, QHBoxLayout(), spacing=8)
         top.addWidget(self._title, 1)
+        self.choose_button = add_button(self, top, "Choose label column")
+        tip = "Turn the values into three classes, each with about a third of the training rows"
+        self.cut_button = add_button(self, top, "Cut into three ranges", tip)
+        self.labels_button = add_button(self, top, "Use these labels", "Open the images again with their labels")
         tip = "Use these settings now and whenever the file is opened again"
         self.open_button = add_button(self, top, "Open like this", tip, "primary")
         grid = flush(QGridLayout(self._table))
@@ -155,10 +159,6 @@ class ReadingPreview(QFrame):
         column.addWidget(self._table)
         column.addWidget(self._why)
         row = nested(column, QHBoxLayout(), spacing=8)
-        self.choose_button = add_button(self, row, "Choose label column")
-        tip = "Turn the values into three classes, each with about a third of the training rows"
-        self.cut_button = add_button(self, row, "Cut into three ranges", tip)
-        self.labels_button = add_button(self, row, "Use these labels", "Open the images again with their labels")
         self.labels_button.clicked.connect(self._use_labels)
         self._captions: dict[QComboBox, PlainLabel] = {}
         self.label_column = self._box(row, "Classes in", "Column of the class labels")

@@ -40,7 +40,7 @@ from slide_gui.gui.widgets.controls import (
 )
 from slide_gui.gui.widgets.layouts import VerticalScroll, flush, nested
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from slide_gui.text import count, counted, plural, printable
+from slide_gui.text import count, counted, plural, printable, significant
 
 _WIDTH, _BAR = 240, 10  # pixels; the style sheet gives the scroll bar the same width
 _OPEN = "open"
@@ -551,7 +551,7 @@ class ParameterPanel(VerticalScroll):
             errors = f"{stack.layers[0].error:.4f} → {stack.layers[depth - 1].error:.4f}"
             text, seconds = f"Fitted · reconstruction error {errors}", workspace.fitting.seconds
             if seconds and len(stack.layers) == depth:
-                text = f"Fitted in {seconds:.2f} s · reconstruction error {errors}"
+                text = f"Fitted in {significant(seconds, 2)} s · reconstruction error {errors}"
             if workspace.fitting.problem:
                 text = f"{text}\n{workspace.fitting.problem}"
             self._note.setText(text)

@@ -36,7 +36,7 @@ from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets.controls import ElidedBox, StartPause, add_button, label, name_box
 from slide_gui.gui.widgets.layouts import nested
 from slide_gui.progress import Progress
-from slide_gui.text import counted, place_name
+from slide_gui.text import THIN, counted, place_name
 
 if TYPE_CHECKING:
     from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
@@ -152,7 +152,7 @@ class CurvesPage(Page):
         shown = isinstance(trial, Trial)
         doing = f"{trial.title}, {counted(len(trial.done), 'result')}" if isinstance(trial, TrialState) else "starting"
         trying = f"Trying these data: {doing}…" if running else ""
-        self.sentence.setText(trial.sentence if shown else trying)
+        self.sentence.setText(trial.sentence.replace(" %", f"{THIN}%") if shown else trying)
         self.sentence.setToolTip(trial.details if shown else "")
         self.sentence.setVisible(shown or running)
 
