@@ -49,32 +49,26 @@ def check_free(n_bytes: int, what: str, remedy: str) -> None:
 
 
 def _free_in_groups() -> list[int]:
-    """Return the free bytes under the limits of this process's control groups, version 1 or 2."""
-    left = []
+    """Return the free bytes under the limits of this process's control groups (version 2)."""
     try:
-        places = [line.split(":", 2) for line in (_PROC / "self" / "cgroup").read_text().splitlines()]
+        lines = (_PROC / "self" / "cgroup").read_text().splitlines()
     except OSError:
         return []
-    for place in places:
-        if len(place) != 3 or (place[1] and "memory" not in place[1].split(",")):
-            continue
-        root, names = _CGROUPS, ("memory.max", "memory.current", "inactive_file")
-        if place[1]:
-            root, names = _CGROUPS / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
-        folder = root / place[2].lstrip("/")
+    left = []
+    for folder in (_CGROUPS / line.removeprefix("0::/") for line in lines if line.startswith("0::/")):
         for group in (folder, *folder.parents):  # each may have a limit
-            left += _free_in_group(group, *names)
-            if group == root:
+            left += _free_in_group(group)
+            if group == _CGROUPS:
                 break
     return left
 
 
-def _free_in_group(group: Path, limit: str, usage: str, reclaimable: str) -> list[int]:
+def _free_in_group(group: Path) -> list[int]:
     """Return the free bytes of one group, or an empty list without a limit; cached files count as free."""
     try:
-        most, used = int((group / limit).read_text()), int((group / usage).read_text())
+        most, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
         stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-        return [max(most - used + int(stat.get(reclaimable, 0)), 0)]
+        return [max(most - used + int(stat.get("inactive_file", 0)), 0)]
     except (OSError, ValueError):  # "max" means unlimited
         return []
 

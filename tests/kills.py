@@ -1,9 +1,9 @@
 """Kill processes at random moments while they store results: no acknowledged result may be lost or damaged.
 
-`tests.long_run` kills processes that sweep, train, save, download and store sessions, in turn. A process acknowledges
-each result that it has stored; after the kill, all results are read and checked. The work then resumes until it is
-done, and every result must have the same bits as one of undisturbed work. A third of the kills come just before a
-file, or its name, reaches the disk.
+`tests.long_run` kills processes that sweep and train, and processes that save sessions, models and figures or download.
+A process acknowledges each result that it has stored; after the kill, all results are read and checked. The work then
+resumes until it is done, and every result must have the same bits as one of undisturbed work. A third of the kills come
+just before a file, or its name, reaches the disk.
 """
 
 import os
@@ -19,13 +19,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import write_whole
-from slide_gui.experiments.files.session import SUFFIX, read_session
 from slide_gui.experiments.runs.fitting import Reuse
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run as run_spec
@@ -40,7 +37,6 @@ Acknowledge = Callable[[str], object]
 
 _MOST_ACKNOWLEDGED = 6  # most results before a kill
 _CALLS = ("fsync", "rename", "replace")  # functions of `os` before which a third of the kills come
-_UNUSUAL = 0.4  # changed noise levels are larger than this, the default noise level is smaller
 _FAILURES = ("lost", "corrupt", "left over", "different", "failed")
 
 
@@ -162,83 +158,9 @@ class Saves(Work):
         return sum(SAVINGS[name].read(folder / name) != {self.n_versions} for name in SAVINGS)
 
 
-# Sessions ------------------------------------------------------------------------------------------------------------
-
-
-class Sessions(Work):
-    """The session of a window without its views: data are opened, and each change of the noise level is stored.
-
-    A start after a kill renames the existing session to `recovered` and begins a new one; one of the two holds the
-    last change.
-    """
-
-    name = "sessions"
-    n_changes = 40
-
-    def do(self, folder: Path, acknowledge: Acknowledge) -> None:
-        os.environ["QT_QPA_PLATFORM"] = "offscreen"
-        from PySide6.QtCore import QCoreApplication, QObject, Signal
-
-        from slide_gui.gui.shell.session_keeper import SessionKeeper
-        from slide_gui.gui.state.jobs import JobQueue
-        from slide_gui.gui.state.workspace import Workspace
-
-        class Pages(QObject):
-            changed = Signal(object)
-            name = "weights"
-
-            def choices(self) -> tuple[tuple[str, str, str], ...]:
-                return ()
-
-            def choose(self, *_: object) -> None:
-                pass
-
-        data = folder / "data.npz"
-        if not data.exists():
-            rows = rectangles(40, 10)
-            np.savez(folder / "half.npz", X=rows.train, y=rows.train_labels)
-            os.replace(folder / "half.npz", data)
-        first = self.number(folder) + 1
-        application = QCoreApplication([])
-        queue = JobQueue()
-        workspace = Workspace(queue)
-        keeper = SessionKeeper(workspace, Pages(), folder / "session")  # type: ignore[arg-type]
-        keeper.start(resume=True)
-        if keeper._lock is None:
-            mark = folder / "session" / "open"
-            raise RuntimeError(f"a window that was killed counts as one that is open: {mark.read_bytes()!r}")
-        if keeper._pending is None:  # otherwise the session of a closed window is being opened
-            workspace.open_paths([data])
-        while workspace.dataset is None or queue.busy:
-            application.processEvents()
-            time.sleep(0.001)
-        for number in range(first, self.n_changes + 1):
-            workspace.set_parameters(noise=_UNUSUAL + number / 100)
-            keeper._store_session()  # as its timer does after the last change
-            acknowledge(str(number))
-        keeper.close()
-        queue.close()
-
-    def number(self, folder: Path) -> int:
-        """Return the number of the last change in any session, 0 if there is none."""
-        records = map(read_session, (folder / "session").glob(f"*{SUFFIX}"))
-        levels = [record.parameters.noise for record in records if record is not None]
-        return max((round(100 * (level - _UNUSUAL)) for level in levels if level > _UNUSUAL), default=0)
-
-    def check(self, folder: Path, acknowledged: set[str]) -> tuple[int, int]:
-        try:
-            number, corrupt = self.number(folder), 0
-        except DataError:
-            number, corrupt = 0, 1
-        return sum(int(each) > number for each in acknowledged), corrupt
-
-    def different(self, folder: Path) -> int:
-        return self.number(folder) != self.n_changes
-
-
 # Killing -------------------------------------------------------------------------------------------------------------
 
-WORKS: tuple[type[Work], ...] = (Runs, Saves, Sessions)
+WORKS: tuple[type[Work], ...] = (Runs, Saves)
 
 
 def left_over(folder: Path) -> int:
@@ -350,7 +272,7 @@ class Kills(LongRun):
         super().__init__(*arguments)
         folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory(prefix="kills-")))
         self.stack.enter_context(serving())
-        _import_late()
+        run_spec(Runs.data, next(Runs().specs()))  # triggers the late imports, which its processes then need not do
         self.killers = [Killer(work(), folder, self.seed, self.counts.setdefault(work.name, {})) for work in WORKS]
 
     @property
@@ -367,14 +289,3 @@ class Kills(LongRun):
     def finish(self) -> None:
         for killer in self.killers:
             killer.finish()
-
-
-def _import_late() -> None:
-    """Import the late imports of all work here once, so that its processes need not."""
-    import PySide6.QtCore  # noqa: F401
-    import requests  # noqa: F401
-
-    import slide_gui.gui.shell.session_keeper
-    import slide_gui.gui.state.workspace  # noqa: F401
-
-    run_spec(Runs.data, next(Runs().specs()))

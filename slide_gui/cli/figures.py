@@ -15,7 +15,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import folder_files
-from slide_gui.experiments.files.model_file import FittedModel, fit_model, is_model_file, load_model
+from slide_gui.experiments.files.model_file import FittedModel, is_model_file, load_model
 from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.files.session import Selection
 from slide_gui.experiments.files.source import DataSource
@@ -24,12 +24,11 @@ from slide_gui.experiments.inspection.flow import FlowResult, flow_result
 from slide_gui.experiments.inspection.rows import WeightRows, default_pixels, weight_rows
 from slide_gui.figures.color_scale import MAPS
 from slide_gui.figures.copies import copies_export
-from slide_gui.figures.export import FORMATS, FigureExport, save_bundle, save_export
+from slide_gui.figures.export import FigureExport, save_bundle, save_export
 from slide_gui.figures.flow import flow_export
 from slide_gui.figures.run_exports import CURVES, figure_names, run_export
 from slide_gui.figures.style import ANIMATION_DPI, LEVELS, SHOWN, WIDTHS, Style
 from slide_gui.figures.weights import as_shown, noise_animation, tile_limits, weights_export
-from slide_gui.progress import NO_PROGRESS, Progress
 
 _FORMATS = ("pdf", "svg", "png", "csv")
 
@@ -371,43 +370,20 @@ def _demo_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    options.check_folder(arguments, arguments.out)
-    with progress_bar("demo") as progress:
-        saved = headless(arguments.out, progress=progress)
-    return print_answer(arguments, {"outputs": saved}, [], saved)
+    from slide_gui.cli.parser import output_of
 
-
-def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
-    """Fit a stack on generated Rectangles; write its weight figure, its numbers and a screenshot of the window.
-
-    Parameters
-    ----------
-    out : Path
-        Folder for weights.pdf, .svg, .png and .csv, and window.png. It is new, empty, or filled by this function.
-
-    Returns
-    -------
-    list of Path
-        Written files.
-    """
-    source = DataSource("rectangles", generated=True)
-    dataset = source.load(progress=progress.part(0.0, 0.3))
-    model = fit_model(dataset, StackParameters(depth=4), progress=progress.part(0.3, 0.6))
-    weights = weight_rows(model, default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64")))
-    export, style = weights_export([weights], [source]), Style()
-    session = _session(source, model, style, _WEIGHTS, pins=weights.pixels)
-    paths = [out / f"weights{suffix}" for suffix in (*FORMATS, ".csv")]
+    out: Path = arguments.out
+    options.check_folder(arguments, out)
+    figures = [out / f"weights.{each}" for each in _FORMATS]
     screenshot = out / "window.png"
-    with folder_files(out, [path.name for path in (*paths, screenshot)]):
-        for number, path in enumerate(paths, start=1):
-            save_export(path, export, style, session)
-            progress.report(0.6 + 0.3 * number / len(paths))
+    saved = [*figures, screenshot]
+    with folder_files(out, [path.name for path in saved]):
+        output_of(["weights", "generated:rectangles", "--depth", "4", "-o", str(figures[0]), "--format", *_FORMATS])
         os.environ["QT_QPA_PLATFORM"] = os.environ.get("QT_QPA_PLATFORM") or "offscreen"  # Qt treats "" as unset
         from slide_gui.gui.app import take_screenshot
 
         take_screenshot(screenshot)
-    progress.report(1.0)
-    return [*paths, screenshot]
+    return print_answer(arguments, {"outputs": saved}, [], saved)
 
 
 COMMANDS: dict[str, Entry] = {

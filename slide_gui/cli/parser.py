@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import io
 import time
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -115,6 +117,14 @@ def run(arguments: Sequence[str]) -> int:
     with interruptible():
         code: int = parsed.run(parsed)
     return code
+
+
+def output_of(arguments: Sequence[str]) -> str:
+    """Run a subcommand within another one, and return what it prints on stdout."""
+    parsed = build_parser().parse_args(arguments)
+    with redirect_stdout(io.StringIO()) as output:
+        parsed.run(parsed)
+    return output.getvalue()
 
 
 def _open_window(arguments: Sequence[str]) -> int:

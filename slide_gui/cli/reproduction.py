@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import io
 import shlex
 from collections.abc import Mapping
-from contextlib import redirect_stdout
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -99,7 +97,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
-    from slide_gui.cli.parser import build_parser
+    from slide_gui.cli.parser import output_of
 
     with usage():
         plan("quick" if arguments.quick else "full", splits=arguments.splits)
@@ -110,10 +108,8 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         pass
     items, printed = paper_items(arguments), dict[str, str]()
     for item in items:
-        parsed = build_parser().parse_args(shlex.split(item.command))
-        with folder_files(folder, item.files), redirect_stdout(io.StringIO()) as output:
-            parsed.run(parsed)
-        printed[item.title] = output.getvalue()
+        with folder_files(folder, item.files):
+            printed[item.title] = output_of(shlex.split(item.command))
         with folder_files(folder, [_PAGE]):
             write_whole(folder / _PAGE, _page(items, printed).encode())
     document = {"page": folder / _PAGE, "made": [vars(item) for item in items]}

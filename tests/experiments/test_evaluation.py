@@ -154,7 +154,6 @@ def test_that_generated_data_sets_have_the_seeds_of_the_protocol():
 def test_that_a_split_is_a_seed_too():
     seeds = [split_seed(split) for split in range(100)]
     assert len(set(seeds)) == 100
-    assert seeds[:3] == [split_seed(0), split_seed(1), split_seed(2)]
     for method in ("slide-svm", "randproj-svm", "sda-svm", "sda", "raw-svm"):
         (cell,) = plan("full", ["rectangles"], [method])
         for split in (0, 3):
@@ -363,15 +362,6 @@ def test_that_an_interrupted_evaluation_resumes_to_the_same_results(evaluated, t
         again = run_evaluation(CELLS, load, store)
         assert outcome(again) == outcome(evaluated[0])
         assert again.done == again.total
-
-
-def test_that_the_store_is_read_without_running_anything(evaluated, tmp_path):
-    state, path, _ = evaluated
-    with RunStore(path) as store:
-        assert outcome(stored_evaluation(CELLS, store.runs())) == outcome(state)
-    with RunStore(tmp_path / "empty.sqlite") as store:
-        empty = stored_evaluation(CELLS, store.runs())
-    assert all(cell.rate is None for cell in empty.cells)
 
 
 def test_that_a_single_candidate_is_selected_without_a_run(tmp_path):

@@ -24,7 +24,6 @@ from slide_gui.experiments.inspection.decision import Decider
 from slide_gui.experiments.runs import fitting
 from slide_gui.experiments.runs import run as run_module
 from slide_gui.experiments.runs.fitting import Networks, Reuse, Tuned, pretrained, train_svm
-from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import live_spec, restore, run
 from slide_gui.experiments.runs.spec import RunSpec, SweepSpec, describe_spec, on_every_fold
 from slide_gui.experiments.runs.splits import divide, stratified_sample
@@ -282,13 +281,6 @@ def test_that_a_live_estimate_takes_the_widths_of_runs_with_the_same_groups_only
     assert live_spec(spec(OWN_DATA, 0.5, 1), near).svm.widths == "median"
 
 
-@OWN
-def test_that_a_model_file_refuses_the_method_in_one_sentence(own):
-    found = run(OWN_DATA, spec(OWN_DATA, widths="median", C=1.0, **own))
-    with pytest.raises(ValueError, match=r"a model file cannot hold SLIDE.*; use slide-svm or raw-svm"):
-        trained_model(OWN_DATA, found)
-
-
 def five(data, **rows):
     """Return five members of different methods."""
     given = {"C": 1.0, "widths": "median", **rows}
@@ -407,11 +399,3 @@ def test_that_a_worker_computes_a_mean_margin_to_the_bit():
     with threadpool_limits(1, user_api="blas"), Cluster(ClusterChoice(workers=1)) as worker:
         there = worker.client.submit(run, with_wrong_labels(OWN_DATA), mean).result()
         assert same_numbers(there, run(with_wrong_labels(OWN_DATA), mean))
-
-
-@OWN
-def test_that_a_document_gives_back_the_result(own):
-    found = run(OWN_DATA, spec(OWN_DATA, widths="median", C=1.0, **own))
-    again = RunResult.from_parts(json.loads(json.dumps(found.document())), found.arrays())
-    assert same_numbers(again, found)
-    assert again.hash == found.hash

@@ -403,15 +403,6 @@ def test_that_a_curve_has_the_mean_over_the_splits_at_each_noise_and_depth():
     assert found.line(1)[0].rate == ErrorRate.of_run(0.4, 40)
 
 
-def test_that_a_curve_of_runs_on_the_same_test_rows_has_the_interval_over_rows_and_splits():
-    answers = []
-    for split, wrong in enumerate(((1, 2, 3), (2, 3, 4, 5))):
-        one = final(0.3, 1, len(wrong) / 40, split)
-        answers.append(replace(one, row_errors=row_errors("test", np.arange(40), np.array(wrong))))
-    (found,) = error_curves(SELECTED_DATA, answers).points
-    assert (found.rate.error, found.rate.covers) == (7 / 80, "rows and splits")
-
-
 def test_that_curves_of_two_methods_or_two_sets_are_refused():
     one = final(0.3, 1, 0.1)
     for other in (final(0.3, 1, 0.1, method="median"), final(0.3, 1, 0.1, evaluate="validation")):
