@@ -174,21 +174,6 @@ def test_that_numbers_of_every_type_equal_those_of_scipy(tmp_path, dtype, packed
     assert part.labels.tolist() == [0, 1, 2, 3, 4]
 
 
-def element(kind, content):
-    return struct.pack(">II", kind, len(content)) + content + b"\0" * (-len(content) % 8)
-
-
-@pytest.mark.parametrize("name", [element(1, b"X"), struct.pack(">HH4s", 1, 1, b"X")])
-@pytest.mark.parametrize(("kind", "dtype"), [(9, ">f8"), (2, "u1")])
-def test_that_the_other_byte_order_is_read(tmp_path, name, kind, dtype):
-    numbers = np.arange(45.0).reshape(5, 9)
-    inner = element(6, struct.pack(">II", 6, 0)) + element(5, struct.pack(">ii", 5, 9)) + name
-    inner += element(kind, numbers.astype(dtype).tobytes(order="F"))
-    header = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x01\x00MI"
-    (part,) = read_mat(write(tmp_path / "x.mat", header + element(14, inner)))
-    np.testing.assert_array_equal(part.rows, numbers)
-
-
 def save(path, pixels):
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(pixels).save(path)
