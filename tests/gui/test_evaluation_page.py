@@ -227,7 +227,7 @@ def test_that_median_widths_have_a_row_below_the_papers_rows_except_for_data_wit
 def test_that_a_running_cell_describes_its_step():
     choice = EvaluationChoice.everything()
     cells = tuple(Cell(cell.data, cell.method, 3) for cell in choice.table())
-    epochs = RunProgress("ab", epochs=SdaHistory((SdaEpoch("pre-training", 2, 7, 81.0),)))
+    epochs = RunProgress(epochs=SdaHistory((SdaEpoch("pre-training", 2, 7, 81.0),)))
     for split, live, note, fraction in (
         (SplitProgress("rectangles", "slide-svm", 1, 7, 28), None, "split 2 of 3: selecting 7 / 28", 7 / 29 / 3),
         (SplitProgress("rectangles", "sda", 0, 0, 1), epochs, "split 1 of 3: pre-training layer 2, epoch 7", 0.0),

@@ -170,8 +170,6 @@ class RunProgress:
 
     Attributes
     ----------
-    spec_hash : str
-        Hash of the run.
     phase : {"fit", "learn", "test", "validation", "train"}
         Fitting the stack; widths and training; predicting test, validation and training rows.
     stack : Stack or None
@@ -194,7 +192,6 @@ class RunProgress:
         Expected time until the run is complete: the pace of the current phase, and typical times of the later ones.
     """
 
-    spec_hash: str
     phase: str = "fit"
     stack: Stack | None = None
     history: tuple[WidthsStep, ...] = ()
@@ -237,9 +234,9 @@ def _pace(spent: float, typical: float) -> float:
 class ProgressCollector:
     """Combines the reports of the phases of a run, which take `total` typical seconds, into one `RunProgress`."""
 
-    def __init__(self, spec_hash: str, progress: Progress, seconds_before: float, total: float) -> None:
+    def __init__(self, progress: Progress, seconds_before: float, total: float) -> None:
         self._progress, self._total, self._left = progress, total, total
-        self._state = RunProgress(spec_hash, seconds_before=seconds_before)
+        self._state = RunProgress(seconds_before=seconds_before)
         self.started = time.perf_counter()
         self.learned = self._sent = self.started
         """Time of the latest report on learning widths or on the grid."""
@@ -325,7 +322,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     log = reuse.log_of(spec.hash)
     logged_seconds = log.rewind()
     fitting, learning_time, evaluating = typical = run_parts(spec, RunShape.of(dataset))
-    collector = ProgressCollector(spec.hash, progress, logged_seconds, sum(typical))
+    collector = ProgressCollector(progress, logged_seconds, sum(typical))
     fitted = represent(dataset, spec, fit_rows, reuse, collector.phase("fit", fitting))
     done = time.perf_counter()
     learning = collector.phase("learn", learning_time)
@@ -429,7 +426,7 @@ def _mean_of_members(
         return codes, means
 
     seconds = run_parts(spec, RunShape.of(dataset))[2]
-    collector = ProgressCollector(spec.hash, progress.part(_TRAINING, 1.0), 0.0, seconds)
+    collector = ProgressCollector(progress.part(_TRAINING, 1.0), 0.0, seconds)
     predictions = _predictions(dataset, spec, classes, rows, validation, predict, collector, seconds)
     summed = {name: sum(getattr(each, name) for each in timings) for name in ("fit", "widths", "train", "transform")}
     times = Timings(**summed, test=time.perf_counter() - collector.started)

@@ -554,7 +554,7 @@ def get_or_run(
     reuse, needed = Reuse() if reuse is None else reuse, spec.members or tuple(filter(None, [spec.neighbour]))
     if needed:
         reuse.results = {each.hash: get_or_run(dataset, each, store, progress=progress, reuse=reuse) for each in needed}
-    progress.report(0.0, RunProgress(spec.hash))
+    progress.report(0.0, RunProgress())
     result = run(dataset, spec, progress=progress, reuse=reuse)
     if store is not None:
         store.save(result)

@@ -107,7 +107,7 @@ class InlineExecutor:
         else:
             reuse.deepest = request.deepest
         reuse.results = {} if neighbour is None else {neighbour.hash: neighbour}
-        progress.report(0.0, RunProgress(request.spec.hash))
+        progress.report(0.0, RunProgress())
         return run(request.dataset, request.spec, progress=progress, reuse=reuse)
 
     def close(self) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import socket
 import sys
 import threading
 import traceback
@@ -13,10 +12,10 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from types import FunctionType, TracebackType
+from types import FrameType, FunctionType, TracebackType
 from typing import Any
 
-from PySide6.QtCore import QObject, QSocketNotifier, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 _log = logging.getLogger("slide_gui")
 _LOG, _LOG_BYTES = "slide-gui.log", 8192  # the last bytes, which hold the last lines
@@ -142,14 +141,15 @@ class FaultReporter(QObject):
 
 
 _NUMBERS = (signal.SIGINT, signal.SIGTERM)
+_LOOK_MILLISECONDS = 200
 
 
 class Interruption(QObject):
     """Reports both signals while it exists; they do not raise KeyboardInterrupt meanwhile.
 
-    Python runs its signal handlers between two bytecode instructions, and a waiting event loop executes none.
-    Python therefore writes to a wake-up descriptor, which the loop watches. Signals ignored at the start,
-    such as SIGINT in a shell's background jobs, remain ignored. A second signal ends the process as usual.
+    Python runs its signal handlers between two bytecode instructions, and a waiting event loop executes none. A timer
+    therefore looks for a signal. Signals ignored at the start, such as SIGINT in a shell's background jobs, remain
+    ignored. A second signal ends the process as usual.
 
     Attributes
     ----------
@@ -167,31 +167,26 @@ class Interruption(QObject):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self.number: int | None = None
-        self._reader, self._writer = socket.socketpair()
-        for end in (self._reader, self._writer):
-            end.setblocking(False)
-        self._notifier = QSocketNotifier(self._reader.fileno(), QSocketNotifier.Type.Read, self)
-        self._notifier.activated.connect(self._read)
         handled = [number for number in _NUMBERS if signal.getsignal(number) not in (signal.SIG_IGN, None)]
-        # The handlers do nothing, because the wake-up descriptor reports the signals.
-        self._previous = {number: signal.signal(number, lambda *_: None) for number in handled}
-        self._descriptor = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
+        self._previous = {number: signal.signal(number, self._note) for number in handled}
+        self._timer = QTimer(self, interval=_LOOK_MILLISECONDS)
+        self._timer.timeout.connect(self._look)
+        self._timer.start()
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        self.number = number
+        for each in self._previous:
+            signal.signal(each, signal.SIG_DFL)
 
     @Slot()
-    def _read(self) -> None:
-        numbers = [number for number in self._reader.recv(4096) if number in self._previous]
-        if numbers and self.number is None:
-            self.number = numbers[0]
-            for number in self._previous:
-                signal.signal(number, signal.SIG_DFL)
+    def _look(self) -> None:
+        if self.number is not None:
+            self._timer.stop()
             self.interrupted.emit()
 
     def stop(self) -> int | None:
         """Restore the handlers and return the number of the signal, or None."""
+        self._timer.stop()
         for number, handler in self._previous.items():
             signal.signal(number, handler)
-        signal.set_wakeup_fd(self._descriptor)
-        self._notifier.setEnabled(False)
-        self._reader.close()
-        self._writer.close()
         return self.number

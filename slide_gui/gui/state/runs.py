@@ -208,14 +208,13 @@ class RunController(QObject):
         if dataset is None:
             return
         self.drop_estimate()
-        spec = spec.checked()
         if self.result is not None:
             self._earlier = self.result, self.folds_rate
         self.spec, self.result, self.folds_rate, self.cancelled = spec, None, None, None
-        # The open fold comes last, so that its reports remain on the page.
-        ordered = [each for each in on_every_fold(spec, dataset) if each.hash != spec.hash] + [spec]
 
         def work(progress: Progress) -> _Trained:
+            # The open fold comes last, so that its reports remain on the page.
+            ordered = [each for each in on_every_fold(spec, dataset) if each.hash != spec.hash] + [spec.checked()]
             results = []
             with RunStore(path) as store:
                 for number, each in enumerate(ordered):
@@ -226,7 +225,7 @@ class RunController(QObject):
             rate = ErrorRate.of_folds([result.rate for result in results]) if len(results) > 1 else None
             return _Trained(results[-1], rate, rows)
 
-        self.training.start(work, RunProgress(spec.hash))
+        self.training.start(work, RunProgress())
 
     @Slot()
     def _show_trained(self) -> None:
@@ -280,7 +279,7 @@ class RunController(QObject):
                 run(dataset, live_spec(spec, result), progress=Listener(report), reuse=reuse)
 
         self.estimated = spec
-        self.estimate.start(work, RunProgress(spec.hash))
+        self.estimate.start(work, RunProgress())
 
     @Slot()
     def _end_estimate(self) -> None:
@@ -388,9 +387,9 @@ class RunController(QObject):
 
     def show_shipped(self) -> None:
         """Show the shipped classifier of the open data, or the user's run that replaces it, if there is no result."""
-        known = {run.hash for run in self.current_runs()}
-        if self.spec is None and self.library.opening_key in known:
-            self.library.load(self.library.opening_key, self._show_shipped)
+        key = self.library.opening_key
+        if self.spec is None and any(run.hash == key for run in self.current_runs()):
+            self.library.load(key, self._show_shipped)
 
     @Slot(object)
     def _show_shipped(self, result: RunResult) -> None:
