@@ -92,7 +92,7 @@ def test_that_a_cancelled_training_stores_nothing_keeps_its_state_and_continues_
     runs.training.changed.connect(cancel_early)
     wait(lambda: runs.cancelled is not None, 60)
     runs.training.changed.disconnect(cancel_early)
-    spec = runs.cancelled
+    spec = runs.cancelled.checked()
     assert spec == runs.spec_of(classifier.svm()).checked()
     assert (classifier.train_button.text(), runs.result, runs.library.runs) == ("Train", None, ())
     seen = runs.training.latest.history
