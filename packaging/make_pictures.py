@@ -21,7 +21,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from slide_gui.gui.app import make_application, tear_down
-from slide_gui.gui.pages.weights.sample import SamplePanel
+from slide_gui.gui.pages.weights.weights_view import WeightsView
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.theme import apply_theme
@@ -145,7 +145,7 @@ def make_moving(path: Path) -> None:
             settle(window)
             film.move(handle, handle.handle().center(), 1)
         film.take(800)
-        image = window.weights_page.findChild(SamplePanel).image
+        image = window.weights_page.findChild(WeightsView).image
         for row, column, click in ((9, 8, False), (9, 14, False), (9, 20, True), (15, 20, False), (19, 14, True)):
             at = image.grid().rect(row * 28 + column).center().toPoint()
             film.move(image, at, 2)

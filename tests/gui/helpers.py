@@ -154,12 +154,11 @@ def train(window: MainWindow) -> None:
 
 def image_and_tiles(window: MainWindow) -> tuple[Any, Any]:
     """Return the image of the Weights page, or the bars of features that are not pixels, and the tiles next to it."""
-    from slide_gui.gui.pages.weights.sample import SamplePanel
     from slide_gui.gui.pages.weights.weights_view import WeightsView
 
-    sample, dataset = window.weights_page.findChild(SamplePanel), window.workspace.dataset
+    view, dataset = window.weights_page.findChild(WeightsView), window.workspace.dataset
     is_plain = dataset is not None and dataset.image_shape is None
-    return sample.bars if is_plain else sample.image, window.weights_page.findChild(WeightsView).tiles
+    return view.bars if is_plain else view.image, view.tiles
 
 
 def dialogs(window: MainWindow) -> list[QWidget]:

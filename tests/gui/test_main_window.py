@@ -19,7 +19,7 @@ from slide_gui import __version__, memory
 from slide_gui.figures.color_scale import signed
 from slide_gui.gui import app, display
 from slide_gui.gui.display import binding_problem, display_problem, installed_binding
-from slide_gui.gui.pages.weights.sample import Readout, SamplePanel
+from slide_gui.gui.pages.weights.weights_view import WeightsView
 from slide_gui.gui.shell.commands import COMMANDS, MENUS
 from slide_gui.gui.shell.palette import CommandPalette
 from slide_gui.gui.shell.report import without_folders
@@ -107,7 +107,7 @@ def test_that_the_full_screen_shows_only_the_weights_with_a_noise_slider_and_esc
     assert (page.width(), page.height()) == (window.width(), window.height() - 8)  # the margin around notices
     assert not panel.isVisible()
     assert not page.tabs.button(0).isVisible()
-    slider = page.findChild(SamplePanel).findChild(NumberSlider)
+    slider = page.findChild(NumberSlider)
     QTest.keyClick(slider.findChild(QSlider), Qt.Key.Key_Right)
     at_rest(window)
     assert window.workspace.state.parameters.noise == 0.31
@@ -221,9 +221,8 @@ def test_that_the_panel_shows_contributions_and_page_and_readout_name_them(windo
     weight = layer.weights[feature, feature]
     assert tiles.rows[1].tiles[0].values.ravel()[feature] == pytest.approx(weight * rms, rel=1e-6)
     assert window.weights_page.subtitle.text() == "contributions: weights × RMS of the input pixel"
-    readout = window.weights_page.findChild(Readout).accessibleDescription()
-    assert f"weight {signed(weight, 2)}," in readout
-    assert f"× RMS {signed(weight * rms, 2)}," in readout
+    readout = window.weights_page.findChild(WeightsView).readout.accessibleDescription()
+    assert readout.startswith(f"from itself; h¹ {signed(weight, 2)} {signed(weight * rms, 2)} ")
     window.actions_by_name["undo"].trigger()
     assert box.currentData() == "auto"
     assert "contributions" not in window.weights_page.subtitle.text()

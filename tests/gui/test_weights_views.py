@@ -17,7 +17,6 @@ from slide_gui.figures.weights import as_shown, tile_limits
 from slide_gui.gui.pages.weights import flow, shuffle
 from slide_gui.gui.pages.weights.explained import ExplainedWeight, lines_of
 from slide_gui.gui.pages.weights.page import FLOW, WEIGHTS
-from slide_gui.gui.pages.weights.sample import SamplePanel
 from slide_gui.gui.pages.weights.selected_rows import TileSource
 from slide_gui.gui.pages.weights.shuffle import ShuffleView
 from slide_gui.gui.pages.weights.why import COPIES, EXPLAIN, SHUFFLE, WhyView
@@ -51,14 +50,12 @@ def outputs(flow):
 
 def test_that_the_flow_follows_the_sample_its_noise_and_the_stack_also_while_it_was_hidden(window):
     part, data = window.weights_page.set_view("flow"), window.workspace.dataset
-    assert not window.weights_page.findChild(SamplePanel).isVisible()
     sample = window.workspace.state.selection.sample
     np.testing.assert_array_equal(part.flow.corrupted, expected_flow(window, data.train[sample]).corrupted)
     np.testing.assert_array_equal(outputs(part.flow), outputs(expected_flow(window, data.train[sample])))
     window.actions_by_name["next_sample"].trigger()
     np.testing.assert_array_equal(part.flow.clean, data.train[sample + 1])
     window.weights_page.set_view(WEIGHTS)
-    assert window.weights_page.findChild(SamplePanel).isVisible()
     window.workspace.set_parameters(noise=0.6)
     wait(lambda: window.workspace.model() is not None)
     window.weights_page.set_view(FLOW)

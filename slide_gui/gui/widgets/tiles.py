@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -150,6 +149,8 @@ class TileRow:
         True for a pin with a × button; False for the pixel under the mouse, drawn lighter.
     tiles : tuple of Tile or None
         One tile per column; None leaves an empty position.
+    is_mosaics : bool
+        True if the tiles are mosaics; only the first row may be.
     """
 
     title: str
@@ -157,6 +158,7 @@ class TileRow:
     color: QColor
     removable: bool
     tiles: tuple[Tile | None, ...]
+    is_mosaics: bool = False
 
     def keeping(self, old: TileRow) -> TileRow:
         """Return the row with those tiles of an earlier one that look the same."""
@@ -243,7 +245,7 @@ def mosaic_image(mosaic: Mosaic, size: tuple[int, int], theme: Theme) -> QImage:
     return coloured_image(picture, colour_table(mosaic.scale, QColor(theme.background)))
 
 
-EDGE, HEAD, LINE, GAP, NARROW_GAP, BAND_GAP = 4, 20, 18, 8, 3, 28
+EDGE, HEAD, LINE, GAP, NARROW_GAP = 4, 20, 18, 8, 3
 LABEL, NAME_LABEL, REMOVE = 62, 150, 18
 NARROW = 420
 """Width in pixels below which gaps shrink in favour of the tiles."""
@@ -251,8 +253,8 @@ LARGEST, LARGEST_IN_ROOM, LEGIBLE, SMALLEST = 196, 560, 84, 24
 ENLARGED = 336
 """Side of an enlarged tile if no height is given."""
 BARS_HEIGHT, BARS_LARGEST, MATRIX = 72, 480, 200
-MOST_BANDS = MOST_FOLDS = 4
-_PLANNED = 3  # rows that set the size of tiles below mosaics: mosaics, the selected pixel, a pin unless folded
+IN_ONE_LINE = 5
+"""Largest number of tiles of a row in one line; more take two lines."""
 
 
 @dataclass(frozen=True)
@@ -290,16 +292,6 @@ class ImageLayout:
     def device_size(self) -> tuple[int, int]:
         """Return width and height of an image in device pixels."""
         return round(self.size[0] * self.ratio), round(self.size[1] * self.ratio)
-
-    @property
-    def needed(self) -> float:
-        """Return the smallest width that gives the same layout."""
-        raise NotImplementedError
-
-    @property
-    def lowest(self) -> float:
-        """Return the bottom of the lowest image."""
-        raise NotImplementedError
 
     def grid(self, box: QRectF) -> PixelGrid:
         """Return the positions of an image's pixels."""
@@ -339,8 +331,7 @@ class ImageLayout:
 class TileLayout(ImageLayout):
     """Geometry of `rows` × `columns` tiles, each row with a line for its label and captions above it.
 
-    Groups of rows are placed side by side, or the tiles of a row on several lines with headings, if that gives larger
-    tiles.
+    More than `IN_ONE_LINE` images in a row take two lines, with a heading above each image.
 
     Parameters
     ----------
@@ -352,7 +343,7 @@ class TileLayout(ImageLayout):
     only : tuple of (row, column) or None
         The one visible tile, which takes all the space.
     has_mosaics : bool
-        True if the first row contains mosaics.
+        True if the first row contains mosaics, which have no label.
     """
 
     rows: int
@@ -361,69 +352,43 @@ class TileLayout(ImageLayout):
     only: tuple[int, int] | None = None
     has_mosaics: bool = False
 
-    @cached_property
-    def _split(self) -> tuple[int, int]:
-        if not self.height_room or self.bars:
-            return 1, 1
-        ways = [(bands, 1) for bands in range(1, min(self.rows, MOST_BANDS) + 1)]
-        ways += [(1, folds) for folds in range(2, min(self.columns, MOST_FOLDS) + 1)]
-        return max(ways, key=self._worth, default=(1, 1))
-
-    def _worth(self, way: tuple[int, int]) -> tuple[float, float, int]:
-        size, rows = self._size_in(*way), self._planned(*way)
-        needed = self._around(*way, rows) + rows * way[1] * size[1]
-        return size[0], min(self.height_room - needed, 0.0), -sum(way)
-
     @property
-    def bands(self) -> int:
-        """Return the number of groups of rows side by side."""
-        return self._split[0]
-
-    @property
-    def folds(self) -> int:
+    def lines(self) -> int:
         """Return the number of lines for the tiles of a row."""
-        return self._split[1]
+        return 2 if self.columns > IN_ONE_LINE and not self.bars else 1
 
-    def _across(self, folds: int) -> int:
+    @property
+    def _across(self) -> int:
         """Return the number of tiles on one line."""
-        return max(-(-self.columns // folds), 1)
-
-    def _rows_in(self, bands: int) -> int:
-        return max(-(-self.rows // bands), 1)
-
-    def _planned(self, bands: int, folds: int) -> int:
-        """Return the number of rows of a group that should be visible."""
-        if not self.has_mosaics or self.only is not None:
-            return self._rows_in(bands)
-        return -(-(_PLANNED if folds == 1 else 2) // bands)
+        return max(-(-self.columns // self.lines), 1)
 
     @property
     def gap(self) -> float:
         """Return the horizontal gap between two tiles."""
         return GAP if self.columns <= 6 and self.width >= NARROW else NARROW_GAP
 
-    def _is_bare(self, bands: int, folds: int) -> bool:
-        """True if the mosaics have no line of their own, because the headings are directly above them."""
-        return self.has_mosaics and bands == folds == 1 and self.only is None
+    @property
+    def _head(self) -> int:
+        """Return the height of a heading above each tile, which rows in one line share at the top."""
+        return HEAD if self.lines > 1 else 0
 
-    def _around(self, bands: int, folds: int, rows: int) -> float:
+    def _around(self, rows: int) -> float:
         """Return the height used by headings, labels and gaps."""
-        line = LINE if folds == 1 else LINE + folds * HEAD
-        head = HEAD if folds == 1 else 0
-        return 2 * EDGE + head + rows * (line + GAP) - GAP - LINE * self._is_bare(bands, folds)
+        between = rows * (LINE + GAP + self.lines * self._head) - GAP - LINE * self.has_mosaics
+        return 2 * EDGE + HEAD - self._head + between
 
-    def _tall(self, bands: int, folds: int, rows: int) -> float:
-        """Return the height of tiles with which a number of rows fit."""
-        return (self.height_room - self._around(bands, folds, rows)) / (rows * folds)
-
-    def _size_in(self, bands: int, folds: int) -> tuple[float, float]:
-        across = self._across(folds)
-        band = (self.width - 2 * EDGE - (bands - 1) * BAND_GAP) / bands
-        room = max((band - (across - 1) * self.gap) / across, SMALLEST)
+    @cached_property
+    def size(self) -> tuple[float, float]:
+        """Return width and height of a tile."""
+        room = max((self.width - 2 * EDGE - (self._across - 1) * self.gap) / self._across, SMALLEST)
         tall, most = float(LARGEST if self.only is None else ENLARGED), LARGEST
         if self.height_room:
+            rows = self.rows
+            if self.has_mosaics and self.only is None:
+                rows = 4 - self.lines  # mosaics, the selected pixel, and a pin if they are in one line
             least = SMALLEST if self.has_mosaics else LEGIBLE
-            tall, most = max(self._tall(bands, folds, self._planned(bands, folds)), least), LARGEST_IN_ROOM
+            tall = max((self.height_room - self._around(rows)) / max(rows * self.lines, 1), least)
+            most = LARGEST_IN_ROOM
         if self.bars:
             if self.only is None:
                 room, tall = min(room, BARS_LARGEST), min(max(tall, BARS_HEIGHT), 2 * BARS_HEIGHT)
@@ -441,37 +406,20 @@ class TileLayout(ImageLayout):
         return self.size[0] / self.shape[1]
 
     @cached_property
-    def size(self) -> tuple[float, float]:
-        """Return width and height of a tile."""
-        return self._size_in(*self._split)
-
-    @cached_property
     def mosaic_height(self) -> float:
         """Return the height of a mosaic, which is an image or a matrix of features."""
         return snapped(min(self.size[0], MATRIX), self.ratio) if self.bars and self.only is None else self.size[1]
 
     @property
-    def _higher(self) -> float:
-        """Return by how much mosaics are higher than tiles."""
-        return self.mosaic_height - self.size[1] if self.has_mosaics else 0.0
-
-    @property
     def height(self) -> int:
         """Return the total height."""
-        rows = self._rows_in(self.bands)
-        return int(self._around(*self._split, rows) + rows * self.folds * self.size[1] + self._higher + 0.5)
-
-    @property
-    def lowest(self) -> float:
-        return max((box.bottom() for box in self.boxes.values()), default=EDGE + HEAD + self.size[1])
-
-    @property
-    def _band_width(self) -> float:
-        return self._across(self.folds) * (self.size[0] + self.gap) - self.gap
+        higher = self.mosaic_height - self.size[1] if self.has_mosaics else 0.0
+        return int(self._around(self.rows) + self.rows * self.lines * self.size[1] + higher + 0.5)
 
     @property
     def needed(self) -> float:
-        return 2 * EDGE + self.bands * self._band_width + (self.bands - 1) * BAND_GAP
+        """Return the smallest width that gives the same layout."""
+        return 2 * EDGE + self._across * (self.size[0] + self.gap) - self.gap
 
     def shown_rows(self) -> range:
         """Return the visible rows."""
@@ -490,19 +438,19 @@ class TileLayout(ImageLayout):
     @cached_property
     def boxes(self) -> dict[tuple[int, int], QRectF]:
         """Return the box of each visible tile by row and column, aligned to device pixels."""
-        (bands, folds), across, boxes = self._split, self._across(self.folds), {}
-        rows, (wide, high) = self._rows_in(bands), self.size
-        line = HEAD + high if folds > 1 else high
-        for (i, row), (j, column) in product(enumerate(self.shown_rows()), enumerate(self.shown_columns())):
-            band, below = divmod(i, rows)
-            left = EDGE + band * (self._band_width + BAND_GAP) + j % across * (wide + self.gap)
-            top = EDGE + HEAD + LINE + below * (LINE + folds * line + GAP) + j // across * line
-            is_mosaic = self.has_mosaics and row == 0
-            top -= LINE if self._is_bare(bands, folds) else 0
-            top += self._higher if band == 0 and below else 0
-            size = wide, self.mosaic_height if is_mosaic else high
-            boxes[row, column] = QRectF(snapped(left, self.ratio), snapped(top, self.ratio), *size)
+        boxes, top = {}, float(EDGE + HEAD - self._head)
+        for row in self.shown_rows():
+            high = self.mosaic_height if self._is_mosaics(row) else self.size[1]
+            top += 0 if self._is_mosaics(row) else LINE
+            for j, column in enumerate(self.shown_columns()):
+                line, place = divmod(j, self._across)
+                left, down = EDGE + place * (self.size[0] + self.gap), top + line * (self._head + high) + self._head
+                boxes[row, column] = QRectF(snapped(left, self.ratio), snapped(down, self.ratio), self.size[0], high)
+            top += self.lines * (self._head + high) + GAP
         return boxes
+
+    def _is_mosaics(self, row: int) -> bool:
+        return self.has_mosaics and row == 0
 
     def captions(self, row: int, column: int) -> QRectF:
         """Return the box of the caption above a tile, to the right of the row's label or of the tile's heading."""
@@ -514,32 +462,25 @@ class TileLayout(ImageLayout):
 
     def _caption(self, row: int, column: int) -> QRectF:
         box = self.tile(row, column)
-        if self.folds > 1:
+        if self.lines > 1:
             return QRectF(box.x() + LABEL, box.y() - HEAD, max(box.width() - LABEL, 0.0), HEAD - 2)
         left = max(box.x(), self.remove(row).right() + 4)
         return QRectF(left, box.y() - LINE, max(box.right() - left, 0.0), LINE - 2)
 
-    @property
-    def groups(self) -> int:
-        """Return how many times the column headings appear: once per group of rows, or per row of several lines."""
-        return -(-self.rows // self._rows_in(self.bands)) if self.folds == 1 else self.rows
-
-    def heading(self, column: int, group: int = 0) -> QRectF:
-        """Return the box of a column heading."""
-        first = self.shown_rows()[0]
-        box = self.tile(first + (group * self._rows_in(self.bands) if self.folds == 1 else group), column)
-        if self.folds == 1:
+    def heading(self, column: int, row: int) -> QRectF:
+        """Return the box of a column heading: at the top, or above each tile of a row in two lines."""
+        box = self.tile(row, column)
+        if self.lines == 1:
             return QRectF(box.x(), EDGE, box.width() + self.gap - 2, HEAD - 2)
-        is_alone = self.has_mosaics and group == 0  # mosaics have no captions
-        return QRectF(box.x(), box.y() - HEAD, box.width() if is_alone else LABEL - 2, HEAD - 2)
+        width = box.width() if self._is_mosaics(row) else LABEL - 2  # mosaics have no captions
+        return QRectF(box.x(), box.y() - HEAD, width, HEAD - 2)
 
     def label(self, row: int) -> QRectF:
-        """Return the box of a row's label above its first tile; it is empty if there is no line for it."""
+        """Return the box of a row's label above its first tile; it is empty for mosaics."""
         box = self.tile(row, self.shown_columns()[0])
-        if row == 0 and self._is_bare(*self._split):
+        if self._is_mosaics(row):
             return QRectF(box.x(), box.y(), 0.0, 0.0)
-        top = box.y() - LINE if self.folds == 1 else box.y() - HEAD - LINE
-        return QRectF(box.x(), top, NAME_LABEL if self.bars else LABEL, LINE - 2)
+        return QRectF(box.x(), box.y() - self._head - LINE, NAME_LABEL if self.bars else LABEL, LINE - 2)
 
     def remove(self, row: int) -> QRectF:
         """Return the box of a row's × button, next to its label."""

@@ -166,14 +166,22 @@ class WeightTiles(PaintedWidget):
 
     # Contents
 
-    def set_content(self, columns: tuple[str, ...], rows: tuple[TileRow, ...]) -> None:
-        """Show rows of tiles; only changed rows are painted, and images of tiles that look the same are kept."""
+    def set_content(
+        self, columns: tuple[str, ...], rows: tuple[TileRow, ...], shape: tuple[int, ...] | None = None
+    ) -> None:
+        """Show rows of tiles; only changed rows are painted, and images of tiles that look the same are kept.
+
+        Parameters
+        ----------
+        shape : tuple of int, optional
+            Shape of a tile's values, by default of the first tile; needed to reserve space before there is a tile.
+        """
         before, old_rows, had_mosaics = self._columns, self.rows, self._has_mosaics()
         same = len(columns) == len(before) and len(rows) == len(old_rows)
         if same:
             rows = tuple(row.keeping(old) for row, old in zip(rows, old_rows, strict=True))
         self._columns, self.rows = columns, rows
-        shape = next((t.shape for r in rows for t in r.tiles if t is not None), self._shape)
+        shape = shape or next((t.shape for r in rows for t in r.tiles if t is not None), self._shape)
         shown = {t.identity for r in rows for t in r.tiles if t is not None}
         self._images = {t: i for t, i in self._images.items() if t in shown}
         if not same or shape != self._shape or self._has_mosaics() != had_mosaics:
@@ -245,7 +253,7 @@ class WeightTiles(PaintedWidget):
         )
 
     def _has_mosaics(self) -> bool:
-        return bool(self.rows) and any(isinstance(tile, Mosaic) for tile in self.rows[0].tiles)
+        return bool(self.rows) and self.rows[0].is_mosaics
 
     def heightForWidth(self, width: int) -> int:
         return self.layout_of(width).height
@@ -271,9 +279,9 @@ class WeightTiles(PaintedWidget):
             painter.setFont(fonts[0])
             painter.setPen(QColor(theme.muted))
             metrics = painter.fontMetrics()
-            for group in range(layout.groups):
+            for row in layout.shown_rows() if layout.lines > 1 else layout.shown_rows()[:1]:
                 for column in layout.shown_columns():
-                    box = layout.heading(column, group)
+                    box = layout.heading(column, row)
                     painter.drawText(box, MIDDLE, _fitting(self._columns[column], metrics, box.width()))
             for number in dict.fromkeys(row for row, _ in visible):
                 if layout.label(number).width():
@@ -340,7 +348,7 @@ class WeightTiles(PaintedWidget):
     def _hover(self, spot: tuple[int, int, int] | None) -> None:
         if spot != self._hovered:
             self._hovered = spot
-            self.set_crosshair(None if spot is None or self._has_fields(spot[0]) else spot[2])
+            self.set_crosshair(None if spot is None or self.rows[spot[0]].is_mosaics else spot[2])
             self.pixel_hovered.emit(spot)
 
     def _spot(self, point: QPointF) -> tuple[int, int, int] | None:
@@ -348,12 +356,8 @@ class WeightTiles(PaintedWidget):
         cell = layout.at(point)
         if cell is None or self.rows[cell[0]].tiles[cell[1]] is None:
             return None
-        index = layout.index(layout.tile(*cell), point, of_field=self._has_fields(cell[0]))
+        index = layout.index(layout.tile(*cell), point, of_field=self.rows[cell[0]].is_mosaics)
         return None if index is None else (*cell, index)
-
-    def _has_fields(self, row: int) -> bool:
-        """True if a row contains mosaics."""
-        return any(isinstance(tile, Mosaic) for tile in self.rows[row].tiles)
 
     def _remove_at(self, point: QPointF) -> int | None:
         layout = self.layout_of()

@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from slide_gui.gui.pages.weights.sample import Readout
 from slide_gui.gui.shell.job_bar import JobBar
 from slide_gui.gui.shell.notice import Notice
 from slide_gui.gui.state.jobs import JobStatus, UserMessage
@@ -268,36 +267,6 @@ def test_that_missing_values_are_crossed_out_and_described(view, bars):
         assert "missing in the file, filled" in pointer.accessibleDescription()
         pointer.set_cursor(3)
         assert "filled" not in pointer.accessibleDescription()
-
-
-FOUR = ("h¹", "h²", "h³", "h⁴")
-ROWS = tuple((name, ("+0.213", "+0.187", "+0.141", "+0.120")) for name in ("weight", "rank", "bias", "share"))
-
-
-def test_that_a_readout_keeps_its_height_when_it_is_filled(shown):
-    view = shown(Readout(), 252, 120)
-    height, empty = view.sizeHint().height(), view.grab().toImage()
-    for place, rows in (("", tuple((name, ()) for name, _ in ROWS)), ("at 14, 12", ROWS)):
-        view.set_values(place, FOUR, rows)
-        assert view.sizeHint().height() == height
-    assert view.grab().toImage() != empty
-    assert view.accessibleDescription().startswith("at 14, 12; weight +0.213, +0.187")
-
-
-def test_that_eight_layers_are_shown_in_rows_if_columns_do_not_fit(shown):
-    window = QWidget()
-    layout = QVBoxLayout(window)
-    view = Readout()
-    layout.addWidget(view)
-    layout.addStretch()
-    names = tuple(f"layer {i}" for i in range(1, 9))
-    view.set_values("at 1, 2", names, tuple((name, ("+0.100",) * 8) for name, _ in ROWS))
-    shown(window, 280, 420)
-    assert view.is_turned()
-    assert view.height() >= view.heightForWidth(view.width()) == 24 + 8 * 22
-    window.resize(900, 420)
-    settle()
-    assert not view.is_turned()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QColor, QFontMetricsF
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -21,8 +21,7 @@ from slide_gui.gui.pages.curves.heat_map import HeatMap
 from slide_gui.gui.pages.curves.points import ErrorPoint
 from slide_gui.gui.pages.weights.copies import CopiesPlot
 from slide_gui.gui.pages.weights.explained import FormulaTable, lines_of
-from slide_gui.gui.pages.weights.sample import Readout
-from slide_gui.gui.theme import DARK, LIGHT, SECONDARY, apply_theme, figure_font
+from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
 from slide_gui.gui.widgets.image import DrawingCanvas, FeatureBars, ImageView
@@ -36,7 +35,7 @@ VALUES = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
 SCALE = ColorScale.symmetric("blue-white-red", 1.0)
 ROW = TileRow("1, 2", "pinned", LIGHT.pin(0), True, (Tile(VALUES, SCALE, "max 1.00", 6, stale=True), None))
 FIELDS = Mosaic(np.stack([VALUES] * 16), SCALE, "", 5, key=1)
-ROWS = (TileRow("All rows", "", LIGHT.pin(0), False, (FIELDS, None)), ROW)
+ROWS = (TileRow("All rows", "", LIGHT.pin(0), False, (FIELDS, None), is_mosaics=True), ROW)
 POINTS = [ErrorPoint(x / 4, d, rate(2 + x - d), f"{x}/{d}") for x in range(4) for d in range(2)]
 STEPS = [WidthsStep(i, 0, 9.0 - i, (), (), 1.0 + i, 10) for i in range(8)]
 PIN = [(3, LIGHT.pin(0))]
@@ -45,7 +44,6 @@ FILLED = {
     ImageView: {"set_image": (np.abs(VALUES),), "set_pins": (PIN,), "set_cursor": (9,)},
     FeatureBars: {"set_values": (VALUES.ravel(),), "set_pins": (PIN,), "set_cursor": (9,), "set_missing": ((3, 4),)},
     ColorBar: {"set_scale": (SCALE,)},
-    Readout: {"set_values": ("from itself", ("h¹",), (("weight", ("+0.1",)),))},
     ErrorPlot: {"set_points": (POINTS,), "set_cursor": (0.3,)},
     CriterionPlot: {"set_history": (STEPS,)},
     CopiesPlot: {"set_copies": (copies_of(4), 3, "3")},
@@ -81,45 +79,22 @@ def test_that_an_empty_widget_describes_the_next_step_and_ignores_keys_and_click
 BAR_SCALE = ColorScale.symmetric("blue-white-red", 0.6)
 
 
-@pytest.fixture
-def bar(shown):
-    made = shown(ColorBar(), 68, 300)
-    made.set_scale(BAR_SCALE)
-    return made
-
-
-@pytest.mark.parametrize("horizontal", [False, True])
-def test_that_each_value_has_its_colour_with_all_labels_inside_and_no_scale_leaves_an_empty_frame(shown, horizontal):
-    bar = shown(ColorBar(horizontal=horizontal), *((204, 60) if horizontal else (68, 300)))
+def test_that_each_value_has_its_colour_with_all_labels_inside_and_no_scale_leaves_an_empty_frame(shown):
+    bar = shown(ColorBar(), 204, 34)
+    bar.set_scale(BAR_SCALE)
+    assert bar.accessibleDescription() == "−0.60 to +0.60"
     bar.set_scale(BAR_SCALE, "per layer", ("−limit", "0", "+limit"))
+    assert bar.accessibleDescription() == "per layer −limit 0 +limit"
     shot, box = bar.grab().toImage(), bar.bar()
-    start, end = (box.left(), box.right()) if horizontal else (box.top(), box.bottom())
     for value in (-0.6, -0.3, 0.0, 0.2, 0.6):
-        at = int(min(max(bar.position_of(value), start + 1), end - 1))
-        middle = box.center().toPoint()
-        found = shot.pixelColor(at, middle.y()) if horizontal else shot.pixelColor(middle.x(), at)
+        at = int(min(max(bar.position_of(value), box.left() + 1), box.right() - 1))
+        found = shot.pixelColor(at, box.center().toPoint().y())
         wanted = BAR_SCALE.lut()[BAR_SCALE.indices(value)].tolist()
         assert max(abs(a - b) for a, b in zip(found.getRgb()[:3], wanted, strict=True)) <= 8
     edges = {shot.pixelColor(x, y).name() for x in (0, shot.width() - 1) for y in range(shot.height())}
     assert edges == {QColor(LIGHT.background).name()}
     bar.set_scale(None, "no rows yet")
     assert bar.grab().toImage().pixelColor(bar.bar().center().toPoint()) == QColor(LIGHT.background)
-
-
-def test_that_a_note_does_not_move_the_bar(bar):
-    before = bar.bar()
-    assert bar.accessibleDescription() == "−0.60 to +0.60"
-    bar.set_scale(BAR_SCALE, "per tile", ("−max", "0", "+max"))
-    assert bar.bar() == before
-    assert bar.accessibleDescription() == "per tile −max 0 +max"
-
-
-def test_that_the_bar_is_wider_only_for_long_labels(bar):
-    bar.set_scale(BAR_SCALE, labels=("−limit", "0", "+limit"))
-    assert bar.sizeHint().width() == 68
-    bar.set_scale(BAR_SCALE, labels=("−a much longer limit", "0", "+a much longer limit"))
-    label = QFontMetricsF(figure_font(bar, SECONDARY)).horizontalAdvance("+a much longer limit")
-    assert bar.sizeHint().width() > bar.bar().right() + label
 
 
 NAMES, SHARES, WIDTHS = ("h⁰", "h¹", "white"), (0.5, 0.3, 0.2), (3.18, 12.6, math.inf)

@@ -24,7 +24,7 @@ from slide_gui.gui.pages.runs.table import RunTable
 from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.theme import theme_of
-from slide_gui.gui.widgets.color_bar import BesideColorBar
+from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll, label
 from slide_gui.gui.widgets.layouts import flush, nested
@@ -169,7 +169,7 @@ class ComparisonView(QWidget):
         self._weights_title = ElidedLabel("", self)
         self.matrices = (ConfusionMatrix(self), ConfusionMatrix(self))
         self._captions = (ElidedLabel("", self), ElidedLabel("", self))
-        self._beside = BesideColorBar(TileScroll(self.tiles, self), self.tiles.layout_of, self)
+        self._scroll, self._bar = TileScroll(self.tiles, self), ColorBar(self)
         self._body = self._build_body()
         layout = flush(QVBoxLayout(self), 12)
         layout.addWidget(self.answer)
@@ -186,7 +186,8 @@ class ComparisonView(QWidget):
         for number in range(_MOST_PIXELS):
             pixels.addWidget(self._pixels.add(number, "", body))
         left.addWidget(self.why_not, 1)
-        left.addWidget(self._beside, 1)
+        left.addWidget(self._scroll, 1)
+        left.addWidget(self._bar)
         for caption, matrix in zip(self._captions, self.matrices, strict=True):
             right.addWidget(caption)
             right.addWidget(matrix, 1)
@@ -257,8 +258,7 @@ class ComparisonView(QWidget):
         shown = self._shown
         if shown is None or shown.rows is None:
             self.why_not.setText("" if shown is None else shown.why_not)
-            self._beside.hide()
-            self.why_not.show()
+            self._show_tiles(False)
             return
         rows, number, shape = shown.rows, self._pixels.checkedId(), shown.image_shape
         pixel = rows.pixels[number]
@@ -276,9 +276,14 @@ class ComparisonView(QWidget):
             tiles = tuple(row_tile(weights[k], shape, scale, pixel) if k < len(weights) else None for k in range(depth))
             lines.append(TileRow(title, note, color, False, tiles))
         self.tiles.set_content(tuple(f"layer {k + 1}" for k in range(depth)), tuple(lines))
-        self._beside.set_scale(scale)
-        self.why_not.hide()
-        self._beside.show()
+        self._bar.set_scale(scale)
+        self._show_tiles(True)
+
+    def _show_tiles(self, shown: bool) -> None:
+        """Show the tiles with their colour bar, or the reason why there are none."""
+        self.why_not.setVisible(not shown)
+        for part in (self._scroll, self._bar):
+            part.setVisible(shown)
 
 
 _CONTRIBUTIONS = (

@@ -25,7 +25,7 @@ from slide_gui.gui.pages.weights.flow_view import FlowColumn, FlowTile, FlowView
 from slide_gui.gui.pages.weights.selected_rows import SHARES_OF_LIMIT
 from slide_gui.gui.pages.weights.view import ImageRow, View, ViewContext
 from slide_gui.gui.state.workspace import State
-from slide_gui.gui.widgets.color_bar import BesideColorBar
+from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedBox, ElidedLabel, add_button, label, name_box
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.painted import INK
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 16_000_000  # products of one image, l·d²; the GUI thread computes up to this many (6 ms), the queue more
 _BRUSHES = (1, 2, 3, 5)
 _LOW = 540  # height below which the prediction takes one line
-_IMAGE_ROW = 232  # least width of the image selection
+_IMAGE_ROW, _BAR = 232, 260  # least width of the image selection, and largest width of the colour bar
 _UNLIKE = "Unlike the training images: few of them light the same pixels, or the image is blank."
 Shape = tuple[int, int] | None
 
@@ -77,17 +77,20 @@ class FlowPart(View):
         self.view.drawn.connect(self._drawn)
         self.view.canvas.stroked.connect(self._stroked)
         self.view.pixel_hovered.connect(self._pixels.point_at)
-        self._beside = BesideColorBar(self.view, self.view.layout_of, self)
+        self._bar = ColorBar(self)
+        self._bar.setMaximumWidth(_BAR)
         layout = flush(QVBoxLayout(self))
         self._tools = nested(layout, QHBoxLayout(), spacing=4)
+        row = nested(layout, QHBoxLayout())
         self._drawing = QWidget(self)
-        drawing = flush(QHBoxLayout(self._drawing), 4)
-        layout.addWidget(self._drawing)
+        row.addWidget(self._drawing)
+        row.addStretch(1)
+        row.addWidget(self._bar, 2)
         self._build_tools()
-        self._build_drawing(drawing)
+        self._build_drawing(flush(QHBoxLayout(self._drawing), 4))
         self.notice = ElidedLabel("", self)
         layout.addWidget(self.notice)
-        layout.addWidget(self._beside, 1)
+        layout.addWidget(self.view, 1)
         self._decided = DecidedPart(self._workspace, context.runs(), self)
         layout.addWidget(self._decided)
         self._shown.changed.connect(self._take_image)
@@ -141,7 +144,6 @@ class FlowPart(View):
         self._reset.clicked.connect(self.view.canvas.reset)
         blank = add_button(self, row, "Blank canvas", "Start from an image of zeros (Ctrl+Shift+R)", "flat")
         blank.clicked.connect(self.view.canvas.blank)
-        row.addStretch(1)
 
     @Slot(int)
     def _brush_activated(self, position: int) -> None:
@@ -360,7 +362,7 @@ class FlowPart(View):
         limit = max(1.0, float(np.abs(flow.clean).max(initial=0.0)))
         per_tile = state.selection.levels == "tile"
         scale = ColorScale.symmetric(self._source.color_map, 1.0 if per_tile else limit)
-        self._beside.set_scale(scale, *(("per tile", SHARES_OF_LIMIT) if per_tile else ("hᵏ",)))
+        self._bar.set_scale(scale, *(("per tile", SHARES_OF_LIMIT) if per_tile else ("hᵏ",)))
         foreign = self.foreign
         depth = state.parameters.depth if stack is None else len(flow.layers)
         fitted = stack if foreign is None else None

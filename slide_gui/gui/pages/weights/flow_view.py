@@ -90,10 +90,6 @@ class FlowLayout(ImageLayout):
         wide = max(ARROW, _WORDS + _MARGIN - tile)
         return snapped(min(_least_gap(tile) + max(spare, 0.0), wide), self.ratio)
 
-    @property
-    def needed(self) -> float:
-        return self._across(self.canvas.width(), self.size[0], self.gap)
-
     def _across(self, canvas: float, tile: float, gap: float) -> float:
         return 2 * EDGE + canvas + self.per_line * (gap + tile) + (gap if self.wraps else _beyond(tile, gap))
 
@@ -191,10 +187,6 @@ class FlowLayout(ImageLayout):
             turns = [QPointF(right, start.center().y()), QPointF(right, between), QPointF(middle, between)]
         ends = QPointF(start.right() + 4, start.center().y()), QPointF(stop.left() - 4, stop.center().y())
         return [ends[0], *turns, QPointF(middle, stop.center().y()), ends[1]]
-
-    @property
-    def lowest(self) -> float:
-        return max(self.lower(0).bottom(), self.lower(self.depth).bottom())
 
 
 def _least_gap(width: float) -> float:

@@ -7,14 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QColor, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
+from PySide6.QtCore import Slot
+from PySide6.QtGui import QColor, QShowEvent
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ANIMATION, ExportOption
 from slide_gui.gui.pages.page import Page, PageView, late, table_text
-from slide_gui.gui.pages.weights.sample import SamplePanel
 from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
 from slide_gui.gui.pages.weights.view import ShownImage, View, ViewContext, ViewSpec
 from slide_gui.gui.pages.weights.weights_view import WeightsView
@@ -22,14 +21,12 @@ from slide_gui.gui.pages.weights.why import COPIES, EXPERIMENTS, EXPLAIN, SHUFFL
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import State
 from slide_gui.gui.theme import theme_of
-from slide_gui.gui.widgets.layouts import nested
 from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
     from slide_gui.gui.pages.weights.flow import FlowPart
 
-_BETWEEN = 12
 WEIGHTS, FLOW, WHY = "weights", "flow", "why"
 VIEWS = (
     ViewSpec(
@@ -64,12 +61,12 @@ _EARLIER_VIEWS = {"0": WEIGHTS, "1": WEIGHTS, "2": FLOW, "3": COPIES, "4": EXPLA
 
 
 class WeightsPage(Page):
-    """The page with an image on the left and one of the views on the right.
+    """The page with one of the views.
 
     Attributes
     ----------
     pixels : PixelSelection
-        Selected pixel, shared by the image and all views.
+        Selected pixel, shared by all views.
     """
 
     def __init__(self, session: Session, _views: Sequence[PageView], parent: QWidget | None = None) -> None:
@@ -81,15 +78,10 @@ class WeightsPage(Page):
         self._context = ViewContext(workspace, self.shown, self.pixels, self._source, lambda: session.runs)
         self._view_of: dict[str, View] = {}
         self._brush = 1
-        self._arranged_for: tuple[tuple[int, int] | None, int] | None = None  # contents that the widths fit
-        self._sample = SamplePanel(self._context, self)
-        self._is_full_screen = False
         self._views = QStackedWidget(self)
         self._views.setMinimumSize(200, 160)  # overrides the minimum of the largest hidden view
         self.tabs.idClicked.connect(self._tab_chosen)
-        body = nested(self.column, QHBoxLayout(), 1, spacing=_BETWEEN)
-        body.addWidget(self._sample, 0, Qt.AlignmentFlag.AlignTop)
-        body.addWidget(self._views, 1)
+        self.column.addWidget(self._views, 1)
         self._view(VIEWS[0])
         workspace.dataset_changed.connect(self._show_subtitle)
         workspace.state_changed.connect(self._show_state)
@@ -107,7 +99,6 @@ class WeightsPage(Page):
         shown = self.shown_view()
         if is_experiment:
             shown = cast(WhyView, shown).show_experiment(name)
-        self._sample.setVisible(name == WEIGHTS)
         self._show_subtitle()
         self.refresh()
         self.chosen.emit()
@@ -122,8 +113,6 @@ class WeightsPage(Page):
         if spec.name not in self._view_of:
             view = self._view_of[spec.name] = spec.make(self._context, self)
             self._views.addWidget(view)
-            if spec.name == WEIGHTS:
-                cast(WeightsView, view).scale_changed.connect(self._sample.show_scale)
             if spec.name == FLOW:
                 flow = cast("FlowPart", view)
                 flow.set_brush(self._brush)
@@ -144,20 +133,6 @@ class WeightsPage(Page):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.refresh()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._divide_width()
-
-    def _divide_width(self) -> None:
-        """Give the view the width it can use and the image the rest."""
-        margins, head = self.column.contentsMargins(), self.head.sizeHint().height() + self.column.spacing()
-        head = 0 if self._is_full_screen else head
-        width = self.width() - margins.left() - margins.right()
-        height = self.height() - margins.top() - margins.bottom() - head
-        least = self._sample.least_width() + _BETWEEN
-        room = width - self.shown_view().width_for(width - least, height) - _BETWEEN
-        self._sample.fit_into(max(room, least - _BETWEEN), height)
 
     # From the window -------------------------------------------------------------------------------------------
 
@@ -192,9 +167,7 @@ class WeightsPage(Page):
     def set_full_screen(self, full: bool) -> None:
         """Hide the heading and show a noise slider, or the reverse."""
         self.show_head(not full)
-        self._is_full_screen = full
-        self._sample.show_noise(full)
-        self._divide_width()
+        cast(WeightsView, self._view_of[WEIGHTS]).show_noise(full)
 
     # Export -----------------------------------------------------------------------------------------------------
 
@@ -269,8 +242,6 @@ class WeightsPage(Page):
             self.shown.refresh()
         if state.selection != old.selection or state.parameters.depth != old.parameters.depth:
             self.refresh()
-        elif self._is_full_screen:
-            self._sample.refresh()  # the noise level
 
     @Slot()
     def refresh(self) -> None:
@@ -278,9 +249,7 @@ class WeightsPage(Page):
         theme, selection = theme_of(self), self._workspace.state.selection
         self._source.color_map = theme.diverging if selection.colors == "auto" else selection.colors
         self.pixels.colors = (QColor(theme.accent), *(theme.pin(number) for number in range(len(selection.pins))))
-        self._sample.refresh()
         self.pixels.watch()
-        self._arranged_for = None
         self._show_fit()
 
     @Slot()
@@ -289,13 +258,7 @@ class WeightsPage(Page):
         if self._workspace.dataset is None or not self.isVisible():
             return
         self._show_subtitle()
-        self._sample.refresh_numbers()
         self.shown_view().refresh()
-        stack = self._workspace.fitting.stack
-        content = self._workspace.dataset.image_shape, 0 if stack is None else len(stack.layers)
-        if content != self._arranged_for:
-            self._arranged_for = content
-            self._divide_width()
 
     def changeEvent(self, event: Any) -> None:
         """Redraw after a change of the theme."""

@@ -18,7 +18,7 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.tiles import Mosaic, Tile, row_tile, short_size
 
-SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "−½", "0", "+½", "+limit")
+SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "0", "+limit")
 """Labels of a colour bar if the limits differ between tiles."""
 
 STRENGTH = 0.4
@@ -48,6 +48,7 @@ class PixelSelection(QObject):
         super().__init__(parent)
         self._workspace = workspace
         self.feature: int | None = None
+        self._middle = 0
         self._target: int | None = None
         self.source: int | None = None
         self.colors: tuple[QColor, ...] = ()
@@ -60,9 +61,7 @@ class PixelSelection(QObject):
 
     def features(self) -> tuple[int, ...]:
         """Return the selected pixel, or the central one, followed by the pins."""
-        dataset, first = self._workspace.dataset, self.feature
-        if first is None:
-            first = 0 if dataset is None else dataset.central_feature
+        first = self._middle if self.feature is None else self.feature
         return (first, *self._workspace.state.selection.pins)
 
     def watch(self) -> None:
@@ -88,8 +87,9 @@ class PixelSelection(QObject):
             self.crossed.emit()
 
     @Slot(object)
-    def _forget(self, _dataset: object) -> None:
+    def _forget(self, dataset: Dataset) -> None:
         self.feature = self._target = self.source = None
+        self._middle = dataset.central_feature
         self.watch()
 
 
@@ -297,3 +297,8 @@ class TileSource:
         """The rows and columns of an image, or None for features that are not pixels."""
         dataset = self._workspace.dataset
         return None if dataset is None else dataset.image_shape
+
+    @property
+    def tile_shape(self) -> tuple[int, ...]:
+        """The shape of a tile's values."""
+        return self.shape or (len(self._workspace.feature_names),)

@@ -63,10 +63,6 @@ class View(QWidget):
         """Show the workspace's current state; called after each change while the view is visible."""
         raise NotImplementedError
 
-    def width_for(self, width: int, height: int) -> int:
-        """Return the width that it can use at a given height; the image next to it takes the rest."""
-        return max(width - 56, min(width, 600))  # leaves room for an image of the usual size if possible
-
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
         """Return the exports of this view; `style` is the style set on the page."""
         return ()
