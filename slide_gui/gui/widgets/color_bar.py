@@ -44,8 +44,6 @@ class ColorBar(QWidget):
             Labels that replace the values, evenly spaced from the lower to the upper limit, such as
             ``("−max", "0", "+max")`` if every tile has its own limits.
         """
-        if (scale, note, labels) == (self.scale, self._note, self._labels):
-            return
         self.scale, self._note, self._labels = scale, note, labels
         ends = "" if scale is None else f"{scale.label(scale.low)} to {scale.label(scale.high)}"
         self.setAccessibleDescription(" ".join(filter(None, (note, " ".join(labels) or ends))))

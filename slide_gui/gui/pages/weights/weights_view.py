@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from slide_gui.gui.pages.weights.selected_rows import ShownRow
 from slide_gui.gui.pages.weights.view import NO_LAYER, ImageRow, View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.color_bar import ColorBar
-from slide_gui.gui.widgets.controls import label
+from slide_gui.gui.widgets.controls import ElidedLabel, label
 from slide_gui.gui.widgets.image import MARGIN, FeatureBars, ImageView
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.number_slider import NumberSlider
@@ -49,8 +48,8 @@ class WeightsView(View):
             view.pixel_hovered.connect(self._pixels.point_at)
             view.pixel_clicked.connect(self._workspace.toggle_pin)
             self._pointer.addWidget(view)
-        self.readout = label("", self, wraps=True)
-        self.readout.setTextFormat(Qt.TextFormat.RichText)
+        self._source_name, self.readout = ElidedLabel("", self), label("", self, wraps=True)
+        self.readout.setTextFormat(Qt.TextFormat.RichText)  # it contains no names from the data
         self.readout.setAccessibleName("Values under the cursor: table")
         self._bar = ColorBar(self)
         self._noise = NumberSlider(
@@ -66,7 +65,7 @@ class WeightsView(View):
         self._scroll = TileScroll(self.tiles, self)
         column, row = flush(QVBoxLayout(self._left)), flush(QHBoxLayout(self), _BETWEEN)
         image_row = ImageRow(self._shown, self._workspace.worded, self)
-        for part in (self._pointer, image_row, self.readout, self._bar, self._noise):
+        for part in (self._pointer, image_row, self._source_name, self.readout, self._bar, self._noise):
             column.addWidget(part)
         row.addWidget(self._left, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._scroll, 1)
@@ -96,11 +95,11 @@ class WeightsView(View):
         room = self.width() - _LEAST_WIDTH - _BETWEEN
         used = min(math.ceil(self.tiles.layout_of(room - bar, self.height()).needed) + bar, room)
         wide = max(min(self.width() - used - _BETWEEN - 2 * MARGIN, _MOST_SIDE), _LEAST_SIDE)
-        numbers = (self._workspace.state.parameters.depth + 2) * (self.readout.fontMetrics().lineSpacing() + 2)
-        left = self.height() - 2 * MARGIN - 36
+        line, left = self.readout.fontMetrics().lineSpacing() + 2, self.height() - 2 * MARGIN - 36
+        numbers = (self._workspace.state.parameters.depth + 1) * line
         if not self._noise.isHidden():
             left -= self._noise.sizeHint().height() + 8
-        for part, high in ((self.readout, numbers), (self._bar, self._bar.sizeHint().height())):
+        for part, high in ((self.readout, numbers + line + 8), (self._bar, self._bar.sizeHint().height())):
             part.setVisible(left >= high + 8 + _LEAST_SIDE)
             left -= 0 if part.isHidden() else high + 8
         tall = max(min(left, _MOST_SIDE), _LEAST_SIDE)
@@ -115,6 +114,8 @@ class WeightsView(View):
         width = max(wide + 2 * MARGIN, _LEAST_WIDTH)
         self._left.setFixedWidth(width)
         self.readout.setFixedSize(width, numbers)  # a new text then moves nothing
+        self._source_name.setFixedSize(width, line)
+        self._source_name.setVisible(self.readout.isVisibleTo(self))
 
     # Contents --------------------------------------------------------------------------------------------------
 
@@ -137,8 +138,6 @@ class WeightsView(View):
         state, features, colors = self._workspace.state, self._pixels.features(), self._pixels.colors
         self._noise.set_value(state.parameters.noise)
         self._noise.set_extra(f"p = {1 - state.parameters.noise:.2f}")
-        for view in (self.image, self.bars):
-            view.set_pins(list(zip(features[1:], colors[1:], strict=True)))
         self.tiles.set_placeholder("" if state.parameters.depth else NO_LAYER)
         table = self._source.tiles(features)
         selected = "in the middle" if self._pixels.feature is None else "hovered"
@@ -148,11 +147,14 @@ class WeightsView(View):
             name = self._workspace.feature_name(feature)
             rows.append(TileRow(name, "pinned" if i else selected, color, i > 0, tiles))
         self.tiles.set_content(table.titles, tuple(rows) if table.titles else (), self._source.tile_shape)
-        self._bar.set_scale(*table.bar)
         self._show_numbers()
-        contents = self._source.tile_shape, len(table.titles), len(rows), self._noise.isHidden()
+        pins, depth = list(zip(features[1:], colors[1:], strict=True)), len(table.titles)
+        contents = self._source.tile_shape, depth, pins, table.bar, self._noise.isHidden()
         if contents != self._arranged:
             self._arranged = contents
+            self._bar.set_scale(*table.bar)
+            for view in (self.image, self.bars):
+                view.set_pins(pins)
             self._arrange()
 
     @Slot()
@@ -171,8 +173,8 @@ class WeightsView(View):
                 numbers = _numbers(row, self._source.rms(k), source)
             lines.append((layer_name(k), *numbers))
         self.readout.setAccessibleDescription("; ".join([title, *map(" ".join, lines[1:])]))
-        elided = self.readout.fontMetrics().elidedText(title, Qt.TextElideMode.ElideMiddle, _LEAST_WIDTH)
-        html = f"{escape(elided)}<table width='100%' cellspacing='0' cellpadding='1' style='color: {theme.text}'>"
+        self._source_name.setText(title)
+        html = f"<table width='100%' cellspacing='0' cellpadding='1' style='color: {theme.text}'>"
         for line in lines:
             html += "<tr><td>" + "</td><td align='right'>".join(line) + "</td></tr>"
         self.readout.setText(f"{html}</table>")
