@@ -32,7 +32,6 @@ from tests.bench.data import digits, layers, rectangles
 from tests.bench.measurement import SMALL, Figure, PeakMemory, in_child, interleaved, percentile, scaled
 
 _CANCEL_MS = 200.0
-_CHUNK = 16_384  # rows of the Zarr array
 
 
 def reading() -> Iterator[Figure]:
@@ -174,7 +173,7 @@ def _waits(work: Callable[[Progress], Any], longest: float) -> list[float]:
 
 
 def workers() -> Iterator[Figure]:
-    """Compare two workers of one thread each with one, in a sweep and in a fit to 1 000 000 rows from Zarr."""
+    """Compare two workers of one thread each with one, and with this process, in a sweep."""
     dataset, name = rectangles()
     n_test = scaled(5000, 500)
     noises, depths = tuple(i / 10 for i in range(scaled(10, 2))), tuple(range(scaled(5, 2)))
@@ -185,11 +184,6 @@ def workers() -> Iterator[Figure]:
     note = f"sweep of {len(noises)} noise levels × {len(depths)} depths, {name}, widths learned, {n_test} test rows"
     yield Figure("sweep-workers", two, "s", one, f"against one worker; {note}", 1 / 1.8)
     yield Figure("sweep-process", two, "s", here, f"against this process with all threads; {note}", 1 / 1.4)
-    n = scaled(1_000_000, 50_000)
-    with tempfile.TemporaryDirectory() as folder:
-        _write_zarr(folder, n)
-        one, two = (min(in_child(_fit_zarr, folder, k) for _ in range(scaled(2, 1))) for k in (1, 2))
-    yield Figure("fit-workers", two, "s", one, f"against one worker; {n} × 784 from Zarr, three layers", 1 / 1.8)
 
 
 def _by_workers(dataset: Dataset, spec: SweepSpec, n: int) -> float:
@@ -200,25 +194,6 @@ def _by_workers(dataset: Dataset, spec: SweepSpec, n: int) -> float:
 def _swept(dataset: Dataset, spec: SweepSpec, cluster: Cluster | None = None, progress: Progress = NO_PROGRESS) -> None:
     with tempfile.TemporaryDirectory() as folder, RunStore(Path(folder) / "runs.sqlite") as store:
         run_sweep(dataset, spec, store, progress=progress, cluster=cluster)
-
-
-def _write_zarr(folder: str, n: int) -> None:
-    import zarr
-
-    rows, _ = digits()
-    grey = np.round(rows * 255).astype(np.uint8)
-    stored = zarr.create_array(f"{folder}/rows.zarr", shape=(n, 784), chunks=(_CHUNK, 784), dtype="uint8")
-    for start in range(0, n, _CHUNK):
-        stored[start : start + _CHUNK] = grey[np.arange(start, min(start + _CHUNK, n)) % len(grey)]
-
-
-def _fit_zarr(folder: str, n_workers: int) -> float:
-    import dask.array as da
-
-    with Cluster(ClusterChoice(workers=n_workers)) as cluster, cluster.client.as_current():
-        rows = da.from_zarr(f"{folder}/rows.zarr")
-        fit_stack(rows[: 2 * _CHUNK].rechunk((_CHUNK, -1)), StackParameters(depth=1))  # late imports are not measured
-        return interleaved([lambda: fit_stack(rows, StackParameters())], rounds=1)[0]
 
 
 BENCHMARKS = {"open": reading, "cancel": cancel, "workers": workers}
