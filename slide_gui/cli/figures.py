@@ -11,11 +11,9 @@ from typing import Any
 from slide_gui.cli import options
 from slide_gui.cli.console import Entry, UsageError, print_answer, progress_bar, usage, warn
 from slide_gui.cli.data import describe_model
-from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import folder_files
-from slide_gui.experiments.files.model_file import FittedModel, is_model_file, load_model
+from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.files.session import Selection
 from slide_gui.experiments.files.source import DataSource
@@ -127,8 +125,8 @@ _WEIGHTS, _FLOW, _COPIES = "weights", "flow", "copies"  # views of the Weights p
 
 
 def _weights_options(parser: argparse.ArgumentParser) -> None:
-    text = "one or more data sets, each a name (see: slide-gui datasets list), a file, several files of one "
-    text += "data set joined by the system's path separator (: or ;), or a model saved by slide-gui fit"
+    text = "one or more data sets, each a name (see: slide-gui datasets list), a file, or several files of one data "
+    text += "set joined by the system's path separator (: or ;)"
     parser.add_argument("data", nargs="+", metavar="DATA", help=text)
     options.add_data_options(parser)
     text = "pixels to show, as indices from 0 (or the index or name of a feature if the data are not images); once "
@@ -156,44 +154,24 @@ def _weights(arguments: argparse.Namespace) -> int:
     wanted = given * n if len(given) == 1 else given
     if len(wanted) != n:
         raise UsageError(f"--pixels is given {len(given)} times for {n} data sets; give it once, or once per data set")
-    models, weights, datasets = [], [], []
+    datasets, models, weights = [], [], []
     for source, texts in zip(sources, wanted, strict=True):
-        dataset, model, default = _model(source, parameters, arguments)
+        dataset = options.read_data(source)
+        model = options.fit_data(dataset, parameters)
+        if texts:
+            pixels = tuple(_pixel_named(text, model) for text in texts)
+        else:
+            pixels = default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64"))
         datasets.append(dataset)
-        pixels = [_pixel_named(text, model) for text in texts] if texts else default
         models.append(model)
         weights.append(weight_rows(model, pixels))
-    with usage():
-        shown, contributions = as_shown(weights, style.show)
-    if animation:
-        rows = [dataset for dataset in datasets if dataset is not None]
-        if len(rows) < len(datasets):
-            raise UsageError("--animate noise needs the data, but a saved model contains none; name the data instead")
-        export = noise_animation(rows, weights)
-    else:
-        export = weights_export(weights, sources)
-    session = ""
-    if len(models) == 1 and datasets[0] is not None:
-        session = _session(sources[0], models[0], style, _WEIGHTS, pins=weights[0].pixels)
+    shown, contributions = as_shown(weights, style.show)
+    export = noise_animation(datasets, weights) if animation else weights_export(weights, sources)
+    alone = len(models) == 1
+    session = _session(sources[0], models[0], style, _WEIGHTS, pins=weights[0].pixels) if alone else ""
     show = "contribution" if contributions else "weights"
     document = {"show": show, "data": _weights_documents(models, shown, style)}
     return _write(export, style, outputs, arguments, document, [f"shows {SHOWN[show].text}"], session)
-
-
-def _model(
-    source: DataSource, parameters: StackParameters, arguments: argparse.Namespace
-) -> tuple[Dataset | None, FittedModel, tuple[int, ...]]:
-    """Return the data (None for a loaded model), the fitted or loaded model, and the pixels shown by default."""
-    if len(source.paths) == 1 and is_model_file(source.paths[0]):
-        if arguments.bundle is not None:
-            raise UsageError("--bundle needs the data, because its script fits them again; name the data, not a model")
-        model = load_model(source.paths[0])
-        # A model contains no images. Use the sums of its first weights in place of the mean image.
-        brightness = model.stack.layers[0].weights.sum(axis=1) if model.stack.layers else [1.0]
-        return None, model, default_pixels(model.image_shape, brightness)
-    dataset = options.read_data(source)
-    model = options.fit_data(dataset, parameters)
-    return dataset, model, default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64"))
 
 
 def _pixel_named(text: str, model: FittedModel) -> int:

@@ -140,19 +140,10 @@ def as_shown(weights: Sequence[WeightRows], show: str) -> tuple[list[WeightRows]
     Parameters
     ----------
     show : {"auto", "weights", "contribution"}
-
-    Raises
-    ------
-    ValueError
-        If contributions are requested, but a model does not contain them.
     """
-    spreads = [rows.rms for rows in weights if rows.rms is not None]
-    known = len(spreads) == len(weights)
-    if show == "contribution" and not known:
-        raise ValueError("contributions need the data, which a saved model does not contain; name the data instead")
-    if show == "weights" or not known or (show == "auto" and not any(rows.drowned for rows in weights)):
+    if show == "weights" or (show == "auto" and not any(rows.drowned for rows in weights)):
         return list(weights), False
-    return [replace(rows, rows=rows.rows * spread) for rows, spread in zip(weights, spreads, strict=True)], True
+    return [replace(rows, rows=rows.rows * rows.rms) for rows in weights], True
 
 
 def tile_limits(weights: Sequence[WeightRows], levels: str) -> list[NDArray[np.float64]]:
@@ -203,7 +194,7 @@ def draw_weights(figure: Figure, weights: Sequence[WeightRows], style: Style) ->
     Raises
     ------
     ValueError
-        If there is nothing to draw, or too much for the width, or as `as_shown`.
+        If there is nothing to draw, or too much for the width.
     """
     if not weights or any(rows.rows.size == 0 for rows in weights):
         raise ValueError("there is nothing to draw: at least one data set, pixel and layer are needed")

@@ -65,17 +65,6 @@ def test_that_weights_writes_the_rows_that_python_computes_to_the_bit(cli, small
     np.testing.assert_array_equal(values[:, :, 1:], expected.rows)
 
 
-def test_that_a_saved_model_and_its_data_give_the_same_figure(cli, small):
-    cli("fit small.npz --depth 2 -o m.npz")
-    cli("weights m.npz --pixels 1,2 -o a.svg")
-    cli("weights small.npz --depth 2 --pixels 1,2 -o b.svg --no-session")
-    assert Path("a.svg").read_bytes() == Path("b.svg").read_bytes()
-    assert read_session(Path("b.svg")) is None
-    assert read_session(Path("a.svg")) is None
-    assert "needs the data" in cli("weights m.npz --animate noise", code=2).err
-    assert "name the data instead" in cli("weights m.npz --show contribution", code=2).err
-
-
 def test_that_pictures_hold_the_session_in_which_a_window_shows_the_same(cli, small):
     line = "weights small.npz --noise 0.2 --depth 2 --pixels 1,2 --levels tile --colors jet -o w.png"
     cli(f"{line} --format png svg pdf")
@@ -86,6 +75,8 @@ def test_that_pictures_hold_the_session_in_which_a_window_shows_the_same(cli, sm
     assert first.source.paths == ("small.npz",)
     session = located(first, Path("w.png"))
     assert session.source.load().fingerprint == session.fingerprint
+    cli(f"{line} --no-session")
+    assert read_session(Path("w.png")) is None
 
 
 def test_that_all_formats_are_written_and_each_data_set_takes_its_own_pixels(cli, small):

@@ -28,7 +28,6 @@ from slide_gui.experiments.inspection.rows import (
     default_pixels,
     drowns,
     explain,
-    input_rms,
     nearby_peak,
     strongest,
     typical_peak,
@@ -68,7 +67,6 @@ def test_that_the_rms_of_a_layer_is_that_of_the_values_it_was_fitted_on(fit_on):
         if fit_on == "thresholded":
             entered = (entered > parameters.threshold).astype(float)
         np.testing.assert_allclose(known[j], np.sqrt((entered * entered).mean(axis=0)), rtol=1e-9)
-    assert input_rms(replace(model.stack.layers[0], scatter=None)) is None
 
 
 def test_that_rarely_lit_pixels_drown_the_others_and_equally_lit_pixels_do_not():
@@ -494,22 +492,16 @@ def test_that_passes_and_the_noise_path_are_computed_once_for_all_noise_levels(m
     for noise in (0.3, 0.5, 0.7):
         used.update(StackParameters(depth=1, noise=noise), (3,))
     assert made == ["input_scatter", "NoisePath"]
+    for noise in (0.05, 0.3, 0.02, 0.4):  # little noise needs sums in another precision
+        used.update(StackParameters(depth=1, noise=noise), (3,))
+    assert made == 2 * ["input_scatter", "NoisePath"]
+    del made[2:]
     used.update(StackParameters(depth=1, noise=0.7, threshold=0.2), (3,))
     assert made == ["input_scatter", "NoisePath", "input_scatter"]  # the first layer ignores the threshold
     used.update(StackParameters(depth=1, noise=0.6, threshold=0.2, ridge=1.0), (3,))
     assert made[3:] == ["NoisePath"]
     used.noise_path(StackParameters(depth=1, noise=0.1, threshold=0.2, ridge=2.0))
     assert made[4:] == ["NoisePath"]
-
-
-def test_that_changing_noise_back_and_forth_computes_the_noise_path_once_per_precision(monkeypatch):
-    made = []
-    real = inspection.NoisePath
-    monkeypatch.setattr(inspection, "NoisePath", lambda *a: made.append(a) or real(*a))
-    used = Explorer(images().astype("float32"))
-    for noise in (0.3, 0.05, 0.3, 0.05, 0.4, 0.02):
-        used.update(StackParameters(depth=1, noise=noise), (3,))
-    assert len(made) == 2
 
 
 @pytest.mark.parametrize("fit_on", ["values", "thresholded"])

@@ -77,7 +77,7 @@ def weight_rows(
     rows = random.uniform(-size, size, (len(pixels), depth, d))
     biases = random.normal(size=(len(pixels), depth))
     parameters = StackParameters(noise=0.25, depth=depth)
-    return WeightRows(name, "0" * 64, shape, generated, parameters, pixels, rows, biases)
+    return WeightRows(name, "0" * 64, shape, generated, parameters, pixels, rows, biases, np.ones((depth, d)))
 
 
 def answers(errors: tuple[float, ...], features: float) -> tuple[SplitAnswer, ...]:

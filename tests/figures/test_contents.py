@@ -150,7 +150,7 @@ def test_that_contributions_are_weights_times_the_rms_of_their_pixel_and_the_col
     (found,), are_contributions = as_shown([rows], "contribution")
     assert are_contributions
     np.testing.assert_array_equal(found.rows, rows.rows * rows.rms)
-    as_weights = drawn_weights([replace(found, rms=None)])
+    as_weights = drawn_weights([found])
     figure = drawn_weights([rows], Style(show="contribution"))
     for one, other in zip(tiles(figure), tiles(as_weights), strict=True):
         np.testing.assert_array_equal(colors(one), colors(other))
@@ -158,14 +158,11 @@ def test_that_contributions_are_weights_times_the_rms_of_their_pixel_and_the_col
     assert "weight / limit of the layer" in texts(as_weights)
 
 
-def test_that_contributions_are_shown_by_default_if_one_set_is_drowned_and_all_have_an_rms():
-    even, drowned, saved = with_rms(weight_rows(), False), with_rms(weight_rows(), True), weight_rows()
+def test_that_contributions_are_shown_by_default_if_one_set_is_drowned():
+    even, drowned = with_rms(weight_rows(), False), with_rms(weight_rows(), True)
     assert not as_shown([even], "auto")[1]
     assert as_shown([even, drowned], "auto")[1]
-    assert not as_shown([drowned, saved], "auto")[1]
     assert not as_shown([drowned], "weights")[1]
-    with pytest.raises(ValueError, match="a saved model does not contain"):
-        as_shown([even, saved], "contribution")
 
 
 @pytest.mark.parametrize(

@@ -105,5 +105,5 @@ def compare_rows(
 
 
 def _with_bias(rows: WeightRows, contributions: bool) -> Array:
-    shown = rows.rows * rows.rms if contributions and rows.rms is not None else rows.rows
+    shown = rows.rows * rows.rms if contributions else rows.rows
     return np.concatenate([shown, rows.biases[:, :, None]], axis=2)

@@ -235,10 +235,10 @@ class WeightRows:
         ``rows[i, j]`` holds the weights of layer j + 1 that reconstruct pixel i.
     biases : ndarray of shape (k, depth), float64
         Their biases.
+    rms : ndarray of shape (depth, d), float64
+        Root mean square of each feature of each layer's input over the training rows.
     feature_names : tuple of str
         Names of the features, empty if they have none.
-    rms : ndarray of shape (depth, d), float64, or None
-        Root mean square of each feature of each layer's input over the training rows. None if unknown.
     drowned : bool
         True if a few weights of a layer dominate the others, see `drowns`.
     """
@@ -251,8 +251,8 @@ class WeightRows:
     pixels: tuple[int, ...]
     rows: Array
     biases: Array
+    rms: Array
     feature_names: tuple[str, ...] = ()
-    rms: Array | None = None
     drowned: bool = False
 
     @property
@@ -283,7 +283,6 @@ def weight_rows(model: FittedModel, pixels: Sequence[int]) -> WeightRows:
     both = np.empty((len(chosen), len(stack.layers), d + 1))
     for j, layer in enumerate(stack.layers):
         both[:, j] = layer.weights[chosen]
-    spreads = [spread for layer in stack.layers if (spread := input_rms(layer)) is not None]
     return WeightRows(
         model.dataset,
         model.fingerprint,
@@ -293,8 +292,8 @@ def weight_rows(model: FittedModel, pixels: Sequence[int]) -> WeightRows:
         tuple(chosen),
         np.ascontiguousarray(both[:, :, :-1]),
         np.ascontiguousarray(both[:, :, -1]),
+        np.array([input_rms(layer) for layer in stack.layers]).reshape(-1, d),
         model.feature_names,
-        np.array(spreads).reshape(-1, d) if len(spreads) == len(stack.layers) else None,
         any(drowns(layer) for layer in stack.layers),
     )
 
@@ -325,14 +324,13 @@ def rows_by_noise(
     return weights
 
 
-def input_rms(layer: Layer | ApproximateLayer) -> Array | None:
-    """Return the root mean square of each input feature of a layer, shape (d,), or None without its scatter.
+def input_rms(layer: Layer | ApproximateLayer) -> Array:
+    """Return the root mean square of each input feature of a fitted layer, shape (d,).
 
     It is sqrt(S_jj / n). Multiplied by the weight of its pixel it gives the pixel's contribution to a typical
     reconstruction: the contribution of a rarely lit pixel is small, however large its weight is.
     """
-    if layer.scatter is None:
-        return None
+    assert layer.scatter is not None  # only a layer read from a file has none
     diagonal = np.diag(layer.scatter)
     return np.asarray(np.sqrt(np.maximum(diagonal[:-1], 0.0) / diagonal[-1]))
 
