@@ -151,9 +151,8 @@ def _axis(side: str) -> Any:
 class Plot(HoverWidget):
     """Base of the plots: a view between two axes that the wheel zooms and a drag pans.
 
-    The wheel zooms about the mouse, or along one axis over that axis. A drag pans. + and − zoom about the
-    middle, with Ctrl horizontally only, with Alt vertically only. Alt and an arrow pan. A double-click, 0 or the
-    button at the top show the full range again.
+    The wheel zooms about the mouse, + and − about the middle. A drag pans, or Alt and an arrow. A double-click, 0 or
+    the button at the top show the full range again.
 
     Parameters
     ----------
@@ -498,17 +497,12 @@ class Plot(HoverWidget):
             self.show_full_range()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        turn, place, box = event.angleDelta().y(), event.position(), self.box()
-        if turn and self._filled:
-            factor = STEP ** min(max(turn / 120.0, -8.0), 8.0)
-            self._zoom(factor, place, across=place.x() >= box.left(), upwards=place.y() <= box.bottom())
+        if self._filled:
+            self._zoom(STEP ** min(max(event.angleDelta().y() / 120.0, -8.0), 8.0), event.position())
         event.accept()
 
-    def _zoom(self, factor: float, about: QPointF, *, across: bool, upwards: bool) -> None:
-        """Zoom about a position, along the horizontal axis, the vertical one, or both."""
-        scale = 1.0 / factor
-        center = QPointF(*self.values(about))
-        self._box.scaleBy(x=scale if across else None, y=scale if upwards else None, center=center)
+    def _zoom(self, factor: float, about: QPointF) -> None:
+        self._box.scaleBy((1.0 / factor, 1.0 / factor), center=QPointF(*self.values(about)))
 
     # Keys
 
@@ -519,14 +513,13 @@ class Plot(HoverWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())
         alt = bool(event.modifiers() & Qt.KeyboardModifier.AltModifier)
-        control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
         if not self._filled:
             event.ignore()
         elif key in ARROWS and alt:
             (down, right), view = ARROWS[key], self._box.viewRect()
             self._box.translateBy(x=0.1 * right * view.width(), y=-0.1 * down * view.height())
         elif key in _ZOOMS:
-            self._zoom(_ZOOMS[key], self.box().center(), across=control or not alt, upwards=not control)
+            self._zoom(_ZOOMS[key], self.box().center())
         elif key == Qt.Key.Key_0:
             self.show_full_range()
         else:

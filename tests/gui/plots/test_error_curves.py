@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from slide_gui.gui.pages.curves.error_curves import ErrorPlot
-from slide_gui.gui.pages.curves.points import ErrorMark, ErrorPoint, lines_of
+from slide_gui.gui.pages.curves.points import ErrorPoint, lines_of
 from slide_gui.gui.theme import LIGHT
 from tests.gui.helpers import rate, record, spread, wheel
 
@@ -75,13 +75,20 @@ def test_that_the_interval_of_the_selected_line_or_else_of_the_hovered_one_is_a_
     assert colour(plot, inside) == QColor(LIGHT.background)
 
 
-def test_that_unfinished_points_are_hollow_and_have_no_interval(plot):
+def test_that_unfinished_points_and_the_papers_value_are_hollow_and_have_no_interval(plot):
     plot.set_depth(2)
+    plot.set_paper(2.3)
+    page = QColor(LIGHT.background)
     for state in ("refining", "running"):
-        plot.set_points([*(p for p in points() if p.depth < 2), *points(state=state)[6:]])
+        plot.set_points([*(p for p in points() if p.depth < 2), *points(state=state)[6:], *WAITING])
+        without_estimate = at(plot, "0.9/1")
+        assert plot.box().bottom() - 20 < without_estimate.y() < plot.box().bottom()
         inside = place(plot, 0.5, 1.335) + QPoint(12, 0)
-        assert colour(plot, inside) == QColor(LIGHT.background)
-        assert colour(plot, at(plot, "0.5/2")) == QColor(LIGHT.background)
+        hollow = (inside, at(plot, "0.5/2"), without_estimate, place(plot, 0.0, 2.3))
+        assert [colour(plot, each) for each in hollow] == [page] * 4
+    ring = (place(plot, 0.0, 2.3) + QPoint(d, 0) for d in (-6, -5, -4, -3))
+    assert min(spread(colour(plot, each), QColor(LIGHT.text)) for each in ring) < 110
+    assert "being computed" in lines_of(WAITING[0])
 
 
 def test_that_the_point_selected_on_validation_is_ringed_and_described(plot):
@@ -105,7 +112,7 @@ def test_that_the_range_of_errors_starts_at_zero_or_near_the_data(plot):
     plot.set_points([replace(p, rate=rate(10 * (p.error - 1.3), 0.2, 9.0)) for p in points()])
     assert plot.shown()[1][0] == 0.0
     plot.set_points([replace(points()[0], state="refining")])
-    plot.set_marks([ErrorMark(0.0, 2.45, "Raw-SVM")])
+    plot.set_paper(2.45)
     low, high = plot.shown()[1]
     assert low == 0.0
     assert 3.0 < high < 5.0
@@ -141,14 +148,21 @@ def test_that_dragging_the_cursor_reports_noise_in_steps_and_is_not_a_click(plot
     assert plot.shown() == before
 
 
-def test_that_the_mouse_describes_a_point_and_a_click_reports_it(plot, emitted):
-    QTest.mouseMove(plot, at(plot, "0.5/2") + QPoint(3, 2))
+def test_that_the_mouse_describes_a_point_and_a_click_reports_it_as_it_is_then(plot, emitted):
+    there = at(plot, "0.5/2")
+    QTest.mouseMove(plot, there + QPoint(3, 2))
     assert plot.accessibleDescription().startswith("1.40 % (1.30–1.50); noise 0.50 · depth 2; n = 50")
-    QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=at(plot, "0.5/2"))
-    assert [p.key for p in emitted["clicked"]] == ["0.5/2"]
+    QTest.mousePress(plot, Qt.MouseButton.LeftButton, pos=there)
+    plot.set_points([replace(p, note="new") for p in points()])
+    QTest.mouseRelease(plot, Qt.MouseButton.LeftButton, pos=there)
+    assert [(p.key, p.note) for p in emitted["clicked"]] == [("0.5/2", "new")]
+    QTest.mousePress(plot, Qt.MouseButton.LeftButton, pos=there)
+    plot.set_points(points()[:3])
+    QTest.mouseRelease(plot, Qt.MouseButton.LeftButton, pos=there)
+    assert len(emitted["clicked"]) == 1
     QApplication.sendEvent(plot, QEvent(QEvent.Type.Leave))
     assert plot.current() is None
-    assert plot.accessibleDescription() == "9 points"
+    assert plot.accessibleDescription() == "3 points"
 
 
 def test_that_keys_go_along_and_across_the_lines_and_enter_clicks(plot, emitted):
@@ -166,40 +180,8 @@ def test_that_keys_go_along_and_across_the_lines_and_enter_clicks(plot, emitted)
     assert plot.current() is None
 
 
-def test_that_a_point_refined_under_the_mouse_is_clicked_as_it_is_now(plot, emitted):
-    there = at(plot, "0.5/2")
-    QTest.mousePress(plot, Qt.MouseButton.LeftButton, pos=there)
-    plot.set_points([replace(p, note="new") for p in points()])
-    QTest.mouseRelease(plot, Qt.MouseButton.LeftButton, pos=there)
-    assert emitted["clicked"][0].note == "new"
-    QTest.mousePress(plot, Qt.MouseButton.LeftButton, pos=there)
-    plot.set_points(points()[:3])
-    QTest.mouseRelease(plot, Qt.MouseButton.LeftButton, pos=there)
-    assert len(emitted["clicked"]) == 1
-
-
-def test_that_points_without_an_estimate_are_hollow_above_the_axis_and_described(plot):
-    plot.set_points([*points(), *WAITING])
-    there = at(plot, "0.9/1")
-    assert plot.box().bottom() - 20 < there.y() < plot.box().bottom()
-    assert colour(plot, there) == QColor(LIGHT.background)
-    assert "being computed" in lines_of(WAITING[0])
-
-
-def test_that_published_values_are_hollow_and_cannot_be_selected(plot):
-    plot.set_marks([ErrorMark(0.65, 2.3, "SLIDE-SVM"), ErrorMark(0.3, 1.2, "other")])
-    middle = place(plot, 0.65, 2.3)
-    assert colour(plot, middle) == QColor(LIGHT.background)
-    assert min(spread(colour(plot, middle + QPoint(d, 0)), QColor(LIGHT.text)) for d in (-6, -5, -4, -3)) < 110
-    QTest.mouseMove(plot, middle)
-    assert plot.current() is None
-
-
-def test_that_lines_and_points_are_painted_once_while_the_cursor_and_the_mouse_move(shown, monkeypatch):
-    plot = shown(ErrorPlot(), 900, 520)
-    plot.set_points(points())
-    stills = []
-    paint = plot.paint_still
+def test_that_lines_and_points_are_painted_once_while_the_cursor_and_the_mouse_move(plot, monkeypatch):
+    stills, paint = [], plot.paint_still
     monkeypatch.setattr(plot, "paint_still", lambda painter: (stills.append(painter), paint(painter)))
     for step in range(12):
         plot.set_cursor(0.3 + 0.01 * step)

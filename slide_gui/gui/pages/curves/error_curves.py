@@ -11,7 +11,7 @@ from PySide6.QtCore import QMargins, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from slide_gui.gui.pages.curves.points import ErrorMark, ErrorPoint, best_words, chosen_of, lines_of
+from slide_gui.gui.pages.curves.points import ErrorPoint, best_words, chosen_of, lines_of
 from slide_gui.gui.plots.axes import Plot, apart, nice_ticks
 from slide_gui.gui.theme import PINS, SECONDARY, Theme, figure_font
 from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, RIGHT, snapped, washed, write
@@ -25,14 +25,13 @@ BAND = 0.2
 _ROOM = 0.03  # fraction of the height
 RADIUS, SWATCH = 3.5, 16
 SIZE = 2 * RADIUS + 1.5  # of a point with its edge
-LEGEND = "◇ paper"  # text for the hollow marks
 CHOSEN = "best on validation"  # text for the ring
 SIDE = 0.02
 """Margin beyond noise levels 0 and 1, for the points there."""
 
 
 class ErrorPlot(Plot):
-    """Error in per cent against noise level, with published values, a cursor, and the intervals of one line.
+    """Error in per cent against noise level, with the paper's value, a cursor, and the intervals of one line.
 
     Left and Right move along a line, Up and Down between lines, Enter clicks the point. Shift+Left and
     Shift+Right move the cursor. The mouse drags it by its line or along the axis.
@@ -54,7 +53,7 @@ class ErrorPlot(Plot):
         self._points: tuple[ErrorPoint, ...] = ()
         self._placeholder = "There are no points yet."
         self._lines: dict[int, list[ErrorPoint]] = {}
-        self._marks: tuple[ErrorMark, ...] = ()
+        self._paper: float | None = None
         self._noise: float | None = None
         self._depth: int | None = None
         self._dots, self._open, self._hollow = self._scatter(2), self._scatter(2), self._scatter(3, symbol="d")
@@ -81,14 +80,13 @@ class ErrorPlot(Plot):
 
     def current(self) -> ErrorPoint | None:
         """Return the point under mouse or cursor."""
-        return self._current if isinstance(self._current, ErrorPoint) else None
+        current: ErrorPoint | None = self._current
+        return current
 
-    def set_marks(self, marks: Sequence[ErrorMark]) -> None:
-        """Show published values as hollow marks with one entry in the legend."""
-        if tuple(marks) != self._marks:
-            self._marks = tuple(marks)
-            if isinstance(self._current, ErrorMark):
-                self._current = None
+    def set_paper(self, error: float | None) -> None:
+        """Mark the error of the raw input in the paper, in per cent."""
+        if error != self._paper:
+            self._paper = error
             self._renew()
 
     def set_depth(self, depth: int | None) -> None:
@@ -122,10 +120,10 @@ class ErrorPlot(Plot):
     def _renew(self) -> None:
         by_depth = groupby(sorted(self._points, key=lambda p: (p.depth, p.noise)), key=lambda p: p.depth)
         self._lines = {depth: list(line) for depth, line in by_depth}
-        low, high = _limits(self._points, self._marks)
+        low, high = _limits(self._points, self._paper)
         ticks = nice_ticks(low, high, 7 if self.box().height() > 200 else 4)
         self._set_full_range((-SIDE, 1.0 + SIDE), (ticks[0], ticks[-1]))
-        self._set_filled(bool(self._points or self._marks))
+        self._set_filled(bool(self._points or self._paper))
 
     def _draw(self, theme: Theme) -> None:
         for depth, line in self._lines.items():
@@ -140,10 +138,11 @@ class ErrorPlot(Plot):
         for item, shown, size, edge, fill in (
             (self._dots, finished, SIZE, theme.background, colours),
             (self._open, others, sizes, theme.muted, self._brush(theme.background)),
-            (self._hollow, self._marks, 12, theme.text, None),
         ):
             x, y = zip(*map(self._values_of, shown), strict=True) if shown else ((), ())
             item.setData(x=x, y=y, size=size, pen=self._pen(edge, 1.5), brush=fill)
+        paper = [] if self._paper is None else [self._paper]
+        self._hollow.setData(x=[0.0] * len(paper), y=paper, size=12, pen=self._pen(theme.text, 1.5), brush=None)
 
     def _draw_intervals(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> None:
         """Draw the 95 % confidence intervals of the finished points of a line within the axes."""
@@ -174,8 +173,9 @@ class ErrorPlot(Plot):
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         box = self.box()
-        if self._marks:
-            painter.drawText(QRectF(box.left(), 2, box.width(), 20), RIGHT, LEGEND)
+        if self._paper is not None:
+            text = f"◇ Raw-SVM in the paper: {per_cent(self._paper)}"
+            painter.drawText(QRectF(box.left(), 2, self.width() - box.left() - 92, 20), RIGHT, text)
         if chosen_of(self._points):
             left = QFontMetricsF(painter.font()).horizontalAdvance(self._titles[1]) + 32
             _draw_ring(painter, theme, QPointF(left, 12.0), RADIUS + 2.0)
@@ -243,13 +243,8 @@ class ErrorPlot(Plot):
             write(painter, place, RIGHT, values.get(depth, ""), theme.text)
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
-        target: ErrorPoint | ErrorMark | None = self._current
-        if target is None:
-            return None
-        if isinstance(target, ErrorPoint):
-            return self.position(target), lines_of(target)
-        lines = [per_cent(target.error), target.label, f"noise {fixed(target.noise, 2)}"]
-        return self.at(target.noise, target.error), lines
+        point = self.current()
+        return None if point is None else (self.position(point), lines_of(point))
 
     def _describe(self) -> None:
         point = self.current()
@@ -261,27 +256,26 @@ class ErrorPlot(Plot):
 
     # Mouse
 
-    def _at(self, place: QPointF) -> ErrorPoint | ErrorMark | None:
+    def _at(self, place: QPointF) -> ErrorPoint | None:
         if not self.box().adjusted(-REACH, -REACH, REACH, REACH).contains(place):
             return None
 
-        def distance(target: ErrorPoint | ErrorMark) -> float:
-            at = self.at(*self._values_of(target)) - place
+        def distance(target: ErrorPoint) -> float:
+            at = self.position(target) - place
             return math.hypot(at.x(), at.y())
 
         # The last of several at the same place is drawn on top.
         points = [point for point in reversed(self._points) if distance(point) <= REACH]
-        marks = [mark for mark in reversed(self._marks) if distance(mark) <= REACH]
-        return min(points or marks, key=distance, default=None)
+        return min(points, key=distance, default=None)
 
-    def _hover(self, target: ErrorPoint | ErrorMark | None) -> None:
+    def _hover(self, target: ErrorPoint | None) -> None:
         line = self.banded()
         super()._hover(target)
         if self.banded() != line:
             self._redraw()
 
-    def _pointer(self, target: ErrorPoint | ErrorMark | None, place: QPointF) -> Qt.CursorShape:
-        if isinstance(target, ErrorPoint):
+    def _pointer(self, target: ErrorPoint | None, place: QPointF) -> Qt.CursorShape:
+        if target is not None:
             return Qt.CursorShape.PointingHandCursor
         return Qt.CursorShape.SizeHorCursor if self._grab(place) else Qt.CursorShape.ArrowCursor
 
@@ -300,8 +294,8 @@ class ErrorPlot(Plot):
             self.set_cursor(noise)
             self.cursor_moved.emit(noise)
 
-    def _click_at(self, target: ErrorPoint | ErrorMark | None, place: QPointF) -> None:
-        if isinstance(target, ErrorPoint):
+    def _click_at(self, target: ErrorPoint | None, place: QPointF) -> None:
+        if target is not None:
             super()._click_at(target, place)
         elif self._grabbed:
             self._drag(place)
@@ -319,7 +313,7 @@ class ErrorPlot(Plot):
         else:
             super().keyPressEvent(event)
 
-    def _values_of(self, target: ErrorPoint | ErrorMark) -> tuple[float, float]:
+    def _values_of(self, target: ErrorPoint) -> tuple[float, float]:
         """Return noise level and error of a point; one without an estimate is just above the axis."""
         low, high = self._full_range[1]
         return target.noise, low + 0.02 * (high - low) if math.isnan(target.error) else target.error
@@ -362,9 +356,9 @@ def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
     return float(np.interp(noise, noises, errors, math.nan, math.nan)), False
 
 
-def _limits(points: Sequence[ErrorPoint], marks: Sequence[ErrorMark]) -> tuple[float, float]:
+def _limits(points: Sequence[ErrorPoint], paper: float | None) -> tuple[float, float]:
     """Return the range of errors to show: from 0, or from near the smallest one if all are far from 0."""
-    values = [p.error for p in points if p.is_known] + [m.error for m in marks]
+    values = [p.error for p in points if p.is_known] + ([] if paper is None else [paper])
     settled = [p for p in points if p.state == "done" and math.isfinite(p.low + p.high)]
     for point in settled:
         values += [point.low, point.high]

@@ -28,7 +28,7 @@ from slide_gui.figures.run_exports import curves_bundle, trial_export
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.heat_map import HeatMap
-from slide_gui.gui.pages.curves.points import ErrorMark, ErrorPoint, PointState, chosen_of
+from slide_gui.gui.pages.curves.points import ErrorPoint, PointState, chosen_of
 from slide_gui.gui.pages.page import Page, PageView, table_text
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import State
@@ -301,10 +301,10 @@ class CurvesPage(Page):
         parameters = self._workspace.state.parameters
         self._plot.set_cursor(parameters.noise)
         self._plot.set_depth(parameters.depth)
-        marks, dataset = self._marks(), self._workspace.dataset
-        self._plot.set_marks(marks)
+        paper, dataset = self._paper_error(), self._workspace.dataset
+        self._plot.set_paper(paper)
         key, statements = sensitivity()
-        is_paper_figure = bool(marks) and dataset is not None and dataset.key == key
+        is_paper_figure = paper is not None and dataset is not None and dataset.key == key
         self._plot.setToolTip(statements if is_paper_figure else "")
         self._show_status(points, setting)
 
@@ -390,15 +390,11 @@ class CurvesPage(Page):
         by = describe_widths(known[key].chosen_by)
         return ErrorPoint(*place, mean.rate, key, "done", note, by, validation, mean.chosen)
 
-    def _marks(self) -> list[ErrorMark]:
-        """Return the published errors of the raw input if the curves show test errors."""
+    def _paper_error(self) -> float | None:
+        """Return the published error of the raw input in per cent if the curves show test errors."""
         dataset = self._workspace.dataset
         items = published(dataset.key) if dataset is not None and self._part() == "test" else ()
-        return [
-            ErrorMark(0.0, 100 * item.error, f"{item.method}, {item.place}")
-            for item in items
-            if item.method == "Raw-SVM"
-        ]
+        return next((100 * item.error for item in items if item.method == "Raw-SVM"), None)
 
     def _show_status(self, points: list[ErrorPoint], setting: Setting | None) -> None:
         """Show the progress of the sweep, the criterion and the selected point."""

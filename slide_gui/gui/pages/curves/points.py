@@ -76,15 +76,6 @@ class ErrorPoint:
         return math.nan if self.rate is None else 100 * self.rate.high
 
 
-@dataclass(frozen=True)
-class ErrorMark:
-    """A published value with noise level, error in per cent and label."""
-
-    noise: float
-    error: float
-    label: str
-
-
 def lines_of(point: ErrorPoint) -> list[str]:
     """Return the tooltip of a point, line by line; the first line has the error."""
     place = f"noise {fixed(point.noise, 2)} · depth {point.depth}"
