@@ -160,23 +160,9 @@ def test_that_a_run_without_layers_is_on_the_curves_of_every_stack():
     assert not Setting.of(SPLIT).covers(raw)
 
 
-def test_that_the_difference_names_rows_labels_criterion_and_start():
-    mine = Setting.of(BASE)
-    assert mine.difference(Setting.of(replace(BASE, split=0))) == ""
-    assert mine.difference(Setting.of(SPLIT)) == "trained on 80 %"
-    few = replace(BASE, labels=20, svm=SvmParameters(criterion="press")).checked()
-    assert mine.difference(Setting.of(few), 2) == "20 labels, widths by press"
-    assert Setting.of(few).difference(mine, 2) == "widths by span (automatic), not 20 labels"
-    warm = replace(BASE, neighbour=replace(BASE, stack=StackParameters(0.2, 2))).checked()
-    assert mine.difference(Setting.of(warm)) == "started from the noise before it"
-    judged = replace(SPLIT, evaluate="validation").checked()
-    assert mine.difference(Setting.of(judged)) == "evaluated on the validation rows, trained on 80 %"
-
-
 def test_that_a_method_without_widths_is_named_instead():
     raw, text = Setting.of(replace(BASE, method="raw-svm").checked()), METHODS["raw-svm"].text
     assert raw.words() == f"test error · trained on all rows · {text}"
-    assert Setting.of(BASE).difference(raw) == text
 
 
 def test_that_runs_of_a_setting_are_found_by_noise_and_depth_and_cold_starts_are_preferred():

@@ -86,47 +86,27 @@ class Setting:
         n_classes : int
             Number of classes of the data, if known. An automatic criterion is then named.
         """
-        parts = self.parts(n_classes)
-        error = "validation error" if self.spec.evaluate == "validation" else "test error"
-        return " · ".join([error, *parts.values()])
-
-    def parts(self, n_classes: int = 0) -> dict[str, str]:
-        """Return the properties that may differ between settings, in words by name. Defaults are left out."""
         spec, usual = self.spec, RunSpec("")
-        parts = {"rows": "trained on 80 %" if spec.training == "split" else "trained on all rows"}
+        parts = ["validation error" if spec.evaluate == "validation" else "test error"]
+        parts.append("trained on 80 %" if spec.training == "split" else "trained on all rows")
         if spec.labels is not None:
-            parts["labels"] = counted(spec.labels, "label")
-        if METHODS[spec.method].learns:
-            parts["widths"] = _widths(spec.svm, n_classes)
-        else:
-            parts["widths"] = METHODS[spec.method].text
+            parts.append(counted(spec.labels, "label"))
+        learns = METHODS[spec.method].learns
+        parts.append(_widths(spec.svm, n_classes) if learns else METHODS[spec.method].text)
         if spec.svm.loss != usual.svm.loss:
-            parts["loss"] = LOSSES[spec.svm.loss].text
+            parts.append(LOSSES[spec.svm.loss].text)
         if spec.svm.C is not None:
-            parts["C"] = f"C = {spec.svm.C:g}"
+            parts.append(f"C = {spec.svm.C:g}")
         if spec.test_rows is not None:
-            parts["evaluated"] = f"evaluated on {counted(spec.test_rows, 'row')}"
+            parts.append(f"evaluated on {counted(spec.test_rows, 'row')}")
         if spec.fit_rows != usual.fit_rows:
-            parts["fit"] = FIT_ROWS[spec.fit_rows].text
+            parts.append(FIT_ROWS[spec.fit_rows].text)
         other = _different(
             vars(replace(spec.stack, noise=0.0, depth=0)), vars(replace(usual.stack, noise=0.0, depth=0))
         )
-        parts |= {name: f"{name} {value}" for name, value in other.items()}
         rest = _different(vars(spec.svm), {**vars(usual.svm), **{name: vars(spec.svm)[name] for name in _NAMED}})
-        return parts | {name: f"{name} {value}" for name, value in rest.items()}
-
-    def difference(self, other: Setting, n_classes: int = 0) -> str:
-        """Return the differences of another run at the same noise and depth in words, empty if there are none."""
-        mine, theirs = self.parts(n_classes), other.parts(n_classes)
-        parts = []
-        if self.spec.evaluate != other.spec.evaluate:
-            validated = other.spec.evaluate == "validation"
-            parts.append("evaluated on the validation rows" if validated else "evaluated on the test rows")
-        parts += [words for name, words in theirs.items() if mine.get(name) != words]
-        parts += [f"not {words}" for name, words in mine.items() if name not in theirs]
-        if other.warm != self.warm:
-            parts.append("started from the noise before it" if other.warm else "started afresh")
-        return ", ".join(parts)
+        parts += [f"{name} {value}" for name, value in (*other.items(), *rest.items())]
+        return " · ".join(parts)
 
 
 _NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # parameters of an SVM with their own words

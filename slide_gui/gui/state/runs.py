@@ -356,15 +356,6 @@ class RunController(QObject):
         runs = [run for run in self.library.runs if run.fingerprint in wanted]
         return [run for run in runs if run.is_current or run.is_shipped]
 
-    def other_error(self, shown: RunSpec, error: float) -> StoredRun | None:
-        """Return the last run with the same data, noise level and depth but another error, or None."""
-        for stored in reversed(self.library.runs):
-            same = (stored.fingerprint, stored.method) == (shown.fingerprint, shown.method) and stored.is_current
-            same_point = stored.depth == shown.stack.depth and (not stored.depth or stored.noise == shown.stack.noise)
-            if same and same_point and stored.rate.value != f"{100 * error:.2f}":
-                return stored
-        return None
-
     @Slot(str)
     def open_run(self, key: str) -> None:
         """Load a stored result and set the window's parameters to the parameters of the run.

@@ -20,7 +20,6 @@ from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.runs.result import RunResult, describe_chosen, describe_convergence, describe_widths
 from slide_gui.experiments.runs.run import RunProgress
 from slide_gui.experiments.runs.spec import METHODS, RunSpec, describe_spec
-from slide_gui.experiments.store.stored_run import Setting
 from slide_gui.figures.export import FigureExport
 from slide_gui.figures.run_exports import RUN_FIGURES, RunFigure, run_export
 from slide_gui.figures.style import Style
@@ -335,7 +334,7 @@ class ClassifierPage(Page):
         if classifier is not None:
             vectors, rows = counted(classifier.n_support, "support vector"), count(result.n_train)
             parts += [f"C = {classifier.C:.3g}", f"{vectors} of {rows} rows", describe_convergence(classifier)]
-        parts += [f"{fixed(result.timings.total, 1)}{THIN}s", self._elsewhere(result)]
+        parts += [f"{fixed(result.timings.total, 1)}{THIN}s"]
         self.details.setText(" · ".join(filter(None, parts)))
         if result is not self._shown:
             self._shown, self._cell = result, None
@@ -356,17 +355,6 @@ class ClassifierPage(Page):
     def _unit(self) -> str:
         """Return the noun for a row of the data."""
         return self._workspace.worded("image")
-
-    def _elsewhere(self, result: RunResult) -> str:
-        """Return why another stored run with the same noise level and depth has another error, or ""."""
-        other = self._controller.other_error(result.spec, result.error)
-        setting = None if other is None else Setting.from_text(other.setting)
-        if other is None or setting is None:
-            return ""
-        whys = [Setting.of(result.spec).difference(setting, self._controller.n_classes) or "the same settings"]
-        if (other.split, other.seed) != (result.spec.split, result.spec.seed):
-            whys.append("another split or seed")
-        return f"another run here has {other.rate.value} %: {', '.join(whys)}"
 
     def _is_stale(self, result: RunResult) -> bool:
         """True if the result belongs to other data or other layers than the current ones."""
