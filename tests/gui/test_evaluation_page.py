@@ -71,12 +71,6 @@ def page(small_plan, window):
     return shown
 
 
-def ask_svms(page):
-    """Select two methods with two splits each."""
-    for method in ("sda", "pca-svm"):
-        page.methods.boxes[method].setChecked(False)
-
-
 def cells_of(page, method):
     return next(row for row in page.errors.rows if row.key == method).cells
 
@@ -86,7 +80,9 @@ def finished(window):
     wait(lambda: not controller.runs.running and controller.known and not controller.is_reading, 120)
 
 
-def test_that_an_untouched_page_shows_the_papers_figures_and_says_why_cells_are_empty(page):
+def test_that_an_untouched_page_shows_the_papers_figures_and_says_why_cells_are_empty_and_nothing_starts_without_data(
+    page,
+):
     ours, other = cells_of(page, "raw-svm")
     assert (ours.main, ours.aside, ours.note) == ("", "paper 2.45", "not run yet")
     assert other.note == "not selected"
@@ -94,6 +90,9 @@ def test_that_an_untouched_page_shows_the_papers_figures_and_says_why_cells_are_
     assert any(row.title == "SdA-3" and row.cells[0].aside == "1.99" for row in page.errors.rows)
     assert page.export_options() == ()
     assert page.numbers() == ""
+    page.data_sets.boxes["rectangles"].setChecked(False)
+    assert not page.start_button.isEnabled()
+    assert page.status.text() == "No data set is selected."
 
 
 def test_that_cells_fill_one_after_the_other_and_name_their_significance(window, page):
@@ -124,31 +123,12 @@ def all_cells(page):
     return [cell for row in page.errors.rows for cell in row.cells]
 
 
-def test_that_a_cancelled_benchmark_resumes_and_repeats_no_run(window, page, tmp_path):
-    ask_svms(page)
+def test_that_a_paused_or_cancelled_benchmark_resumes_gives_way_to_other_jobs_and_repeats_no_run(window, page):
+    runs = window.session.evaluation.runs
+    for method in ("sda", "pca-svm"):
+        page.methods.boxes[method].setChecked(False)
     page.start_button.click()
     wait(lambda: any(cell.main for cell in all_cells(page)), 60)
-    window.actions_by_name["cancel"].trigger()
-    assert not window.session.evaluation.runs.running
-    assert page.start_button.text() == "Start"
-    finished(window)
-    assert any(cell.main for cell in all_cells(page))
-    assert "of 4 splits are finished" in page.status.text()
-    with RunStore(tmp_path / "runs.sqlite") as store:
-        before = {run.hash: run.created for run in store.runs()}
-    page.start_button.click()
-    finished(window)
-    with RunStore(tmp_path / "runs.sqlite") as store:
-        after = {run.hash: run.created for run in store.runs()}
-    assert before.items() <= after.items()
-    assert window.session.evaluation.state().cell("rectangles", "slide-svm").complete
-
-
-def test_that_a_benchmark_pauses_and_resumes_and_gives_way_to_other_jobs(window, page):
-    runs = window.session.evaluation.runs
-    ask_svms(page)
-    page.start_button.click()
-    wait(lambda: runs.latest is not None and any(each.candidates for each in runs.latest.active), 60)
     window.workspace.set_parameters(noise=0.4)
     wait(lambda: window.workspace.model() is not None, 20)
     assert runs.running
@@ -160,8 +140,19 @@ def test_that_a_benchmark_pauses_and_resumes_and_gives_way_to_other_jobs(window,
     assert runs.latest.done == done
     assert "paused" in page.status.text()
     page.pause_button.click()
+    wait(lambda: runs.latest.done > done, 60)
+    window.actions_by_name["cancel"].trigger()
+    assert not runs.running
+    assert page.start_button.text() == "Start"
     finished(window)
-    assert window.session.evaluation.state().cell("rectangles", "raw-svm").complete
+    assert "of 4 splits are finished" in page.status.text()
+    before = {run.hash: run.created for run in window.session.library.runs}
+    assert before
+    page.start_button.click()
+    finished(window)
+    after = {run.hash: run.created for run in window.session.library.runs}
+    assert before.items() < after.items()
+    assert window.session.evaluation.state().cell("rectangles", "slide-svm").complete
 
 
 def test_that_the_table_of_runs_is_read_once_for_all_pages(small_plan, window, monkeypatch):
@@ -173,7 +164,7 @@ def test_that_the_table_of_runs_is_read_once_for_all_pages(small_plan, window, m
     assert len(reads) == 1
 
 
-def test_that_both_tables_are_exported_as_shown(full, window, page, tmp_path):
+def test_that_both_tables_are_exported_as_shown_and_a_click_on_a_cell_opens_its_runs(full, window, page, tmp_path):
     finished(window)
     assert [offer.name for offer in page.export_options()] == ["errors", "times"]
     main = cells_of(page, "raw-svm")[0].main
@@ -182,10 +173,6 @@ def test_that_both_tables_are_exported_as_shown(full, window, page, tmp_path):
             save_export(tmp_path / f"{offer.name}.{kind}", offer.export(NO_PROGRESS), Style(width="double"))
         assert text in (tmp_path / f"errors.{kind}").read_text()
     assert main in page.numbers()
-
-
-def test_that_a_click_on_a_cell_opens_its_runs_on_the_runs_page(full, window, page):
-    finished(window)
     row = [row.key for row in page.errors.rows].index("slide-svm")
     page.errors.clicked.emit(page.errors.model().index(row, 0))
     runs = window.pages.page("runs")
@@ -193,12 +180,6 @@ def test_that_a_click_on_a_cell_opens_its_runs_on_the_runs_page(full, window, pa
     wait(lambda: runs.run_table.selected(), 20)
     hashes = {answer.spec_hash for answer in window.session.evaluation.state().cell("rectangles", "slide-svm").answers}
     assert set(runs.run_table.selected()) == hashes
-
-
-def test_that_nothing_starts_without_a_selected_data_set(page):
-    page.data_sets.boxes["rectangles"].setChecked(False)
-    assert not page.start_button.isEnabled()
-    assert page.status.text() == "No data set is selected."
 
 
 def test_that_results_on_other_data_are_not_merged_into_the_table():

@@ -1,4 +1,3 @@
-import math
 import threading
 from dataclasses import replace
 
@@ -124,6 +123,9 @@ def test_that_a_training_that_is_cancelled_or_fails_leaves_the_earlier_result_wi
     assert classifier.rate.text() == str(earlier.rate)
     assert classifier.cancelled.text() == "Cancelled at noise 0.80, depth 4: fitting the layers, 1 of 4."
     assert "of noise 0.30, depth 4, not of the panel’s parameters" in classifier.details.text()
+    assert "widths by span" in classifier.details.text()
+    assert "held-out rows, median widths" in classifier.details.toolTip()
+    assert classifier.gallery.stale
     assert len(classifier.gallery.images) == len(earlier.misclassified)
     monkeypatch.setattr(runs_module, "get_or_run", lambda *_, **__: 1 / 0)
     classifier.continue_button.click()
@@ -137,17 +139,6 @@ def test_that_a_training_that_is_cancelled_or_fails_leaves_the_earlier_result_wi
     open_data(window, labelled(1))
     assert (runs.cancelled, runs.result) == (None, None)
     assert not classifier.continue_button.isVisible()
-
-
-def test_that_a_result_of_other_parameters_is_grey_and_named(window):
-    classifier = press_train(window)
-    window.workspace.set_parameters(noise=0.8)
-    settle(0.02)
-    assert "not of the panel" in classifier.details.text()
-    assert "widths by span" in classifier.details.text()
-    assert "held-out rows, median widths" in classifier.details.toolTip()
-    classifier.confusion.cell_clicked.emit((0, 1))
-    assert classifier.gallery.stale
 
 
 def start_sweep(curves, **changes):
@@ -286,19 +277,6 @@ def test_that_the_curves_show_the_runs_of_one_setting_which_can_be_selected(wind
     assert "no point is selected: every row was used for training" in curves.status.text()
 
 
-def test_that_a_resting_slider_gets_an_estimate_and_moving_drops_it(window):
-    curves = show_page(window, "curves")
-    slider = window.panel.sliders["noise"].findChild(QSlider)
-    slider.setValue(62)
-    controller = window.session.runs
-    wait(lambda: controller.estimated is not None and controller.estimate.latest.test is not None, 60)
-    spec = controller.estimated
-    assert spec.stack.noise == 0.62
-    assert [point for point in curves.points() if point.noise == 0.62 and math.isfinite(point.error)]
-    slider.setValue(70)
-    assert controller.estimated is None
-
-
 def estimated_part(controller):
     """Return whether the finished estimate is of the validation or the test error; None if it is unfinished."""
     spec, seen = controller.estimated, controller.estimate.latest
@@ -306,10 +284,13 @@ def estimated_part(controller):
     return known[0] if spec is not None and known == [spec.evaluate] and not controller.estimate.running else None
 
 
-def test_that_an_estimate_follows_the_error_that_the_curves_show(window):
+def test_that_a_resting_slider_gets_an_estimate_of_the_error_shown_and_moving_drops_it(window):
     curves, controller = show_page(window, "curves"), window.session.runs
+    slider = window.panel.sliders["noise"].findChild(QSlider)
+    slider.setValue(62)
     wait(lambda: estimated_part(controller) == "test", 60)
     (before,) = curves.points()
+    assert (controller.estimated.stack.noise, before.noise) == (0.62, 0.62)
     validation = Setting.of(replace(controller.estimated, evaluate="validation", training="split"))
     curves.choose({"shown": validation.text})
     wait(lambda: estimated_part(controller) == "validation", 60)
@@ -318,6 +299,8 @@ def test_that_an_estimate_follows_the_error_that_the_curves_show(window):
     assert after.rate.n < before.rate.n
     settle()
     assert curves.points() == [after]
+    slider.setValue(70)
+    assert controller.estimated is None
 
 
 def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_are_open(window):
