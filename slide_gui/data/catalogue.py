@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import os
 from collections.abc import Callable, Sequence
@@ -16,7 +15,6 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import RemoteFile, entry
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import write_whole
-from slide_gui.data.limits import BROKEN
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
 _MOST_ENTRIES = 20_000
@@ -204,26 +202,13 @@ def _receive(url: str, file: RemoteFile, progress: Progress, stream: BinaryIO) -
 
 
 def matches(path: Path, file: RemoteFile) -> bool:
-    """Return True if a file, or its gunzipped content, has a hash from the catalogue."""
+    """Return True if a file has a hash from the catalogue."""
     with path.open("rb") as stream:
         for algorithm, value in (known.split(":") for known in file.hashes):
             stream.seek(0)
             if hashlib.file_digest(stream, partial(hashlib.new, algorithm, usedforsecurity=False)).hexdigest() == value:
                 return True
-    if not file.unpacked:
-        return False
-    algorithm, value = file.unpacked.split(":")
-    digest, n_bytes = hashlib.new(algorithm, usedforsecurity=False), 0
-    try:
-        with gzip.open(path) as unpacked:
-            while chunk := unpacked.read(1 << 20):
-                digest.update(chunk)
-                n_bytes += len(chunk)
-                if n_bytes > _LARGEST:
-                    return False
-    except BROKEN:
-        return False
-    return digest.hexdigest() == value
+    return False
 
 
 def _find_files(folder: Path, names: set[str]) -> dict[str, Path]:

@@ -20,13 +20,10 @@ class RemoteFile:
         File name on the mirrors and on disk.
     hashes : tuple of str
         Hashes of the file, each as ``"algorithm:hex"``; one match is enough.
-    unpacked : str
-        Hash of the content after gunzip, which recognises recompressed files; may be empty.
     """
 
     name: str
     hashes: tuple[str, ...]
-    unpacked: str = ""
 
 
 @dataclass(frozen=True)

@@ -302,16 +302,6 @@ def test_that_pieces_of_any_length_give_the_same_scatter(monkeypatch, products):
     np.testing.assert_array_equal(found.inner, found.inner.T)
 
 
-def test_that_a_value_of_sparse_rows_that_is_not_finite_is_named_with_its_place():
-    rows = words(n=30)
-    rows[17, 5] = np.nan
-    with pytest.raises(ValueError, match="row 17, feature 5 is nan"):
-        SLIDE().fit(sparse.csr_array(rows))
-    slide = SLIDE(depth=1).fit(sparse.csr_array(words(n=30)))
-    with pytest.raises(ValueError, match="NaN"):
-        slide.transform(sparse.csr_array(rows))
-
-
 def test_that_a_fit_of_sparse_rows_reports_and_can_be_cancelled(monkeypatch):
     monkeypatch.setattr(scatter_module, "_SPARSE_PRODUCTS", 1000)
     rows, listener = sparse.csr_array(words(n=3000)), StopAfter()

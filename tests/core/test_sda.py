@@ -359,18 +359,6 @@ def test_that_a_step_subtracts_the_rate_times_the_gradient_summed_over_the_rows_
         np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-12)
 
 
-def test_that_a_small_rate_changes_the_weights_alike_in_mini_batches_of_1_10_and_a_smaller_last_one():
-    X, y = bars(25)
-    slow = replace(SMALL, noise=0.0, dtype="float64", pretraining_rate=1e-6, fine_tuning_rate=1e-6)
-    start, moved = pretrain(X, replace(slow, pretraining_epochs=0)), []
-    for batch_size in (1, 10):
-        parameters = replace(slow, batch_size=batch_size)
-        weights = pretrain(X, parameters).layers[0].weights - start.layers[0].weights
-        moved.append((weights, fine_tune(start, X, y, 2, parameters=parameters).weights))
-    for single, many in zip(*moved, strict=True):
-        np.testing.assert_allclose(many, single, rtol=0, atol=1e-3 * abs(single).max())
-
-
 def test_that_progress_grows_with_mini_batches_and_with_blocks_of_scored_rows(sda):
     listener, scoring = StopAfter(), StopAfter()
     fine_tune(sda, *bars(100), 2, parameters=replace(SMALL, fine_tuning_epochs=1, batch_size=25), progress=listener)

@@ -29,12 +29,12 @@ from slide_gui.core.slide.parameters import SQUASHINGS, StackParameters
 from slide_gui.core.slide.scatter import input_scatter
 from slide_gui.core.slide.stack import fit_stack
 from slide_gui.progress import Listener
-from tests.core.listings import lide, slide, solution_error
+from tests.core.listings import slide, solution_error
 from tests.core.slide_data import blobs, images, same_layers, scatter_of
 from tests.core.svm_data import StopAfter
 
 
-@pytest.mark.parametrize("noise", [0.1, 0.3, 0.5, 0.8])
+@pytest.mark.parametrize("noise", [0.05, 0.3, 0.5, 0.8, 0.99])
 def test_that_the_stack_equals_the_papers_listing_in_float64(noise):
     rows = images()
     expected, representations = slide(rows.T, 1 - noise, 0.5, 4)
@@ -253,14 +253,6 @@ def test_that_float32_sums_are_settled_into_float64_after_4096_rows():
     np.testing.assert_array_equal(scatter[:3, :3], 2.0**36 + 8192)
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.05, 0.3, 0.5, 0.9, 0.99])
-def test_that_the_closed_form_equals_the_papers_listing(noise):
-    rows = blobs()
-    expected, _ = lide(rows.T, 1 - noise)
-    expected += solution_error(expected, np.arange(36), scatter_of(rows), 1 - noise)
-    np.testing.assert_allclose(denoiser_weights(scatter_of(rows), noise), expected, atol=1e-9, rtol=0)
-
-
 def test_that_expected_q_is_the_mean_of_the_corrupted_scatters():
     rows = blobs(n=60, side=3)
     random = np.random.default_rng(5)
@@ -298,22 +290,6 @@ def test_that_a_clearly_negative_reconstruction_error_is_refused():
     weights = denoiser_weights(scatter, 0.3)
     with pytest.raises(ValueError, match=r"below 0: the weights do not belong to this scatter at noise 0\.3"):
         reconstruction_error(scatter, -weights, 0.3)
-
-
-@settings(max_examples=30)
-@given(seed=st.integers(0, 10_000), noise=st.floats(0.0, 0.95), n=st.integers(2, 30), d=st.integers(1, 8))
-def test_that_no_other_map_has_a_smaller_expected_error(seed, noise, n, d):
-    random = np.random.default_rng(seed)
-    scatter = scatter_of(random.random((n, d)))
-    weights = denoiser_weights(scatter, noise)
-    p = scatter[:-1] * np.append(np.full(d, 1 - noise), 1.0)
-    q = expected_q(scatter, noise)
-
-    def penalised(w):
-        return np.vdot(w @ q, w) - 2 * np.vdot(w, p)
-
-    other = weights + 1e-3 * random.standard_normal(weights.shape)
-    assert penalised(weights) <= penalised(other) + 1e-9
 
 
 def test_that_bad_parameters_are_refused_by_name():

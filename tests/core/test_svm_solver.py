@@ -346,6 +346,8 @@ def _kernel_and_labels(n, noise=0.3):
 def test_that_newton_reaches_the_optimality_conditions_to_1e_9(n, C):
     kernel, y = _kernel_and_labels(n, noise=1.0)
     _assert_optimal(newton(kernel, y, 1.0 / C), kernel, y, C)
+    with pytest.raises(Cancelled):
+        newton(kernel, y, 1.0 / C, progress=StopAfter(2))
 
 
 def _assert_optimal(svm, kernel, y, C):
@@ -386,17 +388,6 @@ def test_that_newton_converges_with_points_exactly_on_the_margin():
         more = newton(both, labels, 0.1, start=start)
         _assert_optimal(more, both, labels, 10.0)
         np.testing.assert_allclose(more.beta, np.append(svm.beta, np.zeros(len(beyond))), atol=1e-8)
-
-
-def test_that_newton_agrees_with_libsvm_on_the_ridged_kernel():
-    kernel, y = _kernel_and_labels(80)
-    with pytest.raises(Cancelled):
-        newton(kernel, y, 0.1, progress=StopAfter(2))
-    svm = newton(kernel, y, 0.1)
-    svc = SVC(kernel="precomputed", C=1e10, tol=1e-9).fit(kernel + 0.1 * np.eye(80), y)
-    beta = np.zeros(80)
-    beta[svc.support_] = svc.dual_coef_[0]
-    np.testing.assert_allclose(svm.beta, beta, atol=1e-5)  # libsvm stores its kernel rows in float32
 
 
 def test_that_bordered_systems_match_a_direct_solve():

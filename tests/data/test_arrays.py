@@ -18,11 +18,11 @@ from slide_gui.data import limits
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
 from slide_gui.data.readers import images
-from slide_gui.data.readers.arrays import known_names, parts_from_named, read_array, read_npy, read_npz
+from slide_gui.data.readers.arrays import known_names, parts_from_named, read_npy, read_npz
 from slide_gui.data.readers.idx import read_idx
 from slide_gui.data.readers.images import read_image, read_image_folder
 from slide_gui.data.readers.matlab import read_mat
-from tests.data.writers import IDX_TYPES, mat_bytes, npy_bytes, npz_bytes, write, write_idx
+from tests.data.writers import IDX_TYPES, mat_bytes, npz_bytes, write, write_idx
 
 
 @settings(max_examples=25)
@@ -68,16 +68,6 @@ def test_that_the_memory_of_all_arrays_is_checked_together(tmp_path, monkeypatch
         read_npz(path)
     write(path, npz_bytes(X_train=np.ones((100, 64)), X_test=np.ones((50, 64))))
     assert len(read_npz(path)) == 2
-
-
-@pytest.mark.parametrize(
-    ("content", "sentence"), [(bytes(88), "but 88 follow; it is truncated"), (bytes(100), "but more follow")]
-)
-def test_that_a_stream_of_another_size_than_declared_is_refused(tmp_path, content, sentence):
-    path = write(tmp_path / "x.npy", npy_bytes((3, 4), content))
-    size = len(npy_bytes((3, 4), bytes(96)))
-    with path.open("rb") as stream, pytest.raises(DataError, match=sentence):
-        read_array(stream, size, "x")
 
 
 def test_that_names_give_role_and_kind_in_any_order():

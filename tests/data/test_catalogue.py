@@ -1,6 +1,5 @@
 """Benchmark files are found, downloaded with verified hashes, or replaced by generated data."""
 
-import gzip
 import hashlib
 import os
 import re
@@ -119,22 +118,6 @@ def test_that_a_folder_that_cannot_be_written_is_refused_with_the_remedy(tmp_pat
         fetch(FILE, ["http://127.0.0.1:9/"], tmp_path)
 
 
-def test_that_a_recompressed_file_is_recognised_by_its_content(tmp_path, monkeypatch):
-    content = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
-    file = RemoteFile("x.gz", (f"md5:{hashlib.md5(gzip.compress(CONTENT, 9, mtime=0)).hexdigest()}",), content)
-
-    def is_known(packed):
-        return matches(write(tmp_path / "x.gz", packed), file)
-
-    assert is_known(gzip.compress(CONTENT, 9, mtime=0))
-    assert is_known(gzip.compress(CONTENT, 1, mtime=5))
-    assert not is_known(gzip.compress(CONTENT[1:], 1, mtime=5))
-    assert not is_known(gzip.compress(CONTENT)[:-100])
-    assert not is_known(b"not gzip")
-    monkeypatch.setattr(catalogue, "_LARGEST", len(CONTENT) - 1)
-    assert not is_known(gzip.compress(CONTENT, 1, mtime=5))
-
-
 def test_that_find_sees_downloads_and_no_other_file_is_overwritten(server, tmp_path, monkeypatch):
     monkeypatch.setenv("SLIDE_GUI_DATA", str(tmp_path))
     entry = Entry("mine", "Mine", 1, 1, (), "digits", "", "", (("file.bin",),), (server[0] + "good/",), (FILE,))
@@ -155,7 +138,7 @@ def test_that_the_catalogue_has_five_data_sets_with_hashes():
         assert entry.mirrors
         assert all(mirror.endswith("/") for mirror in entry.mirrors)
         assert tuple(file.name for file in entry.files) == entry.sets[0]
-        for known in (known for file in entry.files for known in (*file.hashes, file.unpacked) if known):
+        for known in (known for file in entry.files for known in file.hashes):
             algorithm, digest = known.split(":")
             assert len(bytes.fromhex(digest)) == hashlib.new(algorithm).digest_size
     with pytest.raises(KeyError, match="rectangles-images"):

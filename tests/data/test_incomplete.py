@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slide_gui.data.errors import DataError
-from slide_gui.data.readers.csv import read_csv
 from slide_gui.data.readers.incomplete import read_incomplete
 from slide_gui.data.reading import ParseOptions
 from tests.hostile import COLUMNS, hostile_file
@@ -129,30 +127,3 @@ def test_that_hostile_names_pass_unchanged():
     assert np.isnan(table.rows).sum() == 1
     filled = np.nan_to_num(table.rows, nan=float(raw[start : start + 6]))
     assert table.with_filled(filled, np.full(len(COLUMNS), 1.0)) == raw
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (b"a,b\n1,x\n2,3\n3,4\n", r"line 2, column 2: found 'x', expected a finite number"),
-        (b"a,b\n1,inf\n2,3\n", r"line 2, column 2: found 'inf'"),
-        (b"a,b\n1,2\n,2,3\n", r"line 3 has 3 numbers, expected 2"),
-        (b"a\n1\n\n", "one column"),
-        (b"name,class\nx,y\nz,y\n", "only labels and columns left out"),
-        (b"", "no rows of numbers"),
-    ],
-)
-def test_that_other_tables_are_refused_with_the_place(text, message):
-    Path("t.csv").write_bytes(text)
-    with pytest.raises(DataError, match=message):
-        read_incomplete(Path("t.csv"))
-
-
-def test_that_missing_cells_are_nan_and_missing_labels_are_refused():
-    Path("t.csv").write_bytes(b"a,b,class\n1,,0\n?,2,1\nNaN,3,1\n")
-    part = read_csv(Path("t.csv"))
-    assert np.isnan(part.rows).tolist() == [[False, True], [True, False], [True, False]]
-    assert part.rows.dtype == np.float32
-    Path("t.csv").write_bytes(b"a,b,class\n1,2,0\n1,2,\n")
-    with pytest.raises(DataError, match=r"line 3, column 3: the label is missing \(found ''\)"):
-        read_csv(Path("t.csv"))

@@ -1,40 +1,14 @@
 """One window on generated Rectangles, used with a real mouse and keyboard."""
 
-import subprocess
-import sys
-import time
-
 import numpy as np
 import pytest
 
 from slide_gui.experiments.files.session import read_session
 from slide_gui.gui.shell.commands import MENUS
 from slide_gui.gui.theme import DARK, LIGHT, THEMES
-from tests.end_to_end.program import environment, of_colour, until
+from tests.end_to_end.program import of_colour, until
 
 pytestmark = pytest.mark.display
-
-FOLDER = """
-import sys
-from PySide6.QtCore import QMimeData, Qt, QUrl
-from PySide6.QtGui import QDrag
-from PySide6.QtWidgets import QApplication, QLabel
-
-class Folder(QLabel):
-    def mouseMoveEvent(self, _event):
-        drag, content = QDrag(self), QMimeData()
-        content.setUrls([QUrl.fromLocalFile(sys.argv[1])])
-        drag.setMimeData(content)
-        drag.exec(Qt.DropAction.CopyAction)
-
-app = QApplication(sys.argv[:1])
-folder = Folder("folder")
-folder.setWindowTitle("a folder to drag")
-folder.setGeometry(1150, 680, 100, 100)
-folder.show()
-app.exec()
-"""
-"""A program that shows a file to drag, like a file manager."""
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +101,7 @@ def test_that_a_damaged_file_leaves_the_tiles_and_another_is_opened(program, pag
     program.wait_page(layers=4)
 
 
-def test_that_an_exported_figure_dragged_onto_the_window_restores_what_it_shows(program, tmp_path):
+def test_that_an_exported_figure_restores_what_it_shows(program, tmp_path):
     usual = program.noise_slider()
     program.key("ctrl+Up", "ctrl+Up")
     moved = until(lambda: (now := program.noise_slider()).width > usual.width + 15 and now, "two steps more noise")
@@ -137,19 +111,5 @@ def test_that_an_exported_figure_dragged_onto_the_window_restores_what_it_shows(
     assert read_session(figure).parameters.noise == pytest.approx(0.4)
     program.key("ctrl+z", "ctrl+z")
     until(lambda: program.noise_slider() == usual, "the usual noise")
-    variables = environment(program.home, program.display)
-    folder = subprocess.Popen([sys.executable, "-c", FOLDER, str(figure)], env=variables)
-    try:
-        until(lambda: program.find("a folder to drag"), "the file manager")
-        program.wait_page(layers=4)
-
-        def dropped():
-            """Drag the figure once; it may be dropped before a busy window accepts it, so this is repeated."""
-            program.drag((1200, 730), (800, 400))
-            program.release()
-            return any(program.noise_slider() == moved or time.sleep(0.2) for _ in range(50))
-
-        until(dropped, "the noise of the figure")
-    finally:
-        folder.kill()
-        folder.wait()
+    program.open_by_dialog(figure)
+    until(lambda: program.noise_slider() == moved, "the noise of the figure")

@@ -24,7 +24,7 @@ from slide_gui.gui.shell.commands import COMMANDS, MENUS
 from slide_gui.gui.shell.palette import CommandPalette
 from slide_gui.gui.shell.report import without_folders
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from tests.gui.helpers import at_rest, image_and_tiles, labelled, open_data, record, settle, wait
+from tests.gui.helpers import at_rest, image_and_tiles, record, settle, wait
 
 
 def pixel_at(image, row, column):
@@ -188,17 +188,6 @@ def test_that_words_of_a_tooltip_find_its_command_after_matching_names(window):
     texts = [item.text(0) for item in lines_of(ask_palette(window, "noise"))]
     assert texts.index("More noise") < texts.index("Full screen")
     palette.reject()
-
-
-def test_that_the_palette_sweeps_and_trains(window):
-    open_data(window, labelled())
-    palette = ask_palette(window, "sweep")
-    assert "Sweep noise and depth" in [item.text(0) for item in lines_of(palette)]
-    palette.reject()
-    palette = ask_palette(window, "train the")
-    QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
-    assert window.pages.name == "classifier"
-    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
 
 
 def test_that_an_uncaught_error_ends_in_the_panel_and_the_log(window, faults, capsys):

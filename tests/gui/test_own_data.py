@@ -241,20 +241,6 @@ def test_that_the_labels_in_the_folder_of_idx_images_are_offered_and_used(window
     assert not preview.labels_button.isVisible()
 
 
-def test_that_test_classes_the_training_set_lacks_are_shown_and_a_test_set_of_nothing_else_is_refused(window, tmp_path):
-    rows = "".join(f"0.{k},0.{9 - k},{'ab'[k % 2]}\n" for k in range(10))
-    (tmp_path / "x_train.csv").write_text("p,q,class\n" + rows)
-    (tmp_path / "x_test.csv").write_text("p,q,class\n" + rows + "0.5,0.5,c\n")
-    drop(window, tmp_path / "x_train.csv", tmp_path / "x_test.csv")
-    wait(lambda: window.workspace.dataset.n_features == 2 and not window.queue.busy)
-    assert window.reading_preview.isVisible()
-    shown = " ".join(label.text() for label in window.reading_preview.findChildren(QLabel))
-    assert "1 test row of 11 in classes that the training set lacks: c: 1 row" in shown
-    (tmp_path / "x_test.csv").write_text("p,q,class\n" + rows.replace("a", "A").replace("b", "B"))
-    drop(window, tmp_path / "x_train.csv", tmp_path / "x_test.csv")
-    assert "none of its classes (“A”, “B”) occurs in the training set" in notice_text(window)
-
-
 def test_that_images_below_the_threshold_are_reported_until_it_is_lowered(window):
     dim = (RANDOM.random((60, 16)) * 0.1).astype("float32")
     window.workspace.open(StubSource(Dataset("dim", dim[:40], dim[40:], image_shape=(4, 4))))
@@ -486,11 +472,7 @@ def test_that_a_guess_is_confirmed_with_one_button(window, pixels):
     assert not window.reading_preview.isVisible()
 
 
-def test_that_data_of_one_class_or_one_row_are_refused_with_the_reason(window, tmp_path):
-    path = tmp_path / "one.csv"
-    path.write_text("".join(f".{k},.2,.3,.4,1\n" for k in range(1, 9)))
-    open_path(window, path)
-    assert window.session.runs.why_not().startswith("No classifier is possible: its last column has only the value 1")
+def test_that_data_of_one_row_are_refused_with_the_reason(window, tmp_path):
     before = window.workspace.dataset
     (tmp_path / "single.csv").write_text("a,b,c,d,label\n1,2,3,4,0\n")
     window.workspace.open_paths([tmp_path / "single.csv"])
