@@ -1,13 +1,10 @@
 """SLIDE stacks and their layers: W against its definition, its accuracy, its approximations, and its noise path."""
 
 import itertools
-import tracemalloc
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 from slide_gui import memory
@@ -160,17 +157,6 @@ def test_that_a_fit_that_stores_the_representations_equals_fit_then_transform(sq
         np.testing.assert_allclose(a.weights, b.weights, atol=1e-7)
     np.testing.assert_allclose(out, apart.transform(rows), atol=1e-5)
     np.testing.assert_array_equal(out[:, :36], rows)
-
-
-def test_that_a_fit_needs_at_most_six_matrices_beyond_its_layers():
-    rows = (np.random.default_rng(0).random((8192, 500)) > 0.5).astype(np.float32)
-    parameters = StackParameters(depth=4)
-    tracemalloc.start()
-    stack = fit_stack(rows, parameters)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    matrices = sum(layer.weights.nbytes + layer.scatter.nbytes for layer in stack.layers)
-    assert peak < matrices + 6 * 8 * 501**2
 
 
 def test_that_a_fit_or_transform_beyond_all_memory_is_refused_before_it_starts(monkeypatch):
@@ -435,21 +421,6 @@ def test_that_without_a_ridge_a_dead_pixel_is_left_out_and_the_others_equal_a_re
     assert not found[2].any()
     assert not found[:, 2].any()
     np.testing.assert_allclose(np.delete(np.delete(found, 2, axis=0), 2, axis=1), expected, atol=1e-9)
-
-
-@settings(max_examples=40)
-@given(
-    seed=st.integers(0, 10_000),
-    noise=st.floats(0.001, 0.95),
-    scale=st.sampled_from([1e-3, 1.0, 30.0]),
-    n=st.integers(2, 40),
-    d=st.integers(1, 10),
-)
-def test_that_the_path_equals_a_refit_for_any_scatter(seed, noise, scale, n, d):
-    random = np.random.default_rng(seed)
-    rows = scale * random.random((n, d)) * (random.random(d) < 0.8)
-    scatter = scatter_of(rows)
-    assert relative(NoisePath(scatter).weights(noise), denoiser_weights(scatter, noise)) < 1e-6
 
 
 @pytest.mark.parametrize(

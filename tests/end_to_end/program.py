@@ -96,13 +96,6 @@ class Box:
     def center(self) -> tuple[int, int]:
         return self.left + self.width // 2, self.top + self.height // 2
 
-    def pixel(self, row: int, column: int, side: int = 28) -> tuple[int, int]:
-        """Return the centre of one pixel of the square image in this box."""
-        return (
-            self.left + (2 * column + 1) * self.width // (2 * side),
-            self.top + (2 * row + 1) * self.height // (2 * side),
-        )
-
     def of(self, picture: Picture) -> Picture:
         return picture[self.top : self.top + self.height, self.left : self.left + self.width]
 
@@ -316,18 +309,6 @@ class Program:
         mask = of_colour(self.picture(), colour)
         mask[:, :_CONTENT] = False
         return extent(mask) if mask.sum() > 5000 else None
-
-    def main_button(self) -> Box | None:
-        """Return the first button of a page, the one in the accent colour."""
-        mask = of_colour(self.picture(), LIGHT.accent)
-        mask[:80] = mask[120:] = mask[:, :76] = mask[:, 600:] = False
-        return extent(mask)
-
-    def click_main_button(self, page: str) -> None:
-        """Open a page by its shortcut, and click its first button."""
-        self.move(_IDLE)  # the button changes its colour under the mouse
-        self.key(page)
-        self.click(until(self.main_button, "the button of the page").center)
 
     # Files -------------------------------------------------------------------------------------------------------
 

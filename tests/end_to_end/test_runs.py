@@ -22,7 +22,8 @@ SWEEP = 50  # number of points
 
 def start_sweep(program):
     program.wait_title("outlines")
-    program.click_main_button("ctrl+2")
+    program.focus()
+    program.key("ctrl+shift+Return")
     program.wait_for("Sweep")
     program.key("Return")
     program.wait_gone("Sweep")

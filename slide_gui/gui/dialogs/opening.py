@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QSettings, Qt, Signal, Slot
-from PySide6.QtGui import QIcon, QImage, QPixmap, QResizeEvent
+from PySide6.QtGui import QIcon, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -28,8 +28,10 @@ from slide_gui.data.reading import NO_COLUMN, ParseOptions, ParseReport
 from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.state.workspace import Workspace
+from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.controls import ElidedBox, ElidedLabel, PlainLabel, add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.painted import INK, image_of
 from slide_gui.text import count, label_names, printable, told_apart
 
 _FILTER = (
@@ -285,7 +287,10 @@ class ReadingPreview(QFrame):
             rows = _by_columns(rows, (shape[1], shape[0]))
         images = rows.reshape(-1, *shape)
         for column, image in enumerate(images):
-            self._cells[0][column].setPixmap(_pixmap(image))
+            picture = QPixmap.fromImage(image_of(image, INK, theme_of(self)))
+            self._cells[0][column].setPixmap(
+                picture.scaled(_IMAGE_SIDE, _IMAGE_SIDE, Qt.AspectRatioMode.KeepAspectRatio)
+            )
             self._cells[0][column].show()
             self._set_cell(1, column, _class_of(dataset, column))
 
@@ -370,13 +375,3 @@ def _class_of(dataset: Dataset, row: int) -> str:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-
-
-def _pixmap(image: NDArray[np.float32]) -> QPixmap:
-    """Return an image in grey, with its brightest value in white, in the size of the preview."""
-    low, high = float(image.min()), float(image.max())
-    grey = np.ascontiguousarray((image - low) * (255 / (high - low) if high > low else 0), np.uint8)
-    height, width = grey.shape
-    picture = QImage(grey.data, width, height, width, QImage.Format.Format_Grayscale8).copy()
-    mode = Qt.TransformationMode.FastTransformation
-    return QPixmap.fromImage(picture).scaled(_IMAGE_SIDE, _IMAGE_SIDE, Qt.AspectRatioMode.KeepAspectRatio, mode)

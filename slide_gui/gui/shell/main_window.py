@@ -181,10 +181,8 @@ class MainWindow(QMainWindow):
         True while the Weights page fills the screen.
     """
 
-    def __init__(
-        self, settings: QSettings, store: Path, sessions: Path | None = None, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, settings: QSettings, store: Path, sessions: Path | None = None) -> None:
+        super().__init__()
         self.setObjectName("main")
         self.setWindowTitle("slide-gui")
         self.resize(_opening_size(self.screen()))

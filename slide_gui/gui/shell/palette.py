@@ -120,12 +120,11 @@ class CommandPalette(QDialog):
         self._shown = fitting[:_MOST_LINES]
         self._list.clear()
         for entry in self._shown:
-            hint = entry.hint
-            shown = hint if len(hint) <= _HINT_LETTERS else f"…{hint[1 - _HINT_LETTERS :]}"
+            shown = entry.hint if len(entry.hint) <= _HINT_LETTERS else f"…{entry.hint[1 - _HINT_LETTERS :]}"
             item = QTreeWidgetItem(self._list, [entry.text, shown])
             item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             item.setToolTip(0, entry.tip or entry.text)
-            item.setToolTip(1, hint)
+            item.setToolTip(1, entry.hint)
         self._list.setCurrentIndex(self._list.model().index(0, 0))
         self._nothing.setText(f"No entry matches “{text.strip()}”")
         self._nothing.setVisible(not self._shown)

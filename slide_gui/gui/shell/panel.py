@@ -218,11 +218,10 @@ class SplitControls(QWidget):
         self._shown = dataset.held_out or HeldOut(0.0)
         self.setVisible(can_hold_out(dataset))
         blockers = [QSignalBlocker(box) for box in (self.share, self.folds, self.fold, self.seed)]
-        if self._shown.folds:
-            self.folds.setValue(self._shown.folds)
-            self.fold.setMaximum(self._shown.folds)
-            self.fold.setValue(self._shown.fold + 1)
-        elif self._shown.share:
+        self.folds.setValue(self._shown.folds or 5)
+        self.fold.setMaximum(self.folds.value())
+        self.fold.setValue(self._shown.fold + 1)
+        if self._shown.share:
             self.share.setValue(round(100 * self._shown.share))
         if self._shown.folds or self._shown.share:
             self.seed.setValue(self._shown.seed)
@@ -241,9 +240,6 @@ class SplitControls(QWidget):
 
     @Slot(int)
     def _change_kind(self, _index: int) -> None:
-        if self.kind.currentData() == _FOLDS and not self._shown.folds:
-            with QSignalBlocker(self.folds):
-                self.folds.setValue(5)
         self._show_kind()
         self._change(0)
 

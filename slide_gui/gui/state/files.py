@@ -16,7 +16,6 @@ from slide_gui.experiments.files.source import DataSource
 from slide_gui.text import printable
 
 _GROUP = "files"
-_BLOCK = 1 << 20
 MOST_RECENT = 10
 _KEY = "recent/files"
 REOPEN = "session/reopen"
@@ -88,8 +87,7 @@ def _digest(source: DataSource) -> str:
     digest = hashlib.sha256()
     for path in _files(source):
         with path.open("rb") as stream:
-            while block := stream.read(_BLOCK):
-                digest.update(block)
+            hashlib.file_digest(stream, lambda: digest)
     return digest.hexdigest()
 
 
