@@ -18,9 +18,9 @@ ROOT = Path(__file__).resolve().parent.parent
 def lowest() -> list[str]:
     """Return the lowest version of each dependency of the program and its tests, as arguments of pip."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    pins = []
-    for requirement in (*project["dependencies"], *project["optional-dependencies"]["test"]):
-        match = re.match(r"([\w.-]+)>=([\w.]+)", requirement)
+    extras, pins = project["optional-dependencies"], []
+    for requirement in (*project["dependencies"], *extras["test"], *extras["cluster"]):
+        match = re.match(r"([\w.-]+(?:\[\w+])?)>=([\w.]+)", requirement)
         if match is None:
             raise SystemExit(f"{requirement}: a dependency has to begin with its name and >= its lowest version")
         pins.append("{}=={}".format(*match.groups()))

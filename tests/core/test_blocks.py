@@ -282,7 +282,7 @@ def test_that_values_stored_twice_are_added_before_they_are_squashed():
 
 
 def test_that_sparse_rows_are_never_converted_all_at_once(monkeypatch):
-    rows, written = sparse.random_array((20_000, 30), density=0.05, format="csr", rng=np.random.default_rng(0)), []
+    rows, written = sparse.random_array((20_000, 30), density=0.05, format="csr", random_state=0), []
     dense_rows = activations.dense_rows
     monkeypatch.setattr(activations, "dense_rows", lambda *a: written.append(dense_rows(*a).shape) or dense_rows(*a))
     monkeypatch.setattr(sparse.csr_array, "todense", None)
@@ -316,7 +316,7 @@ def test_that_a_fit_of_sparse_rows_reports_and_can_be_cancelled(monkeypatch):
 def test_that_a_fit_needs_no_more_memory_than_its_check_of_memory_assumes(monkeypatch, depth, fit_on):
     sizes = []
     monkeypatch.setattr(stack_module, "empty", lambda shape, *_: sizes.append(shape))
-    rows = sparse.random_array((200, 1500), density=0.01, format="csr", rng=np.random.default_rng(0))
+    rows = sparse.random_array((200, 1500), density=0.01, format="csr", random_state=0)
     tracemalloc.start()
     try:
         fit_stack(rows, StackParameters(depth=depth, fit_on=fit_on))

@@ -394,11 +394,11 @@ class ParameterPanel(VerticalScroll):
     def _build_data(self) -> None:
         self._heading("DATA")
         self._datasets = _DataMenu(self, tip="The benchmark data sets of the paper (§6), or your own files")
-        name_box(self._datasets, "Data set")
         self._fill_menu()
         self._datasets.about_to_open.connect(self._fill_menu)
         self._datasets.activated.connect(self._choose_dataset)
         self._layout.addWidget(self._datasets)
+        name_box(self._datasets, "Data set")
         row = nested(self._layout, QHBoxLayout())
         row.setSpacing(8)
         self._badge = label("generated", self, "badge")

@@ -147,7 +147,10 @@ def add_choices(box: QComboBox, choices: Iterable[Choice]) -> None:
 
 
 def name_box(box: QComboBox, name: str) -> None:
-    """Set the accessible name of a box without a visible label."""
+    """Set the accessible name of a box without a visible label; call it once the box is in its layout.
+
+    Before Qt 6.11, only labels with the same parent count.
+    """
     box.setAccessibleName(name)
     caption = PlainLabel(name, box.parentWidget())
     caption.setBuddy(box)
