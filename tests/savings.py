@@ -27,8 +27,6 @@ from slide_gui.figures.tables import save_table
 from tests.experiments.tiny import rectangles
 from tests.long_run import Child
 
-N_LINES = 900
-
 
 @dataclass(frozen=True)
 class Saving:
@@ -78,19 +76,12 @@ def _export(version: int, drawn: bool = False) -> FigureExport:
         lambda _: f"{version}",
         ("", f"version = {version}"),
         {"x.json": json.dumps(version)},
-        texts={".md": f"{version}\n" * N_LINES},
     )
 
 
 def _read_svg(folder: Path) -> set[int]:
     assert (folder / "a.svg").read_text().endswith("</svg>\n")
     return _read_session(folder / "a.svg")
-
-
-def _read_text(folder: Path) -> set[int]:
-    lines = (folder / "a.md").read_text().splitlines()
-    assert len(lines) == N_LINES
-    return set(map(int, lines))
 
 
 def _read_bundle(folder: Path) -> set[int]:
@@ -113,7 +104,6 @@ SAVINGS = {
         _read_svg,
         ("a.svg",),
     ),
-    "text": Saving(lambda folder, v: save_export(folder / "a.md", _export(v), Style()), _read_text, ("a.md",)),
     "bundle": Saving(
         lambda folder, v: save_bundle(folder, _export(v), Style(), picture_text(_record(v))),
         _read_bundle,

@@ -27,7 +27,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import numpy as np
 from PySide6.QtCore import QPoint, QSettings, Qt, QTimer, QtMsgType, qInstallMessageHandler
-from PySide6.QtGui import QAction, QDesktopServices
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QDialog, QLineEdit, QMenu, QMessageBox, QWidget
 from shiboken6 import Shiboken
@@ -215,12 +215,7 @@ class User(WindowRun):
         self._popup_timer = QTimer()
         self._popup_timer.timeout.connect(self._close_popups)
         self._popup_timer.start(150)
-        self._entry: QAction | None = None
-        self._trigger_timer = QTimer()
-        self._trigger_timer.setSingleShot(True)
-        self._trigger_timer.timeout.connect(self._trigger)
-        for timer in (self._popup_timer, self._trigger_timer):
-            self.stack.callback(timer.stop)
+        self.stack.callback(self._popup_timer.stop)
         self._actions: list[tuple[Callable[[], None], int]] = [
             (self._click, 30), (self._drag, 15), (self._key, 15), (self._wheel, 8), (self._command, 14),
             (self._type, 4), (self._choose, 5), (self._open, 3), (self._resize, 2), (self._cancel, 4),
@@ -263,16 +258,11 @@ class User(WindowRun):
                 action = self.random.choice(popup.actions())
                 if action.isEnabled() and not action.menu() and action is not self.window.actions_by_name["quit"]:
                     self.done_of["entry of a menu"] += 1
-                    self._entry = action
-                    self._trigger_timer.start()  # a dialog would block this timer, which must close it
+                    # A dialog would block the timer that must close it, so another timer opens it.
+                    QTimer.singleShot(0, action, action.trigger)
             if isinstance(popup, QMessageBox) and self.random.random() < 0.3:
                 popup.accept()
             QTest.keyClick(popup, Qt.Key.Key_Escape)
-
-    def _trigger(self) -> None:
-        entry, self._entry = self._entry, None
-        if entry is not None and Shiboken.isValid(entry) and entry.isEnabled():
-            entry.trigger()
 
     def _widget(self, kind: type[QWidget] = QWidget) -> QWidget | None:
         windows = [each for each in QApplication.topLevelWidgets() if each.isVisible() and each.isEnabled()]

@@ -162,12 +162,6 @@ def test_that_a_run_has_the_name_of_its_data_even_if_a_worker_holds_them_under_a
     assert {result["dataset"] for result in results_of(path).values()} == {"renamed"}
 
 
-def test_that_workers_are_described(two):
-    workers = two.workers()
-    assert [worker.threads for worker in workers] == [1, 1]
-    assert all(worker.versions == versions_here() for worker in workers)
-
-
 def test_that_workers_of_other_versions_are_refused_and_both_versions_named():
     mine = dict(versions_here())
     for name in mine:

@@ -25,16 +25,15 @@ from slide_gui.experiments.runs import fitting
 from slide_gui.experiments.runs import run as run_module
 from slide_gui.experiments.runs.fitting import Networks, Reuse, Tuned, pretrained, train_svm
 from slide_gui.experiments.runs.run import live_spec, restore, run
-from slide_gui.experiments.runs.spec import RunSpec, SweepSpec, describe_spec, on_every_fold
+from slide_gui.experiments.runs.spec import RunSpec, describe_spec, on_every_fold
 from slide_gui.experiments.runs.splits import divide, stratified_sample
 from slide_gui.experiments.store.store import RunStore, get_or_run
 from slide_gui.experiments.store.stored_run import Setting
 from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
-from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.figures.run_figures import widths_csv
 from slide_gui.progress import NO_PROGRESS, Cancelled
 from tests.core.svm_data import layers
-from tests.experiments.tiny import numbers, rectangles, same_numbers, spec, with_wrong_labels
+from tests.experiments.tiny import rectangles, same_numbers, spec, with_wrong_labels
 
 DATA = rectangles(60, 30)
 DEEP = SdaParameters((8, 5), pretraining_epochs=2, fine_tuning_epochs=3, fine_tuning_rate=0.025).checked()
@@ -381,21 +380,13 @@ def test_that_a_stored_mean_margin_takes_noise_and_depth_of_its_first_member_and
     assert (row.noise, row.depth, row.method_name) == (0.3, 1, "SLIDE-SVM, mean of five")
 
 
-@OWN
-def test_that_a_worker_computes_the_bits_of_this_process_and_a_stored_run_is_read_again(own, tmp_path):
-    base = spec(OWN_DATA, training="split", **own)
-    sweep, found = SweepSpec(base, (0.3, 0.5), (1,)), []
+def test_that_a_worker_computes_the_bits_of_this_process_and_a_stored_run_is_read_again(tmp_path):
+    data = with_wrong_labels(OWN_DATA)
+    mean = RunSpec.mean_of(five(data, training="split"))
     with threadpool_limits(1, user_api="blas"), Cluster(ClusterChoice(workers=1)) as worker:
-        for cluster in (None, worker):
-            with RunStore(tmp_path / f"{cluster is None}.sqlite") as store:
-                run_sweep(OWN_DATA, sweep, store, cluster=cluster)
-                found.append({line.hash: numbers(store.load(line.hash)) for line in store.runs()})
-    assert found[0] == found[1]
-    assert len(found[0]) == 2
-
-
-def test_that_a_worker_computes_a_mean_margin_to_the_bit():
-    mean = RunSpec.mean_of(five(with_wrong_labels(OWN_DATA), training="split"))
-    with threadpool_limits(1, user_api="blas"), Cluster(ClusterChoice(workers=1)) as worker:
-        there = worker.client.submit(run, with_wrong_labels(OWN_DATA), mean).result()
-        assert same_numbers(there, run(with_wrong_labels(OWN_DATA), mean))
+        for each in (mean, *(spec(data, training="split", **own) for own in (BOTH, WITHOUT))):
+            there = worker.client.submit(run, data, each).result()
+            assert same_numbers(there, run(data, each))
+            with RunStore(tmp_path / "runs.sqlite") as store:
+                store.save(there)
+                assert same_numbers(store.load(each.hash), there)
