@@ -321,16 +321,6 @@ def test_that_an_empty_column_stays_empty_and_a_complete_table_does_not_change(c
     assert Path("filled.csv").read_bytes() == Path("t.csv").read_bytes()
 
 
-@pytest.mark.parametrize("end", ["-o wine.csv", "-o ./linked.csv", "", "-o new.csv --leave-out ''"])
-def test_that_wrong_usage_is_refused_and_the_table_is_never_overwritten(cli, end):
-    _wine()
-    Path("linked.csv").symlink_to("wine.csv")
-    before = Path("wine.csv").read_bytes()
-    cli(f"fill wine.csv {end}", code=2)
-    assert "seed is -1; it must be an integer" in cli("fill wine.csv -o other.csv --seed -1", code=2).err
-    assert Path("wine.csv").read_bytes() == before
-
-
 def test_that_hostile_names_control_no_terminal(cli):
     names = ["\x9b31m\u202exyz", "=1+1", "a" * 3000]
     Path("t.csv").write_text("\n".join([",".join(names), "1,2,3", "2,,4", "3,4,5", "4,5,7"]) + "\n", encoding="utf-8")

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.data.errors import DataError
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.cost import RunShape, typical_seconds
 from slide_gui.experiments.runs.result import Timings
@@ -215,12 +214,3 @@ def test_that_a_trial_is_planned_for_about_a_minute_whatever_the_size(n, columns
     assert sweep.base.labels is None or sweep.base.labels >= 500
     assert 0 in sweep.depths
     assert max(sweep.depths) >= 1
-
-
-def test_that_data_without_labels_or_test_set_are_refused():
-    whole = Dataset("plain", DATA.train, DATA.test, image_shape=None)
-    with pytest.raises(DataError, match="no labels"):
-        plan_trial(whole)
-    alone = Dataset("alone", DATA.train, DATA.train[:0], DATA.train_labels, NONE)
-    with pytest.raises(DataError, match="no rows are held out"):
-        plan_trial(alone)

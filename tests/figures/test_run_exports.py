@@ -97,16 +97,6 @@ def test_that_an_unknown_figure_is_refused_before_training(source, capsys):
     assert capsys.readouterr().err == f"slide-gui: pie.json: unknown figure 'pie', expected {known}\n"
 
 
-def test_that_other_data_are_refused(source, capsys):
-    Path("widths.json").write_text(provenance_of("widths", source).text(), encoding="utf-8")
-    other = rectangles(60, 150, seed=1)
-    images = {"X_train": other.train.reshape(-1, 8, 8), "X_test": other.test.reshape(-1, 8, 8)}
-    np.savez("tiny.npz", y_train=other.train_labels, y_test=other.test_labels, **images)
-    assert main(["draw", "widths.json"]) == 1
-    assert "not the data of the run" in capsys.readouterr().err
-    assert not Path("widths.pdf").exists()
-
-
 @pytest.mark.parametrize(("numerics", "warning"), [("1", "computed by results version 1"), ("", ""), (None, "")])
 def test_that_a_figure_of_another_results_version_is_drawn_with_a_warning(source, capsys, numerics, warning):
     document = json.loads(provenance_of("confusion", source).text())
