@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QSlider
 
@@ -499,6 +499,32 @@ def test_that_all_pixels_have_the_kernel_of_the_choice_and_follow_the_noise(wind
     workspace.history.undo()
     workspace.history.undo()
     assert sharing(window).currentData() == workspace.state.parameters.sharing == "none"
+
+
+def test_that_an_enlarged_tile_shows_the_kernel_whose_window_the_panel_sets(window):
+    slider = window.panel.sliders["window"]
+    window.panel.more.click()
+    assert not slider.isVisible()
+    choose(window, "convolution")
+    assert slider.isVisible()
+    slider.findChild(QSlider).setValue(1)  # 3, 5, …
+    at_rest(window)
+    assert window.workspace.model().stack.parameters.window == 5
+    tiles, pixels = window.weights_page.shown_view().tiles, window.weights_page.pixels
+    pixels.point_at(4 * 8 + 1)  # the window is cut at the left border
+    tiles.enlarge(1, 2)
+    layout = tiles.layout_of()
+    box, marker = layout.tile(1, 2), layout.spot(layout.tile(1, 2), 4 * 8 + 1)
+    assert (box.height() / layout.scale, box.width() / layout.scale) == pytest.approx((5, 4))
+    assert box.bottom() <= tiles.height()
+    row = window.workspace.model().stack.layers[2].weights[4 * 8 + 1]
+    outside = np.delete(row[:64].reshape(8, 8), np.s_[2:7], 0), row[:64].reshape(8, 8)[2:7, 4:]
+    assert not any(each.any() for each in outside)
+    QTest.mouseMove(tiles, box.bottomRight().toPoint() - QPoint(4, 4))
+    assert pixels.source == 6 * 8 + 3
+    shot, scale = tiles.grab().toImage(), tiles.rows[1].tiles[2].scale
+    near = (marker.center() + QPointF(0, layout.scale)).toPoint()
+    assert shot.pixelColor(near).getRgb()[:3] == tuple(scale.lut()[scale.indices(row[5 * 8 + 1])].tolist())
 
 
 def test_that_features_that_are_not_pixels_have_a_row_each(window):

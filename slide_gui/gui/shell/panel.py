@@ -73,6 +73,7 @@ _SLIDERS = {
         (0.0, 1.0, 0.01, 0.5),
         "T(a) = 1 if a > t, else 0. From 0 to 1; the paper uses 0.5 (§6).",
     ),
+    "window": ("Window", (3, 15, 2, 9), "Side of the shared kernel in pixels, an odd number from 3 to 15"),
 }
 _COLOR_TEXTS = {"auto": "diverging, by theme"} | {key: MAPS[key] for key in (*DIVERGING, "jet")}
 COLORS = {key: Choice(key, text, "") for key, text in _COLOR_TEXTS.items()}
@@ -117,7 +118,7 @@ class _ParameterSlider(NumberSlider):
 
     def __init__(self, workspace: Workspace, name: str, parent: QWidget) -> None:
         label, limits, tip = _SLIDERS[name]
-        self._is_integer = name == "depth"
+        self._is_integer = name in ("depth", "window")
         values = _RIDGES if name == "ridge" else ()
         super().__init__(label, *limits, 0 if self._is_integer else 2, tip, parent, values=values)
         self._workspace, self._name = workspace, name
@@ -424,6 +425,7 @@ class ParameterPanel(VerticalScroll):
             self.sliders |= {name: self._add_slider(name) for name in ("ridge", "threshold")}
             for name in ("squashing", "fit_on", "sharing"):
                 self._boxes[name] = self._add_box(name, self._workspace.set_parameters)
+            self.sliders["window"] = self._add_slider("window")
         self.split = SplitControls(self._workspace, self)
         self._layout.addWidget(self.split)
         with self._part("tiles"):
@@ -527,6 +529,8 @@ class ParameterPanel(VerticalScroll):
             self.sliders["noise"].set_extra(f"p = {1 - state.parameters.noise:.2f}")
         if "depth" in changed:
             self.sliders["depth"].set_extra(plural("layer", "layers", state.parameters.depth))
+        if "sharing" in changed:
+            self.sliders["window"].setVisible(state.parameters.sharing != "none")
         if "squashing" in changed:
             self.sliders["threshold"].setEnabled(SQUASHINGS[state.parameters.squashing].uses_threshold)
         self._name_more(state)

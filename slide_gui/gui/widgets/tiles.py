@@ -33,6 +33,8 @@ class Tile:
         Name of the values if they are not weights, after "≈" if they are approximate.
     stale : bool
         True to grey the tile because a newer one is being computed.
+    part : tuple of (top, left, rows, columns) or None
+        The part of the image that fills the enlarged tile, by default all of it.
     """
 
     values: NDArray[np.float32]
@@ -41,6 +43,7 @@ class Tile:
     marker: int | None = None
     quantity: str = ""
     stale: bool = False
+    part: tuple[int, int, int, int] | None = None
 
     @classmethod
     def of(
@@ -77,7 +80,7 @@ class Tile:
 
     def equals(self, other: Tile) -> bool:
         """True if another tile looks the same."""
-        ours, theirs = ((t.scale, t.caption, t.marker, t.quantity, t.stale) for t in (self, other))
+        ours, theirs = ((t.scale, t.caption, t.marker, t.quantity, t.stale, t.part) for t in (self, other))
         return ours == theirs and np.array_equal(self.values, other.values, equal_nan=True)
 
 
@@ -342,6 +345,8 @@ class TileLayout(ImageLayout):
         Number of visible rows and columns.
     only : tuple of (row, column) or None
         The one visible tile, which takes all the space.
+    part : tuple of (top, left, rows, columns) or None
+        The part of its image that is visible.
     has_mosaics : bool
         True if the first row contains mosaics, which have no label.
     """
@@ -350,6 +355,7 @@ class TileLayout(ImageLayout):
     columns: int
     height_room: float = 0.0
     only: tuple[int, int] | None = None
+    part: tuple[int, int, int, int] | None = None
     has_mosaics: bool = False
 
     @property
@@ -374,7 +380,7 @@ class TileLayout(ImageLayout):
 
     def _around(self, rows: int) -> float:
         """Return the height used by headings, labels and gaps."""
-        between = rows * (LINE + GAP + self.lines * self._head) - GAP - LINE * self.has_mosaics
+        between = rows * (LINE + GAP + self.lines * self._head) - GAP - LINE * self._is_mosaics(self._first[0])
         return 2 * EDGE + HEAD - self._head + between
 
     @cached_property
@@ -396,14 +402,18 @@ class TileLayout(ImageLayout):
             return snapped(room, self.ratio), snapped(tall, self.ratio)
         if self.only is None:
             room, tall = min(room, most), min(tall, most)
-        down, across = self.shape
+        down, across = self.shape if self.part is None else self.part[2:]
         scale = min(integer_scale(across, room, self.ratio), integer_scale(down, tall, self.ratio))
         return across * scale, down * scale
 
     @cached_property
     def scale(self) -> float:
         """Return the side of one pixel of an image in an integer number of device pixels."""
-        return self.size[0] / self.shape[1]
+        return self.size[0] / (self.shape[1] if self.part is None else self.part[3])
+
+    def grid(self, box: QRectF) -> PixelGrid:
+        top, left = (0, 0) if self.part is None else self.part[:2]
+        return super().grid(box.translated(-left * self.scale, -top * self.scale))
 
     @cached_property
     def mosaic_height(self) -> float:
@@ -421,15 +431,18 @@ class TileLayout(ImageLayout):
         """Return the smallest width that gives the same layout."""
         return 2 * EDGE + self._across * (self.size[0] + self.gap) - self.gap
 
+    @property
+    def _first(self) -> tuple[int, int]:
+        """Return row and column of the first visible tile."""
+        return self.only or (0, 0)
+
     def shown_rows(self) -> range:
         """Return the visible rows."""
-        first = self.only[0] if self.only else 0
-        return range(first, first + self.rows)
+        return range(self._first[0], self._first[0] + self.rows)
 
     def shown_columns(self) -> range:
         """Return the visible columns."""
-        first = self.only[1] if self.only else 0
-        return range(first, first + self.columns)
+        return range(self._first[1], self._first[1] + self.columns)
 
     def tile(self, row: int, column: int) -> QRectF:
         """Return the box of a tile."""

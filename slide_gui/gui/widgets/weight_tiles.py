@@ -187,7 +187,7 @@ class WeightTiles(PaintedWidget):
         if not same or shape != self._shape or self._has_mosaics() != had_mosaics:
             self._shape = shape
             self._relayout()
-        elif columns != before or not columns:
+        elif columns != before or not columns or self.enlarged:
             self.update()
         else:
             layout = self.layout_of()
@@ -241,6 +241,7 @@ class WeightTiles(PaintedWidget):
 
     def layout_of(self, width: int | None = None, room: int | None = None) -> TileLayout:
         """Return the geometry for a width (default: the widget's) and a height (default: from `set_height`)."""
+        tile = self.rows[self.enlarged[0]].tiles[self.enlarged[1]] if self.enlarged else None
         return tile_layout(
             self.width() if width is None else width,
             self.devicePixelRatioF(),
@@ -249,6 +250,7 @@ class WeightTiles(PaintedWidget):
             columns=1 if self.enlarged else len(self._columns),
             height_room=self._room if room is None else room,
             only=self.enlarged,
+            part=None if tile is None else tile.part,
             has_mosaics=self._has_mosaics(),
         )
 
@@ -303,7 +305,9 @@ class WeightTiles(PaintedWidget):
                 painter.fillRect(box, washed(theme.line, 0.25))
             else:
                 painter.setOpacity(STALE if tile.stale else 1.0)
-                painter.drawImage(box, self._image(tile, box, theme))
+                image, part = self._image(tile, box, theme), layout.part
+                top, left, rows, columns = part or (0, 0, image.height(), image.width())
+                painter.drawImage(box, image, QRectF(left, top, columns, rows))
                 painter.setOpacity(1.0)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(QColor(theme.line), 1.0))
@@ -326,6 +330,7 @@ class WeightTiles(PaintedWidget):
         if self._crosshair is not None:
             painter.setPen(QPen(washed(theme.accent, 0.6), 1.0))
             crossed = [box for _, tile, box in drawn if 0 <= self._crosshair < tile.values.size]
+            crossed = [box for box in crossed if box.contains(layout.spot(box, self._crosshair))]
             painter.drawLines([line for box in crossed for line in layout.crosshair(box, self._crosshair)])
 
     def _image(self, tile: Tile, box: QRectF, theme: Theme) -> QImage:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 import numpy as np
@@ -179,7 +179,7 @@ class TileSource:
         """Return the tiles of some rows of W from the current state, stack and preview."""
         levels, layers = self._workspace.state.selection.levels, range(1, self._workspace.state.parameters.depth + 1)
         quantity, shape = self.quantity(), self.shape
-        limits = [self._limit(k) for k in layers]
+        limits, shared = [self._limit(k) for k in layers], self._workspace.state.parameters.sharing != "none"
         shown, labels = self._layers(), SHARES_OF_LIMIT
         titles = tuple(f"{'≈ ' * isinstance(x, ApproximateLayer)}layer {k}" for k, x in zip_longest(layers, shown))
         note = quantity or f"per {levels}"
@@ -200,7 +200,8 @@ class TileSource:
                 limit = self.strength * nearby_peak(row.shown[:-1], feature, shape)
             scale = ColorScale.symmetric(self.color_map, limit)
             approximate = f"≈ {quantity}".strip() if row.approximate else quantity
-            return row_tile(row.shown, shape, scale, feature, approximate, row.stale)
+            shown = row_tile(row.shown, shape, scale, feature, approximate, row.stale)
+            return replace(shown, part=self._window(feature)) if shared else shown
 
         most = max(limits, default=1.0) if levels == "global" else 1.0
         return WeightTable(
@@ -208,6 +209,14 @@ class TileSource:
             tuple(tuple(tile(feature, k) for k in layers) for feature in features),
             (ColorScale.symmetric(self.color_map, most), note, labels),
         )
+
+    def _window(self, feature: int) -> tuple[int, int, int, int] | None:
+        """Return the part of an image that a shared kernel covers around a pixel: top, left, rows and columns."""
+        if self.shape is None:
+            return None
+        (y, x), reach = divmod(feature, self.shape[1]), self._workspace.state.parameters.window // 2
+        top, left = max(y - reach, 0), max(x - reach, 0)
+        return top, left, min(y + reach + 1, self.shape[0]) - top, min(x + reach + 1, self.shape[1]) - left
 
     def mosaics(self, selected: int) -> tuple[Mosaic | None, ...]:
         """Return the mosaic of all rows of each layer with a ring at the selected pixel; None before the first fit."""
