@@ -7,7 +7,6 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QSlider, QSpinBox
 
 from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
 from slide_gui.data.dataset import Dataset
-from slide_gui.data.errors import DataError
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import RunSpec
@@ -527,32 +526,11 @@ def test_that_trying_the_data_ends_in_the_sentence_of_the_command_line_with_its_
     assert not curves.sentence.isVisible()
 
 
-class Slow(StubSource):
-    """Data that can be loaded once `may_load` is set."""
-
-    def __init__(self, result):
-        super().__init__(result)
-        self.may_load = threading.Event()
-
-    def load(self, *, progress=NO_PROGRESS):
-        self.may_load.wait(20)
-        return super().load(progress=progress)
-
-
-@pytest.mark.parametrize("can_be_read", [True, False])
-def test_that_train_pressed_while_data_are_being_opened_starts_when_they_are_unless_cancelled(window, can_be_read):
-    classifier, other = show_page(window, "classifier"), labelled(seed=4)
-    slow = Slow(other if can_be_read else DataError("is broken", "it"))
-    window.workspace.open(slow)
-    classifier.refresh()
-    for text in ("Cancel", "Train", "Cancel"):
-        classifier.train_button.click()
-        assert classifier.train_button.text() == text
-    assert classifier.details.text() == "Training starts when the data are open."
+def test_that_train_waits_for_a_second_press_while_data_are_being_opened(window):
+    classifier = show_page(window, "classifier")
+    window.workspace.open(StubSource(labelled(seed=4)))
+    classifier.train_button.click()
+    assert classifier.details.text() == "The data are still being opened. Press Train when they are open."
     assert not window.session.runs.training.running
-    slow.may_load.set()
-    wait(lambda: window.session.runs.result is not None or window.notice.isVisible(), 60)
-    wait(lambda: not window.queue.busy, 60)
-    assert classifier.train_button.text() == "Train"
-    result = window.session.runs.result
-    assert (result.spec.fingerprint == other.fingerprint) if can_be_read else result is None
+    wait(lambda: not window.workspace.is_opening)
+    assert press_train(window).rate.text() == str(window.session.runs.result.rate)

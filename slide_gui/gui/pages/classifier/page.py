@@ -59,7 +59,6 @@ class ClassifierPage(Page):
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._shown: RunResult | None = None
         self._cell: tuple[int, int] | None = None  # whose images are shown
-        self._waiting = False
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=6))
         scroll = LowScroll(_LEAST_HEIGHT, self)
         self.column.addWidget(scroll, 1)
@@ -90,8 +89,7 @@ class ClassifierPage(Page):
         controller.result_changed.connect(self.refresh)
         workspace.dataset_changed.connect(self._show_shipped)
         controller.library.changed.connect(self._show_shipped)
-        workspace.dataset_changed.connect(self._start_waiting)
-        workspace.problem.connect(self._stop_waiting)
+        workspace.problem.connect(self.refresh)
         workspace.state_changed.connect(self.refresh)
         self.refresh()
 
@@ -163,25 +161,12 @@ class ClassifierPage(Page):
             self.refresh()
 
     @Slot()
-    def _start_waiting(self) -> None:
-        """Start the training that was requested while the data were still loading."""
-        if self._waiting:
-            self._waiting = False
-            self._toggle()
-
-    @Slot()
-    def _stop_waiting(self) -> None:
-        self._waiting = False
-        self.refresh()
-
-    @Slot()
     def _toggle(self) -> None:
         if self._controller.training.running:
             self._controller.training.stop()
             return
-        if self._waiting or self._workspace.is_opening:
-            self._waiting = not self._waiting  # training starts once the data are open
-            self.refresh()
+        if self._workspace.is_opening:
+            self.details.setText("The data are still being opened. Press Train when they are open.")
             return
         spec = self._controller.spec_of(self.svm(), *self._method_choice())
         if spec is not None:
@@ -229,8 +214,8 @@ class ClassifierPage(Page):
         controller = self._controller
         if not self.isVisible():
             return
-        self.train_button.setText("Cancel" if controller.training.running or self._waiting else "Train")
-        cancelled = None if controller.training.running or self._waiting else controller.cancelled
+        self.train_button.setText("Cancel" if controller.training.running else "Train")
+        cancelled = None if controller.training.running else controller.cancelled
         for part in (self.cancelled, self.continue_button):
             part.setVisible(cancelled is not None)
         if cancelled is not None:
@@ -241,8 +226,8 @@ class ClassifierPage(Page):
             self.continue_button.setAccessibleName(text)
         method, variance = self._method_choice()
         self._variance.setVisible(variance is not None)
-        problem = "Training starts when the data are open." if self._waiting else controller.why_not(method)
-        self.train_button.setEnabled(not problem or self._waiting or self._workspace.is_opening)
+        problem = controller.why_not(method)
+        self.train_button.setEnabled(not problem)
         self.train_button.setToolTip(problem or _TRAIN)
         if problem:
             self.details.setText(problem)
