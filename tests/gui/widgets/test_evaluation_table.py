@@ -69,16 +69,12 @@ def test_that_a_click_or_enter_requests_the_runs_of_a_cell_unless_it_is_empty(ta
     assert asked[1:] == [(("run 2.0",), "slide-svm", 0)]
 
 
-def test_that_an_empty_cell_gives_the_reason_and_each_significance_is_described_in_words(table):
+def test_that_cells_are_described_in_words_and_the_table_is_copied_as_plain_numbers(table):
     model = table.model()
-    said = [model.data(model.index(row, 0)) for row in range(5)]
-    assert said[0] == "3.00 ± 0.10, significantly more errors than SLIDE-SVM, paper 1.00, 1 split"
-    assert said[1] == "waiting"
-    assert "significantly fewer" in said[4]
+    texts = [model.data(model.index(row, 0)) for row in range(5)]
+    assert texts[:2] == ["3.00 ± 0.10, significantly more errors than SLIDE-SVM, paper 1.00, 1 split", "waiting"]
+    assert "significantly fewer" in texts[4]
     assert model.data(model.index(0, 1), Qt.ItemDataRole.ToolTipRole) == "No result: not asked"
-
-
-def test_that_the_table_is_copied_as_plain_numbers(table):
     lines = [line.split("\t") for line in table.text().splitlines()]
     assert lines[0] == ["", "Rectangles (generated)", "paper", "MNIST (no runs yet)", "paper"]
     assert lines[1] == ["Raw-SVM", "3.00 ± 0.10", "1.00", "not asked", "1.40"]
