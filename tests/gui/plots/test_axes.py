@@ -85,7 +85,7 @@ def test_that_labels_are_apart_in_order_and_inside(wanted):
     assert max(places) <= 400.0 + 1e-6
 
 
-def test_that_the_wheel_zooms_about_the_mouse_within_the_full_range(plot):
+def test_that_the_wheel_zooms_about_the_mouse_and_keys_zoom_and_pan_within_the_full_range(plot):
     mouse = QPoint(150, 90)
     under = plot.values(QPointF(mouse))
     wheel(plot, mouse, 240)
@@ -95,6 +95,10 @@ def test_that_the_wheel_zooms_about_the_mouse_within_the_full_range(plot):
     wheel(plot, mouse, -600)
     assert flat(plot) == pytest.approx([0, 10, -2, 2])
     assert not plot.is_zoomed()
+    press(plot, Qt.Key.Key_Plus)
+    assert [b - a for a, b in plot.shown()] == pytest.approx((8.0, 3.2))
+    press(plot, Qt.Key.Key_Right, Qt.Key.Key_Up, held=Qt.KeyboardModifier.AltModifier)
+    assert flat(plot) == pytest.approx([1.8, 9.8, -1.28, 1.92])
     for _ in range(6):
         wheel(plot, mouse, 120 * 200)
     (left, right), _ = plot.shown()
@@ -169,13 +173,6 @@ def test_that_an_error_while_painting_is_raised_and_the_next_painting_is_complet
         assert plot.grab().toImage() == before
 
 
-def test_that_keys_zoom_and_pan(plot):
-    press(plot, Qt.Key.Key_Plus)
-    assert [b - a for a, b in plot.shown()] == pytest.approx((8.0, 3.2))
-    press(plot, Qt.Key.Key_Right, Qt.Key.Key_Up, held=Qt.KeyboardModifier.AltModifier)
-    assert flat(plot) == pytest.approx([1.8, 9.8, -1.28, 1.92])
-
-
 WEIGHTS = np.zeros((4, 5))
 
 
@@ -195,25 +192,17 @@ def copies_plot(shown):
     return made
 
 
-def test_that_errors_that_fall_as_1_by_root_m_are_on_a_straight_line_that_a_dashed_line_extends(copies_plot):
-    copies_plot.set_copies(copies_of(6), 3, "0, 3")
-    places = [copies_plot.position(2**k, 2 ** (-k / 2)) for k in range(6)]
-    steps = [b - a for a, b in pairwise(places)]
-    assert max(step.x() for step in steps) - min(step.x() for step in steps) < 1e-6
-    assert max(step.y() for step in steps) - min(step.y() for step in steps) < 1e-6
-    assert copies_plot.box().contains(copies_plot.position(1024, 1 / 1024**0.5))
-    shot = copies_plot.grab().toImage()
-    page, there = shot.pixel(copies_plot.width() - 4, 4), copies_plot.position(512, 512**-0.5).toPoint()
-    assert any(shot.pixel(there + QPoint(a, b)) != page for a in range(-6, 7) for b in range(-4, 5))
-
-
-def test_that_a_new_point_is_painted_and_the_axes_stay(copies_plot):
+def test_that_errors_that_fall_as_1_by_root_m_are_on_a_straight_line_which_a_new_point_extends(copies_plot):
     copies_plot.set_copies(copies_of(4), 3, "0, 3")
-    seen, at = copies_plot.shown(), copies_plot.position(16, 0.125).toPoint()
-    before = copies_plot.grab().toImage().pixelColor(at)
+    seen, places = copies_plot.shown(), [copies_plot.position(2**k, 2 ** (-k / 2)) for k in range(6)]
+    steps = np.array([(b - a).toTuple() for a, b in pairwise(places)])
+    np.testing.assert_allclose(steps, steps[[0] * 5], atol=1e-6)
+    assert copies_plot.box().contains(copies_plot.position(1024, 1 / 1024**0.5))
+    shot, at = copies_plot.grab().toImage(), copies_plot.position(16, 0.125).toPoint()
+    page, there = shot.pixel(copies_plot.width() - 4, 4), copies_plot.position(512, 512**-0.5).toPoint()
+    assert any(shot.pixel(there + QPoint(a, b)) != page for a in range(-6, 7) for b in range(-4, 5)), "dashed"
     copies_plot.set_copies(copies_of(5), 3, "0, 3")
-    after = copies_plot.grab().toImage().pixelColor(at)
-    assert before != after == QColor(LIGHT.accent)
+    assert shot.pixelColor(at) != copies_plot.grab().toImage().pixelColor(at) == QColor(LIGHT.accent)
     assert copies_plot.shown() == seen
 
 
