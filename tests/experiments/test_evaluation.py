@@ -113,10 +113,6 @@ def test_that_up_to_20_000_rows_are_selected_by_two_cross_validations_and_more_b
         assert cell.data != "mnist" or (cell.labels or 0) >= 20_000
 
 
-def test_that_the_number_of_splits_can_be_given():
-    assert [cell.n_splits for cell in plan("full", ["convex"], ["raw-svm", "sda"], splits=5)] == [5, 5]
-
-
 @pytest.mark.parametrize("extent", ["full", "quick"])
 def test_that_slide_svm_learns_its_widths_wherever_there_are_two_classes(extent):
     for cell in plan(extent, methods=["slide-svm", "median", "sda-svm"]):

@@ -18,7 +18,7 @@ from slide_gui.core.baselines import Estimator
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.model import TrainedSvm
-from slide_gui.core.svm.parameters import GUARD, Candidate, ChosenBy, GridPoint
+from slide_gui.core.svm.parameters import Candidate, ChosenBy, GridPoint
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.entries import entries
 from slide_gui.data.errors import DataError
@@ -36,7 +36,7 @@ from slide_gui.experiments.files.session import (
     write_session,
 )
 from slide_gui.experiments.files.source import DataSource
-from slide_gui.experiments.runs.result import describe_chosen, describe_convergence, describe_widths
+from slide_gui.experiments.runs.result import describe_chosen, describe_convergence
 from slide_gui.experiments.runs.spec import RunSpec, describe_choice, describe_spec
 from slide_gui.figures.export import save_figure
 from slide_gui.figures.style import Style
@@ -293,10 +293,6 @@ def test_that_method_and_choices_are_described(changes, words):
 )
 def test_that_the_criterion_of_the_widths_is_described(chosen, words):
     assert describe_chosen(chosen) == words
-
-
-def test_that_the_guard_is_not_named_as_a_criterion():
-    assert [describe_widths(name) for name in ("", "span", GUARD)] == ["", "widths by span", "median widths (guard)"]
 
 
 def test_that_missing_convergence_is_reported():

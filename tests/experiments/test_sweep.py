@@ -253,11 +253,6 @@ def chosen(*results):
     return one
 
 
-def test_that_the_smallest_error_always_wins():
-    best = candidate(0.10, 0.9, 4)
-    assert chosen(candidate(0.11, 0.1, 1), best, candidate(0.11, 0.2, 1)) is best
-
-
 def test_that_the_one_between_better_neighbours_of_its_depth_wins_a_tie():
     lonely, surrounded = candidate(0.1, 0.1), candidate(0.1, 0.7)
     line = [lonely, candidate(0.4, 0.2), candidate(0.4, 0.3), candidate(0.2, 0.6), surrounded, candidate(0.2, 0.8)]
