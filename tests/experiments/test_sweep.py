@@ -130,8 +130,8 @@ def test_that_the_state_has_the_completed_points_and_the_time_left(tmp_path):
     assert counts == sorted(counts)
     assert [answer.point for answer in final.done] == list(FAST.points())
     assert any(state.live is not None and state.live.test is not None for state in states)
-    running = [(state.live.spec_hash, state.current) for state in states if state.live is not None]
-    assert all(current is not None and spec_hash == current.spec.hash for spec_hash, current in running)
+    running = dict.fromkeys(state.current.spec.hash for state in states if state.live is not None)
+    assert list(running) == list(dict.fromkeys(point.spec.hash for point in FAST.points()))
     assert states[0].seconds_left > 0.0
     assert states[-1].seconds_left == 0.0
     assert all(state.seconds_left is not None for state in states)
