@@ -225,23 +225,6 @@ def test_that_an_animation_restores_its_session_when_it_is_dropped(window, tmp_p
     assert window.workspace.state.selection.pins == (3, 9)
 
 
-def test_that_an_animation_that_is_cancelled_is_not_written(window, tmp_path, monkeypatch):
-    window.workspace.set_parameters(depth=1)
-    dialog = dialog_of(window, "weights")
-    choose(dialog.figure_box, "1")
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "noise.gif"), ""))
-    shown = []
-    window.queue.status_changed.connect(lambda status: shown.append(status))
-    dialog.save_button.click()
-    wait(lambda: any(status is not None and "animation" in status.title for status in shown), 60)
-    window.actions_by_name["cancel"].trigger()
-    ended = []
-    window.queue.submit("next", lambda _progress: None, channel="next", on_result=ended.append)
-    wait(lambda: ended, 60)
-    assert list(tmp_path.glob("*.gif")) == []
-    assert not window.notice.isVisible()
-
-
 def test_that_an_export_never_replaces_open_data_or_the_store(trained, tmp_path, monkeypatch):
     data, link, store = tmp_path / "data.csv", tmp_path / "link.csv", trained.session.runs.library.path
     data.write_text("mine")

@@ -90,15 +90,17 @@ def test_that_a_newer_request_on_a_channel_supersedes_the_older_which_delivers_n
     assert delivered == ["new"]
 
 
-def test_that_cancel_stops_the_worker_quickly_and_frees_the_queue(queue):
+@pytest.mark.parametrize("background", [False, True])
+def test_that_cancel_stops_the_worker_quickly_and_frees_the_queue(queue, background):
     delivered, looping = [], Looping()
-    number = queue.submit("x", looping, channel="a", on_result=delivered.append)
+    number = queue.submit("x", looping, channel="a", on_result=delivered.append, background=background)
     assert looping.begun.wait(5)
     queue.cancel(number)
     assert not queue.busy
     queue.submit("y", lambda progress: "next", channel="b", on_result=delivered.append)
     wait(lambda: delivered)
-    assert delivered == ["next"]
+    settle(0.1)
+    assert (delivered, looping.starts) == (["next"], 1)
 
 
 def test_that_the_first_payload_arrives_at_once_and_then_the_latest_every_40_ms(queue, monkeypatch):
@@ -222,16 +224,6 @@ def test_that_the_time_of_finished_parts_counts_for_the_time_left(queue):
     wait(lambda: statuses and statuses[-1].seconds_left is not None)
     assert 20.0 < statuses[-1].seconds_left < 22.0  # a third of 60 s plus the run time until now
     queue.cancel()
-
-
-def test_that_cancelled_background_work_does_not_restart(queue):
-    sweep = Looping()
-    queue.submit("sweep", sweep, channel="sweep", background=True)
-    wait(lambda: sweep.starts)
-    queue.cancel(channel="sweep")
-    settle(0.1)
-    assert sweep.starts == 1
-    assert not queue.busy
 
 
 OPENED = labelled

@@ -28,7 +28,7 @@ from slide_gui.data.reading import NO_COLUMN, ParseOptions, ParseReport
 from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.theme import theme_of
+from slide_gui.gui.theme import DARK
 from slide_gui.gui.widgets.controls import ElidedBox, ElidedLabel, PlainLabel, add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.painted import INK, image_of
@@ -287,7 +287,7 @@ class ReadingPreview(QFrame):
             rows = _by_columns(rows, (shape[1], shape[0]))
         images = rows.reshape(-1, *shape)
         for column, image in enumerate(images):
-            picture = QPixmap.fromImage(image_of(image, INK, theme_of(self)))
+            picture = QPixmap.fromImage(image_of(image, INK, DARK))
             self._cells[0][column].setPixmap(
                 picture.scaled(_IMAGE_SIDE, _IMAGE_SIDE, Qt.AspectRatioMode.KeepAspectRatio)
             )
