@@ -61,7 +61,7 @@ def sensitivity() -> tuple[str, str]:
     The values of its curves are not published.
     """
     table = toml_resource("paper.toml")["sensitivity"]
-    return table["data"], " ".join(table["statements"])
+    return table["data"], "\n· ".join(["The paper:", *table["statements"]])
 
 
 EXTENTS = ("full", "quick")
