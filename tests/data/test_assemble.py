@@ -377,6 +377,17 @@ def test_that_many_measured_numbers_look_like_a_quantity(quantity):
     assert looks_like_quantity(quantity)
 
 
+def test_that_a_few_fractions_are_class_names_if_each_has_five_rows():
+    rows, labels = np.zeros((15, 6)), np.repeat([0.5, 1.0, 10.5], 5)
+    parts = [DataPart(rows, labels, None, "train file", "train")]
+    data = assembled(*parts, DataPart(rows[:2], np.array([10.5, 0.5]), None, "test file", "test"))
+    assert [data.label_names[code] for code in data.train_labels[::5]] == ["0.5", "1", "10.5"]
+    assert [data.label_names[code] for code in data.test_labels] == ["10.5", "0.5"]
+    labels[0] = 2.5
+    with pytest.raises(DataError, match=r"the label of row 1 is 2\.5, expected an integer"):
+        assembled(*parts)
+
+
 def test_that_ranges_have_equally_many_values_and_are_named_by_their_limits():
     limits, names = quantile_ranges(np.arange(1, 301), 3, "here")
     assert limits.tolist() == [100, 200]

@@ -214,3 +214,11 @@ def test_that_a_trial_is_planned_for_about_a_minute_whatever_the_size(n, columns
     assert sweep.base.labels is None or sweep.base.labels >= 500
     assert 0 in sweep.depths
     assert max(sweep.depths) >= 1
+
+
+def test_that_too_many_classes_for_the_budget_are_refused():
+    labels = np.repeat(np.arange(200), 6)
+    many = Dataset("many", np.zeros((1200, 4), np.float32), np.zeros((200, 4), np.float32), labels, labels[::6])
+    with pytest.raises(DataError, match="has 200 classes, with which one setting takes about 10 min; raise the budget"):
+        plan_trial(many)
+    assert plan_trial(many, budget=600.0)

@@ -146,6 +146,13 @@ def looks_like_quantity(values: NDArray[Any]) -> bool:
     return not (even or (consecutive and not rare))
 
 
+def are_few_fractions(values: NDArray[Any]) -> bool:
+    """Return True if some labels are not integers, and each of these belongs to five rows or more."""
+    numbers, counts = np.unique(values, return_counts=True)
+    counts = counts[np.rint(numbers) != numbers]
+    return bool(counts.size and counts.min() >= _RARE)
+
+
 def quantile_ranges(values: NDArray[Any], n_ranges: int, place: str) -> tuple[NDArray[Any], tuple[str, ...]]:
     """Return the limits and names of ranges that contain about equally many values each.
 

@@ -26,7 +26,7 @@ from slide_gui.experiments.sweeps.cluster import Cluster
 from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_spec, pooled
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
-from slide_gui.text import count, counted, fixed, label_names, number, significant
+from slide_gui.text import about, count, counted, fixed, label_names, number, significant
 
 BUDGET = 60.0
 """Seconds of a trial."""
@@ -36,6 +36,7 @@ LEAST_BUDGET, MOST_BUDGET = 5, 86_400
 _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
 _FEWER = 0.7  # factor between two numbers of labels
+_MOST_BUDGETS = 2.0  # largest typical time of one setting, in units of the budget
 _MARGIN = 1.2  # factor of the expected time of the runs on the test set
 _UNTESTED = "The budget ended before the test on held-out rows; these rows selected the setting."
 _NUMBERS = ("no layers", "one layer", "two layers", "three layers")
@@ -225,7 +226,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
     Raises
     ------
     DataError
-        If the data have no classes, or no rows to test on.
+        If the data have no classes, no rows to test on, or so many classes that one setting takes too long.
     ValueError
         As `checked_budget`.
     """
@@ -243,8 +244,14 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
         sweep = SweepSpec(base, tuple(sorted(noises)), depths, tuple(range(n_splits)), warm=False)
         first = replace(sweep, splits=(0,), depths=depths[:2])
         if labels <= _FEWEST_LABELS or trial_seconds(first, dataset) <= budget:
-            return sweep
+            break
         labels = max(round(_FEWER * labels), _FEWEST_LABELS)
+    seconds = typical_seconds(first.points()[0].spec, shape)
+    if seconds > _MOST_BUDGETS * budget:
+        problem = f"has {shape.classes} classes, with which one setting takes {about(seconds)}"
+        remedy = f"raise the budget to {seconds:.0f} s or more (Settings or --budget), or use fewer classes"
+        raise DataError(f"{problem}; {remedy}", dataset.name)
+    return sweep
 
 
 def trial_seconds(sweep: SweepSpec, dataset: Dataset) -> float:

@@ -115,7 +115,6 @@ class Fitting(QObject):
             on_stop=self.changed.emit,
             failure="The layers could not be fitted",
             automatic=True,
-            first=True,
         )
         self.changed.emit()
 

@@ -200,12 +200,12 @@ class JobQueue(QObject):
         background: bool = False,
         automatic: bool = False,
         restarts: bool = False,
-        first: bool = False,
     ) -> int:
         """Run `function(progress)` on the worker thread after the jobs in the queue.
 
-        A requested job interrupts automatic ones, and every job interrupts those in the background. Interrupted jobs
-        start again afterwards, unless they have been cancelled or replaced meanwhile.
+        A requested job interrupts automatic ones, and every job interrupts those in the background. A short job, which
+        is neither in the background nor `restarts`, also interrupts a training or trial. Interrupted jobs start again
+        afterwards, unless they have been cancelled or replaced meanwhile.
 
         Parameters
         ----------
@@ -225,8 +225,8 @@ class JobQueue(QObject):
             The job stores finished parts, such as a sweep.
         automatic : bool
             The user did not request the job itself, such as the fit after a change of the noise level.
-        restarts, first : bool
-            A job that comes `first` also interrupts each job that `restarts` without losing much, such as a training.
+        restarts : bool
+            The job starts again without losing much, such as a training.
 
         Returns
         -------
@@ -238,7 +238,8 @@ class JobQueue(QObject):
         callbacks = on_result, on_payload, on_failure, on_stop
         job = _Job(self, self._count, title, channel, function, *callbacks, failure, background, automatic, restarts)
         for other in self._jobs.values():
-            if other.background or (other.automatic and not automatic) or (other.restarts and first):
+            is_short = not (background or restarts)
+            if other.background or (other.automatic and not automatic) or (other.restarts and is_short):
                 other.yielding.set()
         self._jobs[job.number] = job
         self._start(job)

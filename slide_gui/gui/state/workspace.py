@@ -202,7 +202,6 @@ class Workspace(QObject):
             on_failure=lambda _error: self.fall_back(),
             on_stop=self.fall_back,
             failure=failure,
-            first=True,
         )
 
     def snapshot(self) -> Opened | None:

@@ -407,7 +407,13 @@ class RunTable(QWidget):
         actions = {}
         for name, text, keys, tip, slot in (
             ("open", "Open", "Return", "Load this run on every page", self._open),
-            ("compare", "Compare", "Ctrl+D", "Show the difference of two chosen runs, if both are stored", self._compare),
+            (
+                "compare",
+                "Compare",
+                "Ctrl+D",
+                "Show the difference of two chosen, stored runs",
+                self._compare,
+            ),
             ("delete", "Delete", "Delete", "Delete the chosen runs that are stored; this can be undone", self._delete),
             ("tag", "Edit tag", "F2", "Write your own words to the run", self._edit_tag),
             ("copy", "Copy", "Ctrl+C", "Copy the chosen rows as text separated by tabs", self._copy),
