@@ -226,7 +226,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
     Raises
     ------
     DataError
-        If the data have no classes, no rows to test on, or so many classes that one setting takes too long.
+        If the data have no classes, no rows to test on, or too many classes for the budget.
     ValueError
         As `checked_budget`.
     """

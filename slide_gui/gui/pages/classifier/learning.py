@@ -213,7 +213,7 @@ class ShareBars(QWidget):
         self._grid = flush(QGridLayout(self), 10, (8, 4, 8, 8))
         self._grid.setColumnStretch(1, 1)
         self._add_labels("secondary")
-        self._empty = label("There are no widths yet.", self, "", wraps=True)
+        self._empty = label("There are no widths yet.", self, wraps=True)
         self._grid.addWidget(self._empty, _MOST, 0, 1, 4, Qt.AlignmentFlag.AlignCenter)
         self._grid.setRowStretch(_MOST, 1)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
