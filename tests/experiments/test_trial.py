@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.cost import RunShape, typical_seconds
 from slide_gui.experiments.runs.result import Timings
