@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -99,8 +98,6 @@ class Stage:
         return f"{self.name}, {self.done + 1} of {self.total}"
 
 
-# After half of the job, the time left never exceeds its smallest earlier value times this factor.
-_RISE = 1.2
 REFRESH = 0.5
 """Longest interval in seconds between two estimates of the time left of a job that is not paused."""
 
@@ -109,7 +106,6 @@ REFRESH = 0.5
 class TimeLeft:
     """Estimator of the remaining time of a job, for window and command line."""
 
-    _least: float = math.inf
     _known: float | None = None
     _since: float = 0.0
 
@@ -127,11 +123,6 @@ class TimeLeft:
         """
         if known != self._known:
             self._known, self._since = known, spent
-        left = None if known is None else max(known - min(spent - self._since, REFRESH), 0.0)
-        if left is None and fraction > 0.02 and spent > 0.5:
-            left = spent * (1 - fraction) / fraction
-        if left is None or fraction < 0.5:
-            return left
-        left = min(left, _RISE * self._least)
-        self._least = min(self._least, left)
-        return left
+        if known is not None:
+            return max(known - min(spent - self._since, REFRESH), 0.0)
+        return spent * (1 - fraction) / fraction if fraction > 0.02 and spent > 0.5 else None

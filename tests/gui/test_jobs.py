@@ -400,12 +400,6 @@ def test_that_each_error_names_the_rows_it_was_measured_on(window, monkeypatch):
     assert n != trial.result.n_test
 
 
-def test_that_a_rise_is_limited_and_a_fall_is_shown_at_once():
-    estimator = TimeLeft()
-    given = ((1, 0.2, 100), (2, 0.3, 300), (3, 0.5, 50), (4, 0.6, 500), (5, 0.7, 10), (6, 0.8, 500), (6, 0.8, 500))
-    assert [estimator.seconds(*each) for each in given] == pytest.approx([100, 300, 50, 60, 10, 12, 12])
-
-
 def test_that_no_time_is_estimated_just_after_the_start():
     assert TimeLeft().seconds(0.1, 0.5, None) is None
     assert TimeLeft().seconds(10.0, 0.25, None) == pytest.approx(30.0)
