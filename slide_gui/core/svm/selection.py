@@ -348,9 +348,8 @@ class _Comparison:
                     0.0, Stage("learning widths on four fifths of the rows to compare them", number, n_held_out)
                 )
                 inside = sample.on(np.flatnonzero(folds != fold), steady.pulse)
-                quiet = _without_steps(steady.part(0.0, learning))
                 try:
-                    learned = learn_widths(inside, self._parameters, progress=quiet)
+                    learned = learn_widths(inside, self._parameters, progress=_without_steps(steady, learning))
                 except ValueError:  # the criterion may still have finite values on the entire sample
                     continue
                 both = self._selected(inside, learned, steady.part(learning, 1.0))
@@ -462,9 +461,9 @@ def _clearly_worse(wrong: NDArray[np.bool_], other: NDArray[np.bool_], weights: 
     return bool(difference.sum() > 2.0 * np.sqrt(np.square(difference).sum()))
 
 
-def _without_steps(progress: Progress) -> Progress:
-    """Return a progress without its steps, because their candidates are not results."""
-    return Listener(lambda fraction, _: progress.report(fraction))
+def _without_steps(progress: Progress, end: float) -> Progress:
+    """Return a progress until `end` without its steps, because their candidates are not results."""
+    return Listener(lambda fraction, _: progress.report(end * fraction))
 
 
 def _total(counts: NDArray[np.bool_], weights: Array | None) -> float:

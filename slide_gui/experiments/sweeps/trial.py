@@ -36,7 +36,6 @@ LEAST_BUDGET, MOST_BUDGET = 5, 86_400
 _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
 _FEWER = 0.7  # factor between two numbers of labels
-_MOST_BUDGETS = 2.0  # largest typical time of one setting, in units of the budget
 _MARGIN = 1.2  # factor of the expected time of the runs on the test set
 _UNTESTED = "The budget ended before the test on held-out rows; these rows selected the setting."
 _NUMBERS = ("no layers", "one layer", "two layers", "three layers")
@@ -247,7 +246,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
             break
         labels = max(round(_FEWER * labels), _FEWEST_LABELS)
     seconds = typical_seconds(first.points()[0].spec, shape)
-    if seconds > _MOST_BUDGETS * budget:
+    if seconds > 2 * budget:
         problem = f"has {shape.classes} classes, with which one setting takes {about(seconds)}"
         remedy = f"raise the budget to {seconds:.0f} s or more (Settings or --budget), or use fewer classes"
         raise DataError(f"{problem}; {remedy}", dataset.name)
