@@ -96,6 +96,7 @@ class ColorTable(QTableWidget):
             head.setHighlightSections(False)
             head.setFont(figure_font(self, SECONDARY))
         self.horizontalHeader().setFixedHeight(_HEAD)
+        self.verticalHeader().setTextElideMode(Qt.TextElideMode.ElideRight)  # headings of rows begin with numbers
         self.verticalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.clicked.connect(self._report)
         self.activated.connect(self._report)

@@ -54,7 +54,7 @@ class ConfusionMatrix(ColorTable):
         for true, (name, many) in enumerate(zip(labels, matrix.tolist(), strict=True)):
             total = sum(many)
             error = per_cent(100 - 100 * many[true] / total, 1) if total else "–"
-            rows.append((f"{short[true]}  {error}", f"true {name}: error {error}"))
+            rows.append((f"{error}  {short[true]}", f"true {name}: error {error}"))
             for predicted, n in enumerate(many):
                 share, fraction = n / max(total, 1), f"{per_cent(100 * n / total, 1) if total else 'no samples'}"
                 tip = f"true {name}, predicted {labels[predicted]}: {count(n)} of {count(total)} ({fraction})"
