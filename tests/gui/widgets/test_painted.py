@@ -94,7 +94,14 @@ SCATTER = ACTIVE_ROWS.T @ ACTIVE_ROWS
 WEIGHTS = denoiser_weights(SCATTER, 0.3)
 
 
-def test_that_the_inserted_numbers_give_the_value_shown():
+def test_that_the_inserted_numbers_give_the_value_shown_and_small_sums_have_all_their_digits():
+    small = np.ones((50, 4)) * np.array([1.0, 0.0, 0.0, 1.0])
+    small[0, 1], small[1:3, 2] = 0.013, 0.5
+    S = small.T @ small
+    W = denoiser_weights(S, 0.3, 1e-5)
+    for a, b, first, last in ((0, 1, "0.01300", "0.009100"), (1, 2, "0.00", "0.00")):
+        shown = [line.value for line in lines_of(explain(S, W[a], 0.3, 1e-5, a, b))]
+        assert (shown[0], shown[1], shown[-1]) == (first, last, last)
     lines = lines_of(explain(SCATTER, WEIGHTS[1], 0.3, 1e-5, 1, 3))
     for line in lines[1:4]:
         product = np.prod([float(part) for part in line.numbers.split(" · ")])
