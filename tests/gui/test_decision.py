@@ -33,10 +33,6 @@ def shown(flow):
     return flow.findChild(DecidedPart)
 
 
-def train_button(part):
-    return button(part, "Train")
-
-
 def test_that_flow_shows_the_decision_of_the_model(window, part, data):
     result = window.session.runs.result
     again = restore(data, result)
@@ -107,15 +103,15 @@ def test_that_training_images_are_not_unlike_and_new_data_are_compared_again(win
 
 
 def test_that_large_models_decide_in_the_queue_with_the_same_result(window, part, monkeypatch):
-    sample, at_once = window.workspace.state.selection.sample, shown(part).controller.decision
+    sample, controller = window.workspace.state.selection.sample, shown(part).controller
+    at_once = controller.decision
     monkeypatch.setattr(decision, "_AT_ONCE", 0)
     for wanted in (sample + 1, sample):
-        before = shown(part).controller.decision
+        before = controller.decision
         window.workspace.select(sample=wanted)
-        wait(lambda before=before: shown(part).controller.decision is not before)
-    after = shown(part).controller.decision
-    assert after.first == at_once.first
-    assert after.margin == pytest.approx(at_once.margin, abs=1e-4)
+        wait(lambda before=before: controller.decision is not before)
+    assert controller.decision.first == at_once.first
+    assert controller.decision.margin == pytest.approx(at_once.margin, abs=1e-4)
 
 
 def test_that_a_click_or_a_key_on_a_support_vector_shows_that_image(window, part):
@@ -151,7 +147,7 @@ def test_that_flow_says_what_is_missing_and_trains_on_request(window):
     flow = window.weights_page.set_view("flow")
     part = shown(flow)
     assert not part.title.isVisible()
-    train = train_button(part)
+    train = button(part, "Train")
     train.click()
     assert not train.isEnabled()
     wait(lambda: window.session.runs.result is not None and part.controller.decision is not None, 60)
@@ -176,4 +172,4 @@ def test_that_nothing_is_predicted_while_another_view_is_shown_or_for_other_data
         assert decided.controller.decision is None
         assert not decided.title.isVisible()
     assert any("have no labels" in each.text() for each in decided.findChildren(QLabel) if each.isVisible())
-    assert not train_button(decided).isVisible()
+    assert not button(decided, "Train").isVisible()

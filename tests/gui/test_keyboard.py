@@ -106,12 +106,9 @@ def test_that_tab_reaches_every_control_of_every_page_and_shows_the_focus(traine
     assert not faults, "\n".join(dict.fromkeys(faults))
 
 
-def test_that_tab_reaches_every_control_of_a_dialog_and_escape_returns_the_focus(
-    window,
-):
+def test_that_tab_reaches_every_control_of_a_dialog_and_escape_returns_the_focus(window):
     faults = []
     image, _ = image_and_tiles(window)
-    image.setFocus()
     for name in ("export", "cluster", "guide", "about", "settings", "palette"):
         window.activateWindow()
         image.setFocus()

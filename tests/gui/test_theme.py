@@ -88,16 +88,11 @@ def test_that_magnitudes_change_lightness_one_way_and_ink_reads_on_every_colour(
 
 
 def test_that_system_follows_the_system_and_a_choice_does_not(themed_app):
-    from slide_gui.gui import theme as module
-
-    apply_theme(themed_app, "system")
-    follower = themed_app.findChild(module._Follower)
-    themed_app.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Dark)
-    assert theme_of(QWidget()) is DARK
-    apply_theme(themed_app, "light")
-    themed_app.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Dark)
-    assert theme_of(QWidget()) is LIGHT
-    assert themed_app.findChildren(module._Follower) == [follower]
+    hints = themed_app.styleHints()
+    for choice, shown in (("system", DARK), ("light", LIGHT)):
+        apply_theme(themed_app, choice)
+        hints.colorSchemeChanged.emit(Qt.ColorScheme.Dark)
+        assert theme_of(QWidget()) is shown
     with pytest.raises(ValueError, match="system"):
         apply_theme(themed_app, "sepia")
 
@@ -135,19 +130,15 @@ class Written:
         self.texts = []
         draw = QPainter.drawText
 
-        def note(painter, *args):
-            text = next((each for each in args if isinstance(each, str)), "")
-            place = QRectF(args[0]) if not isinstance(args[0], QPointF | int | float) else None
-            if place is None and isinstance(args[0], QPointF):
-                metrics = painter.fontMetrics()
-                place = QRectF(metrics.boundingRect(text)).translated(args[0])
-            if place is not None and any(c.isalnum() for c in text):
-                flags = next((int(each) for each in args[1:] if isinstance(each, int)), 0)
-                place = QRectF(painter.boundingRect(place, flags, text))
+        def note(painter, place, *args):
+            text = next(each for each in args if isinstance(each, str))
+            if not isinstance(place, QPointF) and any(map(str.isalnum, text)):
+                flags = int(args[0]) if len(args) > 1 else 0
                 colour = QColor(painter.pen().color())
                 colour.setAlphaF(colour.alphaF() * painter.opacity())
-                self.texts.append((painter.device(), text, painter.combinedTransform().mapRect(place), colour))
-            return draw(painter, *args)
+                place = painter.combinedTransform().mapRect(QRectF(painter.boundingRect(QRectF(place), flags, text)))
+                self.texts.append((painter.device(), text, place, colour))
+            return draw(painter, place, *args)
 
         monkeypatch.setattr(QPainter, "drawText", note)
 
