@@ -25,6 +25,8 @@ html_theme_options = {"header_links_before_dropdown": 6, "secondary_sidebar_item
 single_pages = ("index", "install", "tutorial", "api", "command-line", "results", "glossary", "citing")
 html_sidebars = dict.fromkeys(single_pages, ())  # they have no pages below them
 html_show_sourcelink = False
+html_static_path = ["static"]
+html_css_files = ["wrapped.css"]
 html_math_renderer = "mathml"
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",

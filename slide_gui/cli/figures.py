@@ -171,7 +171,7 @@ def _weights(arguments: argparse.Namespace) -> int:
     session = _session(sources[0], models[0], style, _WEIGHTS, pins=weights[0].pixels) if alone else ""
     show = "contribution" if contributions else "weights"
     document = {"show": show, "data": _weights_documents(models, shown, style)}
-    return _write(export, style, outputs, arguments, document, [f"shows {SHOWN[show].text}"], session)
+    return _write(export, style, outputs, arguments, document, [f"the tiles show {SHOWN[show].text}"], session)
 
 
 def _pixel_named(text: str, model: FittedModel) -> int:

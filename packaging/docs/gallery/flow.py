@@ -2,8 +2,9 @@
 The flow of one image
 =====================
 
-An image is corrupted, and each layer reconstructs it from the thresholded output of the layer below. The second line
-shows the input of each layer, the first line its output.
+An image is corrupted, and each layer reconstructs it from the thresholded output of the layer below. The first line
+shows the corrupted image and the output of each layer, the second line the same after the threshold: the input of the
+next layer.
 """
 
 import matplotlib.pyplot as plt

@@ -12,7 +12,7 @@ from slide_gui import SLIDE
 from slide_gui.data.generators.rectangles import rectangles
 
 X = rectangles(n_train=1200, n_test=0).train  # images of 28 × 28, one per row
-path = SLIDE(noise=0.5, depth=1).fit(X).noise_path(layer=1)  # W at any noise level, without another fit
+path = SLIDE(noise=0.5, depth=1).fit(X).noise_path(layer=1)  # W at any noise level
 pixel = 14 * 28 + 9
 
 figure, axes = plt.subplots(1, 4, figsize=(9, 2.6), layout="constrained")

@@ -3,7 +3,8 @@ A scikit-learn pipeline
 =======================
 
 All estimators work in pipelines and grid searches. Here noise level and depth are selected by cross-validation on the
-training rows; the test rows are used once. At depth 0 there are no layers, so the noise level has no effect.
+training rows; the test rows are used once. At depth 0 there are no layers, so the noise level has no effect. The test
+error is lower than the validation errors, because the selected model is trained on all 400 rows instead of 267.
 """
 
 import matplotlib.pyplot as plt

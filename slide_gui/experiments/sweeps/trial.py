@@ -167,7 +167,8 @@ class Trial:
         if self.ended_by is not None:
             most = f"{len(planned)} settings and {counted(len(self.sweep.splits), 'split')}"
             parts.append(f"{most} planned, until the budget of {self.ended_by:g} s ended")
-        tested = "the selected setting" if self.other is None else "the selected setting and the other one"
+        rival = "the plain SVM" if self.result.spec.stack.depth else "the best setting with layers"
+        tested = "the selected setting" if self.other is None else f"the selected setting and {rival}"
         if self.result.spec.evaluate == "test":
             parts.append(f"{tested} trained again and tested once")
         return "; ".join(parts) + "."
