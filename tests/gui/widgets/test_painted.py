@@ -67,10 +67,12 @@ def bars(shown):
     return made
 
 
-def test_that_bars_are_as_long_as_their_shares_in_the_colour_of_their_layer_and_paler_if_stale(bars):
+def test_that_bars_are_as_long_as_their_shares_in_the_colour_of_their_layer_and_paler_if_stale(app, bars):
     assert [bar.value() / bar.maximum() for bar in bars.bars] == list(SHARES)
     settle()
-    assert [ink_of(bar) for bar in bars.bars] == [LIGHT.pin(layer) for layer in range(3)]
+    for name, theme in (("dark", DARK), ("light", LIGHT)):
+        apply_theme(app, name)
+        assert [ink_of(bar) for bar in bars.bars] == [theme.pin(layer) for layer in range(3)]
     bars.set_shares(("h¹", "h²"), (0.6, 0.4), (1.0, 1.0))
     assert [ink_of(bar) for bar in bars.bars if bar.isVisible()] == [LIGHT.pin(layer) for layer in (1, 2)]
     bars.set_shares(("h¹", "h²"), (0.6, 0.4), (1.0, 1.0), stale=True)
@@ -290,7 +292,8 @@ def cell(table, row, column):
 
 
 def test_that_a_cell_is_described_in_words_and_an_empty_matrix_describes_the_next_step(matrix):
-    assert matrix.item(0, 1).toolTip() == "true 3, predicted 5: 12 of 1\u202f010 (1.2\u202f%)"
+    for role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
+        assert matrix.item(0, 1).data(role) == "true 3, predicted 5: 12 of 1\u202f010 (1.2\u202f%)"
     assert matrix.item(2, 0).toolTip() == "true 8, predicted 3: 0 of 0 (no samples)"
     assert matrix.accessibleDescription() == "16 of 1\u202f214 misclassified (1.32\u202f%)"
     matrix.set_placeholder("Press Train.")
@@ -307,6 +310,8 @@ def test_that_mistakes_are_coloured_by_their_share_of_the_row_not_by_count_and_g
     assert none == page
     assert 200 < right.hue() < 230
     assert 10 < more.hue() < 40
+    matrix.set_counts(COUNTS, LABELS, worst=0.5)
+    assert matrix.color(1, 0).lightness() > less.lightness(), "the scale of another matrix"
     matrix.set_counts(COUNTS, LABELS, stale=True)
     assert matrix.color(1, 0).lightness() > more.lightness()
 
@@ -354,6 +359,7 @@ def test_that_more_error_is_darker_and_noise_levels_that_differ_by_rounding_shar
 
 
 def test_that_the_point_selected_on_validation_is_framed_and_a_click_reports_a_point(heat_map):
+    assert heat_map.outlined == ((1, 1),)
     edge = cell(heat_map, 1, 1).topLeft() + QPoint(1, 12)
     assert spread(heat_map.viewport().grab().toImage().pixelColor(edge), QColor(LIGHT.text)) < 60
     assert "best on validation: noise 0.30, depth 1: 1.50\u202f%" in heat_map.accessibleDescription()
