@@ -27,7 +27,7 @@ from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.image import ImageView
-from tests.gui.helpers import StubSource, at_rest, every_view, settle, show_page, wait
+from tests.gui.helpers import StubSource, at_rest, every_view, settle, wait
 
 
 def drawn(height, width, name="given"):
@@ -185,28 +185,25 @@ def test_that_escape_restores_an_enlarged_tile_before_it_dismisses_a_notice(wind
     assert not window.notice.isVisible()
 
 
-def test_that_the_title_of_the_noise_axis_is_shown_below_the_preview_and_above_a_notice(window):
-    curves = show_page(window, "curves")
-    window.resize(900, 540)
-    window.reading_preview.show_reading()
-    window.notice.show_message(UserMessage("Title", "Sentence."))
-    settle()
-    plot = curves.stack.currentWidget()
-    assert window.height() == 540
-    assert plot.mapTo(curves, plot.rect().bottomLeft()).y() <= curves.height()
-
-
-def test_that_a_notice_is_shown_in_full_and_covers_nothing(window):
+def test_that_a_notice_is_shown_in_full_and_covers_nothing_nor_the_title_of_an_axis(window):
     notice, pages = window.notice, window.pages
-    for name in ("view_weights", "page_runs"):
+    for name in ("view_weights", "page_curves"):
         window.actions_by_name[name].trigger()
-        window.notice.show_message(UserMessage("A title", "A sentence about what happened. " * 8, "Locate…"))
+        notice.show_message(UserMessage("A title", "A sentence about what happened. " * 8, "Locate…"))
         settle(0.05)
         top = notice.mapTo(window, QPoint()).y()
         assert pages.mapTo(window, QPoint()).y() + pages.height() <= top
         assert top + notice.height() <= window.statusBar().y()
         assert notice.height() >= notice.heightForWidth(notice.width())
         notice.hide()
+    window.resize(900, 540)
+    window.reading_preview.show_reading()
+    notice.show_message(UserMessage("Title", "Sentence."))
+    settle()
+    curves = pages.page("curves")
+    plot = curves.stack.currentWidget()
+    assert window.height() == 540
+    assert plot.mapTo(curves, plot.rect().bottomLeft()).y() <= curves.height()
 
 
 def test_that_a_layer_that_is_not_fitted_yet_has_no_limit_and_no_time(window, every_payload):

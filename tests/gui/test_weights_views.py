@@ -18,7 +18,6 @@ from slide_gui.gui.pages.weights import flow, shuffle
 from slide_gui.gui.pages.weights.explained import ExplainedWeight
 from slide_gui.gui.pages.weights.page import FLOW, WEIGHTS
 from slide_gui.gui.pages.weights.selected_rows import TileSource
-from slide_gui.gui.pages.weights.shuffle import ShuffleView
 from slide_gui.gui.pages.weights.why import COPIES, EXPLAIN, SHUFFLE, WhyView
 from slide_gui.gui.shell.panel import _ChoiceBox
 from slide_gui.gui.state import workspace as workspace_module
@@ -491,27 +490,20 @@ def test_that_an_enlarged_tile_shows_the_kernel_whose_window_the_panel_sets(wind
     assert shot.pixelColor(near).getRgb()[:3] == tuple(scale.lut()[scale.indices(row[5 * 8 + 1])].tolist())
 
 
-def test_that_features_that_are_not_pixels_have_a_row_each(window):
+def test_that_formula_and_shuffle_name_the_kernel_and_features_that_are_not_pixels_have_a_row_each(window):
     choose(window, "convolution")
+    table = window.weights_page.set_view(EXPLAIN).table
+    settle()
+    assert "All pixels share one kernel" in table.accessibleDescription()
+    view = window.weights_page.set_view(SHUFFLE)
+    view.start()
+    wait(lambda: view.fit is not None)
+    assert "depends on the positions of pixels" in view.status.text()
     assert sharing(window).isEnabled()
     open_data(window, replace(dataset(), image_shape=None))
     assert window.workspace.state.parameters.sharing == sharing(window).currentData() == "none"
     assert not sharing(window).isEnabled()
     assert "not pixels" in sharing(window).toolTip()
-
-
-def test_that_the_formula_of_one_weight_and_the_shuffle_name_the_kernel(window):
-    choose(window, "convolution")
-    window.weights_page.set_view(EXPLAIN)
-    settle()
-    table = window.weights_page.findChild(ExplainedWeight).table
-    assert "All pixels share one kernel" in table.accessibleDescription()
-    window.weights_page.set_view(SHUFFLE)
-    settle()
-    view = window.weights_page.findChild(ShuffleView)
-    view.start()
-    wait(lambda: view.fit is not None)
-    assert "depends on the positions of pixels" in view.status.text()
 
 
 @pytest.mark.parametrize("show", ["weights", "contribution"])

@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.pages.weights.flow_view import FlowColumn, FlowLayout, FlowTile, FlowView
-from slide_gui.gui.theme import LIGHT
+from slide_gui.gui.theme import LIGHT, towards
 from slide_gui.gui.widgets.image import MARGIN
 from slide_gui.gui.widgets.tiles import Mosaic, Tile, TileRow
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
-from tests.gui.helpers import press, record
+from tests.gui.helpers import press, record, spread
 
 COLUMNS = ("layer 1", "layer 2")
 SCALE = ColorScale.symmetric("blue-white-red", 1.0)
@@ -48,23 +48,16 @@ def colour(view, row, column, index):
     return view.grab().toImage().pixelColor(spot(view, row, column, index))
 
 
-def test_that_weights_are_painted_in_the_scales_colours(view):
-    lut = SCALE.lut().tolist()
-    for index, entry in ((0, 128), (1, 255), (2, 1)):
-        assert colour(view, 0, 0, index).getRgb()[:3] == tuple(lut[entry])
-    assert colour(view, 0, 0, 0) == QColor(LIGHT.background)
-
-
-def test_that_a_stale_tile_is_paler_and_nothing_moves(view):
-    rows = (row(tile(1), tile(2)), row(tile(3), None))
-    view.set_content(COLUMNS, rows)
-    fresh, place, height = colour(view, 0, 0, 1), spot(view, 0, 0, 1), view.sizeHint().height()
-    view.set_content(COLUMNS, (row(replace(tile(1), stale=True), tile(2)), rows[1]))
-    stale, page = colour(view, 0, 0, 1), QColor(LIGHT.background)
-    for channel in ("red", "green", "blue"):
-        wanted = 0.65 * getattr(fresh, channel)() + 0.35 * getattr(page, channel)()
-        assert abs(getattr(stale, channel)() - wanted) <= 2
-    assert (spot(view, 0, 0, 1), view.sizeHint().height()) == (place, height)
+def test_that_weights_are_painted_in_the_scales_colours_and_a_stale_tile_is_paler_and_moves_nothing(view):
+    lut, page = SCALE.lut().tolist(), LIGHT.background
+    places = []
+    for opacity in (1.0, 0.65):
+        view.set_content(COLUMNS, (row(replace(tile(1), stale=opacity < 1), tile(2)), row(tile(3), None)))
+        for index, entry in ((0, 128), (1, 255), (2, 1)):
+            wanted = towards(QColor(*lut[entry]), QColor(page), opacity)
+            assert spread(colour(view, 0, 0, index), wanted) <= 2
+        places.append((spot(view, 0, 0, 1), view.sizeHint().height()))
+    assert places[0] == places[1]
 
 
 def test_that_only_tiles_that_changed_are_rendered_again_and_no_mosaic_for_a_moved_ring(view, monkeypatch):
@@ -250,34 +243,27 @@ def test_that_the_crosshair_is_on_every_tile_and_leaves_its_pixel_free(view):
         assert any(after.pixelColor(p) != before.pixelColor(p) for p in column)
 
 
-def test_that_plain_features_are_bars_in_their_colours(view):
+def test_that_plain_features_are_bars_in_their_colours_of_which_the_largest_are_drawn_if_they_share_a_pixel(view):
     values = np.array([1.0, -1.0, 0.0, 0.5], np.float32)
     view.set_content(("layer 1",), (row(Tile(values, SCALE, "", None)),))
-    box, shot = view.layout_of().tile(0, 0), view.grab().toImage()
+    box, shot, lut = view.layout_of().tile(0, 0), view.grab().toImage(), SCALE.lut().tolist()
 
     def at(index, height):
         x = view.layout_of().spot(box, index).center().x()
-        return shot.pixelColor(int(x), int(box.y() + height * box.height())).getRgb()[:3]
+        return list(shot.pixelColor(int(x), int(box.y() + height * box.height())).getRgb()[:3])
 
-    page = QColor(LIGHT.background).getRgb()[:3]
-    lut = SCALE.lut().tolist()
-    assert (at(0, 0.2), at(0, 0.8)) == (tuple(lut[255]), page)
-    assert (at(1, 0.2), at(1, 0.8)) == (page, tuple(lut[1]))
-    assert (at(2, 0.2), at(2, 0.8)) == (page, page)
-    assert (at(3, 0.2), at(3, 0.4)) == (page, tuple(SCALE.lut()[SCALE.indices(0.5)].tolist()))
+    page = list(QColor(LIGHT.background).getRgb()[:3])
+    assert [(at(index, 0.2), at(index, 0.8)) for index in range(3)] == [(lut[255], page), (page, lut[1]), (page, page)]
+    assert (at(3, 0.2), at(3, 0.4)) == (page, lut[SCALE.indices(0.5)])
     (hovered,) = record(view.pixel_hovered)
     QTest.mouseMove(view, spot(view, 0, 0, 3))
     assert hovered == [(0, 0, 3)]
-
-
-def test_that_more_features_than_pixels_keep_the_largest(view):
-    values = np.zeros(5000, np.float32)
-    values[2503] = -1.0
-    view.set_content(("layer 1",), (row(Tile(values, SCALE)),))
+    many = np.zeros(5000, np.float32)
+    many[2503] = -1.0
+    view.set_content(("layer 1",), (row(Tile(many, SCALE)),))
     box, shot = view.layout_of().tile(0, 0), view.grab().toImage()
-    low = int(box.y() + 0.8 * box.height())
-    colours = [shot.pixelColor(x, low).getRgb()[:3] for x in range(int(box.left()) + 1, int(box.right()) - 1)]
-    assert colours.count(tuple(SCALE.lut()[1].tolist())) == 1
+    line = [list(shot.pixelColor(x, int(box.y() + 0.8 * box.height())).getRgb()[:3]) for x in range(shot.width())]
+    assert line.count(lut[1]) == 1
 
 
 def test_that_tooltips_give_value_and_position_of_the_pixel(view):
