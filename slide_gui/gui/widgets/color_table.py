@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from slide_gui.gui.theme import BLUE, SECONDARY, figure_font, ink_on, paint_ramp, sequential, theme_of, towards
 from slide_gui.gui.widgets.painted import CENTRE, NOTHING, STALE, paint_placeholder, write
 
-_TALLEST, _HEAD, _FOOT, _RAMP, _LEAST_HEADING = 52, 24, 44, 72, 11  # pixels
+_TALLEST, _HEAD, _FOOT, _RAMP, _LEAST_HEADING = 52, 24, 50, 72, 11  # pixels
 
 
 class ColorCell(NamedTuple):

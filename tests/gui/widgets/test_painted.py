@@ -331,7 +331,7 @@ def test_that_every_matrix_fits_with_its_legend_and_long_names_are_told_apart(sh
     assert area.contains(last)
     assert last.bottom() <= area.height() - 30
     heads = [matrix.horizontalHeaderItem(i) for i in range(many)]
-    assert [head.text() for head in heads] == [f"→ …{i}" for i in range(many)]
+    assert [head.text() for head in heads] == [f"…{i}" for i in range(many)]
     assert heads[1].toolTip() == "predicted a rather long class name 1"
     matrix.grab()
 
