@@ -132,17 +132,10 @@ def bundle(tmp_path, monkeypatch):
 def test_that_a_bundle_lists_the_components_of_its_bill_of_materials(bundle, capsys):
     folder = bundle / "resources" / "licences"
     folder.mkdir(parents=True)
+    texts = [{"name": licences.TEXTS, "value": "texts"}]
     components = [
-        {
-            "name": name,
-            "version": version,
-            "licenses": [licence],
-            "properties": [{"name": licences.TEXTS, "value": name}],
-        }
-        for name, version, licence in (
-            ("zlib", "1.3", {"license": {"name": "Zlib"}}),
-            ("Qt", "6.11", {"expression": "LGPL-3.0-only"}),
-        )
+        {"name": "zlib", "version": "1.3", "licenses": [{"license": {"name": "Zlib"}}], "properties": texts},
+        {"name": "Qt", "version": "6.11", "licenses": [{"expression": "LGPL-3.0-only"}], "properties": texts},
     ]
     (folder / licences.BILL).write_text(json.dumps({"components": components}), encoding="utf-8")
     assert main(["licences"]) == 0
