@@ -15,15 +15,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import recognise
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
-from slide_gui.data.readers.parts import (
-    DataPart,
-    are_few_fractions,
-    check_labels,
-    integer_labels,
-    looks_like_quantity,
-    named_labels,
-    quantile_ranges,
-)
+from slide_gui.data.readers.parts import DataPart, check_labels, integer_labels, looks_like_quantity, quantile_ranges
 from slide_gui.data.reading import AS_GUESSED, Guess, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import count, counted, label_names, plural
@@ -350,8 +342,8 @@ def _with_classes(parts: list[DataPart], reading: ParseOptions) -> list[DataPart
         guesses = (Guess("no classes", reason), *train.opened.guesses)
         opened = replace(train.opened, guesses=guesses, unlabelled=reason, quantity=True)
         return [replace(train, labels=None, opened=opened), *(replace(part, labels=None) for part in parts[1:])]
-    if numbers is not None and are_few_fractions(numbers):
-        parts = [part if part.label_names else _with_names(part) for part in parts]
+    if train.has_few_fractions:
+        parts = [part.with_label_names() for part in parts]
     for part in parts:
         if part.labels is not None and bool(part.label_names) != bool(parts[0].label_names):
             raise DataError(
@@ -359,14 +351,6 @@ def _with_classes(parts: list[DataPart], reading: ParseOptions) -> list[DataPart
             )
     names = tuple(dict.fromkeys(name for part in parts for name in part.label_names))
     return [replace(part, labels=_codes(part, names), label_names=names) for part in parts]
-
-
-def _with_names(part: DataPart) -> DataPart:
-    """Return a part with the texts of its numeric labels as class names."""
-    if part.labels is None:
-        return part
-    codes, names = named_labels([f"{label:.10g}" for label in part.labels], part.place)
-    return replace(part, labels=codes, label_names=names)
 
 
 def _label_numbers(part: DataPart) -> NDArray[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import isqrt
 from typing import Any
@@ -61,6 +61,22 @@ class DataPart:
     opened: ParseReport = NO_GUESSES
     groups: NDArray[np.int64] | None = None
     group_names: tuple[str, ...] = ()
+
+    @property
+    def has_few_fractions(self) -> bool:
+        """True if some labels are not integers, and each of these belongs to five rows or more."""
+        if self.labels is None or self.label_names or self.labels.dtype.kind != "f":
+            return False
+        numbers, counts = np.unique(self.labels, return_counts=True)
+        counts = counts[np.rint(numbers) != numbers]
+        return bool(counts.size and counts.min() >= _RARE)
+
+    def with_label_names(self) -> DataPart:
+        """Return a part with the texts of numeric labels as class names."""
+        if self.labels is None or self.label_names:
+            return self
+        codes, names = named_labels([f"{label:.10g}" for label in self.labels], self.place)
+        return replace(self, labels=codes, label_names=names)
 
 
 def role_of(name: str) -> str:
@@ -144,13 +160,6 @@ def looks_like_quantity(values: NDArray[Any]) -> bool:
     consecutive = numbers[0] in (0, 1) and numbers[-1] - numbers[0] == len(numbers) - 1
     even = counts.min() >= 2 and counts.max() <= 3 * counts.min()
     return not (even or (consecutive and not rare))
-
-
-def are_few_fractions(values: NDArray[Any]) -> bool:
-    """Return True if some labels are not integers, and each of these belongs to five rows or more."""
-    numbers, counts = np.unique(values, return_counts=True)
-    counts = counts[np.rint(numbers) != numbers]
-    return bool(counts.size and counts.min() >= _RARE)
 
 
 def quantile_ranges(values: NDArray[Any], n_ranges: int, place: str) -> tuple[NDArray[Any], tuple[str, ...]]:
