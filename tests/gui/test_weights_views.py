@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QPushButton, QSlider
 from slide_gui.core.slide.denoiser import expected_q
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.flow import Forward, survivors
-from slide_gui.experiments.inspection.rows import Explorer, input_rms, weight_rows
+from slide_gui.experiments.inspection.rows import input_rms, weight_rows
 from slide_gui.figures.weights import as_shown, tile_limits
 from slide_gui.gui.pages.weights import flow, shuffle
 from slide_gui.gui.pages.weights.explained import ExplainedWeight
@@ -128,34 +128,6 @@ def test_that_an_image_passes_through_the_layers_of_earlier_data_under_their_nam
     open_data(window, labelled())  # images of another size
     assert not part.learned.isEnabled()
     assert part.foreign is None
-
-
-def test_that_layers_of_other_data_are_never_shown_without_their_names_while_a_slow_fit_runs(window, monkeypatch):
-    part, workspace, go = window.weights_page.set_view("flow"), window.workspace, threading.Event()
-    update = Explorer.update
-
-    def slow(*given, progress, **settings):
-        while not go.wait(0.01):
-            progress.report(0.0)
-        return update(*given, progress=progress, **settings)
-
-    monkeypatch.setattr(Explorer, "update", slow)
-    first = workspace.dataset
-    workspace.open(StubSource(dataset(seed=2, name="others")))
-    wait(lambda: workspace.dataset is not first)
-    for change in (lambda: None, lambda: workspace.select(sample=3), lambda: workspace.set_parameters(noise=0.6)):
-        change()
-        settle(0.05)
-        assert [column.lower.values for column in part.view.columns[1:]] == [None] * 4
-        assert part.numbers() == ""
-    learn_on(part, first.fingerprint)
-    assert part.notice.text().startswith("others through layers learned on given")
-    assert part.view.columns[1].lower.values is not None
-    learn_on(part, "")
-    assert part.view.columns[1].lower.values is None
-    go.set()
-    wait(lambda: workspace.model() is not None)
-    assert not any(column.stale for column in part.view.columns)
 
 
 def test_that_layers_of_earlier_data_take_bounded_memory_and_no_scatters(window, monkeypatch):
@@ -277,11 +249,10 @@ def test_that_copies_pause_on_cancel_resume_and_restart_after_a_new_fit(window):
     wait(lambda: part.copies.noise == 0.5 and all_points(part), 60)
 
 
-def test_that_copies_stop_when_another_page_is_shown(window):
+def test_that_copies_stop_when_another_page_is_shown_and_do_not_start_again(window):
     part = started(window)
     wait(lambda: part.copies is not None and part.copies.points)
     window.actions_by_name["page_runs"].trigger()
-    assert part._job is None
     window.workspace.set_parameters(noise=0.5)
     at_rest(window)
     window.actions_by_name["page_weights"].trigger()
@@ -291,8 +262,6 @@ def test_that_copies_stop_when_another_page_is_shown(window):
     window.workspace.set_parameters(depth=0)
     assert part.plot.is_faint
     assert not any(each.isVisible() for each in start_buttons(part))
-    part.toggle()
-    assert part._job is None
 
 
 def test_that_too_many_features_are_refused_on_screen(window):

@@ -32,24 +32,18 @@ from tests.gui.helpers import button, press, record, settle, wait, wheel
 def test_that_tab_stops_only_at_the_checked_button_and_arrows_lead_to_the_others(shown):
     page = QWidget()
     row, tabs = QHBoxLayout(page), ChoiceButtons(page)
-    for number in range(3):
-        row.addWidget(tabs.add(number, "tab", page))
-    shown(page, 400, 60)
-    page.activateWindow()
+    buttons = [tabs.add(number, "tab", page) for number in range(3)]
+    for each in buttons:
+        row.addWidget(each)
+    shown(page, 400, 60).activateWindow()
     (clicked,) = record(tabs.idClicked)
-
-    def stops():
-        return [number for number in range(3) if tabs.button(number).focusPolicy() & Qt.FocusPolicy.TabFocus]
-
-    assert stops() == [0]
-    tabs.button(0).setFocus()
-    press(tabs.button(0), Qt.Key.Key_Right)
-    assert (stops(), clicked) == ([1], [1])
-    assert tabs.button(1).hasFocus()
-    QTest.mouseClick(tabs.button(2), Qt.MouseButton.LeftButton)
-    assert stops() == [2]
-    tabs.choose(0)
-    assert stops() == [0]
+    buttons[0].setFocus()
+    press(buttons[0], Qt.Key.Key_Right)
+    assert (clicked, buttons[1].hasFocus()) == ([1], True)
+    for choose, checked in ((lambda: None, 1), (buttons[2].click, 2), (lambda: tabs.choose(0), 0)):
+        choose()
+        stops = [number for number in range(3) if buttons[number].focusPolicy() & Qt.FocusPolicy.TabFocus]
+        assert stops == [checked]
 
 
 def bar(slider):
