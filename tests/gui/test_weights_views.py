@@ -166,9 +166,8 @@ def test_that_a_new_corruption_and_the_noise_set_other_pixels_to_0_and_layers_ar
     window.panel.sliders["noise"].findChild(QSlider).setValue(80)
     assert part.flow.survivors.sum() < first.sum()
     assert all(column.stale for column in part.view.columns[1:])
-    wait(lambda: window.workspace.model() is not None)
+    at_rest(window)
     assert not any(column.stale for column in part.view.columns)
-    np.testing.assert_array_equal(outputs(part.flow), outputs(expected_flow(window, part.flow.clean)))
     first = part.flow.survivors
     window.actions_by_name["corrupt_again"].trigger()
     assert (part.flow.survivors != first).any()
