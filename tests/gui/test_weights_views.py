@@ -248,6 +248,15 @@ def test_that_copies_pause_on_cancel_resume_and_restart_after_a_new_fit(window):
     wait(lambda: part.copies.noise == 0.5 and all_points(part), 60)
 
 
+def test_that_copies_of_small_images_are_dropped_before_larger_images_are_shown(window):
+    rows = np.random.default_rng(0).random((30, 16), np.float32)
+    open_data(window, Dataset("small", rows[:20], rows[20:], image_shape=(4, 4)))
+    part = started(window)
+    wait(lambda: part.copies is not None and part.copies.points)
+    open_data(window, labelled())  # an exception in a slot fails the test
+    assert part.copies is None
+
+
 def test_that_copies_stop_when_another_page_is_shown_and_do_not_start_again(window):
     part = started(window)
     wait(lambda: part.copies is not None and part.copies.points)

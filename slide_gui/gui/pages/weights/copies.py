@@ -246,6 +246,7 @@ class CopiesView(Experiment):
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent, "Input, and row of Wₘ, of its limit, and their difference")
+        self._data = self._workspace.dataset  # data of the copies
         self._fitted: Layer | None = None  # layer of the copies
         self._study: CopiesStudy | None = None  # until it is complete
         self.copies: Copies | None = None
@@ -269,6 +270,8 @@ class CopiesView(Experiment):
 
     @Slot()
     def refresh(self) -> None:
+        if self._data is not self._workspace.dataset:  # the new image refreshes the view before `dataset_changed` does
+            self._forget()
         stack = self._workspace.fitting.stack
         self.set_layer(self.layer)
         if self._job is not None and not self._workspace.queue.wants(self._job):  # "Cancel all jobs" cancelled it
@@ -341,12 +344,13 @@ class CopiesView(Experiment):
         self._refusal = f"The copies cannot be computed: {sentence(error)}"
         self._show()
 
-    @Slot(object)
-    def _forget(self, _dataset: object) -> None:
+    @Slot()
+    def _forget(self) -> None:
         """Drop the copies of other data."""
-        self._workspace.queue.cancel(channel=_CHANNEL)
+        self._data = self._workspace.dataset
         self._fitted = self._study = self.copies = self._job = None
         self._refusal, self._restarts = "", False
+        self._workspace.queue.cancel(channel=_CHANNEL)
 
     # Display ---------------------------------------------------------------------------------------------------
 
