@@ -26,7 +26,7 @@ from unittest import mock
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import numpy as np
-from PySide6.QtCore import QPoint, QSettings, Qt, QTimer, QtMsgType, qInstallMessageHandler
+from PySide6.QtCore import QMetaObject, QPoint, QSettings, Qt, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QDialog, QLineEdit, QMenu, QMessageBox, QWidget
@@ -258,8 +258,8 @@ class User(WindowRun):
                 action = self.random.choice(popup.actions())
                 if action.isEnabled() and not action.menu() and action is not self.window.actions_by_name["quit"]:
                     self.done_of["entry of a menu"] += 1
-                    # A dialog would block the timer that must close it, so another timer opens it.
-                    QTimer.singleShot(0, action, action.trigger)
+                    # A dialog would block the timer that must close it, so the event loop opens it later.
+                    QMetaObject.invokeMethod(action, "trigger", Qt.ConnectionType.QueuedConnection)
             if isinstance(popup, QMessageBox) and self.random.random() < 0.3:
                 popup.accept()
             QTest.keyClick(popup, Qt.Key.Key_Escape)
