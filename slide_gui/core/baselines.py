@@ -1,7 +1,7 @@
-"""Six classes of scikit-learn as baselines, the paper's linear ones among them.
+"""Baselines built from six scikit-learn classes, including the linear projections of the paper.
 
-PCA-SVM and White-SVM keep a fraction of the variance, Rand Proj-SVM a number of Gaussian random directions (paper,
-"Experiments Settings"). scikit-learn is imported when a class is used, not before.
+PCA-SVM and White-SVM keep a fraction of the variance. Rand Proj-SVM projects the rows onto a number of Gaussian random
+directions (paper, "Experiments Settings"). scikit-learn is imported only when a class is used.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ ESTIMATORS: Mapping[str, Mapping[str, Mapping[str, Rule]]] = {
         },
     },
 }  # fmt: skip
-"""Kind → class → parameter → its types (float accepts integers, too) or words; None is allowed everywhere.
+"""Kind → class → parameter → its types (float accepts integers, too) or allowed words. None is always allowed.
 
-None of these parameters opens a file, unpickles one or starts a process.
+None of these parameters opens a file, unpickles data or starts a process.
 """
 
 
@@ -67,7 +67,7 @@ None of these parameters opens a file, unpickles one or starts a process.
 class Estimator:
     """A scikit-learn class and its parameters.
 
-    It may be one that is not in `ESTIMATORS`: earlier versions made runs with others, which are still shown.
+    Runs of earlier versions may use classes that are not in `ESTIMATORS`. They are still shown.
 
     Attributes
     ----------

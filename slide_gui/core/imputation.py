@@ -19,7 +19,7 @@ from slide_gui.text import count
 MOST_WORK = 5 * 10**12
 """Largest number of multiplications of one fit or one transform; about ten minutes on two cores."""
 
-_CALLS = 300_000  # multiplications in the time of the calls for one pattern
+_CALLS = 300_000  # multiplications that take as long as the calls for one pattern
 _SMALLEST_RIDGE = 1e-9
 
 
@@ -158,7 +158,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
 
 
 def _moments(rows: NDArray[np.floating]) -> tuple[Array, Array]:
-    """Return mean and standard deviation of the known cells of each column; a constant has exactly its value and 0."""
+    """Return mean and standard deviation of the known cells of each column, exact for a constant column."""
     known = np.maximum(np.sum(~np.isnan(rows), axis=0), 1)
     low, high = (each.reduce(rows).astype(np.float64) for each in (np.fmin, np.fmax))
     mean = np.where(high > low, np.nansum(rows, axis=0, dtype=np.float64) / known, np.nan_to_num(low))

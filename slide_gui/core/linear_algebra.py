@@ -340,7 +340,7 @@ def fill_row(row: Array, scatter: Array, ridge: float, progress: Progress = NO_P
     """
     mean, squares = scatter[-1, :-1] / scatter[-1, -1], scatter[:-1, :-1] / scatter[-1, -1]
     S = squares - np.outer(mean, mean)
-    varies = np.diag(S) > 1e-12 * np.diag(squares)  # less is the rounding error of a constant column
+    varies = np.diag(S) > 1e-12 * np.diag(squares)  # a smaller variance is a rounding error
     scale = np.sqrt(np.where(varies, np.diag(S), 1.0))
     Z = ((row - mean) / scale)[None]
     fill_scaled(Z, missing_patterns(np.isnan(Z)), S * np.outer(varies / scale, varies / scale), ridge, None, progress)

@@ -21,7 +21,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import count, counted, label_names, plural
 
 _BLOCK = 1 << 20  # numbers
-_SMALLEST = 1e-30  # below this, inverses, squares and differences leave the range of float32
+_SMALLEST = 1e-30  # inverses, squares and differences of smaller numbers leave the range of float32
 
 Scale = tuple[NDArray[np.float64], NDArray[np.float64]]  # the minimum and the range of each feature
 
@@ -140,7 +140,7 @@ def scaled_rows(part: DataPart, scaling: NDArray[np.float64] | None) -> NDArray[
     Raises
     ------
     DataError
-        If a number is not finite, also after scaling.
+        If a number is not finite before or after scaling.
     """
     rows = _float32_rows(part, 1 if scaling is None else (scaling[0], scaling[1]), NO_PROGRESS)
     if np.isinf(rows).any():
@@ -214,7 +214,7 @@ def _unseen_classes(train: DataPart, test: DataPart) -> tuple[Guess, ...]:
     Raises
     ------
     DataError
-        If all test rows do.
+        If all test rows belong to such classes.
     """
     if train.labels is None or test.labels is None or not len(test.labels):
         return ()
@@ -268,7 +268,7 @@ def _ranges(train: DataPart) -> Scale:
 
 
 def _to_float32(values: NDArray[Any], scale: Scale | int) -> NDArray[np.float32]:
-    """Return values scaled by feature in float64, or divided by a number, and rounded once to float32."""
+    """Return float32 values, scaled by feature in float64 before one rounding, or divided by one number."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         if isinstance(scale, int):
             single = values.astype(np.float32)

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type
 
 T = TypeVar("T")
 
-# Largest integer of a document, so that each fits into 64 bits.
+# Largest integer that a document may contain, so that all fit into 64 bits.
 _MOST = (1 << 63) - 1
 
 
@@ -51,7 +51,7 @@ def from_document(
 
 
 def checked_value(hint: Any, value: object, name: str) -> Any:
-    """Return a value of a JSON document if it has the type of the hint, lists as tuples.
+    """Return a value of a JSON document if it has the type of the hint; lists become tuples.
 
     Raises
     ------

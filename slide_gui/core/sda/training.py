@@ -181,7 +181,7 @@ def _train(
 
     def step(chosen: Codes, pulse: Progress) -> float:
         clean, corrupted = descent.rows(len(chosen))
-        np.take(rows, chosen, axis=0, out=clean, mode="clip")  # unlike "raise", fills out without a buffer
+        np.take(rows, chosen, axis=0, out=clean, mode="clip")  # unlike "raise", writes to `out` directly
         masks.apply(clean, corrupted)
         return descent.step(len(chosen), parameters.pretraining_rate, pulse)
 

@@ -149,7 +149,7 @@ class Activations:
         sample_weight: Array | None = None,
     ) -> None:
         self._rows, self.parameters, self._out, self._weights = rows, parameters, out, sample_weight
-        self._done, self._passes = len(below), len(below) + passes  # applied layers, now and in the end
+        self._done, self._passes = len(below), len(below) + passes  # number of applied layers, now and at the end
         self._steps: list[NDArray[np.floating]] = [self._step(weights) for weights in below]
         n, d = rows.shape
         self._packs = out is None and parameters.function.binary and n * (d // 8 + 1) <= _PACKED_LIMIT

@@ -76,9 +76,10 @@ class Approximation:
         parameters.squash(np.asarray(rows, parameters.dtype), out=self._squashed[:, :d])
 
     def layers(self, parameters: StackParameters) -> Iterator[tuple[ApproximateLayer, ...]]:
-        """Yield the layers so far wherever the computation may pause, and all of them again and again.
+        """Yield the layers computed so far at each point where the computation may pause.
 
-        It ends at a matrix that is singular in float32.
+        Once all layers are complete, they are yielded repeatedly. Iteration ends early if a matrix is singular in
+        float32.
         """
         values, squashed, d = parameters.fit_on == "values", self._squashed, self._squashed.shape[1] - 1
         scatter: NDArray[np.floating] = self._input.values if values else self._input.squashed

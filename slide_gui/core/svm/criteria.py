@@ -251,7 +251,7 @@ CRITERIA = table_of(
     Criterion(
         "press",
         "press (also for many classes)",
-        "the leave-one-out squared error of kernel ridge regression, one inverse for all classes",
+        "the leave-one-out squared error of kernel ridge regression, with one inverse for all classes",
         press,
         any_classes=True,
     ),
@@ -260,7 +260,7 @@ CRITERIA = table_of(
 AUTO = "auto"
 
 LEARNED_BY = table_of(
-    Choice(AUTO, "automatic", "an estimate of the error, span for two classes and press for more"),
+    Choice(AUTO, "automatic", "an estimate of the error, which is span for two classes and press for more"),
     *CRITERIA.values(),
 )
 """All criteria that a parameter may name."""

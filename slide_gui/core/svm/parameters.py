@@ -64,8 +64,8 @@ class SvmParameters:
     retune : bool
         True adjusts C and one common scale after learning on a subset, on held-out rows outside the subset.
     retune_rows : int
-        Largest number of rows for adjusting C and the common scale. If it is larger than 10 000, the search of a global
-        width and C, on 10 000 rows, is followed by such an adjustment.
+        Largest number of rows for adjusting C and the common scale. If it is larger than 10 000, given or median widths
+        are adjusted in this way, too, after a search on 10 000 rows.
     memory : int
         Number of bytes that training may use in addition to its input.
     seed : int

@@ -207,15 +207,15 @@ def tune(
     learned_on: Indices | None = None,
     most_rows: int = MOST_ROWS,
 ) -> tuple[float, float]:
-    """Return the scale of the widths and the C with the fewest weighted errors on a held-out, stratified fifth.
+    """Return the scale of the widths and the C with the fewest weighted errors on held-out rows.
 
-    At most about 10 000 rows are held out. In a tie the first point of the grid is returned.
+    A stratified fifth of the rows is held out, at most about 10 000. In a tie, the first point of the grid is returned.
 
     Parameters
     ----------
     data : TrainingSet
-        Rows, of which a stratified subset of at most `most_rows` is used. A row is not held out if a row of its group
-        is trained or learned on.
+        Rows, of which a stratified subset of at most `most_rows` is used. A row is not held out if another row
+        of its group is used for training or for learning the widths.
     widths : ndarray of shape (L,)
         Widths to be multiplied by each scale.
     scales, Cs : sequence of float
@@ -444,7 +444,7 @@ class _Comparison:
         return CrossValidation(distances, sample.codes, folds, options, sample.weights, sample.log)
 
     def _decision(self, learned_widths: SelectedWidths) -> ChosenBy:
-        """Return the selection by the number of errors on all held-out rows together."""
+        """Return the selection: learned or median widths, by their errors on all held-out rows together."""
         assert learned_widths.chosen is not None
         by_kind = [[each for each in self._held_out if each.kind == kind] for kind in ("learned", "median")]
         learned, median = (math.fsum(each.wrong for each in some) for some in by_kind)
@@ -462,7 +462,7 @@ def _clearly_worse(wrong: NDArray[np.bool_], other: NDArray[np.bool_], weights: 
 
 
 def _without_steps(progress: Progress, end: float) -> Progress:
-    """Return a progress until `end` without its steps, because their candidates are not results."""
+    """Return a progress that reports fractions up to `end`, but no steps: their candidates are not results."""
     return Listener(lambda fraction, _: progress.report(end * fraction))
 
 

@@ -193,13 +193,13 @@ class Objective:
 _SCALES = (0.1, 0.3, 1.0, 3.0)  # σ_t² = scale · L · median D_t
 _START_CS = (1.0, 10.0, 100.0)
 _START_ROWS = 600
-_PART_ROWS = 600  # descents begin on half of the rows, a quarter and so on, but on no fewer than these
+_PART_ROWS = 600  # descents begin on a part of the rows (1/2, 1/4, …) of at least this size
 _MOST_ITERATIONS = 50  # of a descent
 _USUAL_STEPS = 6
 _GAIN, _RELATIVE_GAIN = 5e-5, 3e-4  # a descent ends if the next step will gain less than both
 _FINER = 0.4  # factor of these on parts of the rows, where steps are fast
 _FIRST_STEP = 0.3  # length of the first step in log σ: the gradient alone may be a thousandth of a useful step
-_LONGEST_STEP = 0.5  # in log σ; from longer ones the line search returns
+_LONGEST_STEP = 0.5  # in log σ; the line search would shorten longer steps
 _MOST_HALVINGS = 10  # of a step
 _PRIOR = 0.01
 _REACH = 4.0
@@ -230,7 +230,7 @@ class _Descent:
     fineness: float = 1.0
 
     def evaluated(self, theta: Array) -> tuple[float, Array]:
-        """Return J + prior and its gradient."""
+        """Return the minimised objective, J + prior, and its gradient."""
         value, slope = self.objective(theta)
         return value + self.prior(theta), slope + 2.0 * _PRIOR * (theta - self.origin) / len(theta)
 

@@ -48,7 +48,7 @@ def generated(
     label_names : (str, str)
         Names of the labels 0 and 1.
     photographs : bool
-        True if the images are cuttings of scikit-learn's photographs, whose licence then applies.
+        True if the images are patches of scikit-learn's photographs, whose licence then applies.
     """
     n_train, n = sizes[0], sum(sizes)
     first, second = np.random.SeedSequence(seed).spawn(2)

@@ -1,4 +1,4 @@
-"""Generate the Rectangles and Rectangles-Images data sets of the benchmark: outlines and cuttings of photographs."""
+"""Generate the Rectangles and Rectangles-Images data sets of the benchmark: outlines and patches of photographs."""
 
 from __future__ import annotations
 

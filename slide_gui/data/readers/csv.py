@@ -204,7 +204,7 @@ class TableLayout:
         return np.array([number[name] for name in self.classes], np.int64)[codes.astype(np.intp)]
 
     def replace_texts(self, cells: list[bytes], lines: NDArray[np.int64]) -> list[bytes]:
-        """Return cells of complete rows with numbers: codes of classes and groups, 0 if left out, decimal points."""
+        """Return the cells as numbers: codes for classes and groups, 0 for columns left out, and decimal points."""
         label, group, d = self.label, self.group, len(self.columns)
         coded = {}
         if group is not None:
@@ -449,7 +449,7 @@ def _label_column(
 def _options_like(
     reading: ParseOptions, like: DataPart | None, columns: tuple[str, ...], named: bool, place: str
 ) -> ParseOptions:
-    """Return the options of a test set, with the label column and the columns left out of the training set."""
+    """Return the options of a test set: label column and left-out columns are those of the training set."""
     if like is None or not like.opened.columns or like.opened.header != named:
         return reading
     trained_on = like.opened.columns

@@ -19,7 +19,7 @@ def utf8_start(start: bytes) -> bytes:
     """Return the beginning of a text file, converted to UTF-8 if it has a UTF-16 byte order mark."""
     if not start.startswith(_UTF16_MARKS):
         return start
-    return start[: len(start) // 2 * 2].decode("utf-16", "ignore").encode()  # the last letter may be incomplete
+    return start[: len(start) // 2 * 2].decode("utf-16", "ignore").encode()  # the last character may be incomplete
 
 
 def unmarked_stream(stream: BinaryIO, size: int, place: str) -> tuple[BinaryIO, int]:
@@ -91,7 +91,7 @@ def _first_line_not_utf8(stream: BinaryIO, progress: Progress) -> int | None:
 
 
 def _converted(stream: BinaryIO, size: int, encoding: str, refusal: str, place: str) -> tuple[BinaryIO, int]:
-    check_memory(6 * size, place)  # the bytes, the text (two bytes per letter or more), and UTF-8 (up to three)
+    check_memory(6 * size, place)  # the bytes, the text (two bytes per character or more), and UTF-8 (up to three)
     try:
         text = stream.read().decode(encoding).encode()
     except UnicodeDecodeError:

@@ -64,7 +64,7 @@ class DataPart:
 
     @property
     def has_few_fractions(self) -> bool:
-        """True if some labels are not integers, and each of these belongs to five rows or more."""
+        """True if some labels are not integers, and each such number labels five rows or more."""
         if self.labels is None or self.label_names or self.labels.dtype.kind != "f":
             return False
         numbers, counts = np.unique(self.labels, return_counts=True)
@@ -72,7 +72,7 @@ class DataPart:
         return bool(counts.size and counts.min() >= _RARE)
 
     def with_label_names(self) -> DataPart:
-        """Return a part with the texts of numeric labels as class names."""
+        """Return a part whose numeric labels are written as class names; other parts are unchanged."""
         if self.labels is None or self.label_names:
             return self
         codes, names = named_labels([f"{label:.10g}" for label in self.labels], self.place)
@@ -102,7 +102,7 @@ def square_guess(image_shape: tuple[int, int] | None) -> tuple[Guess, ...]:
 def skipped_guess(comments: int, blanks: int) -> tuple[Guess, ...]:
     """Return a note on skipped lines of a table, if any."""
     lines = [counted(n, f"{kind} line") for n, kind in ((comments, "comment"), (blanks, "blank")) if n]
-    why = "lines before the first row that begin with # are comments" if comments else "they have no cells"
+    why = "lines before the first row that begin with # are comments" if comments else "blank lines have no cells"
     return (Guess(f"{' and '.join(lines)} skipped", why, sure=True),) if lines else ()
 
 

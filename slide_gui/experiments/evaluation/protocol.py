@@ -56,9 +56,9 @@ def published_seconds(key: str) -> tuple[float | None, float | None, float | Non
 
 
 def sensitivity() -> tuple[str, str]:
-    """Return the key of the data in the paper's figure of the error against noise and depth, and the text's statements.
+    """Return the key of the data in the paper's figure of error against noise and depth, and what the paper states.
 
-    The values of its curves are not published.
+    The statements are from the paper's text, because the values of the curves are not published.
     """
     table = toml_resource("paper.toml")["sensitivity"]
     return table["data"], "\n· ".join(["The paper:", *table["statements"]])
@@ -82,7 +82,7 @@ def row_title(key: str) -> str:
 
 
 def is_extra(key: str) -> bool:
-    """Return True if a row of the tables is this project's: the paper's Table 1 has no row of its title."""
+    """Return True for a row that this project adds: the paper's Table 1 has no row with its title."""
     return all(row_title(key) not in errors for errors in toml_resource("paper.toml")["table1"]["errors"].values())
 
 
@@ -202,8 +202,8 @@ class CellPlan:
     def next_points(self, points: Sequence[SweepPoint], answers: Answers) -> tuple[SweepPoint, ...]:
         """Return the candidates to evaluate next, all on one validation part; empty if the results suffice.
 
-        A candidate is not evaluated on further parts if on those before it has clearly more errors than the best one:
-        more by twice the square root of the sum of both numbers, about two standard errors of the difference.
+        A candidate with clearly more errors than the best one so far is not evaluated on further parts. The difference
+        must exceed twice the square root of the sum of both numbers, which is about two standard errors.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class CellPlan:
         return self._race(points, answers)[0]
 
     def _race(self, points: Sequence[SweepPoint], answers: Answers) -> tuple[tuple[SweepPoint, ...], list[int]]:
-        """Return the candidates to evaluate next, and the places of those that are not clearly worse."""
+        """Return the candidates to evaluate next, and the indices of those not clearly worse than the best."""
         n = len(points) // self.draws if self.selects else 0
         left, wrong = list(range(n)), [0] * n
         for draw in range(self.draws if n else 0):
@@ -322,7 +322,7 @@ def plan(
     cells = []
     for key in document["data"]:
         table = document[extent].get(key, {})
-        table = document[extent][table] if isinstance(table, str) else table  # a name refers to another data set
+        table = document[extent][table] if isinstance(table, str) else table  # text names a data set with the same plan
         for method in document["methods"]:
             if (not data or key in data) and (not methods or method in methods) and method in table:
                 cells.append(_cell(key, method, table, splits))
@@ -336,7 +336,7 @@ def _cell(key: str, method: str, table: Mapping[str, Any], splits: int | None) -
     alike = {name: document[name] for name in _OF_ALL} | {name: table[name] for name in _OF_DATA if name in table}
     alike |= {name: settings[name] for name in _OF_ROW if name in settings}
     axes = table[method]
-    axes = table[axes] if isinstance(axes, str) else axes  # a name refers to another row
+    axes = table[axes] if isinstance(axes, str) else axes  # text names a row with the same candidates
     plan = CellPlan(key, method, table["splits"] if splits is None else splits, tuple(axes.items()), **alike)
     kind = plan.kind
     known = (_OF_STACK if kind.stacked else _OF_SDA if kind.network else set()) | (

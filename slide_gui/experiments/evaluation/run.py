@@ -42,7 +42,7 @@ Load = Callable[[str, Progress], Dataset]
 """A function that loads a data set by its key."""
 
 _COLUMNS = 784
-"""Features of every data set of the benchmark."""
+"""Number of features of every data set of the benchmark."""
 
 
 def remaining_cost(

@@ -49,7 +49,7 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
         of_data = [cell for cell in cells if cell.data == key]
         data = list(by_key.get(key, {}).values())
         if data:
-            # With only one candidate its runs are not counted.
+            # If there is only one, its runs need not be counted.
             sizes = plan_sizes(of_data[0])
             others = {row.fingerprint for row in rows if row.evaluate == "test" and row.n_test != sizes[1]}
             best = data[0] if len(data) == 1 else max(data, key=lambda run: _fit(of_data, run, hashes, others))
@@ -475,7 +475,7 @@ INCLUDED = (
     "Feature generation consists of fitting the representation on the whole training set (SLIDE: scatter, closed form, "
     "all layers; autoencoders: pre-training of all layers) and computing the features of the training rows. It "
     "excludes fine-tuning, the classifier, the selection of parameters and the reading of data. The times are medians "
-    "over the runs on test rows, of elapsed time, also if several workers share the computer."
+    "of elapsed time over the runs on test rows, even if several workers share the computer."
 )
 """Definition of the reported seconds."""
 

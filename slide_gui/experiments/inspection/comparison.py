@@ -76,7 +76,7 @@ def compare_errors(first: RunResult, second: RunResult) -> McNemar | None:
 def compare_rows(
     dataset: Dataset, first: RunSpec, second: RunSpec, pixels: Sequence[int], *, progress: Progress = NO_PROGRESS
 ) -> ComparedRows:
-    """Fit the stacks of two runs again and return their rows of W.
+    """Fit the stacks of two runs again and return their rows of W for some features.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ _BATCH = 64  # images evaluated at once; the search can be cancelled between two
 
 @dataclass(frozen=True)
 class SupportVector:
-    """A support vector with its part in a prediction.
+    """A support vector with its contribution to a prediction.
 
     Attributes
     ----------

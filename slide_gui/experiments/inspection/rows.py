@@ -124,10 +124,10 @@ class Explorer:
         return stack
 
     def _approximate(self, parameters: StackParameters, progress: Progress) -> Iterator[tuple[ApproximateLayer, ...]]:
-        """Yield approximate layers at these parameters, perhaps after remaining layers of an interrupted update.
+        """Yield approximate layers at these parameters, perhaps after those that an interrupted update left over.
 
-        While a slider moves, each update continues the approximation that the one before it has left unfinished, so
-        that deep layers follow however fast it moves. Once it is at rest, the newest comes first.
+        While a slider moves, each update first finishes the approximation of the update before it. Deep layers
+        therefore follow the slider at any speed. Once the slider is at rest, only the newest parameters count.
         """
         approximation = self.approximation(parameters)
         if approximation is None or parameters.noise < LEAST_NOISE:

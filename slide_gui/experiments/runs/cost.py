@@ -45,7 +45,7 @@ class RunKind:
     typical: float = field(default=1.0, compare=False)
 
     def is_like(self, other: RunKind) -> bool:
-        """Return True for the same data and method, if both learn widths or both do not."""
+        """Return True if data and method are the same, and both kinds or neither of them learn widths."""
         return (self.data, self.method, self.learns) == (other.data, other.method, other.learns)
 
     @classmethod
@@ -191,8 +191,8 @@ class CostModel:
     ) -> float:
         """Return the seconds left of runs, counted by kind, if `fraction` of the first is done after `spent` seconds.
 
-        The time left `reported` by the first run has a weight that grows with `fraction`. Until a similar run is
-        measured, so has its pace in the estimate of similar runs.
+        The first run's own estimate `reported` has a weight that grows with `fraction`. Until a similar run is
+        measured, the pace of the first run also scales the estimates of similar runs, with the same weight.
         """
         expected, pace = self.seconds(first), 1.0
         left = (1.0 - fraction) * expected

@@ -412,7 +412,7 @@ def train_svm(
 
 
 def _near(neighbour: TrainedSvm, medians: NDArray[np.float64]) -> tuple[tuple[float, ...], float]:
-    """Return the widths that give each layer the neighbour's share at other medians, and the neighbour's C."""
+    """Return the neighbour's widths, scaled so that each layer keeps its share of the kernel, and its C."""
     pairs = zip(medians.tolist(), neighbour.medians, strict=True)
     ratios = [m / n if m > 0.0 and n > 0.0 else 1.0 for m, n in pairs]
     return tuple(float(w * ratio**0.5) for w, ratio in zip(neighbour.widths, ratios, strict=True)), neighbour.C

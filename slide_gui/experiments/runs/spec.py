@@ -260,7 +260,7 @@ class RunSpec:
 
     @cached_property
     def _normal(self) -> RunSpec | None:
-        """The normal form, or None if this is it."""
+        """The normal form, or None if this spec already has it."""
         method = check_choice("method", self.method, METHODS)
         check_choice("training", self.training, TRAINING)
         check_choice("evaluate", self.evaluate, EVALUATE)
@@ -322,7 +322,7 @@ class RunSpec:
         return normal
 
     def drawn(self, split: int, seed: int) -> RunSpec:
-        """Return the normal form of this run with another split and seed, and without a neighbour."""
+        """Return the normal form of this run with another split and seed, started from no other run."""
         spec = self.checked()
         split = check_integer("split", split, 0) if spec.training == "split" else 0
         seed = check_integer("seed", seed, 0)
@@ -580,7 +580,7 @@ class SweepPoint:
 
 
 LONGEST_CHAIN = 100
-"""Length of a chain of noise levels that start from each other, because a run names all runs before it."""
+"""Largest number of runs that start from one another, because each names all runs before it."""
 
 
 @dataclass(frozen=True)

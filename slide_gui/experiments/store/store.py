@@ -450,7 +450,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return result
 
     def _check_row(self, row: dict[str, Any], result: RunResult) -> None:
-        """Refuse a row that disagrees with its result."""
+        """Raise DamagedRun if the columns of a row differ from the result in its document and arrays."""
         expected = StoredRun.of(result).row() | {"hash": _hash_of(row, result.numerics)}
         if row["generated"] and isinstance(row["data"], str):
             row = row | {"data": unmarked(row["data"], generated=True)}

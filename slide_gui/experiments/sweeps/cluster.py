@@ -264,9 +264,9 @@ def _connect(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
 
 @contextmanager
 def _blocked_interrupt() -> Iterator[None]:
-    """Block SIGINT in processes and threads started in this context. In this process it is delivered at the end.
+    """Block SIGINT in processes and threads started in this context; this process receives it at the end.
 
-    Ctrl+C reaches a whole process group: workers that are starting would print tracebacks.
+    Ctrl+C sends SIGINT to all processes of the group, and workers that are starting would print tracebacks.
     """
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.05  # between two checks for results, cancellation, and the end of a pause
 _BETWEEN_REPORTS = 0.5  # seconds between two progress reports of a task
-_DATA_SETS = 2  # on workers at once: while the last runs on one finish, the first on the next start
+_DATA_SETS = 2  # at once on the workers: the last runs on one overlap with the first runs on the next
 _RANK = 1e9  # seconds, more than any chain of runs takes: rank outweighs duration in the priority
 _TOPIC = "slide-gui"
 _AGAIN = "completed results are stored, and the same request resumes there"
@@ -365,7 +365,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._executor.close()
 
     def request(self, requests: Sequence[RunRequest]) -> None:
-        """Request runs. The deepest autoencoders come first, because their first layers are the shallower ones."""
+        """Request runs. Deep autoencoders come first, because shallow ones are taken from their first layers."""
         self._incoming += sorted(requests, key=lambda each: 0 if each.spec.sda is None else -each.spec.layers)
 
     def __iter__(self) -> Iterator[RunResult]:

@@ -32,7 +32,7 @@ BUDGET = 60.0
 """Seconds of a trial."""
 LEAST_BUDGET, MOST_BUDGET = 5, 86_400
 
-# Noise levels, the first ones first, depths, and number of splits.
+# Noise levels in the order of their runs, depths, and number of splits.
 _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
 _FEWER = 0.7  # factor between two numbers of labels
@@ -273,7 +273,7 @@ def try_data(
     """Compare noise levels and depths on validation rows, and evaluate the best once on the held-out rows.
 
     Cheap runs come first. The clock ends the comparison when the rest of the budget is needed for the test, and the
-    test when the budget is used up. The answer is then of the validation rows.
+    test when the budget is used up. In that case, the answer reports the error on validation rows.
 
     Parameters
     ----------
