@@ -77,7 +77,7 @@ def load(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Datase
     files = find(key)
     if not files:
         return generate(key, progress=progress, seed=seed)
-    from slide_gui.data.open import open_data  # all readers
+    from slide_gui.data.open import open_data  # imports all readers
 
     return open_data(files, progress=progress)
 

@@ -360,7 +360,7 @@ def _quarter(y: Array, options: SolverOptions) -> Indices:
 
 
 def _feasible(beta: Array, box: Box) -> Array:
-    """Return coefficients clipped to the box, with the sign of larger weight scaled down so that they add up to 0."""
+    """Clip coefficients to the box, then scale down those of the sign with the larger sum so that all add up to 0."""
     beta = np.clip(np.asarray(beta, dtype=np.float64), box.lower, box.upper)
     positive, negative = beta[beta > 0].sum(), -beta[beta < 0].sum()
     if min(positive, negative) == 0.0:

@@ -302,7 +302,7 @@ class RunResult:
 
     @classmethod
     def from_parts(cls, document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> RunResult:
-        """Return the result of which `document` and `arrays` are the parts.
+        """Return the result that consists of `document` and `arrays`.
 
         Raises
         ------

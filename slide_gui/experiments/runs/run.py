@@ -557,7 +557,7 @@ def _rows(classes: Classes, spec: RunSpec, place: str) -> tuple[Indices, Indices
             rows, validation = split_rows(codes, spec.split, spec.seed, classes.groups)
         except ValueError as error:
             raise DataError(str(error), place) from None
-    if spec.fit_rows == "split":  # of a normal form that trains on the split
+    if spec.fit_rows == "split":  # the normal form then also trains on the split
         fit_rows = rows
     if spec.labels is None:
         return rows, validation, fit_rows

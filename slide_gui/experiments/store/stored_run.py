@@ -61,7 +61,7 @@ class Setting:
 
     @property
     def text(self) -> str:
-        """A JSON document of all values that differ from the defaults. Equal texts are equal settings."""
+        """A JSON document of all values that differ from the defaults. Equal settings have equal texts."""
         different = _different(self.spec.document(), RunSpec("").document())
         return json.dumps({**different, **({"warm": True} if self.warm else {})}, sort_keys=True)
 
@@ -72,7 +72,7 @@ class Setting:
         return replace(self.spec, stack=stack).on(**places, split=split, seed=seed).checked()
 
     def covers(self, other: Setting) -> bool:
-        """Return True if a run in the other setting is a point of this curve, ignoring layers that are absent."""
+        """Return True if a run in the other setting is a point of this curve; depth 0 has no stack parameters."""
         mine, theirs = self.spec, other.spec
         if theirs.stack.depth == 0 or mine.stack.depth == 0:
             mine, theirs = (replace(each, stack=StackParameters(), fit_rows="training") for each in (mine, theirs))

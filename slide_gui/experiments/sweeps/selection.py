@@ -180,7 +180,7 @@ def _rank(answers: Sequence[PointResult]) -> Callable[[PointResult], tuple[Fract
 
 
 def _line(point: SweepPoint) -> object:
-    """Return a key shared by the points of one axis. Each autoencoder has its own, because they differ in more ways."""
+    """Return a key shared by the points of one axis. Each autoencoder has its own: they differ in more ways."""
     spec = point.spec
     return spec.hash if spec.sda is not None else (replace(spec.stack, noise=0.0), spec.kept if spec.stacked else None)
 

@@ -255,7 +255,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
 
 
 def trial_seconds(sweep: SweepSpec, dataset: Dataset) -> float:
-    """Return the typical duration of the runs of a sweep and of two on the test set, without a budget."""
+    """Return the typical duration of all runs of a sweep and of two runs on the test set, without a budget."""
     shape, specs = RunShape.of(dataset), list({point.spec.hash: point.spec for point in sweep.points()}.values())
     return sum(typical_seconds(spec, shape) for spec in (*specs, *(_final(spec, dataset) for spec in specs[-2:])))
 
