@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     starts_here = argv is None and getsignal(SIGINT) is default_int_handler
     if starts_here:
         signal(SIGINT, _end_at_once)
-    if sys.platform == "win32":  # the encoding of a pipe or a file there lacks signs such as h⁰
+    if sys.platform == "win32":  # by default, pipes and files cannot encode characters such as h⁰
         for stream in filter(None, (sys.stdout, sys.stderr)):
             stream.reconfigure(encoding="utf-8")
     from slide_gui.cli.console import guarded

@@ -150,9 +150,9 @@ def progress_bar(label: str) -> Iterator[Progress]:
 
 
 class _Progress(Progress):
-    """A progress on stderr: a bar on a terminal, elsewhere a line every ten seconds.
+    """Shows progress on stderr: a bar on a terminal, otherwise a line every ten seconds.
 
-    Both have the label, the title of the last payload, and the time left.
+    Both show the label, the title of the last payload, and the time left.
     """
 
     def __init__(self, label: str, terminal: bool) -> None:

@@ -57,7 +57,7 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", nargs="*", metavar="DATA", help=text)
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="only these methods (all)")
     add_protocol_options(parser, "the small version of the protocol, in about a minute")
-    options.add_store(parser, "; needed without --shipped or --stored --results")
+    options.add_store(parser, "; required unless --shipped, or --stored with --results, is given")
     text = "record each run as a line of text in this folder, and compute no run that it contains"
     parser.add_argument("--results", type=Path, metavar="FOLDER", help=text)
     parser.add_argument("--stored", action="store_true", help="start no runs: show those in the store or the folder")

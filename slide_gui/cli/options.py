@@ -276,7 +276,7 @@ def read_data(source: DataSource) -> Dataset:
 def warn_of_guesses(dataset: Dataset) -> None:
     """Print on stderr each uncertain guess about the files, for the user to check."""
     for guess in dataset.checks:
-        if not guess.sure and guess.why != dataset.opened.unlabelled:  # the refusal of missing labels reports that one
+        if not guess.sure and guess.why != dataset.opened.unlabelled:  # a later error reports missing labels
             warn(f"{dataset.name}, please check: {guess.what} ({guess.why})")
 
 

@@ -110,7 +110,7 @@ def _features(arguments: argparse.Namespace) -> int:
     write_whole(output, lambda file: np.savez(file, allow_pickle=False, **arrays))
     n, d = arrays["X"].shape
     document = {"model": arguments.model, "rows": n, "features": d, "depth": len(model.stack.layers), "output": output}
-    line = f"{counted(n, 'row')} of {counted(d, 'feature')} by the model of {_title(model)}"
+    line = f"{counted(n, 'row')} with {counted(d, 'feature')}, computed by the model of {_title(model)}"
     return print_answer(arguments, document, [line], [output])
 
 

@@ -1,4 +1,4 @@
-"""`slide-gui reproduce` makes every figure and table of the paper by other subcommands, and a page that shows them."""
+"""`slide-gui reproduce` makes each figure and table of the paper with other subcommands, and shows them on a page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PaperItem:
     Attributes
     ----------
     command : str
-        Arguments of `slide-gui` that make it again.
+        Arguments of `slide-gui` that reproduce the item.
     files : tuple of str
         Names of the files that the command writes to the folder of the page.
     paper : str
@@ -44,7 +44,7 @@ class PaperItem:
 
 
 def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
-    """Return the figures and tables of the paper, with the commands for the arguments of `slide-gui reproduce`."""
+    """Return the figures and tables of the paper, each with its command, for the arguments of `slide-gui reproduce`."""
     folder, is_quick, kind = arguments.out, arguments.quick, "generated:" if arguments.generated else ""
     places = {"store": arguments.store or folder / "runs.sqlite"}
     places |= options.given(arguments, "workers", "scheduler")
@@ -137,7 +137,7 @@ pre { white-space: pre-wrap; font-size: 12px; }
 
 
 def _page(items: tuple[PaperItem, ...], printed: Mapping[str, str]) -> str:
-    """Return the page of the items whose commands have printed their output. It has no scripts and needs no network."""
+    """Return the HTML page of the items whose commands have run. It has no scripts and needs no network."""
     title = "Rapid Feature Learning with Stacked Linear Denoisers: figures and tables, reproduced"
     complete = [item for item in items if item.title in printed]
     incomplete = "The reproduction is incomplete: run the same command again to resume."
@@ -154,7 +154,7 @@ def _page(items: tuple[PaperItem, ...], printed: Mapping[str, str]) -> str:
 
 
 def _section(item: PaperItem, output: str) -> str:
-    """Return the pictures of an item, its original, its command with the printed output, and links to all files."""
+    """Return an item as HTML: pictures, description of the original, command with output, and links to all files."""
     pictures = (name for name in item.files if name.endswith(".png"))
     links = (f'<a href="{escape(name)}">{escape(name)}</a>' for name in item.files)
     return "\n".join([

@@ -32,8 +32,8 @@ EXTRA = "* this project’s method"
 """Meaning of the star after a method."""
 
 SELECTION = (
-    "Candidates are compared by their errors on validation rows: in the full protocol of two five-fold "
-    "cross-validations, on MNIST of one validation set, for autoencoders of one fold only. The quick protocol has one "
+    "Candidates are compared by their errors on validation rows. The full protocol uses two five-fold "
+    "cross-validations, but one validation set on MNIST, and one fold for autoencoders. The quick protocol uses one "
     "fold. After each fold, candidates with clearly more errors than the best one are left out. The selected candidate "
     "is trained again on the whole training set."
 )
@@ -41,7 +41,8 @@ SELECTION = (
 
 SEEN = (
     "Earlier versions of the protocol read the test rows of Rectangles, MNIST, generated Convex and Rectangles-Images, "
-    "and a quarter of the training set of Convex, before its axes were set. Data sets with seeds 101 to 103 were fresh."
+    "and a quarter of the training set of Convex. Its candidates were changed afterwards. No earlier version read the "
+    "data sets with seeds 101 to 103."
 )
 """Note below a table of errors about test rows that earlier versions read."""
 

@@ -93,7 +93,7 @@ class Style:
         return 1.5 if self.width == "slide" else 1.0
 
     def rc(self) -> dict[str, Any]:
-        """Return the matplotlib settings: one font, which stays text in PDF and SVG."""
+        """Return the matplotlib settings: one font, and text stored as text in PDF and SVG."""
         return {
             "font.family": ["sans-serif"],
             "font.sans-serif": ["DejaVu Sans"],

@@ -241,7 +241,7 @@ def _draw_block(
 
 
 def _pixel_label(rows: WeightRows, index: int, style: Style, space: float, scale: float) -> str:
-    """Return the name of a pixel, or “feature” and its index if that fits for all features."""
+    """Return the name of a pixel. A feature without a name is “feature” and its index, if there is space for all."""
     name = pixel_name(rows.pixels[index], rows.image_shape, rows.feature_names, transposed=style.transposed)
     is_number = rows.image_shape is None and not rows.feature_names
     if is_number and width_mm(f"feature {max(rows.pixels)}", SMALL_SIZE * scale) <= space:

@@ -1,4 +1,4 @@
-"""Checks that a window can be opened with this binding on this display, because Qt would abort otherwise."""
+"""Check that Qt can open a window on this display, because Qt would abort otherwise."""
 
 from __future__ import annotations
 

@@ -151,8 +151,8 @@ def _axis(side: str) -> Any:
 class Plot(HoverWidget):
     """Base of the plots: a view between two axes that the wheel zooms and a drag pans.
 
-    The wheel zooms about the mouse, + and − about the middle. A drag pans, or Alt and an arrow. A double-click, 0 or
-    the button at the top show the full range again.
+    The wheel zooms about the mouse, + and − about the middle. A drag or Alt with an arrow key pans. A double-click, 0
+    or the button at the top shows the full range again.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ class Plot(HoverWidget):
     # Hooks of subclasses
 
     def _draw(self, theme: Theme) -> None:
-        """Update the items to the data and the theme."""
+        """Update the items after a change of data or theme."""
 
     def _view_changed(self) -> None:
         """Respond to a new visible range or size."""

@@ -1,4 +1,4 @@
-"""Stores the window's state in a file and restores it at the next start, from a session file or from a picture."""
+"""Store the window's state, and restore it at the next start, from a session file or from a picture."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ class JobQueue(QObject):
     status_changed(object)
         A `JobStatus` while a job that is not very short runs, else None.
     busy_changed()
-        `busy` may have changed; emitted once it has not changed for 100 ms.
+        `busy` may have changed; emitted after it has been stable for 100 ms.
     problem(object)
         A `UserMessage`, the message of a failed job.
     """
@@ -222,11 +222,11 @@ class JobQueue(QObject):
         failure : str
             Title of the `problem` if the job fails; without it, `on_failure` must report the error.
         background : bool
-            The job stores finished parts, such as a sweep.
+            The job stores finished parts, as a sweep does.
         automatic : bool
             The user did not request the job itself, such as the fit after a change of the noise level.
         restarts : bool
-            The job starts again without losing much, such as a training.
+            The job loses little if it is interrupted and starts again, as a training does.
 
         Returns
         -------

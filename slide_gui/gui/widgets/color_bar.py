@@ -15,7 +15,7 @@ _WIDTH = 200  # usual width in pixels
 
 
 class ColorBar(QWidget):
-    """A horizontal bar with signed ticks below it, and a note to its left if the limits differ between tiles.
+    """A horizontal bar with signed ticks below it, and a note to its left, such as "per tile".
 
     Attributes
     ----------
@@ -39,10 +39,10 @@ class ColorBar(QWidget):
         scale : ColorScale or None
             None leaves an empty frame with the note.
         note : str
-            A short note such as "per layer".
+            A short note: the limits' extent such as "per tile", or the name of the values.
         labels : tuple of str
             Labels that replace the values, evenly spaced from the lower to the upper limit, such as
-            ``("−max", "0", "+max")`` if every tile has its own limits.
+            ``("−limit", "0", "+limit")`` if every tile has its own limits.
         """
         self.scale, self._note, self._labels = scale, note, labels
         ends = "" if scale is None else f"{scale.label(scale.low)} to {scale.label(scale.high)}"
@@ -59,7 +59,7 @@ class ColorBar(QWidget):
         return QRectF(left, _EDGE, max(self.width() - left - _EDGE, 1), _BAR)
 
     def position_of(self, value: float) -> float:
-        """Return the distance of a value from the left."""
+        """Return the x coordinate of a value."""
         box = self.bar()
         share = 0.5 if self.scale is None else (value - self.scale.low) / (self.scale.high - self.scale.low)
         return box.left() + share * box.width()

@@ -25,7 +25,7 @@ _TALLEST, _HEAD, _FOOT, _RAMP, _LEAST_HEADING = 52, 24, 50, 72, 11  # pixels
 
 
 class ColorCell(NamedTuple):
-    """A cell: its text, its tooltip, and its magnitude from 0 to 1 in a hue; without magnitude it has no colour."""
+    """A cell: its text, tooltip, magnitude from 0 to 1 and hue; a cell without magnitude has no colour."""
 
     text: str
     tip: str
@@ -122,7 +122,7 @@ class ColorTable(QTableWidget):
         rows, columns : sequence of (str, str)
             Headings of the rows and columns with their tooltips.
         legend : tuple of (str, str)
-            Text and hue of the scale.
+            Text next to the scale of the colours, and hue of the scale.
         description : str
             Text for screen readers.
         stale : bool
@@ -146,7 +146,7 @@ class ColorTable(QTableWidget):
         self.viewport().update()
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text of the empty table, which names the next step."""
+        """Set the text of the empty table, which tells the user what to do next."""
         self._placeholder = text
         self._describe()
 

@@ -346,7 +346,7 @@ class TileLayout(ImageLayout):
     only : tuple of (row, column) or None
         The one visible tile, which takes all the space.
     part : tuple of (top, left, rows, columns) or None
-        The part of its image that is visible.
+        The part of the visible tile's image that fills the view, by default all of it.
     has_mosaics : bool
         True if the first row contains mosaics, which have no label.
     """

@@ -58,7 +58,7 @@ class ClassifierPage(Page):
         super().__init__("Classifier", about, views, parent=parent)
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._shown: RunResult | None = None
-        self._cell: tuple[int, int] | None = None  # whose images are shown
+        self._cell: tuple[int, int] | None = None  # true and predicted class of the images shown
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=6))
         scroll = LowScroll(_LEAST_HEIGHT, self)
         self.column.addWidget(scroll, 1)

@@ -63,7 +63,7 @@ class ErrorPlot(Plot):
     # Contents
 
     def set_points(self, points: Sequence[ErrorPoint]) -> None:
-        """Replace the points, whose keys must be unique, at most one per noise level and depth."""
+        """Replace the points: unique keys, and at most one point per noise level and depth."""
         if tuple(points) != self._points:
             self._points, current = tuple(points), self.current()
             if current is not None:
@@ -84,7 +84,7 @@ class ErrorPlot(Plot):
         return current
 
     def set_paper(self, error: float | None) -> None:
-        """Mark the error of the raw input in the paper, in per cent."""
+        """Mark the paper's error for raw input, in per cent."""
         if error != self._paper:
             self._paper = error
             self._renew()
@@ -211,7 +211,7 @@ class ErrorPlot(Plot):
             write(painter, pill, CENTRE, text, theme.on_accent, figure_font(self, SECONDARY, strong=True))
 
     def end_labels(self) -> list[tuple[int, QPointF, float]]:
-        """Return depth, visible end of the line and height of its label, without overlaps."""
+        """Return the depth of each visible line, its end, and the y of its label, so that no labels overlap."""
         (left, right), (low, high) = self.shown()
         ends = []
         for depth, line in self._lines.items():
@@ -314,7 +314,7 @@ class ErrorPlot(Plot):
             super().keyPressEvent(event)
 
     def _values_of(self, target: ErrorPoint) -> tuple[float, float]:
-        """Return noise level and error of a point; one without an estimate is just above the axis."""
+        """Return noise level and error of a point; a point without an estimate lies just above the axis."""
         low, high = self._full_range[1]
         return target.noise, low + 0.02 * (high - low) if math.isnan(target.error) else target.error
 

@@ -411,12 +411,12 @@ class RunTable(QWidget):
                 "compare",
                 "Compare",
                 "Ctrl+D",
-                "Show the difference of two chosen, stored runs",
+                "Compare two selected, stored runs",
                 self._compare,
             ),
-            ("delete", "Delete", "Delete", "Delete the chosen runs that are stored; this can be undone", self._delete),
-            ("tag", "Edit tag", "F2", "Write your own words to the run", self._edit_tag),
-            ("copy", "Copy", "Ctrl+C", "Copy the chosen rows as text separated by tabs", self._copy),
+            ("delete", "Delete", "Delete", "Delete the selected, stored runs; this can be undone", self._delete),
+            ("tag", "Edit tag", "F2", "Give the run a tag of your own words", self._edit_tag),
+            ("copy", "Copy", "Ctrl+C", "Copy the selected rows as tab-separated text", self._copy),
         ):
             action = QAction(text, self._view)
             action.setShortcut(QKeySequence(keys))

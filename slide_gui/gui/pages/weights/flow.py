@@ -65,11 +65,11 @@ class FlowPart(View):
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
         self._forward = Forward()
-        self._stack: Stack | None = None  # fitted to the data of this fingerprint
+        self._stack: Stack | None = None  # fitted to the data with the fingerprint below
         self._fingerprint = ""
-        self._likeness: Likeness | None = None  # to the training images of this fingerprint
+        self._likeness: Likeness | None = None  # to the training images with the same fingerprint
         self._compared = self._listed = ""
-        self._image: NDArray[Any] | None = None  # as drawn, shape (d,)
+        self._image: NDArray[Any] | None = None  # the image with the user's strokes, shape (d,)
         self.flow: Flow | None = None
         self._stale = False  # True if the layers do not match the parameters
         self._seed = 0

@@ -59,7 +59,7 @@ class FlowLayout(ImageLayout):
 
     @property
     def n_lines(self) -> int:
-        """Return the number of lines of text below a lower tile."""
+        """Return the number of lines of text below a tile of the lower row."""
         return 1 if self.wraps else _LINES
 
     @cached_property

@@ -26,7 +26,7 @@ from slide_gui.text import layer_name
 
 _NO_COLOR = QColor(Qt.GlobalColor.transparent)
 _BETWEEN = 12
-_LEAST_WIDTH = 204  # of the left column, for the numbers
+_LEAST_WIDTH = 204  # of the left column, so that the numbers fit
 _LEAST_SIDE, _MOST_SIDE = 140, 504  # of the image
 _LINE = 16
 _LAYERS = tuple(map(layer_name, range(MOST_LAYERS + 1)))
@@ -69,7 +69,7 @@ class Readout(QWidget):
 class WeightsView(View):
     """The image with its pins, and a mosaic of all rows for each layer above tiles of the selected and pinned pixels.
 
-    Below the image are the numbers of the selected weight and the colour bar, if there is room for them.
+    Below the image are the numbers of the selected weight and the colour bar, if there is space.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
@@ -85,7 +85,7 @@ class WeightsView(View):
         self.readout, self._bar = Readout(self), ColorBar(self)
         self._noise = NumberSlider(
             *("Noise level", 0.0, LARGEST_NOISE, 0.01, 0.3, 2),
-            "The first layer changes at once, deeper ones when they are fitted",
+            "The first layer follows exactly, deeper ones approximately until they are fitted",
             self,
         )
         self._noise.hide()
@@ -143,7 +143,7 @@ class WeightsView(View):
         self._pointer.setFixedSize(wide + 2 * MARGIN, tall + 2 * MARGIN)
         width = max(wide + 2 * MARGIN, _LEAST_WIDTH)
         self._left.setFixedWidth(width)
-        self.readout.setFixedSize(width, numbers)  # a new text then moves nothing
+        self.readout.setFixedSize(width, numbers)  # so that a new text moves no other widget
 
     # Contents --------------------------------------------------------------------------------------------------
 
