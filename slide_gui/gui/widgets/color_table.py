@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from slide_gui.gui.theme import BLUE, SECONDARY, figure_font, ink_on, paint_ramp, sequential, theme_of, towards
 from slide_gui.gui.widgets.painted import CENTRE, NOTHING, STALE, paint_placeholder, write
 
-_TALLEST, _HEAD, _FOOT, _RAMP, _LEAST_HEADING = 52, 24, 50, 72, 11  # pixels
+_USUAL, _TALLEST, _HEAD, _FOOT, _RAMP, _LEAST_HEADING = 52, 104, 24, 50, 72, 11  # pixels
 
 
 class ColorCell(NamedTuple):
@@ -104,7 +104,7 @@ class ColorTable(QTableWidget):
         self._describe()
 
     def sizeHint(self) -> QSize:
-        return QSize(420, _HEAD + _TALLEST * max(self.rowCount(), 4) + _FOOT)
+        return QSize(420, _HEAD + _USUAL * max(self.rowCount(), 4) + _FOOT)
 
     def set_cells(
         self,

@@ -371,7 +371,7 @@ class TileLayout(ImageLayout):
     @property
     def gap(self) -> float:
         """Return the horizontal gap between two tiles."""
-        return GAP if self.columns <= 6 and self.width >= NARROW else NARROW_GAP
+        return GAP if self._across <= IN_ONE_LINE and self.width >= NARROW else NARROW_GAP
 
     @property
     def _head(self) -> int:
