@@ -73,7 +73,7 @@ def guarded(command: Callable[[], int]) -> int:
         code = command()
         sys.stdout.flush()
         return code
-    except SystemExit as end:  # argparse ends so after --help and --version
+    except SystemExit as end:  # argparse exits like this after --help and --version
         return int(end.code or DONE)
     except UsageError as error:
         warn(str(error))
@@ -141,7 +141,7 @@ def announce(seconds: float) -> None:
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Progress]:
-    """Yield a progress that draws a bar on a terminal and wipes it at the end; elsewhere it prints lines."""
+    """Yield a progress that draws a bar on a terminal and wipes it at the end; otherwise it prints lines."""
     bar = _Progress(label, sys.stderr.isatty())
     try:
         yield bar

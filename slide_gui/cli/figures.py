@@ -1,4 +1,4 @@
-"""Figures without a window: stacks as the window exports them, exported figures of runs drawn again, and a demo."""
+"""Figures without a window: those of a stack as the window exports them, redrawn figures of runs, and a demo."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _write(
 
 def _session(source: DataSource, model: FittedModel, style: Style, view: str, **selection: Any) -> str:
     """Return the session to store in a picture of a view of the Weights page."""
-    colors = "auto" if style.colors == "grey" else style.colors  # the window has no grey weights
+    colors = "auto" if style.colors == "grey" else style.colors  # the window draws no weights in grey
     chosen = Selection(levels=style.levels, colors=colors, transposed=style.transposed, show=style.show, **selection)
     choices = (("weights", "view", view),)
     return options.picture_session(source, model.fingerprint, model.stack.parameters, "weights", chosen, choices)
@@ -259,7 +259,7 @@ def _copies_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--layer", type=int, default=1, metavar="K", help="layer to study, from 1 to the depth (1)")
     group.add_argument("--most", type=int, default=256, metavar="M", help="largest number of copies (256)")
     group.add_argument("--shown", type=int, metavar="M", help="number of copies whose weights are drawn (the largest)")
-    group.add_argument("--seeds", type=int, default=3, metavar="N", help="number of corruptions averaged over (3)")
+    group.add_argument("--seeds", type=int, default=3, metavar="N", help="number of corruptions in each mean error (3)")
     group.add_argument("--rows", type=int, metavar="N", help="number of rows used, sampled if there are more (1200)")
     group.add_argument("--pixel", metavar="ROW,COLUMN", help="pixel whose weights are drawn (the central one)")
     options.add_stack_options(parser)

@@ -93,7 +93,7 @@ def add_seed(parser: argparse.ArgumentParser, meaning: str = "seed of generated 
 
 
 def add_store(parser: argparse._ActionsContainer, otherwise: str = "") -> None:
-    """Add --store. It is required unless the help names what happens otherwise."""
+    """Add --store. It is required unless `otherwise` describes what happens without it."""
     text = f"reuse the runs in this file and add new ones{otherwise}"
     parser.add_argument("--store", type=Path, required=not otherwise, metavar="FILE", help=text)
 

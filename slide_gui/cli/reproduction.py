@@ -78,7 +78,7 @@ def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
             f"--figure {outputs(curves, ' --figure ')}",
             curves,
             "The error on Rectangles against the noise 1 − p at depths 0 to 4: deep stacks, l > 1, improve on one "
-            "layer, up to l = 2. The values of its curves are not published.",
+            "layer, noticeably up to l = 2. The values of its curves are not published.",
         ),
         PaperItem(
             "Tables 1 and 2",

@@ -129,7 +129,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument_group("sweep").add_argument
     option("--splits", type=int, default=1, metavar="N", help="number of splits; 5 are one cross-validation (1)")
     option("--seeds", type=int, nargs="+", metavar="SEED", help="seeds of splits and classifiers (--seed)")
-    option("--cold", action="store_true", help="learn each point's widths without starting from the last")
+    option("--cold", action="store_true", help="learn each point's widths without starting from the previous point's")
     text = "select noise and depth by validation error, train them again on the whole training set, and test them"
     option("--choose", action="store_true", help=text)
     option("--labels", type=int, metavar="N", help="train each run on N labelled rows, a stratified sample (all)")
@@ -329,7 +329,7 @@ def _decision_lines(document: dict[str, Any]) -> Iterator[str]:
         yield f"support vector {each['row']} ({each['class']}): K = {each['kernel']:.3g}, pulls by {each['pull']:+.3g}"
     flip = document["flip"]
     if flip is not None and flip["features"]:
-        which = "no smaller set does" if flip["fewest"] else "a smaller set may do"
+        which = "no smaller set does" if flip["fewest"] else "a smaller set may, too"
         features = ", ".join(map(str, flip["features"]))
         yield f"changing features {features} changes the class to {flip['class']} ({which})"
     elif flip is not None:

@@ -313,8 +313,8 @@ def comparison_result(state: EvaluationState, cell: Cell) -> str:
 def draw_errors(figure: Figure, state: EvaluationState, style: Style) -> None:
     """Draw the error rates with intervals, one panel per data set, and the paper's as hollow dots.
 
-    All panels have the same methods in the same order, which are named once per line of panels. As many panels are
-    abreast as needed for a page of A4, or a slide; their values are written if there is space.
+    All panels have the same methods in the same order, which are named once per line of panels. Panels are side by
+    side if the figure would otherwise exceed a page of A4, or a slide. Values are written if there is space.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 FORMATS = (".pdf", ".svg", ".png")
 """Suffixes that `save_figure` can write."""
 
-_GREYS = 32  # of the 256 colours of a GIF, for type and lines; the others are of the colour map
+_GREYS = 32  # colours of a GIF, out of 256, for type and lines; the others belong to the colour map
 
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CREATOR = f"slide-gui {__version__}"
@@ -54,7 +54,7 @@ def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], st
     """Draw a figure and write it as PDF, SVG or PNG, according to the suffix of `path`.
 
     Two exports of the same input are identical, byte for byte: they contain no dates or random identifiers, and ignore
-    outside settings. Text stays text, in the fonts of matplotlib.
+    outside settings. Text is stored as text, in matplotlib's fonts.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
         draw(figure)
         if suffix == ".png":
             width, height = figure.get_size_inches()
-            needed = int(1.2 * 4 * width * height * style.dpi**2)  # about the bytes that drawing takes
+            needed = int(1.2 * 4 * width * height * style.dpi**2)  # approximate number of bytes that drawing takes
             check_free(needed, "this picture", "give fewer dots per inch")
         figure.savefig(buffer, format=suffix[1:], dpi=style.dpi, metadata=metadata)
     if suffix == ".svg":
@@ -228,7 +228,7 @@ def _gif(export: FigureExport, style: Style, session: str, progress: Progress) -
     from PIL import Image
 
     if export.frames is None:
-        raise ValueError(f"{export.name}: this figure stands still; it is written as {', '.join(FORMATS)}")
+        raise ValueError(f"{export.name}: this figure is not an animation; write it as {', '.join(FORMATS)}")
     frames = export.frames(style, progress.part(0.0, 0.5))
     palette, images = _palette(style), []
     for number, frame in enumerate(frames):

@@ -122,7 +122,7 @@ def _lay_out(weights: Sequence[WeightRows], style: Style) -> _Layout:
 
 
 def _aspect(rows: WeightRows, style: Style) -> tuple[float, float]:
-    """Return the relative width and height of a tile, the larger of them 1."""
+    """Return the width and height of a tile, divided by the larger of them."""
     if rows.image_shape is None:
         return 1.0, _BARS_ASPECT
     height, width = rows.image_shape[::-1] if style.transposed else rows.image_shape

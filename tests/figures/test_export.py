@@ -239,7 +239,7 @@ def test_that_a_cancelled_animation_leaves_no_file(tmp_path, few_noises, after):
 
 
 def test_that_a_figure_without_frames_is_not_written_as_an_animation(tmp_path):
-    with pytest.raises(ValueError, match="stands still"):
+    with pytest.raises(ValueError, match="not an animation"):
         save_export(tmp_path / "a.gif", replace(against_noise(), frames=None), STYLE)
 
 

@@ -92,7 +92,7 @@ _BOXES = {
     ),
     "sharing": (
         "Weights",
-        "One row of W for each pixel, as in the paper (eq. 8), or one kernel of 9 × 9 pixels for all of them",
+        "One row of W for each pixel, as in the paper (eq. 8), or one kernel for all of them, whose side Window sets",
         tuple(SHARING.values()),
     ),
     "show": (

@@ -246,9 +246,9 @@ def _remove_if_empty(mark: Path) -> None:
             if is_empty and sys.platform != "win32":
                 import fcntl
 
-                fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)  # an open window's Qt holds this lock too
+                fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)  # Qt in an open window holds this lock, too
                 mark.unlink()
-        if is_empty and sys.platform == "win32":  # Windows removes no file that is open, here or in another window
+        if is_empty and sys.platform == "win32":  # Windows cannot remove a file that any window has open
             mark.unlink()
 
 

@@ -271,7 +271,7 @@ class Tour(QObject):
         self.card.back.setVisible(number > 0)
         self.card.show_text(self._texts[number], self._state(), ("&Leave", "Fi&nish" if last else "&Next"))
         self._surround()
-        self._clock.start()  # the first look, whose state counts as not reached, follows when all is laid out
+        self._clock.start()  # the first check follows when the window is laid out
         (self.card.next if has_focus else self.control or self.card.next).setFocus()
 
     def _state(self) -> str:

@@ -77,7 +77,7 @@ class _ImageModel(QAbstractListModel):
             painter.setOpacity(STALE if self._view.stale else 1.0)
             painter.drawImage(inner, image_of(pixels, INK, theme))
         drawn.setDevicePixelRatio(ratio)
-        for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):  # without its own picture, Qt tints a selected one
+        for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):  # so that Qt does not tint a selected picture
             icon.addPixmap(drawn, mode)
         return icon
 

@@ -85,9 +85,9 @@ class ShuffleView(Experiment):
         if dataset is None or values is None:
             return
         if self._order is not None and len(self._order) != len(values):
-            self._forget(dataset)  # the order is one of data that were open before
+            self._forget(dataset)  # the order belongs to data that were open before
         if self.fit is not None and (model is None or self.fit.stack.layers != model.stack.layers):
-            self.fit = None  # the layers are others now
+            self.fit = None  # the layers have changed since the fit
         self.status.setText(self._sentence(ready))
         feature, shape = self._pixels.features()[0], self._source.shape
         image, row = self._image(feature), self._row(feature)
@@ -109,14 +109,14 @@ class ShuffleView(Experiment):
         self.tiles.set_content(("original", "shuffled", "put back"), rows)
 
     def _original(self, spot: tuple[int, ...]) -> int:
-        """Return the pixel in its place at a spot, which may be of a shuffled tile."""
+        """Return the original pixel at a spot, which may be in a shuffled tile."""
         return int(self._order[spot[2]]) if spot[1] == 1 and self._order is not None else spot[2]
 
     def _image_pixel(self, spot: tuple[int, int, int]) -> int | None:
         return self._original(spot) if spot[0] == 0 else None
 
     def _feature_of(self, row: int) -> int | None:
-        return None  # a weight at a shuffled place is not the one that other views show
+        return None  # other views show other weights at this position
 
     @Slot(object)
     def _pin(self, spot: tuple[int, ...]) -> None:
