@@ -60,7 +60,7 @@ def _pixel_of_outline(window: MainWindow) -> int | None:
 
 
 def _fitted(window: MainWindow, **parameters: float | str) -> bool | None:
-    """Return True once the layers are fitted with at least these numbers and with these texts."""
+    """True if the layers are fitted, numbers are at least those given, and texts equal those given; otherwise None."""
     state = window.workspace.state.parameters
     matches = [
         getattr(state, name) == value if isinstance(value, str) else getattr(state, name) >= value

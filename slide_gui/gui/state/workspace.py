@@ -73,7 +73,7 @@ class Opened:
     confirmed : bool
         True if the user has confirmed how the files are read.
     state : State or None
-        State for it; None for the current parameters with default pins and image.
+        State to show it in; None for the current parameters with default pins and image.
     """
 
     source: DataSource

@@ -290,7 +290,7 @@ class DecidedPart(QWidget):
         return [f"{name} {per_cent(100 * share, 0)}" for name, share in zip(names, shares, strict=False)]
 
     def _legend_of(self, shares: tuple[float, ...], width: int) -> QPixmap:
-        """Return the colours of as many layers as fit with their shares of all distances."""
+        """Return a legend with the colour and share of each layer, as far as the width allows."""
         theme, font, ratio = theme_of(self), figure_font(self, SECONDARY), self.devicePixelRatioF()
         texts = self._share_texts(shares)
         widths = [QFontMetricsF(font).horizontalAdvance(text) + 24 for text in texts]
