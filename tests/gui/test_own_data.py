@@ -431,6 +431,15 @@ def test_that_a_file_with_guessed_options_opens_with_a_preview(window, pixels):
     assert preview.reading() == window.workspace.source.reading
 
 
+def test_that_a_shape_selected_after_other_data_have_been_opened_is_ignored(window, pixels):
+    open_path(window, pixels)
+    shape = window.reading_preview.shape
+    shape.setCurrentIndex(shape.findText("6 × 12"))
+    rows = RANDOM.random((20, 144), np.float32)
+    open_data(window, Dataset("larger", rows, rows[:0]))
+    shape.activated.emit(shape.currentIndex())  # an exception in a slot fails the test
+
+
 def test_that_a_file_reopens_with_its_parse_options_and_split(window, pixels, tmp_path):
     open_path(window, pixels)
     window.workspace.read_as(ParseOptions(shape=(8, 9)))

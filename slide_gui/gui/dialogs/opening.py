@@ -260,9 +260,9 @@ class ReadingPreview(QFrame):
         for cell in chain(*self._cells):
             cell.clear()
             cell.hide()
-        if dataset is None:
-            return
         shape = tuple(self.shape.currentData() or ())
+        if dataset is None or (shape and shape[0] * shape[1] != dataset.n_features):
+            return  # the list of shapes was still open when other data replaced these
         self.transposed.setEnabled(bool(shape))
         self.transposed.setVisible(bool(shape))
         self.scaled.setVisible(not shape)
