@@ -196,6 +196,11 @@ def enough_fresh(n_learned_on: int, n_rows: int) -> bool:
     return 5 * (n_rows - n_learned_on) >= n_rows
 
 
+def few_rows(n_rows: int) -> bool:
+    """True if a fifth of the rows is too small for a comparison, so that two fifths are held out in turn."""
+    return n_rows < N_FOLDS * _EVALUATED
+
+
 def tune(
     data: TrainingSet,
     widths: Array,
@@ -339,11 +344,12 @@ class _Comparison:
         learned, n = None, len(sample.codes)
         if np.bincount(sample.codes).min() > 2:
             folds = _folds(sample.codes, self._parameters.seed, sample.row_groups)
-            n_held_out, n_classes = 1 if n >= N_FOLDS * _EVALUATED else 2, int(sample.codes.max()) + 1
-            learning = 1.0 / (1.2 + n_classes * (n_classes - 1) / 32)  # fraction of the time; the rest compares
+            n_held_out, more_pairs = 2 if few_rows(n) else 1, len(pairs_of(int(sample.codes.max()) + 1)) - 1
+            learning = 1.0 / (1.5 + 100 * more_pairs / n)  # fraction of the time; the rest compares
+            held_out_time = 0.9 if n_held_out == 2 else 0.8  # the rest fits the better widths to the entire sample
             for number, fold in enumerate(np.unique(folds[folds >= 0])[:n_held_out].tolist()):
-                part = self._progress.part(0.8 * number / n_held_out, 0.8 * (number + 1) / n_held_out)
-                steady = MonotonicProgress(part)
+                share = held_out_time / n_held_out
+                steady = MonotonicProgress(self._progress.part(number * share, (number + 1) * share))
                 steady.report(
                     0.0, Stage("learning widths on four fifths of the rows to compare them", number, n_held_out)
                 )
@@ -361,7 +367,7 @@ class _Comparison:
         if learned is None:
             return learn_widths(sample, self._parameters, self._near, progress=self._progress)
         chosen = self._decision(learned)
-        steady = MonotonicProgress(self._progress.part(0.8, 1.0))
+        steady = MonotonicProgress(self._progress.part(held_out_time, 1.0))
         if chosen.guarded:
             widths, best, _ = self._best(sample, None, steady)
             return SelectedWidths(widths, best.C, learned.history, chosen)

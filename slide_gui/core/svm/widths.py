@@ -350,7 +350,8 @@ def learn_widths(
     """
     steady = MonotonicProgress(progress)
     objective = Objective(sample, parameters, steady.pulse)
-    searched = 0.5 if parameters.starts else 0.0  # the grid of starts takes half of the time
+    # fraction of the time that the grid of starts takes; it uses few rows
+    searched = 1.0 / (1.0 + (len(sample.codes) / 450) ** 1.5) if parameters.starts else 0.0
     origins, rest = _origins(objective, near, steady.part(0.0, searched)), steady.part(searched, 1.0)
     starts: list[_Start] = [(number, origin, origin, None) for number, origin in enumerate(origins)]
     sizes = [len(sample.codes)]

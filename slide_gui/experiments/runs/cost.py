@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from slide_gui.core.slide.stack import fit_bytes
-from slide_gui.core.svm.selection import MOST_ROWS, enough_fresh, training_bytes
+from slide_gui.core.svm.selection import MOST_ROWS, enough_fresh, few_rows, training_bytes
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.spec import METHODS, RunSpec
 
@@ -89,8 +89,9 @@ per product, and per step of a solve. They predict the durations of runs on 4 to
 to 10 000 rows within a factor of 4."""
 _SUPPORT = 24.0  # support vectors per square root of the number of rows: 70 % of 1 200 rows, 24 % of 10 000
 _RETUNING = 0.5  # time of tuning C with learned widths, as a fraction of the time with median widths
+_TWO_FOLDS = 1.6  # time of learning widths if two folds are held out in turn, relative to one fold
 _FIRST_STEPS = 0.4  # seconds of learning widths with very few rows
-_PAIR_LEARNING, _PAIR_TUNING = 0.06, 0.03
+_PAIR_LEARNING, _PAIR_TUNING = 0.07, 0.03
 """Seconds for each pair of classes with very few rows. With 50 classes of 20 rows (1 225 pairs) these terms dominate:
 tuning took 36 s, learning the widths 68 s."""
 _PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # seconds per row, autoencoder weight and epoch, without early stopping
@@ -139,7 +140,9 @@ def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
     if not _learns(spec):
         return tuning
     learning = _FIRST_STEPS + _LEARNING * learned**2 * (1 + layers / 10) * classes + _PAIR_LEARNING * pairs
-    return learning + (_RETUNING * tuning if enough_fresh(learned, rows) else 0.0)
+    if enough_fresh(learned, rows):
+        return learning + _RETUNING * tuning
+    return learning * (_TWO_FOLDS if few_rows(learned) else 1.0)
 
 
 class CostModel:
