@@ -14,10 +14,10 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.open import read_parts
 from slide_gui.data.readers.csv import read_csv, table_layout
 from slide_gui.data.readers.encoding import utf8_stream
-from slide_gui.data.readers.parts import DataPart
+from slide_gui.data.readers.parts import DataPart, check_labels
 from slide_gui.data.reading import AS_GUESSED, NO_COLUMN, ParseOptions, requested_column
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import counted, number, plural
+from slide_gui.text import clean_name, counted, plural
 
 
 def read_new_rows(
@@ -65,19 +65,20 @@ def read_new_rows(
                 has_label = len(columns) - n_features - len(reading.left_out) == 1
                 label = (label_column if label_column.isdecimal() else str(len(columns))) if has_label else NO_COLUMN
             return read_csv(path, replace(reading, label_column=label), progress=progress)
-        if missing := [name for name in names if name not in columns]:
+        known, needed = set(columns), set(names)
+        if missing := [name for name in names if name not in known]:
             lacking = f"{plural('column', 'columns', len(missing))} {listed_names(missing)}"
             raise DataError(f"lacks the {lacking} of the model; add what is missing", str(path))
-        if texts := [columns[k] for k in sorted(layout.text) if columns[k] in names]:
+        if texts := [columns[k] for k in sorted(layout.text) if columns[k] in needed]:
             raise DataError(f"column {listed_names(texts[:1])} has text; the model needs numbers there", str(path))
         if label is None:
             label = label_column if label_column in columns and label_column not in names else NO_COLUMN
         given = [each for each in (label, *reading.left_out) if each != NO_COLUMN]
         chosen = [columns[requested_column(each, columns, str(path))] for each in given]
-        if needed := [name for name in chosen if name in names]:
-            raise DataError(f"column {listed_names(needed[:1])} is a feature of the model; keep it as one", str(path))
+        if features := [name for name in chosen if name in needed]:
+            raise DataError(f"column {listed_names(features[:1])} is a feature of the model; keep it as one", str(path))
         label = NO_COLUMN if label == NO_COLUMN else chosen[0]
-        left_out = tuple(name for name in columns if name not in names and name != label)
+        left_out = tuple(name for name in columns if name not in needed and name != label)
         reading = replace(reading, label_column=label, header=layout.reading.header, left_out=left_out)
         part = read_csv(path, reading, progress=progress)
         position = {name: k for k, name in enumerate(part.feature_names)}
@@ -105,5 +106,7 @@ def _class_texts(part: DataPart) -> list[str] | None:
     if part.labels is None:
         return None
     if part.label_names:
-        return [part.label_names[code] for code in part.labels.tolist()]
-    return [number(float(value)) if value % 1 else str(int(value)) for value in part.labels.tolist()]
+        names = [clean_name(name) for name in part.label_names]
+        return [names[code] for code in part.labels.tolist()]
+    check_labels(part.labels, np.isfinite(part.labels), "a number", part.place)
+    return [f"{value:.10g}" for value in part.labels.tolist()]

@@ -154,8 +154,10 @@ def _read_file(path: Path, start: bytes, read_table: Callable[[Path], DataPart],
         raise DataError(f"has an unknown format (it begins with {start[:8].hex(' ')}), expected {_KINDS}", str(path))
     suffix, lines = path.suffix.lower(), [line for line in start.splitlines() if line.strip()]
     first = next((line for line in lines if not line.startswith(b"#")), None)
-    if first is None:  # all lines are comments, or rows of a class whose name begins with #
-        first = DELIMITERS[0] if suffix in (".csv", ".tsv") else b"".join(lines[-2:])  # the last line may be incomplete
+    if suffix in (".csv", ".tsv") and (first is None or len(first.split()) == 1):  # comments or one very long name
+        first = DELIMITERS[0]
+    elif first is None:  # rows of a class whose name begins with #
+        first = b"".join(lines[-2:])  # the last line may be incomplete
     if suffix != ".amat" and any(mark in first for mark in DELIMITERS):
         return [read_table(path)]
     return [read_amat(path, progress=progress)]

@@ -207,6 +207,18 @@ def test_that_columns_are_matched_by_name_and_scaled_as_in_training(cli, table):
     assert cli("predict model.npz labelled.csv --json").json["n_test"] == 5
 
 
+@pytest.mark.parametrize("names", [("\u202ea", "b" * 200), (-0.5, 0.5), (1234567.5, 2234567.5)])
+def test_that_labels_of_new_rows_are_compared_with_the_names_that_the_model_has(cli, names):
+    write("x.csv", [["a", "b", "label"], *([k, -k, names[k // 20]] for k in range(40))])
+    cli("train x.csv --noise 0.2 --depth 1 --save-model x.npz")
+    assert cli("predict x.npz x.csv --json").json["error"] < 0.2
+
+
+def test_that_a_missing_label_of_a_new_row_is_refused_and_not_counted_as_an_error(cli, table):
+    np.savez("new.npz", X=np.ones((2, 3)), y=[0, np.nan])
+    assert "the label of row 2 is missing (nan); fill it in" in cli("predict model.npz new.npz", code=1).err
+
+
 def test_that_predictions_are_written_with_margin_and_label_and_features_with_all_representations(cli, table):
     lines = cli("predict model.npz plants.csv -o out.csv").out.splitlines()
     assert lines[-1] == "saved out.csv"

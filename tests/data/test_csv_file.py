@@ -155,6 +155,12 @@ def test_that_repeated_and_empty_column_names_get_numbers():
     assert part.feature_names == ("a", "a (2)", "a (2) (3)", "a (4)", "column 5")
 
 
+def test_that_a_first_name_longer_than_the_inspected_start_is_read(tmp_path):
+    dataset = open_data([write(tmp_path / "x.csv", f"{'W' * 5000},b,label\n" + "1,2,p\n3,4,q\n" * 4)])
+    assert dataset.train.shape[1] == 2
+    assert dataset.label_names == ("p", "q")
+
+
 def test_that_options_come_before_guesses():
     text = "a,b,c,d,e\n" + "".join(f"{k % 2},{k},{k * 2},{k % 3},{k / 2}\n" for k in range(6))
     assert read(text).labels is None

@@ -10,6 +10,7 @@ import zlib
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -44,6 +45,7 @@ HALF = "   5.0000000e-01"
 TEXTS = [
     ("x.csv", "a,b,c,d,label\n", "has no rows of numbers"),
     ("x.csv", "# a comment\n", "has no rows of numbers; write one sample per line"),
+    ("x.csv", "a|b|label\n1|2|0\n", "line 1 has one column; separate the numbers with commas, semicolons or tabs"),
     ("x.csv", "# x\n" * 1024 + "5\n6\n", "line 1025 has one column; separate the numbers with commas"),
     ("x.csv", "1,2,0\n3,4,1\n5,0\n", "line 3 has 2 numbers, expected 3; correct the line, or leave it out"),
     ("x.csv", "a,b,k\n1,2,p\n1,2\n", "line 3 has 2 numbers, expected 3"),
@@ -53,6 +55,8 @@ TEXTS = [
     ("x.csv", "1,2,0\n1,inf,1\n", "line 2, column 2: found 'inf', expected a finite number; correct it"),
     ("x.csv", "1,2,0\n1,1.2345678901234567e+299,1\n", "found '1.2345678901234567e…', expected a finite number up to 3"),
     ("x.csv", 'a,b,k\n1,2,"p\nq"\n1,2,r\n', "line 3 has half of a pair of quotes; write each row on one line"),
+    ("x.csv", 'a,"b\nc",label\n' + "1,2,p\n" * 5, "line 1 has half of a pair of quotes; write each row on one line"),
+    ("x.csv", '"a\nb",label\n' + "1,p\n" * 5, "line 1 has half of a pair of quotes; write each row on one line"),
     ("x.csv", "a,b,label\n1,2,0\n1,2,1\n1,2,dog\n", "line 4, column 3: found 'dog'"),
     ("x.csv", "a,b,label\n1,2,0.5\n", r"the label of row 1 is 0\.5, expected an integer"),
     ("x.csv", "a,label\n1,0\n2,2147483648\n", "label of row 2 is 2147483648, expected an integer within ±2147483648"),
@@ -159,7 +163,7 @@ BINARIES = [
     ("x.npz", zip_bytes({"X.npy": NPY[:-8]}), "X.npy: .* but 88 follow; it is truncated or damaged"),
     ("x.zip", b"PK\x03\x04nonsense", "is not a readable zip file"),
     ("x.zip", b"something" + AMAT_ZIP, "is a zip file with other content before the archive"),
-    ("x.zip", zip_bytes({"a.txt": "1"}), r"contains no \.amat file; extract it"),
+    ("x.zip", zip_bytes({"a.txt": "1"}), r"contains no \.amat file; extract it, or save a spreadsheet as CSV"),
     ("x.zip", edited(AMAT_ZIP, 8, 1, 2), r"x_train\.amat: is encrypted; extract it first"),
     ("x.zip", zip_bytes({"x_train.amat": AMAT}, zipfile.ZIP_LZMA), "has an unsupported compression"),
     ("x.zip", edited(AMAT_ZIP, 24, 0xFFFF_0000), "its header claims 4294901760 bytes, but the file holds only"),
@@ -192,8 +196,10 @@ BINARIES = [
     ("x.mat", PACKED_MAT[:140] + b"\xff\xff" + PACKED_MAT[142:], "has a damaged compressed array; save it again"),
     ("x.mat", repacked(INNER[:48]), "damaged|ends before its numbers"),
     ("x.mat", repacked(INNER[:-40]), "does not hold the 45 numbers"),
-    ("x.mat", mat_bytes(X=np.eye(2), y=np.array(["a", "b"], dtype=object)), "y: has labels of text; number the"),
-    ("x.mat", mat_bytes(True, X=np.eye(2), label=np.array(["a", "b"])), "label: has labels of text"),
+    ("x.mat", mat_bytes(X=np.eye(2), y=np.array(["a", "b"], dtype=object)), "y: is text, sparse or complex; save a"),
+    ("x.mat", mat_bytes(True, X=np.eye(2), label=np.array(["a", "b"])), "label: is text, sparse or complex"),
+    ("x.mat", mat_bytes(X=scipy.sparse.csc_matrix(np.eye(2)), y=np.eye(2)), "X: is text, sparse or complex"),
+    ("x.mat", mat_bytes(X=1j * np.eye(2), y=np.eye(2)), "X: is text, sparse or complex; save a full array of real"),
 ]  # fmt: skip
 
 CASES = [

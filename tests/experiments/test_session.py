@@ -434,11 +434,15 @@ def test_that_wrong_weights_are_refused(saved, array, message):
     refused(edited(saved, weights_2=npy(array)), message)
 
 
-def test_that_a_manifest_of_more_than_64_kib_is_refused(saved):
+def test_that_a_model_of_thousands_of_long_names_is_read_and_a_manifest_of_more_than_16_mib_is_refused(saved):
+    classes = tuple(f"{k:0100}" for k in range(1000))
+    arrays = np.ones(3), np.zeros(18), np.zeros((1, 18)), np.zeros((499_500, 1)), np.zeros(499_500)
+    document = {"class_names": classes, "format_version": 2}
     whole = saved.read_bytes()
-    load_model(edited(saved, {"padding": "x" * 64000}))
+    names = dict(zip(("widths", "centre", "vectors", "coefficients", "biases"), map(npy, arrays), strict=True))
+    assert load_model(edited(saved, document, **names)).class_names == classes
     saved.write_bytes(whole)
-    refused(edited(saved, {"padding": "x" * 65536}), "the manifest is larger than 65536 bytes")
+    refused(edited(saved, {"padding": "x" * (1 << 24)}), "the manifest is larger than 16777216 bytes")
 
 
 def test_that_members_must_be_exactly_those_of_the_manifest(saved):

@@ -70,10 +70,9 @@ def known_names(names: Iterable[str], place: str) -> dict[tuple[str, str], str]:
     return {(role, kind): name for (role, kind), name in known.items() if (role, "rows") in known}
 
 
-def is_label_name(name: str) -> bool:
-    """Return True if this is a name for an array of labels."""
-    match = _NAME.fullmatch(name)
-    return match is not None and match[3] is not None
+def is_known_name(name: str) -> bool:
+    """Return True if this is a name for an array of rows or labels."""
+    return _NAME.fullmatch(name) is not None
 
 
 def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file_name: str) -> list[DataPart]:

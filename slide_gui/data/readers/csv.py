@@ -122,7 +122,7 @@ def read_csv(
     if not features:
         raise DataError("has only labels and columns left out; keep at least one feature", place)
     if features != columns:
-        rows = np.ascontiguousarray(rows[:, [k in features for k in columns]])
+        rows = np.ascontiguousarray(rows[:, np.isin(columns, features)])
     shape = square_shape(len(features), SMALLEST_SQUARE)
     skipped = skipped_guess(layout.comments, layout.blanks + table.blanks)
     return DataPart(
@@ -264,6 +264,8 @@ def table_layout(stream: BinaryIO, reading: ParseOptions, place: str, like: Data
     if decimal_commas:
         rows = [[_with_point(cell) for cell in row] for row in rows]
     first, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
+    if line.count(b'"') % 2 and 2 * len(below) < len(rows) - 1:
+        raise DataError(f"line {number} has half of a pair of quotes; write each row on one line", place)
     if len(first) == 1:
         raise DataError(
             f"line {number} has one column; separate the numbers with commas, semicolons or tabs",
@@ -277,7 +279,8 @@ def table_layout(stream: BinaryIO, reading: ParseOptions, place: str, like: Data
     samples = below if header else [first, *below]
     text = _text_columns(samples, len(first))
     reading = _options_like(reading, like, columns, bool(names), place)
-    left_out = frozenset(requested_column(each, columns, place) for each in reading.left_out)
+    index = {name: k for k, name in enumerate(columns)}
+    left_out = frozenset(index.get(each) or requested_column(each, columns, place) for each in reading.left_out)
     group = None if reading.group is None else requested_column(reading.group, columns, place)
     if group is not None:
         left_out |= {group}

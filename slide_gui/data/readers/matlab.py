@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import DEFLATE_RATIO, check_claim, check_memory
-from slide_gui.data.readers.arrays import is_label_name, parts_from_named
+from slide_gui.data.readers.arrays import is_known_name, parts_from_named
 from slide_gui.data.readers.parts import DataPart
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -26,7 +26,7 @@ MATLAB_73 = (b"MATLAB 7.3 MAT-file", b"\x89HDF\r\n\x1a\n")
 _HEADER, _COMPRESSED, _MATRIX = 128, 15, 14
 _CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8", 15: "u8"}
 _STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
-_TEXTS = (1, 4)  # MATLAB's classes of cell arrays and characters
+_OTHERS = (1, 4, 5)  # MATLAB's classes of cell arrays, characters and sparse matrices
 _COMPLEX = 0x800
 _MOST_DIMENSIONS = 8
 _DAMAGED = "is a damaged MATLAB file; save it again with -v7"
@@ -35,13 +35,13 @@ _DAMAGED = "is a damaged MATLAB file; save it again with -v7"
 def read_mat(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     """Read the numeric arrays of a MATLAB file by their names, as `read_npz` does.
 
-    Labels are a row or a column of numbers. Structures, objects, complex numbers and other texts are ignored.
+    Labels are a row or a column of numbers. Structures, objects and arrays of other names are ignored.
 
     Raises
     ------
     DataError
-        If the file is damaged, has version 7.3 or big-endian numbers, or declares more than its size. Also if labels
-        are texts, or no array has a known name.
+        If the file is damaged, has version 7.3 or big-endian numbers, or declares more than its size. Also if rows or
+        labels are texts, sparse or complex, or no array has a known name.
     """
     place, size = str(path), path.stat().st_size
     arrays: dict[str, NDArray[Any]] = {}
@@ -85,12 +85,12 @@ def _decompressed(packed: bytes, place: str) -> bytes:
 
 
 def _named_array(body: bytes, size: int, place: str) -> dict[str, NDArray[Any]]:
-    """Return an array by its name, or an empty dictionary if it has no real numbers; refuse labels of text."""
+    """Return an array by its name, or an empty dictionary if it has no real numbers and is neither rows nor labels."""
     try:
         flags, position = _element(body, 0)
         (word,) = struct.unpack_from("<I", flags)
         kind = word & 0xFF
-        if (kind not in _CLASSES and kind not in _TEXTS) or word & _COMPLEX:
+        if kind not in _CLASSES and kind not in _OTHERS:
             return {}
         dimensions, position = _element(body, position)
         letters, position = _element(body, position)
@@ -101,9 +101,9 @@ def _named_array(body: bytes, size: int, place: str) -> dict[str, NDArray[Any]]:
     if not 1 <= len(shape) <= _MOST_DIMENSIONS or min(shape) < 0:
         raise DataError(_DAMAGED, place)
     place = f"{place}, {name}"
-    if kind in _TEXTS:
-        if is_label_name(name):
-            raise DataError("has labels of text; number the classes and save the numbers", place)
+    if kind in _OTHERS or word & _COMPLEX:
+        if is_known_name(name):
+            raise DataError("is text, sparse or complex; save a full array of real numbers", place)
         return {}
     count, dtype = math.prod(shape), np.dtype(_CLASSES[kind])
     check_claim(count, size, place, ratio=DEFLATE_RATIO)  # a number has at least one byte

@@ -140,7 +140,7 @@ def read_amat_zip(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataP
     """
     members = [m for m in zip_members(path) if m.filename.lower().endswith(".amat")]
     if not members:
-        raise DataError("contains no .amat file; extract it and open its files", str(path))
+        raise DataError("contains no .amat file; extract it, or save a spreadsheet as CSV", str(path))
     total = max(1, sum(member.file_size for member in members))
     parts, done = [], 0
     for member in members:

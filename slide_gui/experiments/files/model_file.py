@@ -155,7 +155,7 @@ FORMAT_VERSION = 2
 _BLOCK = 4096  # rows
 _OF_SVM = ("widths", "centre", "vectors", "coefficients", "biases")
 _MANIFEST = "manifest"
-_MANIFEST_BYTES = 1 << 16
+_MANIFEST_BYTES = 1 << 24  # the names of 100 000 features
 _LONGEST_NAME = 1000
 _REMEDY = "save the model again with slide-gui fit, train or try"
 
