@@ -102,6 +102,7 @@ def _predict(arguments: argparse.Namespace) -> int:
 
 def _features(arguments: argparse.Namespace) -> int:
     output = arguments.output
+    options.check_suffix(output, (".npz",), "-o")
     with progress_bar("computing features") as progress:
         model, rows, labels = _read(arguments, progress.part(0.0, 0.3))
         arrays: dict[str, Any] = {"X": model.stack.transform(rows, progress=progress.part(0.3, 1.0))}

@@ -83,6 +83,7 @@ USAGE = {
     "sweep tiny.npz --store r --splits 0": "it must be 1 to 1000",
     "sweep tiny.npz --store r --figure c.doc": "must end in",
     "try": "DATA",
+    "features small.npz tiny.npz -o f.csv": "-o 'f.csv' must end in .npz",
     "fill flowers.csv": "-o",
     "fill flowers.csv -o x.csv --seed -1": "seed is -1; it must be an integer",
     "fill flowers.csv -o x.csv --leave-out ''": "the name of a column to leave out is empty",
