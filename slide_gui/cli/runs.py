@@ -259,7 +259,7 @@ def _try(arguments: argparse.Namespace) -> int:
     plan = plan_trial(dataset, budget=arguments.budget)  # refuses unusable data before a store is created
     announce(min(trial_seconds(plan, dataset), arguments.budget))
     if folder is not None:
-        with folder_files(folder):  # marks the folder, which may also receive the store
+        with folder_files(folder):  # marks the folder as an output before the store may be created in it
             pass
     stored = nullcontext() if arguments.store is None else RunStore(arguments.store)
     with stored as store, options.opened_cluster(where) as cluster, progress_bar("trying") as progress:

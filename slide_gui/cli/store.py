@@ -31,7 +31,7 @@ def _runs_options(parser: argparse.ArgumentParser) -> None:
         ("export", _export, "write the table as CSV"),
     ):
         command = inner.add_parser(name, help=text, description=text)
-        command.add_argument("store", type=Path, metavar="STORE")
+        command.add_argument("store", type=Path, metavar="STORE", help="a store of runs")
         if task in (_show, _delete, _restore):
             many = "+" if task is not _show else None
             command.add_argument("hash", nargs=many, metavar="HASH", help="hash of the run, or its first digits")

@@ -32,7 +32,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
     widths, criterion, loss, C, tol, max_iter, subset_size, starts, retune, memory, random_state, class_weight
         Same as in `MultiWidthSVC`. If `widths` are numbers, there must be one for each layer that the SVM sees.
     include_input : bool, default=True
-        Whether the SVM sees the input h⁰ in addition to h¹, …, hˡ. Without it at least one layer is needed.
+        True gives the SVM the input h⁰ in addition to h¹, …, hˡ. False requires at least one layer.
 
     Attributes
     ----------
@@ -145,12 +145,23 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
 
         The shape is (n,) for two classes. For more classes it is (n, n_classes), and each value is the number of votes
         of a class plus its summed margins, scaled to within ±1/3.
+
+        Raises
+        ------
+        ValueError
+            If X does not have d features, or contains NaN or infinity.
         """
         features = self._features(X)
         return self.svm_.decision_function(features)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the class of each row."""
+        """Return the class of each row, of shape (n,).
+
+        Raises
+        ------
+        ValueError
+            As `decision_function`.
+        """
         features = self._features(X)
         return self.svm_.predict(features)
 

@@ -84,7 +84,8 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         Raises
         ------
         ValueError
-            If a parameter is out of range, X contains text or infinity, or the patterns of missing cells are too many.
+            If a parameter is out of range, if X contains text or infinity, or if it has too many patterns of missing
+            cells.
         MemoryError
             If the fit needs more memory than is available.
         """
@@ -126,7 +127,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         Raises
         ------
         ValueError
-            If X contains text or infinity, or the patterns of missing cells are too many.
+            If X contains text or infinity, or has too many patterns of missing cells.
         MemoryError
             If the rows need more memory than is available.
         """

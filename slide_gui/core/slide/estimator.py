@@ -99,7 +99,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         store_parameters(self, locals())
 
     def fit(self, X: Any, y: object = None, sample_weight: Any = None, *, progress: Progress = NO_PROGRESS) -> Self:
-        """Fit every layer in closed form.
+        """Fit every layer in closed form (paper, eq. 8 and 11).
 
         Parameters
         ----------
@@ -200,7 +200,13 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         return remember_layers(features, (self.n_features_in_,) * (len(self.weights_) + 1))
 
     def layers(self, X: Any) -> list[NDArray[np.floating]]:
-        """Return the list [h⁰, h¹, …, hˡ] of representations, each of shape (n, d)."""
+        """Return the list [h⁰, h¹, …, hˡ] of representations, each of shape (n, d).
+
+        Raises
+        ------
+        ValueError
+            As `transform`.
+        """
         joined, d = self.transform(X), self.n_features_in_
         return [joined[:, k * d : (k + 1) * d] for k in range(len(self.weights_) + 1)]
 
@@ -209,6 +215,13 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
 
         The layers below stay as they were fitted. On real-valued rows a float32 fit limits
         the accuracy at low noise levels. Fit with dtype float64 if you need noise levels much lower than `noise`.
+
+        Raises
+        ------
+        ValueError
+            If the stack has no such layer.
+        TypeError
+            If the layer is not an integer.
         """
         check_is_fitted(self)
         return self.stack_.noise_path(layer)

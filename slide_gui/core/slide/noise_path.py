@@ -30,7 +30,7 @@ _LARGEST_RATIO = 0.05  # largest ratio of two terms of the Neumann series; above
 
 
 class NoisePath:
-    """The weights of one denoiser as a function of the noise level.
+    """The weights of one denoiser as a function of the noise level (paper, §3, eq. 8 to 10).
 
     Parameters
     ----------
@@ -140,9 +140,9 @@ class NoisePath:
         schur -= p**4 * (self._across.T * shrink) @ self._across
 
         def solve(projected: Array, rare: Array) -> tuple[Array, Array]:
-            """Solve the system without the remaining ridge.
+            """Solve the system with the part of the ridge that the decomposition includes.
 
-            `projected` is the basis times the right-hand side of the common features.
+            `projected` is the right-hand side of the common features in the basis.
             """
             inner = projected * shrink[:, None]
             if self._rare.size:

@@ -42,7 +42,7 @@ _DTYPES = (np.float64, np.float32)
 
 
 class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Support vector machine with one radial basis function width per layer (paper, section "SVM Training").
+    """Support vector machine with one radial basis function width per layer (paper, §5, eq. 12).
 
     The kernel is exp(−Σ_t ‖h_iᵗ − h_jᵗ‖² / σ_t²) over blocks of columns h⁰, h¹, …. Gradient descent on a bound or
     estimate of the generalisation error can learn the widths σ_t.
@@ -283,12 +283,23 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
 
         The shape is (n,) for two classes. For more classes it is (n, n_classes), and each value is the number of votes
         of a class plus its summed margins, scaled to within ±1/3.
+
+        Raises
+        ------
+        ValueError
+            If Z does not have the columns of the training rows, or contains NaN or infinity.
         """
         rows = self._rows(Z)
         return self.model_.scores(rows)
 
     def predict(self, Z: ArrayLike) -> NDArray[Any]:
-        """Return the class of each row."""
+        """Return the class of each row, of shape (n,).
+
+        Raises
+        ------
+        ValueError
+            As `decision_function`.
+        """
         rows = self._rows(Z)
         return np.asarray(self.classes_[self.model_.predict(rows)])
 

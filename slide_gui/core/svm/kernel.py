@@ -1,4 +1,4 @@
-"""The multi-width radial basis function kernel (paper, section "SVM Training"): layer distances and kernel values."""
+"""The multi-width radial basis function kernel (paper, §5): layer distances and kernel values."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ _LEAST_STEPS = 100  # smallest number of pair steps per round
 _STEPS_PER_SYSTEM = 0.008  # pair steps that take as long as active sets, per squared number of free points
 _MOST_STALLED_SETS = 20  # largest number of rounds without a smaller gap
 _MOST_SYSTEMS = 30
-_MOST_WORSE = 8  # largest number of systems without a new minimum of changes
+_MOST_WORSE = 8  # systems in a row that may fail to reduce the number of changes
 _ROUNDING = {"f": 1e-7, "d": 1e-12}  # added to the diagonal, because rounding may reduce the smallest eigenvalue
 
 

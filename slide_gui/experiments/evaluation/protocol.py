@@ -262,7 +262,7 @@ def _similar(wrong: int, fewest: int) -> bool:
 def _first_candidates(cell: CellPlan, fingerprint: str, source: str) -> tuple[RunSpec, ...]:
     """Return the distinct candidates of all points of the axes, on the first validation rows with seed 0.
 
-    Caching avoids checking them again for each part.
+    The cache avoids checking them again for each validation part.
     """
     kind, axes = cell.kind, dict(cell.axes)
     method = "median" if kind.key == REFERENCE and cell.widths == "median" else kind.key

@@ -1,7 +1,7 @@
 """Results of the evaluation in a folder of text files, so that another computer can continue it.
 
 Each data set has one file with one line per run. A line is a JSON object with the columns of `StoredRun`, except those
-with usual values. Only runs on test rows name their data and contain the errors by row. The hash of a run covers its
+with default values. Only runs on test rows name their data and contain the errors by row. The hash of a run covers its
 data, so runs on other data are never used.
 """
 

@@ -101,7 +101,7 @@ class Copies:
         return float(x @ y / (x @ x))
 
     def reference(self, feature: int | None = None) -> float | None:
-        """Return c of the line c/√m that fits the errors best, from m = 8 on if there are such points."""
+        """Return c of the curve c/√m fitted to the mean errors, from m = 8 on if the study has such points."""
         curve = self.curve(feature)
         curve = [each for each in curve if each[0] >= _SETTLED] or curve
         if not curve:
@@ -128,7 +128,7 @@ class CopiesResult:
 
     @property
     def point(self) -> CopiesPoint:
-        """The point of `shown`."""
+        """The point of the study with `shown` copies."""
         return next(point for point in self.copies.points if point.copies == self.shown)
 
 

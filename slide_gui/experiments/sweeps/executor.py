@@ -286,7 +286,7 @@ class _Pending:
     chain : float
         Typical seconds of the chain of runs that begins with it.
     order : float
-        Of equal rank, the run with the smallest number starts first.
+        Among runs of equal rank, the one with the smallest value starts first.
     """
 
     request: RunRequest

@@ -15,8 +15,8 @@ GUIDE_PAGES = {
     "tour.md": "Tour",
     "glossary.md": "Glossary",
     "paper.md": "The paper",
-    "measurements.md": "Measured",
-    "cluster.md": "More computers",
+    "measurements.md": "Measurements",
+    "cluster.md": "Clusters",
     "licences.md": "Licences",
 }
 """Titles of the pages by file."""

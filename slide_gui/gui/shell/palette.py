@@ -110,7 +110,7 @@ class CommandPalette(QDialog):
     def _narrow(self, text: str) -> None:
         words = text.lower().split()
         fitting = [each for each in self._entries if _contains(f"{each.text} {each.hint} {each.tip}", words)]
-        if words:  # texts that begin as typed come first, entries that match only in their tip last
+        if words:  # texts that begin as typed come first, entries that match only by their tooltip come last
             fitting.sort(
                 key=lambda each: (
                     not each.text.lower().startswith(words[0]),

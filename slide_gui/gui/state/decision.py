@@ -27,7 +27,7 @@ Image = NDArray[Any]
 class DecisionController(QObject):
     """Predicts the class of one image after another by the SVM of the current result.
 
-    Nothing is computed while predictions are not needed (`follow`, `rest`).
+    `follow` starts the predictions, and `rest` stops them while no view shows them.
 
     Attributes
     ----------

@@ -270,7 +270,7 @@ class EvaluationTable(QTableWidget):
         self.setRowCount(len(rows))
         for section, head in enumerate(heads):
             item = QTableWidgetItem()
-            tips = (f"{head.title}: training / test rows", "Click to sort, again for the paper’s order")
+            tips = (f"{head.title}: training / test rows", "Click to sort; click again for the paper’s order")
             item.setToolTip("\n".join(tips[: 1 + self.ordered]))
             self.setHorizontalHeaderItem(section, item)
             self._set_head(section, 0, self.horizontalHeader().sectionSize(section))

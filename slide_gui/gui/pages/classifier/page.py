@@ -98,7 +98,7 @@ class ClassifierPage(Page):
         self.train_button.setMinimumWidth(widest(self.train_button, 0, ("Train", "Cancel")))
         self.train_button.clicked.connect(self._toggle)
         methods = [method for method in METHODS.values() if method.plain or method.regroups]
-        tip = "Learned widths (§5), the paper’s commented variant, the raw input, or two methods of this program’s own"
+        tip = "SLIDE with learned (§5) or median widths, the raw input, or one of two variants of this program"
         self._method = self._choice(row, "Method", tip, methods)
         row.setStretchFactor(self._method, 2)
         self._variance = self._add_box(

@@ -415,7 +415,7 @@ class RunTable(QWidget):
                 self._compare,
             ),
             ("delete", "Delete", "Delete", "Delete the selected, stored runs; this can be undone", self._delete),
-            ("tag", "Edit tag", "F2", "Give the run a tag of your own words", self._edit_tag),
+            ("tag", "Edit tag", "F2", "Add a tag to the run, or change it", self._edit_tag),
             ("copy", "Copy", "Ctrl+C", "Copy the selected rows as tab-separated text", self._copy),
         ):
             action = QAction(text, self._view)
