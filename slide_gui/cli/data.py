@@ -26,7 +26,7 @@ def _datasets_options(parser: argparse.ArgumentParser) -> None:
         ("get", _get, "download the files of a benchmark data set (uses the network)"),
         ("info", _info, "describe a data set"),
     ):
-        named[name] = actions.add_parser(name, help=text)
+        named[name] = actions.add_parser(name, help=text, description=text)
         named[name].set_defaults(run=run)
         add_json(named[name])
     named["get"].add_argument("key", metavar="NAME", nargs="+", help="a name from `slide-gui datasets list`")

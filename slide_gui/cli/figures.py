@@ -76,7 +76,7 @@ def _outputs(
     output: Path = arguments.output or Path(f"{name}.{formats[0]}")
     for wanted in arguments.format or ():
         if wanted not in formats:
-            raise UsageError(f"--format {wanted!r} is none of {', '.join(formats)}")
+            raise UsageError(f"--format is {wanted!r}; it must be one of {', '.join(formats)}")
     if arguments.format:
         outputs = [output.with_suffix(f".{wanted}") for wanted in dict.fromkeys(arguments.format)]
     else:

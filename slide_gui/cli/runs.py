@@ -329,7 +329,7 @@ def _decision_lines(document: dict[str, Any]) -> Iterator[str]:
         yield f"support vector {each['row']} ({each['class']}): K = {each['kernel']:.3g}, pulls by {each['pull']:+.3g}"
     flip = document["flip"]
     if flip is not None and flip["features"]:
-        which = "no smaller set does" if flip["fewest"] else "a smaller set may, too"
+        which = "no smaller set does" if flip["fewest"] else "a smaller set may do so, too"
         features = ", ".join(map(str, flip["features"]))
         yield f"changing features {features} changes the class to {flip['class']} ({which})"
     elif flip is not None:

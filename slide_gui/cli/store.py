@@ -17,7 +17,7 @@ from slide_gui.experiments.runs.spec import describe_spec
 from slide_gui.experiments.store.store import RunStore, StoreReport
 from slide_gui.experiments.store.stored_run import SHOWN, StoredRun
 from slide_gui.figures.tables import runs_csv
-from slide_gui.text import dataset_title, printable
+from slide_gui.text import counted, dataset_title, printable
 
 
 def _runs_options(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +47,7 @@ def _runs_options(parser: argparse.ArgumentParser) -> None:
 def open_store(path: Path, *, read_only: bool = True) -> RunStore:
     """Open a run store. Refuse a path without one."""
     if not path.is_file():
-        raise UsageError(f"{str(path)!r}: this run store does not exist")
+        raise UsageError(f"{str(path)!r}: this run store does not exist; check the name")
     return RunStore(path, read_only=read_only)
 
 
@@ -85,7 +85,7 @@ def _run_lines(runs: Sequence[StoredRun]) -> Iterator[str]:
     for cells, mark in zip(rows, marks, strict=True):
         yield "  ".join([*map(format, cells, formats), mark]).rstrip()
     if not all(run.is_current for run in runs):
-        yield "* computed by another results version: kept, but not reused for new requests"
+        yield "* computed by another results version; not reused for new requests"
 
 
 def _show(store: RunStore, arguments: argparse.Namespace) -> int:
@@ -113,18 +113,18 @@ def _report_lines(report: StoreReport, store: Path, new: Path | None, saved: int
         yield f"{name[:12]}  {fault}"
     for damaged in report.damage:
         yield f"{store}: {damaged}"
-    yield f"{report.n_runs} runs, {len(report.faults)} damaged, {len(report.whole)} with undamaged results"
+    yield f"{counted(report.n_runs, 'run')}, {len(report.faults)} damaged, {len(report.whole)} with undamaged results"
     if (report.faults or report.damage) and new is None:
         yield f"save those with: slide-gui runs check {shlex.quote(str(store))} --save-whole NEW"
     if new is not None:
-        yield f"saved {saved} runs to {new}"
+        yield f"saved {counted(saved or 0, 'run')} to {new}"
 
 
 def _delete(store: RunStore, arguments: argparse.Namespace, *, undo: bool = False) -> int:
     hashes = [full_hash(store, beginning) for beginning in arguments.hash]
     store.delete(hashes, undo=undo)
-    done = "restored" if undo else "deleted; slide-gui runs restore restores them"
-    return print_answer(arguments, {"restored" if undo else "deleted": hashes}, [f"{len(hashes)} {done}"])
+    done, remedy = ("restored", "") if undo else ("deleted", "; undo this with slide-gui runs restore")
+    return print_answer(arguments, {done: hashes}, [f"{counted(len(hashes), 'run')} {done}{remedy}"])
 
 
 _restore = partial(_delete, undo=True)
@@ -169,13 +169,13 @@ def result_lines(result: RunResult) -> Iterator[str]:
         yield f"widths {', '.join(f'{width:.4g}' for width in classifier.widths)}; shares {shares}"
         if classifier.chosen is not None:
             yield describe_chosen(classifier.chosen)
-        vectors = f"{classifier.n_support} support vectors"
+        vectors = counted(classifier.n_support, "support vector")
         yield ", ".join(filter(None, [f"C = {classifier.C:.4g}", vectors, describe_convergence(classifier)]))
     widths = {} if classifier is None else {"widths": times.widths}
     seconds = {"fit": times.fit, "features": times.transform, **widths, "train": times.train, "test": times.test}
     yield ", ".join(f"{name} {value:.2f} s" for name, value in seconds.items())
     if not result.is_current:
-        yield "computed by another results version: kept, but not reused for new requests"
+        yield "computed by another results version; not reused for new requests"
     names = {"numerics": "results version"}
     yield f"computed with {', '.join(f'{names.get(name, name)} {version}' for name, version in result.versions)}"
 

@@ -98,12 +98,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         store_parameters(self, locals())
 
     def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        progress: Progress = NO_PROGRESS,
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, progress: Progress = NO_PROGRESS
     ) -> Self:
         """Fit the stack without labels, select the kernel widths and C, and train the SVM.
 

@@ -246,8 +246,9 @@ def _tex(text: str) -> str:
 def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
     """Write one line per cell with all its results, then one line for each published error of another method."""
     head = [
-        "dataset", "generated", "method", "this project’s", *RATE_HEAD, "splits asked", "chosen",
-        "feature generation (s)", "difference from SLIDE-SVM", "low end of its 95 % interval", "high end of it",
+        "dataset", "generated", "method", "this project’s", *RATE_HEAD, "splits requested", "chosen",
+        "feature generation (s)", "difference from SLIDE-SVM",
+        "low end of its 95 % interval", "high end of its 95 % interval",
         "p against SLIDE-SVM", "p by Holm", "test", "paper", "published by",
     ]  # fmt: skip
     rows: list[list[object]] = []
@@ -277,8 +278,8 @@ def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
 
 def times_csv(path: str | os.PathLike[str], rows: Sequence[TimeRow]) -> None:
     """Write one line per data set, in seconds."""
-    head = ["dataset", "generated", "SLIDE (s)", "SdA as chosen (s)", "speed-up"]
-    head += ["paper SLIDE (s)", "paper SdA (s)", "paper speed-up", "SdA as chosen"]
+    head = ["dataset", "generated", "SLIDE (s)", "SdA as selected (s)", "speed-up"]
+    head += ["paper SLIDE (s)", "paper SdA (s)", "paper speed-up", "SdA as selected"]
     names = ("slide", "sda", "speedup", "paper_slide", "paper_sda", "paper_speedup", "sda_chosen")
     lines = [[row.data.title, row.data.generated, *(getattr(row, name) for name in names)] for row in rows]
     save_table(path, head, lines)

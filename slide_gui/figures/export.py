@@ -184,11 +184,7 @@ T = TypeVar("T")
 
 
 def export_of(
-    name: str,
-    content: T,
-    draw: Callable[[Figure, T, Style], None],
-    table: Callable[[Path, T], None],
-    **further: Any,
+    name: str, content: T, draw: Callable[[Figure, T, Style], None], table: Callable[[Path, T], None], **further: Any
 ) -> FigureExport:
     """Return the export of a drawing function and a table function. Further fields are given by name."""
     return FigureExport(

@@ -131,7 +131,7 @@ RUN_FIGURES = {
         RunFigure("confusion", "the confusion matrix", confusion_export, width="single"),
         RunFigure(
             "widths",
-            "the course of the widths",
+            "the widths during learning",
             widths_export,
             applies=lambda result: bool(result.classifier and result.classifier.history),
         ),

@@ -44,7 +44,7 @@ USAGE = {
     "weights small.npz --animate depth": "invalid choice: 'depth' (choose from 'noise')",
     "weights small.npz --animate noise -o w.pdf": "must end in .gif",
     "weights small.npz --animate noise --bundle b": "exclude each other",
-    "weights small.npz --animate noise --format png": "--format 'png' is none of gif",
+    "weights small.npz --animate noise --format png": "--format is 'png'; it must be one of gif",
     "weights small.npz -o w.gif": "must end in .pdf, .svg, .png or .csv",
     "flow tiny.npz --row 60": "--row is 60; the training set of tiny has 60 rows",
     "flow tiny.npz -o x.txt": "must end in",

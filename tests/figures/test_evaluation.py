@@ -82,7 +82,7 @@ def test_that_tables_of_numbers_read_back(tmp_path):
     ]  # fmt: skip
     assert (float(raw["p against SLIDE-SVM"]), float(raw["p by Holm"])) == (comparison.p, comparison.adjusted)
     assert (raw["interval covers"], by_method["White-SVM"]["interval covers"]) == ("rows and splits", "rows")
-    ends = "difference from SLIDE-SVM", "low end of its 95 % interval", "high end of it"
+    ends = "difference from SLIDE-SVM", "low end of its 95 % interval", "high end of its 95 % interval"
     assert [float(raw[name]) for name in ends] == [comparison.difference, comparison.low, comparison.high]
     assert [by_method["White-SVM"][name] for name in ends[1:]] == ["", ""]
     assert raw["test"] == "t-test over test rows and 2 splits"

@@ -152,11 +152,7 @@ def pretrain(X: Values, parameters: SdaParameters, progress: Progress = NO_PROGR
     if rows.ndim != 2 or not rows.size:
         raise ValueError(f"X has shape {rows.shape}; at least 1 sample and 1 feature are needed to train on")
     needed = autoencoder_bytes(rows.shape[0], rows.shape[1], parameters.n_units, parameters.dtype)
-    check_free(
-        needed,
-        f"pre-training on {len(rows)} rows of {rows.shape[1]} features",
-        "use fewer rows or units",
-    )
+    check_free(needed, f"pre-training on {len(rows)} rows of {rows.shape[1]} features", "use fewer rows or units")
     sda = Sda(parameters, (), rows.shape[1], rows.shape[0], SdaHistory())
     sizes = np.array([rows.shape[1], *parameters.n_units], dtype=float)
     reached = np.concatenate([[0.0], np.cumsum(sizes[:-1] * sizes[1:])])

@@ -213,11 +213,7 @@ def _refine(
 
 
 def reconstruction_error(
-    scatter: Array,
-    weights: Array,
-    noise: float,
-    ridge: float = RIDGE,
-    features: NDArray[np.intp] | None = None,
+    scatter: Array, weights: Array, noise: float, ridge: float = RIDGE, features: NDArray[np.intp] | None = None
 ) -> float:
     """Return the expected squared reconstruction error per feature and sample, over all corruptions.
 

@@ -71,12 +71,7 @@ class Scatter:
 
     @classmethod
     def of(
-        cls,
-        rows: Rows,
-        parameters: StackParameters | None = None,
-        *,
-        start: int = 0,
-        progress: Progress = NO_PROGRESS,
+        cls, rows: Rows, parameters: StackParameters | None = None, *, start: int = 0, progress: Progress = NO_PROGRESS
     ) -> Scatter:
         """Return the scatter of a block of rows, on which layer 1 is fitted.
 

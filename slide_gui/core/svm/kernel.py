@@ -182,11 +182,7 @@ class Embedding:
 
     @classmethod
     def of(
-        cls,
-        Z: NDArray[np.floating],
-        sizes: Sequence[int],
-        widths: ArrayLike,
-        progress: Progress = NO_PROGRESS,
+        cls, Z: NDArray[np.floating], sizes: Sequence[int], widths: ArrayLike, progress: Progress = NO_PROGRESS
     ) -> Embedding:
         """Return the embedding with these widths, centred on the median of each column.
 
@@ -440,11 +436,7 @@ class VectorRows:
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
     def kernel(
-        self,
-        rows: Indices,
-        columns: Indices | None = None,
-        out: Values | None = None,
-        progress: Progress = NO_PROGRESS,
+        self, rows: Indices, columns: Indices | None = None, out: Values | None = None, progress: Progress = NO_PROGRESS
     ) -> Values:
         """Return the kernel between some rows, in rising order, and some columns, by default all.
 
@@ -523,11 +515,7 @@ class DistanceRows:
         return DistanceRows(self.distances, self.points[points], self.factor)
 
     def kernel(
-        self,
-        rows: Indices,
-        columns: Indices | None = None,
-        out: Values | None = None,
-        progress: Progress = NO_PROGRESS,
+        self, rows: Indices, columns: Indices | None = None, out: Values | None = None, progress: Progress = NO_PROGRESS
     ) -> Values:
         """Return the kernel between some rows and some columns, by default all."""
         rows, columns = self.points[rows], self.points if columns is None else self.points[columns]

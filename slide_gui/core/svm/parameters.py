@@ -22,12 +22,7 @@ class Loss(Choice):
 
 LOSSES = table_of(
     Loss("squared_hinge", "squared hinge", "L2-SVM, with which widths are learned", squared=True),
-    Loss(
-        "hinge",
-        "hinge",
-        "C-SVC, the ordinary SVM, whose widths are learned with the squared hinge",
-        squared=False,
-    ),
+    Loss("hinge", "hinge", "C-SVC, the ordinary SVM, whose widths are learned with the squared hinge", squared=False),
 )
 
 

@@ -99,13 +99,7 @@ def single_error(beta: Array) -> float:
 
 
 def pair_steps(
-    kernel: NDArray[np.floating],
-    residual: Array,
-    beta: Array,
-    box: Box,
-    tol: float,
-    max_steps: int,
-    progress: Progress,
+    kernel: NDArray[np.floating], residual: Array, beta: Array, box: Box, tol: float, max_steps: int, progress: Progress
 ) -> tuple[Array, int]:
     """Take pair steps and return the new β and the number of steps.
 
@@ -244,13 +238,7 @@ def minimise(
 
 
 def _active_sets(
-    kernel: Values,
-    residual: Array,
-    beta: Array,
-    box: Box,
-    tol: float,
-    max_systems: int,
-    progress: Progress,
+    kernel: Values, residual: Array, beta: Array, box: Box, tol: float, max_systems: int, progress: Progress
 ) -> tuple[tuple[Array, Array] | None, int]:
     """Return the solution with its residuals, or None without convergence, and the number of solved systems."""
     linear = residual + kernel_product(kernel, beta, tol, progress)  # the residuals at β = 0

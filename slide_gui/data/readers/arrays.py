@@ -64,8 +64,7 @@ def known_names(names: Iterable[str], place: str) -> dict[tuple[str, str], str]:
     if not any(kind == "rows" for _, kind in known):
         shown = ", ".join(sorted(names)[:8])
         raise DataError(
-            f"contains {shown or 'no arrays'}; name the arrays X and y, or X_train, y_train, X_test and y_test",
-            place,
+            f"contains {shown or 'no arrays'}; name the arrays X and y, or X_train, y_train, X_test and y_test", place
         )
     return {(role, kind): name for (role, kind), name in known.items() if (role, "rows") in known}
 

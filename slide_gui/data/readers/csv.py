@@ -267,10 +267,7 @@ def table_layout(stream: BinaryIO, reading: ParseOptions, place: str, like: Data
     if line.count(b'"') % 2 and 2 * len(below) < len(rows) - 1:
         raise DataError(f"line {number} has half of a pair of quotes; write each row on one line", place)
     if len(first) == 1:
-        raise DataError(
-            f"line {number} has one column; separate the numbers with commas, semicolons or tabs",
-            place,
-        )
+        raise DataError(f"line {number} has one column; separate the numbers with commas, semicolons or tabs", place)
     header, sure = _has_header(first, below, reading)
     names = _unique_names(first) if header else ()
     if not header and reading.header is None and comments:

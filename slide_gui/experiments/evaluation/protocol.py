@@ -291,10 +291,7 @@ def split_seed(split: int) -> int:
 
 
 def plan(
-    extent: str = "full",
-    data: Sequence[str] = (),
-    methods: Sequence[str] = (),
-    splits: int | None = None,
+    extent: str = "full", data: Sequence[str] = (), methods: Sequence[str] = (), splits: int | None = None
 ) -> tuple[CellPlan, ...]:
     """Return the cells of the evaluation, with data sets and methods in the order of the protocol.
 

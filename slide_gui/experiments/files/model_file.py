@@ -333,10 +333,7 @@ def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> No
         raise DataError(f"{len(infos)} members, expected at most {most}; {_REMEDY}", place)
     for info in infos:
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
-            raise DataError(
-                f"{info.filename} is compressed or encrypted, a model's members are not; {_REMEDY}",
-                place,
-            )
+            raise DataError(f"{info.filename} is compressed or encrypted, a model's members are not; {_REMEDY}", place)
     claimed = sum(info.file_size for info in infos)
     if claimed > file_size:
         raise DataError(f"the members claim {claimed} bytes, the file has only {file_size}; fetch it again", place)

@@ -192,10 +192,7 @@ def _read(content: bytes, path: Path) -> SessionRecord:
         raise DataError(f"is not a session of slide-gui; expected {_EXPECTED}", str(path))
     version = document.get("version")
     if type(version) is not int or version < 1:
-        raise DataError(
-            f"has an unknown version ({ascii(version)[:40]}), expected {_VERSION}",
-            str(path),
-        )
+        raise DataError(f"has an unknown version ({ascii(version)[:40]}), expected {_VERSION}", str(path))
     if version > _VERSION:
         raise DataError(f"has version {version} of a later slide-gui; open it with that", str(path))
     try:

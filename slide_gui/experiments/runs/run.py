@@ -99,12 +99,7 @@ def predictor_of(representation: Representation, classifier: SvmModel | OtherCla
 
 
 def predict_in_blocks(
-    predict: Predictor,
-    part: NDArray[Any],
-    codes: Indices,
-    order: Indices,
-    *,
-    progress: Progress = NO_PROGRESS,
+    predict: Predictor, part: NDArray[Any], codes: Indices, order: Indices, *, progress: Progress = NO_PROGRESS
 ) -> Predictions:
     """Predict rows in the given order, in blocks of increasing size.
 

@@ -75,12 +75,7 @@ METHODS = table_of(
         "an SVM on SLIDE’s layers with median widths times one scale, which cross-validation selects with C",
         stacked=True,
     ),
-    Method(
-        "pca-svm",
-        "PCA-SVM",
-        "an SVM on principal components that keep a fraction of the variance",
-        projection=PCA,
-    ),
+    Method("pca-svm", "PCA-SVM", "an SVM on principal components that keep a fraction of the variance", projection=PCA),
     Method("white-svm", "White-SVM", "the same, each component scaled to unit variance", projection=WHITENED_PCA),
     Method(
         "randproj-svm",
@@ -153,11 +148,7 @@ FIT_ROWS = table_of(
 CHOOSE = table_of(
     Choice("none", "nothing", "select nothing"),
     Choice("each", "for each split", "select noise and depth for each split and seed by its own validation error"),
-    Choice(
-        "pooled",
-        "once for all splits",
-        "select noise and depth once, by the mean validation error of all splits",
-    ),
+    Choice("pooled", "once for all splits", "select noise and depth once, by the mean validation error of all splits"),
 )
 
 

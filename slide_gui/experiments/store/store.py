@@ -202,10 +202,7 @@ class RunStore(AbstractContextManager["RunStore"]):
             try:
                 row = self._row("rowid = ?", number)
                 if row is None:
-                    raise DamagedRun(
-                        f"row {number} is in an index, but not in the table; {_REMEDY}",
-                        str(self.path),
-                    )
+                    raise DamagedRun(f"row {number} is in an index, but not in the table; {_REMEDY}", str(self.path))
                 name = row["hash"] if isinstance(row["hash"], str) else name
                 result = self._result(row)
                 whole.append(number)
@@ -439,10 +436,7 @@ class RunStore(AbstractContextManager["RunStore"]):
 
     def _damaged_row(self, spec_hash: object, what: str) -> DamagedRun:
         run = f"run {spec_hash[:12]}" if isinstance(spec_hash, str) else "a run"
-        return DamagedRun(
-            f"the row of {run} is damaged ({what}); {checked_by(self.path)}",
-            str(self.path),
-        )
+        return DamagedRun(f"the row of {run} is damaged ({what}); {checked_by(self.path)}", str(self.path))
 
     def _checked_result(self, row: dict[str, Any]) -> RunResult:
         result = self._result(row)
@@ -601,10 +595,7 @@ def _content(file: Path) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             raise DamagedRun(f"is not a file; {_REMEDY}", str(file))
         if status.st_size > memory_limit():
-            raise DamagedRun(
-                f"has {status.st_size} bytes, more than the arrays of any run; {_REMEDY}",
-                str(file),
-            )
+            raise DamagedRun(f"has {status.st_size} bytes, more than the arrays of any run; {_REMEDY}", str(file))
         return file.read_bytes()
     except OSError as error:
         raise DamagedRun(f"cannot be read ({error.strerror}); {_REMEDY}", str(file)) from None

@@ -6,16 +6,7 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import QSettings, Qt, Signal, Slot
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QDialog,
-    QHBoxLayout,
-    QMessageBox,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QHBoxLayout, QMessageBox, QPushButton, QVBoxLayout, QWidget
 
 from slide_gui.experiments.sweeps.trial import LEAST_BUDGET, MOST_BUDGET
 from slide_gui.gui.state.files import REOPEN, FileChoices, RecentFiles

@@ -95,10 +95,7 @@ PAGES = (
         "Runs",
         '<path d="M4.5 12a7.5 7.5 0 1 0 2.5-5.600"/><path d="M7 2.800v3.800h3.800M12 8v4.300l3 1.800"/>',
         late("slide_gui.gui.pages.runs.page", "RunsPage"),
-        (
-            PageView("Table", "All runs, with filter and sorting"),
-            PageView("Comparison", "Compare two runs, A and B"),
-        ),
+        (PageView("Table", "All runs, with filter and sorting"), PageView("Comparison", "Compare two runs, A and B")),
     ),
 )
 """In the order of the navigation and of the shortcuts Ctrl+1, Ctrl+2, …"""

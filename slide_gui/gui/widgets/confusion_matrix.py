@@ -27,11 +27,7 @@ class ConfusionMatrix(ColorTable):
         self.setAccessibleName("Confusion matrix")
 
     def set_counts(
-        self,
-        counts: ArrayLike,
-        labels: Sequence[str],
-        stale: bool = False,
-        worst: float | None = None,
+        self, counts: ArrayLike, labels: Sequence[str], stale: bool = False, worst: float | None = None
     ) -> None:
         """Show a matrix.
 

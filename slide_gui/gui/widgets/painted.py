@@ -37,12 +37,7 @@ RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 INK = ColorScale("grey", 0.0, 1.0)
 """Scale that `image_of` draws as ink on paper in the light theme and as white on near black in the dark one."""
 
-ARROWS = {
-    Qt.Key.Key_Left: (0, -1),
-    Qt.Key.Key_Right: (0, 1),
-    Qt.Key.Key_Up: (-1, 0),
-    Qt.Key.Key_Down: (1, 0),
-}
+ARROWS = {Qt.Key.Key_Left: (0, -1), Qt.Key.Key_Right: (0, 1), Qt.Key.Key_Up: (-1, 0), Qt.Key.Key_Down: (1, 0)}
 """Key → step in (row, column) on the screen."""
 
 LARGE = 16.0
@@ -145,13 +140,7 @@ def coloured_image(indices: NDArray[np.uint8], table: NDArray[np.uint32]) -> QIm
     return QImage(pixels.data, width, height, 4 * width, QImage.Format.Format_RGB32).copy()
 
 
-def image_of(
-    values: NDArray[np.float32],
-    scale: ColorScale,
-    theme: Theme,
-    *,
-    zeroth: QColor | None = None,
-) -> QImage:
+def image_of(values: NDArray[np.float32], scale: ColorScale, theme: Theme, *, zeroth: QColor | None = None) -> QImage:
     """Return values, shape (rows, columns), in the colours of a scale; NaN has the colour `zeroth` if given."""
     table = colour_table(scale, zeroth)
     if scale is INK and not theme.is_dark:

@@ -198,8 +198,7 @@ def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, i
     if width >= 4 * count:
         inside[:, np.flatnonzero(np.diff(columns))] = False
     return coloured_image(
-        np.where(inside, scale.indices(shown), np.uint8(0)).astype(np.uint8),
-        colour_table(scale, background),
+        np.where(inside, scale.indices(shown), np.uint8(0)).astype(np.uint8), colour_table(scale, background)
     )
 
 

@@ -7,14 +7,7 @@ from collections.abc import Sequence
 
 from slide_gui.experiments.evaluation.data_sets import data_entry
 from slide_gui.experiments.evaluation.protocol import REFERENCE, is_extra, published, published_seconds
-from slide_gui.experiments.evaluation.table import (
-    Cell,
-    Comparison,
-    DataInfo,
-    EvaluationState,
-    SplitProgress,
-    TimeRow,
-)
+from slide_gui.experiments.evaluation.table import Cell, Comparison, DataInfo, EvaluationState, SplitProgress, TimeRow
 from slide_gui.experiments.runs.run import RunProgress
 from slide_gui.figures.evaluation import COLUMNS, comparison_result, starred
 from slide_gui.gui.pages.benchmark.table import EvaluationCell, EvaluationHead, EvaluationRow
@@ -22,13 +15,7 @@ from slide_gui.gui.state.evaluation import EvaluationChoice
 from slide_gui.text import THIN, count, counted, dataset_title, duration, fixed, per_cent
 
 _ORDER = {"better": 0, "reference": 1, "equal": 1, "worse": 2}
-_PHASES = {
-    "fit": "fitting",
-    "learn": "learning",
-    "train": "training",
-    "validation": "validating",
-    "test": "testing",
-}
+_PHASES = {"fit": "fitting", "learn": "learning", "train": "training", "validation": "validating", "test": "testing"}
 
 
 def heads_of(state: EvaluationState, choice: EvaluationChoice) -> tuple[EvaluationHead, ...]:

@@ -407,13 +407,7 @@ class RunTable(QWidget):
         actions = {}
         for name, text, keys, tip, slot in (
             ("open", "Open", "Return", "Load this run on every page", self._open),
-            (
-                "compare",
-                "Compare",
-                "Ctrl+D",
-                "Compare two selected, stored runs",
-                self._compare,
-            ),
+            ("compare", "Compare", "Ctrl+D", "Compare two selected, stored runs", self._compare),
             ("delete", "Delete", "Delete", "Delete the selected, stored runs; this can be undone", self._delete),
             ("tag", "Edit tag", "F2", "Add a tag to the run, or change it", self._edit_tag),
             ("copy", "Copy", "Ctrl+C", "Copy the selected rows as tab-separated text", self._copy),

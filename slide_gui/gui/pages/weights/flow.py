@@ -469,12 +469,7 @@ def _layer(k: int, layer: FlowLayer, below: str, shape: Shape, scale: ColorScale
 
 
 def _tile(
-    title: str,
-    values: NDArray[Any],
-    shape: Shape,
-    scale: ColorScale = INK,
-    lines: tuple[str, ...] = (),
-    tip: str = "",
+    title: str, values: NDArray[Any], shape: Shape, scale: ColorScale = INK, lines: tuple[str, ...] = (), tip: str = ""
 ) -> FlowTile:
     return FlowTile(title, values.astype(np.float32).reshape(shape or values.shape), scale, lines, tip)
 
