@@ -137,5 +137,5 @@ class FigureProvenance:
 def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:
     """Return a run by its index among the earlier runs of the document."""
     if type(number) is not int or not 0 <= number < len(specs):
-        raise ValueError(f"run {ascii(number)[:20]} is not among the earlier runs")
+        raise ValueError(f"run {ascii(number)[:20]} is not among the earlier runs that the document lists")
     return specs[number]

@@ -158,7 +158,7 @@ class FlowPart(View):
 
     @Slot()
     def toggle_erasing(self) -> None:
-        """Let the left button erase if it draws, and the reverse."""
+        """Switch the left button between drawing and erasing."""
         self.set_erasing(1 - self._modes.checkedId())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
