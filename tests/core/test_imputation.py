@@ -209,6 +209,12 @@ def test_that_infinity_and_text_are_refused(X, message):
         LinearImputer().fit(X)
 
 
+@pytest.mark.parametrize("wrong", [{"max_iter": 0}, {"max_iter": 1.5}, {"ridge": -1.0}, {"ridge": "small"}])
+def test_that_parameters_out_of_range_are_refused(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        LinearImputer(**wrong).fit(_correlated())
+
+
 def test_that_a_fit_reports_increasing_progress_and_can_be_cancelled():
     X, _ = _with_missing(_correlated(n=300, d=20))
     listener = StopAfter()

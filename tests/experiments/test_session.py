@@ -36,7 +36,7 @@ from slide_gui.experiments.files.session import (
     write_session,
 )
 from slide_gui.experiments.files.source import DataSource
-from slide_gui.experiments.runs.result import describe_chosen, describe_convergence
+from slide_gui.experiments.runs.result import describe_chosen, describe_convergence, describe_widths
 from slide_gui.experiments.runs.spec import RunSpec, describe_choice, describe_spec
 from slide_gui.figures.export import save_figure
 from slide_gui.figures.style import Style
@@ -293,6 +293,7 @@ def test_that_method_and_choices_are_described(changes, words):
 )
 def test_that_the_criterion_of_the_widths_is_described(chosen, words):
     assert describe_chosen(chosen) == words
+    assert words.startswith(describe_widths(chosen.name))
 
 
 def test_that_missing_convergence_is_reported():

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QPushButton, QSlider
 from slide_gui.core.slide.denoiser import expected_q
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.flow import Forward, survivors
-from slide_gui.experiments.inspection.rows import input_rms, weight_rows
+from slide_gui.experiments.inspection.rows import Explorer, input_rms, weight_rows
 from slide_gui.figures.weights import as_shown, tile_limits
 from slide_gui.gui.pages.weights import flow, shuffle
 from slide_gui.gui.pages.weights.explained import ExplainedWeight
@@ -128,6 +128,27 @@ def test_that_an_image_passes_through_the_layers_of_earlier_data_under_their_nam
     open_data(window, labelled())  # images of another size
     assert not part.learned.isEnabled()
     assert part.foreign is None
+
+
+def test_that_layers_of_other_data_are_never_shown_while_a_slow_fit_runs(window, monkeypatch):
+    part, workspace, go = window.weights_page.set_view("flow"), window.workspace, threading.Event()
+    update, first = Explorer.update, workspace.dataset
+
+    def slow(*given, progress, **settings):
+        while not go.wait(0.01):
+            progress.report(0.0)
+        return update(*given, progress=progress, **settings)
+
+    monkeypatch.setattr(Explorer, "update", slow)
+    workspace.open(StubSource(dataset(seed=2, name="others")))
+    wait(lambda: workspace.dataset is not first)
+    for change in (lambda: None, lambda: workspace.select(sample=3), lambda: workspace.set_parameters(noise=0.6)):
+        change()
+        settle(0.05)
+        assert [column.lower.values for column in part.view.columns[1:]] == [None] * 4
+        assert part.numbers() == ""
+    go.set()
+    wait(lambda: workspace.model() is not None)
 
 
 def test_that_layers_of_earlier_data_take_bounded_memory_and_no_scatters(window, monkeypatch):
