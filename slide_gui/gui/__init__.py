@@ -1,1 +1,1 @@
-"""The window: shows and asks; computes nothing that takes longer than a frame."""
+"""The window, whose thread computes nothing that takes longer than a frame."""

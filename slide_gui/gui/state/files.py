@@ -1,4 +1,4 @@
-"""What the settings store about files: how they are read and split, and which were opened last."""
+"""Stored settings of files: how they are read and split, and which were opened last."""
 
 from __future__ import annotations
 

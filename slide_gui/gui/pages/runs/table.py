@@ -183,7 +183,7 @@ class RunModel(QAbstractTableModel):
 
 
 def _words_of(text: str) -> list[tuple[str, bool]]:
-    """Return the words of a filter as `StoredRun.words` writes them, "noise 0.3" as "noise=0.30;", and if wanted."""
+    """Return each word as in `StoredRun.words`, "noise 0.3" as "noise=0.30;", and True if rows must contain it."""
 
     def exact(match: re.Match[str]) -> str:
         name, value = match[1], float(match[2])
