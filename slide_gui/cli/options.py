@@ -183,7 +183,7 @@ def _shape(text: str) -> tuple[int, ...]:
 
 
 def data_source(
-    arguments: argparse.Namespace, texts: Sequence[str] | None = None, *, judges: str = "test"
+    arguments: argparse.Namespace, texts: Sequence[str] | None = None, *, evaluate: str = "test"
 ) -> DataSource:
     """Return a data set with the options for reading and dividing it.
 
@@ -191,7 +191,7 @@ def data_source(
     ----------
     texts : sequence of str, optional
         Name or files of the data set; default: all those that the arguments name.
-    judges : {"test", "validation"}
+    evaluate : {"test", "validation"}
         Rows on which the command evaluates. With "validation" rows are held out only if the arguments request it.
 
     Raises
@@ -200,7 +200,7 @@ def data_source(
         If options exclude each other or are out of range.
     """
     reading, held_out = read_options(arguments)
-    if held_out is None and judges != "test":
+    if held_out is None and evaluate != "test":
         held_out = HeldOut(0.0)
     source = DataSource.of(arguments.data if texts is None else texts, arguments.seed)
     return replace(source, reading=reading, held_out=held_out)
@@ -474,7 +474,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_cluster_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options --workers and --scheduler, which say where to compute."""
+    """Add the options --workers and --scheduler, which select where to compute."""
     about = "Default: one run after the other, in this process."
     group = parser.add_argument_group("where to compute runs", about)
     text = "N processes on this computer, with one thread each"

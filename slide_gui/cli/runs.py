@@ -55,7 +55,7 @@ def _train(arguments: argparse.Namespace) -> int:
         raise UsageError("--save-model saves one run, but --folds makes several; leave out one of them")
     if figures and arguments.folds is not None:
         raise UsageError("--figure draws one run, but --folds makes several; leave out one of them")
-    source, output = options.data_source(arguments, judges=arguments.evaluate), arguments.output
+    source, output = options.data_source(arguments, evaluate=arguments.evaluate), arguments.output
     options.check_outputs(arguments, [*arguments.figure, arguments.save_model], [source], store=output)
     options.check_model_output(arguments.save_model)
     choices = options.run_choices(arguments) | {"split": arguments.split, "seed": arguments.seed}
@@ -153,7 +153,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     noises, depths, seeds = arguments.noises, arguments.depths, arguments.seeds or [arguments.seed]
     where = options.cluster_choice(arguments)
     choices = options.run_choices(arguments)
-    source = options.data_source(arguments, judges="test" if arguments.choose else arguments.evaluate)
+    source = options.data_source(arguments, evaluate="test" if arguments.choose else arguments.evaluate)
     options.check_outputs(arguments, arguments.figure, [source])
 
     def sweep_of(base: RunSpec) -> SweepSpec:

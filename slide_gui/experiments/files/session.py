@@ -32,7 +32,7 @@ _EXPECTED = "a session of slide-gui"
 
 @dataclass(frozen=True)
 class Selection:
-    """What the window displays of the stack.
+    """The selected features and sample, and how the tiles are displayed.
 
     Attributes
     ----------

@@ -57,7 +57,7 @@ class DataSource:
     Attributes
     ----------
     key : str
-        Key of `slide_gui.data.catalogue`, or the name of another package's data set. Empty for files.
+        Key of `slide_gui.data.catalogue`. Empty for files.
     paths : tuple of str
         The files. Empty for a catalogue key.
     seed : int
