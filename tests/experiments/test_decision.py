@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.inspection import decision
 from slide_gui.experiments.inspection.decision import Decider
 from slide_gui.experiments.runs.run import restore, run
 from slide_gui.progress import Cancelled
@@ -97,6 +98,20 @@ def test_that_one_change_is_found_if_one_is_enough_and_reported_as_the_fewest():
         flip = decider.flip(image)
         assert (len(flip.features) == 1) == any(singles)
         assert flip.fewest == (len(flip.features) <= 2)
+
+
+def test_that_later_changes_are_promising_or_towards_the_nearest_support_vector_of_the_other_class(monkeypatch):
+    monkeypatch.setattr(decision, "_PROMISING", 0)
+    dataset, restored, decider = ready(2)
+    changes = []
+    for image in dataset.test[:25]:
+        flip = decider.flip(image)
+        others = dataset.train[decider.rows[dataset.train_labels[decider.rows] != class_of(restored, image)]]
+        nearest = others[np.square(others - image).sum(axis=1).argmin()]
+        changed = list(flip.features)
+        assert np.count_nonzero(flip.image[changed] != nearest[changed]) <= 1  # the first change is any pixel
+        changes.append(len(changed))
+    assert max(changes) > 2
 
 
 def test_that_the_search_for_a_flip_can_be_cancelled():
