@@ -22,7 +22,9 @@ from slide_gui.progress import Cancelled, Progress, Stage, TimeLeft
 from slide_gui.text import about, printable, time_left
 
 DONE, FAILED, USAGE = 0, 1, 2
-_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+_REMEDIES = dict.fromkeys(
+    (errno.EACCES, errno.EPERM, errno.EROFS), "; choose another path, or change the permissions"
+) | {errno.ENOSPC: "; free some space, or choose another path"}
 _BETWEEN_REDRAWS, _BETWEEN_LINES = 0.1, 10.0  # seconds
 
 
@@ -88,8 +90,7 @@ def guarded(command: Callable[[], int]) -> int:
         warn(message or "not enough memory; use less data or a smaller depth")
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        remedy = "; choose another path, or change the permissions"
-        warn(f"{place}{error.strerror or error}{remedy if error.errno in _FORBIDDEN else ''}")
+        warn(f"{place}{error.strerror or error}{_REMEDIES.get(error.errno or 0, '')}")
     except ValueError as error:  # includes DataError
         warn(str(error))
     except BaseException as error:

@@ -128,7 +128,8 @@ def _records(arguments: argparse.Namespace) -> RecordFolder | None:
         raise DataError("is not a folder of results; check the name", str(place))
     records = RecordFolder(folder)
     if records.n_damaged:
-        warn(f"{counted(records.n_damaged, 'unreadable line')} of {folder} skipped; their runs are computed again")
+        again = "" if arguments.stored else "; their runs are computed again"
+        warn(f"{counted(records.n_damaged, 'unreadable line')} of {folder} skipped{again}")
     return records
 
 

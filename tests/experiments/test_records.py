@@ -1,5 +1,6 @@
 """Records in text files: an evaluation resumes from them in an empty store, and skips unreadable lines."""
 
+import errno
 import json
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from slide_gui.progress import NO_PROGRESS, Cancelled
 from tests.core.svm_data import StopAfter
 from tests.experiments.test_evaluation import CELLS, DATA, load, outcome
 from tests.experiments.tiny import rectangles, spec
+from tests.faults import faults
 
 CANDIDATE = StoredRun.of(run(DATA, spec(DATA, training="split", evaluate="validation")), 1.7e9)
 FINAL = StoredRun.of(run(DATA, spec(DATA, widths="median", C=1.0)), 1.7e9)
@@ -86,6 +88,12 @@ def test_that_torn_and_damaged_lines_are_skipped_and_their_runs_computed_again(c
     assert outcome(state) == outcome(complete[1])
     assert torn in lines_of(tmp_path)
     assert len(RecordFolder(tmp_path).rows) == len(lines)
+
+
+def test_that_an_error_of_writing_names_the_file(tmp_path):
+    records = RecordFolder(tmp_path)
+    with faults("fsync", 1, errno.ENOSPC), pytest.raises(OSError, match=r"No space .*rectangles\.jsonl"):
+        records.add("rectangles", FINAL)
 
 
 def test_that_runs_of_other_results_versions_are_kept_but_not_used(tmp_path):

@@ -64,14 +64,18 @@ class RecordFolder:
         if row.hash in self.rows:
             return
         self._folder.mkdir(parents=True, exist_ok=True)
-        line = json.dumps(_line(row), separators=(",", ":")).encode()
-        with (self._folder / f"{key}.jsonl").open("a+b") as file:
-            if file.seek(0, os.SEEK_END):
-                file.seek(-1, os.SEEK_END)
-                line = line if file.read(1) == b"\n" else b"\n" + line
-            file.write(line + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        line, path = json.dumps(_line(row), separators=(",", ":")).encode(), self._folder / f"{key}.jsonl"
+        try:
+            with path.open("a+b") as file:
+                if file.seek(0, os.SEEK_END):
+                    file.seek(-1, os.SEEK_END)
+                    line = line if file.read(1) == b"\n" else b"\n" + line
+                file.write(line + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:  # writing names no file, for example if the disk is full
+            error.filename = str(path)
+            raise
         self.rows[row.hash] = row
 
 
