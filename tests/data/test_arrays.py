@@ -214,6 +214,11 @@ def test_that_pictures_of_different_sizes_are_refused(tmp_path):
         read_image_folder(tmp_path)
 
 
+def test_that_pictures_of_floating_point_numbers_are_refused(tmp_path):
+    with pytest.raises(DataError, match=r"x\.tiff: has pixels of floating-point numbers; save it with 8 or 16 bits"):
+        read_image(save(tmp_path / "x.tiff", np.full((4, 4), 0.5, np.float32)))
+
+
 def test_that_large_pictures_are_refused(tmp_path):
     assert read_image(save(tmp_path / "1.png", np.zeros((256, 256), np.uint8))).shape == (256, 256)
     with pytest.raises(DataError, match="257 × 256 pixels, expected at most 65536; make it smaller"):

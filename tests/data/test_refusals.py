@@ -45,6 +45,7 @@ HALF = "   5.0000000e-01"
 TEXTS = [
     ("x.csv", "a,b,c,d,label\n", "has no rows of numbers"),
     ("x.csv", "# a comment\n", "has no rows of numbers; write one sample per line"),
+    ("x.csv", "a,b,label\r1,2,0\r3,4,1\r", "not a row of cells; save it as CSV with usual line ends"),
     ("x.csv", "a|b|label\n1|2|0\n", "line 1 has one column; separate the numbers with commas, semicolons or tabs"),
     ("x.csv", "# x\n" * 1024 + "5\n6\n", "line 1025 has one column; separate the numbers with commas"),
     ("x.csv", "1,2,0\n3,4,1\n5,0\n", "line 3 has 2 numbers, expected 3; correct the line, or leave it out"),

@@ -79,6 +79,8 @@ def read_image(path: Path) -> NDArray[np.float32]:
                     f"has {picture.width} × {picture.height} pixels, expected at most {_MOST_PIXELS}; make it smaller",
                     str(path),
                 )
+            if picture.mode == "F":
+                raise DataError("has pixels of floating-point numbers; save it with 8 or 16 bits per pixel", str(path))
             if picture.mode.startswith("I"):  # 16 bits per pixel
                 wide: NDArray[np.float32] = np.asarray(picture, np.float32) / np.float32(65535)
                 return np.minimum(wide, np.float32(1))
