@@ -15,6 +15,7 @@ from slide_gui.cli.console import Entry, print_answer, usage
 from slide_gui.cli.evaluation import add_protocol_options
 from slide_gui.data.files import folder_files, write_whole
 from slide_gui.experiments.evaluation.protocol import plan
+from slide_gui.experiments.store.store import RunStore
 
 _PAGE = "index.html"
 _FORMATS = ("pdf", "svg", "png", "csv")
@@ -104,7 +105,8 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     options.cluster_choice(arguments)
     folder: Path = arguments.out
     options.check_folder(arguments, folder)
-    with folder_files(folder):  # marks the folder before the store is created in it
+    # The folder is marked before the store is created in it, and another file in its place is refused at once.
+    with folder_files(folder), RunStore(arguments.store or folder / "runs.sqlite"):
         pass
     items, printed = paper_items(arguments), dict[str, str]()
     for item in items:

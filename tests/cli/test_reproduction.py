@@ -36,6 +36,12 @@ def test_that_everything_is_made_on_a_page_and_an_interrupted_reproduction_resum
     assert "test error" in page
 
 
+def test_that_a_file_that_is_no_store_is_refused_before_anything_is_drawn(cli):
+    Path("mine.csv").write_text("a,b\n" * 100)
+    assert "mine.csv: is not a run store" in cli("reproduce --out out --store mine.csv", code=1).err
+    assert [path.name for path in Path("out").iterdir()] == ["slide-gui.sha256"]
+
+
 @pytest.mark.parametrize("words", ["", "--quick --generated --splits 2 --workers 2 --store 'my runs.sqlite'"])
 def test_that_the_commands_of_all_items_are_accepted_and_use_the_given_options(words):
     items = paper_items(build_parser().parse_args(["reproduce", "--out", "a folder", *shlex.split(words)]))
