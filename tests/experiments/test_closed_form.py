@@ -123,6 +123,9 @@ def test_that_an_impossible_study_is_refused_in_a_sentence():
     assert CopiesStudy(stack_of(), ROWS, seeds=1, most=1, most_rows=2).run().n_rows == 2
     with pytest.raises(ValueError, match="layer is 2; this stack has layers 1 to 1"):
         CopiesStudy(stack_of(), ROWS, 2)
+    nothing = np.zeros((9, 4), np.float32)
+    with pytest.raises(ValueError, match="all inputs of layer 1 are 0, so its weights are 0; use other data"):
+        CopiesStudy(fit_stack(nothing, StackParameters(depth=1)), nothing).run()
     wide = np.zeros((3, 1100), np.float32)
     wide[0, :] = 1
     with pytest.raises(ValueError, match="1100 features; copies are solved for up to 1024"):

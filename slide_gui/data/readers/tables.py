@@ -383,7 +383,7 @@ def split_line(line: bytes, delimiter: bytes, place: str) -> list[str]:
     try:
         return next(csv.reader([line.decode().rstrip("\r\n")], delimiter=delimiter.decode()))
     except (csv.Error, StopIteration, UnicodeDecodeError) as error:  # lines are cut at 16 MiB, perhaps in a character
-        raise DataError("holds a line that is not a row of cells; save it as CSV with usual line ends", place) from error
+        raise DataError("has a line that is not a row of cells; save it as CSV with usual line ends", place) from error
 
 
 def is_number(cell: str | bytes) -> bool:

@@ -206,6 +206,8 @@ class CopiesStudy:
         progress.report(0.0)
         windows = self._stack.windows
         limit, _ = layer_weights(clean.T @ clean, p.noise, p.ridge, windows, progress.part(0.0, 0.0))
+        if not limit.any():
+            raise ValueError(f"all inputs of layer {self._layer} are 0, so its weights are 0; use other data or layers")
         self._copies = [CorruptedCopies(values, p.noise, p.ridge, seed, windows) for seed in range(self._seeds)]
         self._result = Copies(p.noise, p.ridge, self._layer, limit, len(chosen), n, self._seeds)
         return self._result
