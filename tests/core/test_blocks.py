@@ -312,11 +312,12 @@ def test_that_a_fit_of_sparse_rows_reports_and_can_be_cancelled(monkeypatch):
         fit_stack(rows, StackParameters(depth=3), progress=StopAfter(fraction=0.2))
 
 
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csr_array.toarray])
 @pytest.mark.parametrize(("depth", "fit_on"), [(1, "values"), (1, "thresholded"), (2, "values")])
-def test_that_a_fit_needs_no_more_memory_than_its_check_of_memory_assumes(monkeypatch, depth, fit_on):
+def test_that_a_fit_needs_no_more_memory_than_its_check_of_memory_assumes(monkeypatch, depth, fit_on, form):
     sizes = []
     monkeypatch.setattr(stack_module, "empty", lambda shape, *_: sizes.append(shape))
-    rows = sparse.random_array((200, 1500), density=0.01, format="csr", random_state=0)
+    rows = form(sparse.random_array((200, 1500), density=0.01, format="csr", random_state=0))
     tracemalloc.start()
     try:
         fit_stack(rows, StackParameters(depth=depth, fit_on=fit_on))

@@ -400,9 +400,11 @@ def test_that_each_error_names_the_rows_it_was_measured_on(window, monkeypatch):
     assert n != trial.result.n_test
 
 
-def test_that_no_time_is_estimated_just_after_the_start():
+def test_that_no_time_is_estimated_just_after_the_start_and_a_jobs_own_estimate_falls_a_little_until_the_next():
     assert TimeLeft().seconds(0.1, 0.5, None) is None
     assert TimeLeft().seconds(10.0, 0.25, None) == pytest.approx(30.0)
+    estimator, known = TimeLeft(), [(1.0, 100.0), (1.25, 100.0), (3.0, 100.0), (3.25, 0.25), (3.75, 0.25)]
+    assert [estimator.seconds(spent, 0.5, left) for spent, left in known] == [100.0, 99.75, 99.5, 0.25, 0.0]
 
 
 @pytest.fixture(params=[signal.SIGINT, signal.SIGTERM])
