@@ -283,6 +283,19 @@ def test_that_missing_cells_are_counted_and_crossed_out(window, tmp_path):
         assert shown.missing == ()
 
 
+def test_that_a_row_without_known_cells_has_no_cells_to_hide(window, tmp_path):
+    rows = RANDOM.random((40, 6))
+    rows[5] = np.nan
+    np.savez(tmp_path / "gap.npz", X=rows)
+    drop(window, tmp_path / "gap.npz")
+    opened(window, "gap")
+    view = window.weights_page.set_view("fill")
+    window.workspace.select(sample=5)
+    at_rest(window)
+    assert view.status.text() == "All cells of this row are missing. Show another row."
+    assert not view.button.isEnabled()
+
+
 KINDS = ("rose", "tulip")
 
 

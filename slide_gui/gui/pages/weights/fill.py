@@ -77,6 +77,8 @@ class FillView(Experiment):
         weights, scatter = layer.weights, layer.scatter
         image = parameters.squash(shown) if parameters.fit_on == "thresholded" else shown
         order = np.random.default_rng(self._seed).permutation(np.setdiff1d(np.arange(len(image)), self._shown.missing))
+        if not len(order):
+            return "All cells of this row are missing. Show another row."
         rest = image.astype(np.float64)
         rest[order[: max(1, round(parameters.noise * len(order)))]] = np.nan
 
