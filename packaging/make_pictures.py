@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from PIL import Image
-from PySide6.QtCore import QEventLoop, QPoint, QPointF, QSettings, QSize, Qt
+from PySide6.QtCore import QPoint, QPointF, QSettings, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPolygonF
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
@@ -36,7 +36,8 @@ def settle(window: MainWindow, done: Callable[[], bool] | None = None, seconds: 
     """Process events until a condition holds, by default until nothing is computed."""
     end = time.monotonic() + seconds
     while not (done or (lambda: window.workspace.model() is not None and not window.queue.busy))():
-        QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 20)
+        QApplication.processEvents()
+        time.sleep(0.01)
         if time.monotonic() > end:
             raise TimeoutError(f"the window was not ready within {seconds:g} s")
     for _ in range(5):
@@ -160,10 +161,10 @@ def make_moving(path: Path) -> None:
         film.take(800)
         film.move(page.train_button, page.train_button.rect().center())
         page.train_button.click()
-        ended = time.monotonic() + 150
-        shown = page.criterion.grab().toImage()
-        while window.session.runs.training.running and time.monotonic() < ended:
-            QTest.qWait(100)
+        training, shown = window.session.runs.training, page.criterion.grab().toImage()
+        while training.running:
+            end = time.monotonic() + 0.1
+            settle(window, lambda end=end: time.monotonic() > end or not training.running)
             before, shown = shown, page.criterion.grab().toImage()
             if shown != before:
                 film.take(400)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 _SWITCH_SECONDS = 0.001  # longest time for which a worker blocks the GUI thread
 _COLLECT_MILLISECONDS = 2000
-_SCREENSHOT_MILLISECONDS, _WAIT_MILLISECONDS = 60_000, 100
+_SCREENSHOT_MILLISECONDS = 60_000
+_PAUSE = 0.01  # seconds of sleep between events; processEvents alone would keep the interpreter's lock from the worker
 
 
 def run(files: Sequence[Path], source: DataSource | None = None) -> int:
@@ -157,7 +159,7 @@ def take_screenshot(path: Path) -> None:
     TimeoutError, OSError
         If fitting the layers takes too long, or the file cannot be written.
     """
-    from PySide6.QtCore import QDeadlineTimer, QEventLoop
+    from PySide6.QtCore import QDeadlineTimer
 
     from slide_gui.gui.shell.faults import Interruption
     from slide_gui.gui.theme import apply_theme
@@ -172,7 +174,8 @@ def take_screenshot(path: Path) -> None:
     while not limit.hasExpired() and interruption.number is None:
         if window.workspace.model() is not None and not window.queue.busy:
             break
-        app.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, _WAIT_MILLISECONDS)
+        app.processEvents()
+        time.sleep(_PAUSE)
     app.processEvents()
     fitted = window.workspace.model() is not None
     saved = fitted and window.grab().save(str(path))
