@@ -118,14 +118,16 @@ class DataSource:
     def parse(cls, text: str, seed: int = 0) -> DataSource:
         """Return the source that an argument names.
 
-        The argument is a key, ``generated:`` and a key, or paths joined by the system's path separator.
+        The argument is a key, ``generated:`` and a key, or paths joined by the system's path separator. An existing
+        path is not split.
         """
         from slide_gui.data.entries import is_known
 
         key = text.removeprefix(_GENERATED)
         if is_known(key):
             return cls(key=key, seed=seed, generated=key != text)
-        return cls(paths=tuple(part for part in text.split(os.pathsep) if part), seed=seed)
+        parts = [text] if os.path.exists(text) else text.split(os.pathsep)  # a name may contain the separator
+        return cls(paths=tuple(filter(None, parts)), seed=seed)
 
     @classmethod
     def of(cls, texts: Sequence[str], seed: int = 0) -> DataSource:
