@@ -201,6 +201,9 @@ def test_that_columns_are_matched_by_name_and_scaled_as_in_training(cli, table):
     document = cli("predict model.npz few.csv --json").json
     assert document["classes"] == whole["classes"][:5]
     assert "error" not in document
+    for name in ("old_train.csv", "old_test.csv"):
+        write(name, few)
+    assert cli("predict model.npz old_train.csv old_test.csv --json").json["classes"] == whole["classes"][:5]
     write("bare.csv", [row[:3] for row in table[1:6]])
     assert cli("predict model.npz bare.csv --json").json["classes"] == whole["classes"][:5]
     write("labelled.csv", table[1:6])
