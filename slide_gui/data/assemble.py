@@ -59,11 +59,7 @@ def assemble(
     """
     if not all(part.opened.columns for part in parts):
         _refuse_columns(reading, parts[0].place)
-    sets = [part for role in ("train", "test") for part in parts if part.role == role]
-    for first, second in pairwise(sets):
-        if first.role == second.role:
-            name = "training" if first.role == "train" else "test"
-            raise DataError(f"{first.place} and {second.place} are both {name} sets; open only one of them")
+    sets = sets_of(parts)
     if len(sets) > 1:
         sets[1] = _with_columns_of(*sets)
     sets = [_with_image_shape(part, reading) for part in sets]
@@ -125,6 +121,22 @@ def assemble(
         missing=missing,
         scaling=_scaling(scale, rows.shape[1]),
     )
+
+
+def sets_of(parts: Sequence[DataPart]) -> list[DataPart]:
+    """Return the training set and the test set.
+
+    Raises
+    ------
+    DataError
+        If several parts have the same role.
+    """
+    sets = [part for role in ("train", "test") for part in parts if part.role == role]
+    for first, second in pairwise(sets):
+        if first.role == second.role:
+            name = "training" if first.role == "train" else "test"
+            raise DataError(f"{first.place} and {second.place} are both {name} sets; open only one of them")
+    return sets
 
 
 def _scaling(scale: Scale | int, n_features: int) -> NDArray[np.float64] | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.data.assemble import listed_names, scaled_rows
+from slide_gui.data.assemble import listed_names, scaled_rows, sets_of
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import read_parts
 from slide_gui.data.readers.csv import read_csv, table_layout
@@ -52,7 +52,8 @@ def read_new_rows(
     Raises
     ------
     DataError
-        If the file cannot be read, lacks a column, or has text or missing cells in one.
+        If the file cannot be read, lacks a column, or has text or missing cells in one. Also if there are several
+        training sets or test sets.
     """
 
     def read_table(path: Path, *, reading: ParseOptions, progress: Progress) -> DataPart:
@@ -84,7 +85,7 @@ def read_new_rows(
         position = {name: k for k, name in enumerate(part.feature_names)}
         return replace(part, rows=np.ascontiguousarray(part.rows[:, [position[name] for name in names]]))
 
-    part = read_parts(paths, reading, progress, read_table)[-1]  # of a training set and a test set, the test set
+    part = sets_of(read_parts(paths, reading, progress, read_table))[-1]  # the test set, if there is one
     rows, place = part.rows, part.place
     if rows.shape[1] != n_features:
         raise DataError(

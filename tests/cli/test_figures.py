@@ -217,6 +217,12 @@ def test_that_labels_of_new_rows_are_compared_with_the_names_that_the_model_has(
     assert cli("predict x.npz x.csv --json").json["error"] < 0.2
 
 
+def test_that_two_files_of_new_rows_are_refused_unless_one_is_a_test_set(cli, table):
+    for name in ("a.csv", "b.csv"):
+        write(name, table[:20])
+    assert "a.csv and b.csv are both training sets; open" in cli("predict model.npz a.csv b.csv", code=1).err
+
+
 def test_that_a_missing_label_of_a_new_row_is_refused_and_not_counted_as_an_error(cli, table):
     np.savez("new.npz", X=np.ones((2, 3)), y=[0, np.nan])
     assert "the label of row 2 is missing (nan); fill it in" in cli("predict model.npz new.npz", code=1).err
