@@ -7,7 +7,15 @@ from sklearn.svm import SVC
 from slide_gui.core import linear_algebra as blocked
 from slide_gui.core.svm import decomposition, smo
 from slide_gui.core.svm import newton as svm_newton
-from slide_gui.core.svm.decomposition import CachedRows, ScratchBuffer, SolverOptions, SolverStep, least_memory, solve
+from slide_gui.core.svm.decomposition import (
+    CachedRows,
+    ScratchBuffer,
+    SolverOptions,
+    SolverStep,
+    exact_product,
+    least_memory,
+    solve,
+)
 from slide_gui.core.svm.kernel import ClassVectors, DistanceRows, Embedding, VectorRows, vector_distances
 from slide_gui.core.svm.newton import Bordered, NotConverged, bordered_inverse, newton
 from slide_gui.core.svm.smo import Box, kkt_gap, minimise
@@ -334,6 +342,16 @@ def test_that_cached_rows_sum_large_coefficients_in_double_precision():
         rows = CachedRows(source, np.empty((capacity, 300), np.float32), 1e-3, NO_PROGRESS)
         for _ in range(2):
             np.testing.assert_allclose(rows.times(points, factors, points), exact, atol=1e-4)
+
+
+def test_that_products_in_float64_are_exact_for_long_vectors(monkeypatch):
+    monkeypatch.setattr(decomposition, "_EXACT_ROWS", 25)
+    random = np.random.default_rng(0)
+    data, beta = random.standard_normal((60, 5)), random.standard_normal(60)
+    data[::5] *= 1e8  # their squared norms are known only to several units
+    kernel = np.exp(-np.square(data[:, None] - data[None]).sum(-1))
+    found = exact_product(VectorRows([ClassVectors(data)]), beta, np.arange(60))
+    np.testing.assert_allclose(found, kernel @ beta, atol=1e-12)
 
 
 def _kernel_and_labels(n, noise=0.3):
