@@ -1,5 +1,6 @@
 """Arrays beyond the free memory are refused before they are allocated; BLAS has one thread per physical core."""
 
+import functools
 import json
 import os
 import subprocess
@@ -18,8 +19,12 @@ from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.selection import median_width_search, training_bytes
 from slide_gui.core.svm.training import TrainingSet
 from slide_gui.core.svm.widths import WidthsSample
+from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
+from slide_gui.experiments.inspection import rows as inspected_rows
+from slide_gui.experiments.inspection.rows import Explorer
+from slide_gui.experiments.runs import fitting
 from slide_gui.experiments.runs.run import run
 from slide_gui.figures.export import figure_bytes
 from slide_gui.figures.style import Style
@@ -68,6 +73,16 @@ def test_that_a_job_larger_than_the_free_memory_is_refused(job, sentence):
     assert type(refusal.value) is MemoryError
     assert "and 0.01 GB are free; " in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_that_a_fit_larger_than_the_free_memory_is_refused_before_the_rows_are_summed(monkeypatch):
+    data = Dataset("wide", _rows(100, 700), _rows(0, 700))
+    for module in (inspected_rows, fitting):
+        monkeypatch.setattr(module, "input_scatter", None)
+    for fit in (Explorer(data.train).update, functools.partial(fitting.Reuse().stack, data)):
+        with pytest.raises(MemoryError, match="a fit of 3 layers to 700 features needs about"):
+            fit(StackParameters())
 
 
 @pytest.mark.usefixtures("little_memory")

@@ -187,9 +187,8 @@ def fit_stack(
     if sample_weight is not None and isinstance(rows, BlockRows):
         raise ValueError("sample_weight cannot be used with Blocks or a Dask array; give the rows as one array")
     windows = parameters.windows(rows.shape[1], image_shape)
-    (n, d), job = rows.shape, f"a fit of {parameters.depth} layers to {rows.shape[1]} features"
-    check_free(fit_bytes(n, d, parameters), job, "use fewer features")
-    empty((2 * parameters.depth + _MATRICES, d + 1, d + 1), np.dtype(float), job, "use fewer features")
+    n, d = rows.shape
+    check_fit(n, d, parameters)
     if out is not None:
         feature_array(rows.shape, parameters, out)
     values = parameters.fit_on == "values"
@@ -284,6 +283,13 @@ def _features_of_chunk(stack: Stack, chunk: Rows, start: int) -> NDArray[np.floa
     features, d = stack.transform(chunk), stack.n_features
     refuse_not_finite(features[:, :d], start)
     return features
+
+
+def check_fit(n: int, d: int, parameters: StackParameters) -> None:
+    """Raise a MemoryError if a fit to n rows of d features needs more memory than is available."""
+    job = f"a fit of {parameters.depth} layers to {d} features"
+    check_free(fit_bytes(n, d, parameters), job, "use fewer features")
+    empty((2 * parameters.depth + _MATRICES, d + 1, d + 1), np.dtype(float), job, "use fewer features")
 
 
 def fit_bytes(n: int, d: int, parameters: StackParameters) -> int:

@@ -16,7 +16,7 @@ from slide_gui.core.slide.denoiser import LEAST_NOISE, survival
 from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import InputScatter, input_scatter
-from slide_gui.core.slide.stack import Layer, Stack, entry_share, fit_stack, threshold_problem
+from slide_gui.core.slide.stack import Layer, Stack, check_fit, entry_share, fit_stack, threshold_problem
 from slide_gui.data.dataset import Dataset
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -116,6 +116,7 @@ class Explorer:
         scatter = self._scatter(parameters)
         if scatter is None:
             share = entry_share(parameters)
+            check_fit(len(self._rows), self._rows.shape[1], parameters)
             scatter = input_scatter(self._rows, parameters, progress=progress.part(0.0, share))
             self._scatters[parameters.sums] = scatter
         shape, part = self._image_shape, progress.part(share, 1.0)

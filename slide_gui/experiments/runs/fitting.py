@@ -18,7 +18,7 @@ from slide_gui.core.sda.model import Sda, SdaHistory, SdaNetwork, SdaParameters
 from slide_gui.core.sda.training import fine_tune, into_range, pretrain, range_of
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import InputScatter, input_scatter
-from slide_gui.core.slide.stack import Stack, entry_share, fit_stack
+from slide_gui.core.slide.stack import Stack, check_fit, entry_share, fit_stack
 from slide_gui.core.svm.kernel import block_sizes, median_distances
 from slide_gui.core.svm.model import SvmModel, TrainedSvm
 from slide_gui.core.svm.selection import MOST_ROWS, adjusted, fit_svm, median_width_search
@@ -256,6 +256,7 @@ class Reuse:
         if self._stack is None or self._stack[0] != key or len(self._stack[1].layers) < parameters.depth:
             whole = replace(parameters, depth=max(parameters.depth, self.deepest))
             share = entry_share(whole)
+            check_fit(len(dataset.train), dataset.n_features, whole)
             scatter = self._input_scatter(dataset, parameters, progress.part(0.0, share))
             part, shape = progress.part(share, 1.0), dataset.image_shape or ()
             self._stack = key, fit_stack(dataset.train, whole, scatter=scatter, image_shape=shape, progress=part)
