@@ -1,6 +1,7 @@
 """Benchmark files are found, downloaded with verified hashes, or replaced by generated data."""
 
 import hashlib
+import inspect
 import os
 import re
 import threading
@@ -10,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from slide_gui.data import catalogue
+from slide_gui.data import catalogue, generators
 from slide_gui.data.catalogue import fetch, matches
 from slide_gui.data.entries import Entry, RemoteFile, entries, recognise
 from slide_gui.data.errors import DataError
@@ -132,12 +133,15 @@ def test_that_find_sees_downloads_and_no_other_file_is_overwritten(server, tmp_p
     assert path.read_bytes() == b"mine"
 
 
-def test_that_the_catalogue_has_five_data_sets_with_hashes():
+def test_that_the_catalogue_has_five_data_sets_with_hashes_and_generators_of_the_same_sizes():
     assert [entry.key for entry in entries()] == ["rectangles", "rectangles-images", "convex", "mnist", "mnist-basic"]
     for entry in entries():
         assert entry.mirrors
         assert all(mirror.endswith("/") for mirror in entry.mirrors)
         assert tuple(file.name for file in entry.files) == entry.sets[0]
+        sizes = inspect.signature(getattr(generators, entry.stand_in)).parameters
+        if entry.stand_in != "digits":
+            assert (sizes["n_train"].default, sizes["n_test"].default) == (entry.n_train, entry.n_test)
         for known in (known for file in entry.files for known in file.hashes):
             algorithm, digest = known.split(":")
             assert len(bytes.fromhex(digest)) == hashlib.new(algorithm).digest_size
