@@ -479,6 +479,14 @@ def test_that_no_array_is_removed_while_the_store_may_be_damaged(path):
     assert sorted(arrays[0].parent.iterdir()) == arrays
 
 
+def test_that_a_file_of_one_byte_is_refused_and_unchanged(tmp_path):
+    file = tmp_path / "note.txt"
+    file.write_bytes(b"x")
+    with pytest.raises(DataError, match="is not a run store; give another name"):
+        RunStore(file)
+    assert file.read_bytes() == b"x"
+
+
 def test_that_a_store_that_would_overwrite_its_own_runs_is_not_written_to(large):
     content = bytearray(large.read_bytes())
     own = content.index(b'"fingerprint"') // 4096 + 1

@@ -353,6 +353,8 @@ class RunStore(AbstractContextManager["RunStore"]):
         has_arrays = self.folder.is_dir() and any(_FILE.fullmatch(file.name) for file in self.folder.iterdir())
         schema = self._db.rows("SELECT type, name, sql FROM sqlite_master")
         (application,), (version,) = (self._db.rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
+        if not schema and self.path.exists() and self.path.stat().st_size == 1:  # SQLite would overwrite this byte
+            raise DataError("is not a run store; give another name", str(self.path))
         if not schema and not read_only and not has_arrays:
             return
         if not schema:
