@@ -150,7 +150,7 @@ class RunsPage(Page):
 
 _LONGEST_NAME = 72  # pixels of the name of a feature on its button
 _LEAST_HEIGHT = 400  # pixels; below it the matrices and their captions would overlap
-_EMPTY = "Select two runs in the table and press Compare (Ctrl+D)."
+_EMPTY = "Select two stored runs in the table and press Compare (Ctrl+D). Each training stores a run."
 
 
 class ComparisonView(QWidget):
