@@ -17,10 +17,11 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.criteria import AUTO
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.experiments.runs.spec import METHODS, Method, RunSpec, SweepPoint
+from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_spec, pooled
 from slide_gui.resources import toml_resource
 
-Answers = Mapping[str, PointResult]
+Answers = Mapping[str, StoredRun]  # by the hash of the run
 
 REFERENCE = "slide-svm"
 """The reference method for all comparisons."""
@@ -183,10 +184,10 @@ class CellPlan:
             Fingerprint and source of the data, as in `RunSpec`.
         """
         seed = split_seed(split)
+        seeded = [first.drawn(0, seed) for first in _first_candidates(self, fingerprint, source)]
         points = []
         for draw in range(self.draws if self.selects else 1):
-            for first in _first_candidates(self, fingerprint, source):
-                spec = first.drawn(draw, seed)
+            for spec in (each.drawn(draw, seed) for each in seeded):
                 points.append(SweepPoint(spec.stack.noise, spec.stack.depth, draw, seed, spec))
         return tuple(points)
 
@@ -210,7 +211,7 @@ class CellPlan:
         points : sequence of SweepPoint
             All candidates, part by part.
         answers : mapping
-            Hash of a run → its result.
+            Hash of a run → the stored run. Only the hashes of candidates that are still compared are computed.
         """
         return self._race(points, answers)[0]
 
@@ -242,7 +243,8 @@ class CellPlan:
         if missing:
             return None
         n = len(points) // self.draws
-        candidates = pooled([answers[point.spec.hash] for place, point in enumerate(points) if place % n in left])
+        remaining = [point for place, point in enumerate(points) if place % n in left]
+        candidates = pooled([PointResult.of(point, answers[point.spec.hash]) for point in remaining])
         if self.averaged:
             best = sorted(
                 candidates, key=lambda each: math.inf if each.validation_loss is None else each.validation_loss

@@ -34,7 +34,6 @@ from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.experiments.sweeps.cluster import Cluster
 from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
-from slide_gui.experiments.sweeps.selection import PointResult
 from slide_gui.experiments.sweeps.sweep import kind_of
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
 
@@ -133,7 +132,7 @@ class _SplitRuns:
         self.task, self.rank, self.kind_of_final = task, rank, kind_of_final
         self.complete = False
         self._dataset, self._points = dataset, points
-        self.answers: dict[str, PointResult] = {}  # results of the evaluated candidates, by hash
+        self.answers: dict[str, StoredRun] = {}  # results of the evaluated candidates, by hash
         self.waiting: set[str] = set()
         """Hashes of the requested runs without a result."""
         self.selected = task.plan.select(points, {})
@@ -167,8 +166,7 @@ class _SplitRuns:
         if self.selected is not None:
             self.complete = True
             return split_answer(self.task.split, self.selected, spec, row)
-        (point,) = (point for point in self._points if point.spec.hash == row.hash)
-        self.answers[row.hash] = PointResult.of(point, row)
+        self.answers[row.hash] = row
         self.selected = None if self.waiting else self.task.plan.select(self._points, self.answers)
         return None
 

@@ -28,7 +28,6 @@ from slide_gui.experiments.runs.run import RunProgress
 from slide_gui.experiments.runs.spec import RunSpec, SweepPoint, describe_choice
 from slide_gui.experiments.statistics import McNemar, crossed_mean, holm, mcnemar, splits_rate
 from slide_gui.experiments.store.stored_run import StoredRun
-from slide_gui.experiments.sweeps.selection import PointResult
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import count
 
@@ -169,9 +168,7 @@ def candidates(task: Task, info: DataInfo) -> tuple[SweepPoint, ...]:
 
 def _stored_answer(task: Task, info: DataInfo, rows: Mapping[str, StoredRun]) -> SplitAnswer | None:
     """Return the result of a task, or None if it is not completely stored."""
-    points = candidates(task, info)
-    stored = {point.spec.hash: point for point in points if point.spec.hash in rows}
-    selected = task.plan.select(points, {key: PointResult.of(point, rows[key]) for key, point in stored.items()})
+    selected = task.plan.select(candidates(task, info), rows)
     if selected is None:
         return None
     final = selected.final.spec
