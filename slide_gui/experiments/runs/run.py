@@ -350,9 +350,9 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
         widths += logged_seconds
     else:
         training += logged_seconds
-    del reuse.logs[spec.hash]
     predictions = _predictions(dataset, spec, classes, rows, validation, predict, collector, evaluating)
     testing = time.perf_counter() - trained
+    del reuse.logs[spec.hash]
     timings = Timings(done - collector.started, widths, training, testing, transformed - done, features)
     record = _record(fitted.representation, fine_tuning)
     return _result_of(dataset, spec, classes, len(rows), classifier, predictions, timings, record)
