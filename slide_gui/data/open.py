@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -152,6 +153,8 @@ def _read_file(path: Path, start: bytes, read_table: Callable[[Path], DataPart],
     start = utf8_start(start)
     if not _is_text(start):
         raise DataError(f"has an unknown format (it begins with {start[:8].hex(' ')}), expected {_KINDS}", str(path))
+    if re.search(rb"^\s*@relation\b", start, re.IGNORECASE | re.MULTILINE):
+        raise DataError("is an ARFF file; save it as CSV, with the names of the columns in the first line", str(path))
     suffix, lines = path.suffix.lower(), [line for line in start.splitlines() if line.strip()]
     first = next((line for line in lines if not line.startswith(b"#")), None)
     if suffix in (".csv", ".tsv") and (first is None or len(first.split()) == 1):  # comments or one very long name

@@ -251,6 +251,8 @@ def test_that_many_rows_may_begin_with_a_number_sign(tmp_path, suffix):
         ),
         ("# x\na,b,label\n.1,.2,p\n\n.3,.4,q\n", ["1 comment line and 1 blank line skipped"]),
         ("# words without end\n" * 500 + "a,b,label\n.1,.2,0\n.3,.4,1\n", ["500 comment lines skipped"]),
+        ("\ufeffsep=;\r\na;b;label\r\n1;.2;0\r\n0;.4;1\r\n", ["1 comment line skipped"]),
+        ("sep=,\n# b\na,b,label\n.1,.2,0\n.3,.4,1\n", ["2 comment lines skipped"]),
         ("a,b,label\n.1,.2,0\n.3,.4,1\n", []),
     ],
 )

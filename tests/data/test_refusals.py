@@ -71,6 +71,7 @@ TEXTS = [
     ("x.csv", b"a,b,class\n.1,.2,x\x81\n", "line 2 is neither UTF-8 nor Windows-1252; save the file as UTF-8"),
     ("x.csv", b"\xff\xfe" + "a,b\n.1,.2\n".encode("utf-16-le") + b"\0", "is marked as UTF-16 but is not; save it"),
     ("x.csv", b"\xff\xfe" + "a,b\n.1,.2\n".encode("utf-16-le") + b"\0\xd8", "is marked as UTF-16 but is not"),
+    ("x.arff", "% by me\n@RELATION r\n@DATA\n1,2,a\n", "is an ARFF file; save it as CSV, with the names"),
     ("x.txt", "hello world this is text\n", "found 'hello'"),
     ("x.amat", "\n \n", "has no rows of numbers"),
     ("x.amat", "1\n" * 5, "its rows have one column, expected features and a label"),

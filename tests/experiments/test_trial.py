@@ -105,7 +105,7 @@ def test_that_layers_that_do_not_help_are_the_first_sentence(trial):
 
 
 def test_that_errors_no_better_than_one_class_unequal_classes_and_rows_left_out_are_reported(trial):
-    guess = "This is no better than always guessing the largest class, which would be wrong for 53 %."
+    guess = "This is not significantly better than always guessing the largest class, which would be wrong for 53 %."
     assert guess in changed(trial, 7, 1).sentence
     assert trial.largest_class == ("tall", pytest.approx(1 / 3, abs=0.05))
     assert "rained on" not in trial.sentence

@@ -41,6 +41,7 @@ DELIMITERS = (b",", b";", b"\t")
 _LONGEST_LINE = 1 << 24
 _INSPECTED = 200  # lines that decide whether a column is text or numbers
 _INSPECTED_BYTES = 1 << 22
+_COMMENT = re.compile(rb'#|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes sep=; to name the separator
 # A number with a decimal comma and optional points between groups of three digits.
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d*),(\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 
@@ -67,8 +68,8 @@ def read_csv(
     If the number of features is a perfect square of at least 64, the rows are guessed to be square images.
 
     The text is UTF-8, UTF-16 with a byte order mark, or else Windows-1252. Lines before the first row or the names that
-    begin with ``#`` are comments. Blank lines are skipped. Numbers have a decimal point, or all a decimal comma.
-    Missing cells become NaN.
+    begin with ``#``, or only name the separator (``sep=;``), are comments. Blank lines are skipped. Numbers have a
+    decimal point, or all a decimal comma. Missing cells become NaN.
 
     Parameters
     ----------
@@ -319,7 +320,7 @@ def table_layout(stream: BinaryIO, reading: ParseOptions, place: str, like: Data
 
 def _commented_names(comment: bytes, delimiter: bytes, columns: int, place: str) -> tuple[str, ...]:
     """Return the column names in a comment, as `numpy.savetxt` writes them, or an empty tuple."""
-    if comment.count(delimiter) != columns - 1:
+    if comment.count(delimiter) != columns - 1 or not comment.startswith(b"#"):
         return ()
     cells = split_line(comment.lstrip(b"# "), delimiter, place)
     return () if len(cells) != columns or any(map(is_number, cells)) else _unique_names(cells)
@@ -337,7 +338,7 @@ def _first_lines(stream: BinaryIO, place: str) -> tuple[list[tuple[bytes, int, i
     while len(lines) < _INSPECTED and n_read < _INSPECTED_BYTES and (line := stream.readline(_LONGEST_LINE)):
         number, start, end = number + 1, end, end + len(line)
         if line.strip():
-            (lines if lines or not line.startswith(b"#") else comments).append((line, number, start))
+            (lines if lines or not _COMMENT.match(line) else comments).append((line, number, start))
             n_read += len(line)
     row = (lines[:2] or comments or [(b"", 0, 0)])[-1][0]
     first_row = next((k for k, (line, _, _) in enumerate(comments) if _has_numbers_like(line, row)), len(comments))

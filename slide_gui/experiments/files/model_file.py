@@ -252,7 +252,8 @@ def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:
         raise ValueError(f"its format is not {FORMAT!r}")
     version = document.get("format_version")
     if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
-        raise ValueError(f"it has format version {str(version)[:20]}, this slide-gui reads {FORMAT_VERSION}")
+        problem = f"it has format version {str(version)[:20]}, this slide-gui reads {FORMAT_VERSION}"
+        raise ValueError(f"{problem}; update slide-gui if a newer version wrote the file")
 
     def read(kind: type[T], **given: Any) -> T:
         names = {each.name for each in fields(kind)} - set(given)  # type: ignore[arg-type]

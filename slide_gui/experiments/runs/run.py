@@ -32,6 +32,7 @@ from slide_gui.experiments.runs.spec import METHODS, RunSpec
 from slide_gui.experiments.runs.splits import Classes, divided_as, split_rows, stratified_sample
 from slide_gui.progress import NO_PROGRESS, REFRESH, Listener, MonotonicProgress, Progress, Stage
 from slide_gui.results_version import RESULTS_VERSION
+from slide_gui.text import plural
 
 Indices = NDArray[np.intp]
 
@@ -561,7 +562,8 @@ def _rows(classes: Classes, spec: RunSpec, place: str) -> tuple[Indices, Indices
     rows = np.sort(rows[stratified_sample(codes[rows], spec.labels, spec.seed)])
     absent = np.setdiff1d(codes, codes[rows])
     if len(absent):
-        raise DataError(f"{len(absent)} classes have no row among {spec.labels} labels; request more labels", place)
+        have = plural("class has", "classes have", len(absent))
+        raise DataError(f"{len(absent)} {have} no row among {spec.labels} labels; request more labels", place)
     return rows, validation, rows if spec.fit_rows == "labelled" else fit_rows
 
 

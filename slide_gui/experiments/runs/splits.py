@@ -12,6 +12,7 @@ from slide_gui.core.sampling import N_FOLDS, deal_groups, stratified_folds
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.text import counted
 
 Indices = NDArray[np.intp]
 
@@ -190,8 +191,10 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
     codes = np.zeros(n, np.intp)
     if whole.train_labels is not None:
         codes = np.unique(whole.train_labels, return_inverse=True)[1].astype(np.intp)
-    if held_out.folds > n:
-        raise DataError(f"has {n} rows, fewer than the {held_out.folds} folds; request fewer", whole.name)
+    n_units, unit = (n, "row") if whole.groups is None else (len(np.unique(whole.groups)), "group")
+    if held_out.folds > n_units:
+        problem = f"has {counted(n_units, unit)}, fewer than the {held_out.folds} folds"
+        raise DataError(f"{problem}; request fewer", whole.name)
     if whole.groups is not None:
         test = _whole_groups(codes, whole.groups, held_out)
     else:

@@ -146,7 +146,8 @@ class Trial:
             f"(error {error} %, 95 % interval {low}–{high} %).",
             f"Always guessing the largest class would be wrong for {guessing}."
             if rate.high < guess
-            else f"This is no better than always guessing the largest class, which would be wrong for {guessing}.",
+            else "This is not significantly better than always guessing the largest class, which would be wrong for "
+            f"{guessing}.",
             f"Best setting: {_setting(result, ', ')}." if depth else "",
             compared,
             _UNTESTED if result.spec.evaluate != "test" else "",
