@@ -18,7 +18,7 @@ from slide_gui.gui.shell.faults import Interruption
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.state import jobs
 from slide_gui.gui.state import runs as runs_module
-from slide_gui.gui.state.jobs import JobQueue
+from slide_gui.gui.state.jobs import JobQueue, Task
 from slide_gui.progress import TimeLeft
 from tests.gui.helpers import button, labelled, open_data, settle, show_page, wait
 
@@ -215,6 +215,17 @@ def test_that_a_requested_task_starts_during_an_automatic_job_which_interrupts_i
     wait(lambda: order == ["fit"])
     sweep.released.set()
     wait(lambda: order == ["fit", "sweep"])
+
+
+def test_that_an_automatic_task_such_as_reading_the_runs_does_not_wait_for_the_end_of_a_training(queue):
+    training, reading = (Task(queue, k, k, "", str, queue, automatic=k == "read") for k in ("train", "read"))
+    work = Looping()
+    training.start(work)
+    assert work.begun.wait(5)
+    reading.start(lambda progress: "read")
+    wait(lambda: reading.latest == "read")
+    work.released.set()
+    wait(lambda: training.latest == "end")
 
 
 def test_that_the_time_of_finished_parts_counts_for_the_time_left(queue):

@@ -439,7 +439,7 @@ class Task(QObject):
             failure=self._failure,
             background=self._background and queue is None,
             automatic=self._automatic,
-            restarts=True,
+            restarts=not self._automatic,
         )
         self.changed.emit()
 
