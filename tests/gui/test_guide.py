@@ -154,10 +154,13 @@ def test_that_the_tour_leaves_earlier_steps_of_undo_waits_for_requested_jobs_and
     for _ in range(len(STOPS) - 1):
         window.tour.next()
     assert window.workspace.history.index() > index
+    training = window.session.runs.training
+    training.start(lambda progress: [progress.report(0.0) for _ in itertools.count()], None)
     window.tour.card.next.click()
     assert not window.tour.is_running
+    assert not training.running
     assert (window.workspace.history.index(), window.workspace.state) == (index, state)
-    window.session.runs.training.start(lambda progress: [progress.report(0.0) for _ in itertools.count()], None)
+    training.start(lambda progress: [progress.report(0.0) for _ in itertools.count()], None)
     assert "requested job" in window.actions_by_name["tour"].follow()
     window.session.stop()
     wait(lambda: not window.queue.busy)

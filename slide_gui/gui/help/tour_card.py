@@ -14,6 +14,7 @@ from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.resources import resource
 
 _RING = 3  # pixels between a control and the outside of its outline
+_STATE = 96  # width of the state in a row with the texts
 _ANY = 16_777_215  # Qt's largest size of a widget
 
 
@@ -61,7 +62,7 @@ class TourCard(QFrame):
         self._column = column = flush(QVBoxLayout(self), 8, (12, 0, 12, 12))
         self._rule = QFrame(self)
         self._rule.setProperty("role", "rule")
-        self.state, self._title = label("", self, "for"), label("", self, "", wraps=True)
+        self.state, self._title = label("", self, "for", wraps=True), label("", self, "", wraps=True)
         self.action, self.result = label("", self, "", wraps=True), label("", self, "", wraps=True)
         for each in (self._rule, self.state, self._title):
             column.addWidget(each)
@@ -98,6 +99,7 @@ class TourCard(QFrame):
         """Arrange the parts in one row, or in a column of the given width."""
         self.is_wide = wide
         self._rule.setVisible(not wide)
+        self.state.setFixedWidth(_STATE if wide else self._width - 24)  # no text moves when the state changes
         self._column.setDirection(QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom)
         self._column.setContentsMargins(12, 12 if wide else 0, 12, 12)
         self._fit()

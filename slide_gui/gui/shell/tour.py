@@ -142,7 +142,7 @@ _TABLE = "Error rates"
 STOPS = (
     Stop("view_weights", "Next image", lambda w: w.workspace.state.selection.sample),
     Stop("view_weights", "Image, to point at pixels", _pixel_of_outline),
-    Stop("view_weights", "Noise level", lambda w: _fitted(w, noise=0.8), {"noise": 0.1}),
+    Stop("view_weights", "Noise level", lambda w: _fitted(w, noise=0.75), {"noise": 0.1}),
     Stop("view_flow", "Squashing", lambda w: _fitted(w, squashing="threshold"), {"squashing": "identity"},
          lambda w: w.panel.more.setChecked(True)),
     Stop("view_explain", "Input, and row a of S, E[P], E[Q] and W: tiles", lambda w: w.weights_page.pixels.source),
@@ -324,11 +324,13 @@ class Tour(QObject):
 
     @Slot()
     def leave(self) -> None:
-        """Restore the window."""
+        """Restore the window, and stop what the cards have started."""
         window, before = self._window, self._before
         self._end()
         if before is None:
             return
+        if "runs" in vars(window.session):
+            window.session.runs.stop()
         if before.opened is not None:
             if before.opened.dataset is window.workspace.dataset:
                 window.workspace.history.setIndex(before.history)

@@ -151,7 +151,7 @@ class DecisionController(QObject):
         decider, image = self._decider, self._image
         if decider is not None and image is not None and self._following:
             self._submit(
-                "Searching for the fewest changes that flip the prediction",
+                "Finding the fewest changes",
                 lambda progress: decider.flip(image, progress),
                 self._flipped,
             )

@@ -360,5 +360,5 @@ def _bars(decision: Decision, names: tuple[str, ...]) -> list[tuple[str, float, 
 def _flip_text(flip: Flip, noun: str, name: str) -> str:
     if not flip.features:
         return f"The search found no change of up to {MOST_CHANGES} {noun}s that flips the prediction."
-    which = "the fewest" if flip.fewest else "fewer may suffice"
-    return f"{counted(len(flip.features), noun)} changed: {name}\n{which}"
+    which = "the minimum" if flip.fewest else "fewer may suffice"
+    return f"Changing {counted(len(flip.features), noun)} gives {name}\n{which}"
