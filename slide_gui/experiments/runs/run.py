@@ -21,12 +21,12 @@ from slide_gui.core.slide.stack import Stack
 from slide_gui.core.svm.kernel import Embedding, block_sizes
 from slide_gui.core.svm.model import SvmModel, TrainedSvm
 from slide_gui.core.svm.parameters import ChosenBy, GridPoint, WidthsStep
-from slide_gui.core.svm.training import TrainingStep
+from slide_gui.core.svm.training import TrainingStep, rows_of
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.runs.cost import RunShape, run_parts
-from slide_gui.experiments.runs.fitting import Representation, Reuse, SdaFeatures, Tuned, represent, train_svm
+from slide_gui.experiments.runs.fitting import Fitted, Representation, Reuse, SdaFeatures, Tuned, represent, train_svm
 from slide_gui.experiments.runs.result import NetworkRecord, RunResult, Timings
 from slide_gui.experiments.runs.spec import METHODS, RunSpec
 from slide_gui.experiments.runs.splits import Classes, divided_as, split_rows, stratified_sample
@@ -45,8 +45,12 @@ class Predictions:
 
     Attributes
     ----------
+    rows : ndarray of int, shape (n,)
+        Their numbers in the training or the test set.
     truth, predicted : ndarray of int, shape (n,)
         True and predicted classes.
+    decisions : ndarray of shape (n, 1) for two classes, else (n, k)
+        Decision values.
     """
 
     rows: NDArray[np.int64]
@@ -282,8 +286,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     Parameters
     ----------
     dataset : Dataset
-        The labelled data set with the spec's fingerprint, or the same rows with others held out. The stack is fitted on
-        the whole training set, because it uses no labels.
+        The labelled data set with the spec's fingerprint, or the same rows with others held out.
     progress : Progress
         Receives a `RunProgress` at every change.
     reuse : Reuse, optional
@@ -300,47 +303,26 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
         If an array needs more memory than is free, or the classifier more than the spec allows.
     """
     spec, reuse = spec.checked(), Reuse() if reuse is None else reuse
-    dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
-    classes = _classes(dataset, spec)
-    neighbour = None
-    if spec.neighbour is not None:
-        neighbour = reuse.results.get(spec.neighbour.hash)
-        if neighbour is None:
-            neighbour = run(dataset, spec.neighbour, progress=progress.part(0.0, 0.5), reuse=reuse)
-            reuse.results[spec.neighbour.hash] = neighbour
-            progress = progress.part(0.5, 1.0)
-    rows, validation, fit_rows = _rows(classes, spec, dataset.name)
+    data = _RunData.of(dataset, spec)
+    near = spec.neighbour
+    if near is not None and near.hash not in reuse.results:
+        reuse.results[near.hash] = run(dataset, near, progress=progress.part(0.0, 0.5), reuse=reuse)
+        progress = progress.part(0.5, 1.0)
     if spec.members:
-        return _mean_of_members(dataset, spec, classes, rows, validation, progress, reuse)
+        return _mean_of_members(data, progress, reuse)
     for name, estimator in (("transformer", spec.transformer), ("classifier", spec.classifier)):
         if estimator is not None:
             estimator.make(name, spec.seed)  # refuses an unusable one before the computation starts
-    log = reuse.log_of(spec.hash)
-    logged_seconds = log.rewind()
-    fitting, learning_time, evaluating = typical = run_parts(spec, RunShape.of(dataset))
+    logged_seconds = reuse.log_of(spec.hash).rewind()
+    fitting, learning_time, evaluating = typical = run_parts(spec, RunShape.of(data.dataset))
     collector = ProgressCollector(progress, logged_seconds, sum(typical))
-    fitted = represent(dataset, spec, fit_rows, reuse, collector.phase("fit", fitting))
+    fitted = represent(data.dataset, spec, data.fit_rows, reuse, collector.phase("fit", fitting))
     done = time.perf_counter()
     learning = collector.phase("learn", learning_time)
-    learning.report(0.0, Stage(f"features of {len(rows)} rows"))
-    Z = fitted.representation.transform(_chosen_rows(dataset.train, rows), progress=learning.part(0.0, 0.04))
+    learning.report(0.0, Stage(f"features of {len(data.rows)} rows"))
+    Z = fitted.representation.transform(data.training_rows, progress=learning.part(0.0, 0.04))
     transformed = time.perf_counter()
-    codes, rest = classes.train[rows], learning.part(0.04, 1.0)
-    classifier: TrainedSvm | None = None
-    fine_tuning: Tuned | None = None
-    if isinstance(fitted.representation, SdaFeatures) and METHODS[spec.method].fine_tunes:
-        fine_tuning = reuse.networks.fine_tuned(
-            fitted.representation, dataset, classes.train, rows, validation, spec, rest
-        )
-        predict: Predictor = fine_tuning.answer
-    elif spec.classifier is not None:
-        other = spec.classifier.fit("classifier", spec.seed, Z, codes, progress=rest)
-        predict = predictor_of(fitted.representation, OtherClassifier(other))
-    else:
-        row_groups = None if classes.groups is None else classes.groups[rows]
-        model = train_svm(Z, codes, fitted.groups, spec, neighbour, rest, row_groups=row_groups, log=log)
-        classifier = model.trained
-        predict = predictor_of(fitted.representation, model)
+    predict, classifier, fine_tuning = _trained(data, fitted, Z, reuse, learning.part(0.04, 1.0))
     trained = time.perf_counter()
     del Z
     searched = classifier is not None and (classifier.history or classifier.grid)
@@ -351,62 +333,110 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
         widths += logged_seconds
     else:
         training += logged_seconds
-    predictions = _predictions(dataset, spec, classes, rows, validation, predict, collector, evaluating)
+    predictions = _predictions(data, predict, collector, evaluating)
     testing = time.perf_counter() - trained
     del reuse.logs[spec.hash]
     timings = Timings(done - collector.started, widths, training, testing, transformed - done, features)
-    record = _record(fitted.representation, fine_tuning)
-    return _result_of(dataset, spec, classes, len(rows), classifier, predictions, timings, record)
+    return _result_of(data, classifier, predictions, timings, _record(fitted.representation, fine_tuning))
+
+
+@dataclass(frozen=True, eq=False)
+class _RunData:
+    """The data of a run, divided as its spec requires, and the rows that the run uses.
+
+    Attributes
+    ----------
+    spec : RunSpec
+        Spec in its normal form.
+    rows, validation, fit_rows : ndarray of int
+        Rows of the training set: to train the classifier on, to validate it on, and to fit the representation on.
+    """
+
+    dataset: Dataset
+    spec: RunSpec
+    classes: Classes
+    rows: Indices
+    validation: Indices
+    fit_rows: Indices
+
+    @classmethod
+    def of(cls, dataset: Dataset, spec: RunSpec) -> _RunData:
+        dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
+        classes = _classes(dataset, spec)
+        return cls(dataset, spec, classes, *_rows(classes, spec, dataset.name))
+
+    @property
+    def training_rows(self) -> NDArray[np.float32]:
+        """The rows to train the classifier on, without a copy if they are the whole training set."""
+        train = self.dataset.train
+        return train if len(self.rows) == len(train) else train[self.rows]
+
+
+def _trained(
+    data: _RunData, fitted: Fitted, Z: NDArray[np.floating], reuse: Reuse, progress: Progress
+) -> tuple[Predictor, TrainedSvm | None, Tuned | None]:
+    """Train the classifier on the features Z of the training rows.
+
+    Returns
+    -------
+    predict : Predictor
+    svm : TrainedSvm or None
+    network : Tuned or None
+        The fine-tuned network, if it is the classifier itself.
+    """
+    spec, codes, representation = data.spec, data.classes.train, fitted.representation
+    if isinstance(representation, SdaFeatures) and METHODS[spec.method].fine_tunes:
+        rows = data.rows, data.validation
+        network = reuse.networks.fine_tuned(representation, data.dataset, codes, *rows, spec, progress)
+        return network.answer, None, network
+    if spec.classifier is not None:
+        other = spec.classifier.fit("classifier", spec.seed, Z, codes[data.rows], progress=progress)
+        return predictor_of(representation, OtherClassifier(other)), None, None
+    neighbour = None if spec.neighbour is None else reuse.results[spec.neighbour.hash]
+    groups, log = rows_of(data.classes.groups, data.rows), reuse.logs[spec.hash]
+    model = train_svm(Z, codes[data.rows], fitted.groups, spec, neighbour, progress, row_groups=groups, log=log)
+    return predictor_of(representation, model), model.trained, None
 
 
 def _result_of(
-    dataset: Dataset,
-    spec: RunSpec,
-    classes: Classes,
-    n_train: int,
+    data: _RunData,
     classifier: TrainedSvm | None,
     predictions: dict[str, Predictions],
     timings: Timings,
-    record: NetworkRecord | None = None,
+    network: NetworkRecord | None = None,
 ) -> RunResult:
+    spec, labels = data.spec, data.classes.labels
     evaluated, validation = predictions[spec.evaluate], predictions.get("validation")
     has_margins = classifier is not None or bool(spec.members)
     return RunResult(
-        spec,
-        dataset.name,
-        dataset.generated,
-        classes.labels,
-        classifier,
-        n_train,
-        evaluated.confusion(len(classes.labels)),
-        evaluated.rows,
-        evaluated.rows[evaluated.wrong],
-        evaluated.predicted[evaluated.wrong].astype(np.int64),
-        evaluated.decisions[evaluated.wrong],
-        predictions["train"].error,
-        None if validation is None else validation.error,
-        timings,
-        _versions(spec),
-        record,
-        validation.hinge_loss if validation is not None and has_margins else None,
+        spec=spec,
+        dataset=data.dataset.name,
+        generated=data.dataset.generated,
+        labels=labels,
+        classifier=classifier,
+        n_train=len(data.rows),
+        confusion=evaluated.confusion(len(labels)),
+        judged=evaluated.rows,
+        misclassified=evaluated.rows[evaluated.wrong],
+        predicted=evaluated.predicted[evaluated.wrong].astype(np.int64),
+        decisions=evaluated.decisions[evaluated.wrong],
+        train_error=predictions["train"].error,
+        validation_error=None if validation is None else validation.error,
+        timings=timings,
+        versions=_versions(spec),
+        network=network,
+        validation_loss=validation.hinge_loss if validation is not None and has_margins else None,
     )
 
 
 _TRAINING = 0.9  # fraction of the progress in which the members of a mean margin are trained
 
 
-def _mean_of_members(
-    dataset: Dataset,
-    spec: RunSpec,
-    classes: Classes,
-    rows: Indices,
-    validation: Indices,
-    progress: Progress,
-    reuse: Reuse,
-) -> RunResult:
+def _mean_of_members(data: _RunData, progress: Progress, reuse: Reuse) -> RunResult:
     """Evaluate the mean of the members' decision values. Members whose results are in `reuse` are not trained again."""
-    step, predictors, timings = _TRAINING / len(spec.members), [], []
-    for number, member in enumerate(spec.members):
+    members, dataset = data.spec.members, data.dataset
+    step, predictors, timings = _TRAINING / len(members), [], []
+    for number, member in enumerate(members):
         part = progress.part(number * step, (number + 1) * step)
         if member.hash not in reuse.results:
             reuse.results[member.hash] = run(dataset, member, progress=part.part(0.0, 0.8), reuse=reuse)
@@ -421,32 +451,26 @@ def _mean_of_members(
         codes = (means[:, 0] > 0.0).astype(np.intp) if means.shape[1] == 1 else np.argmax(means, axis=1)
         return codes, means
 
-    seconds = run_parts(spec, RunShape.of(dataset))[2]
+    seconds = run_parts(data.spec, RunShape.of(dataset))[2]
     collector = ProgressCollector(progress.part(_TRAINING, 1.0), 0.0, seconds)
-    predictions = _predictions(dataset, spec, classes, rows, validation, predict, collector, seconds)
+    predictions = _predictions(data, predict, collector, seconds)
     summed = {name: sum(getattr(each, name) for each in timings) for name in ("fit", "widths", "train", "transform")}
     times = Timings(**summed, test=time.perf_counter() - collector.started)
-    return _result_of(dataset, spec, classes, len(rows), None, predictions, times)
+    return _result_of(data, None, predictions, times)
 
 
 def _predictions(
-    dataset: Dataset,
-    spec: RunSpec,
-    classes: Classes,
-    rows: Indices,
-    validation: Indices,
-    predict: Predictor,
-    collector: ProgressCollector,
-    seconds: float,
+    data: _RunData, predict: Predictor, collector: ProgressCollector, seconds: float
 ) -> dict[str, Predictions]:
     """Predict the test rows if requested, the validation rows if there are any, and last some of the training rows."""
-    some = rows[np.sort(stratified_sample(classes.train[rows], _TRAIN_ROWS, spec.seed))]
+    spec, classes, (train, test) = data.spec, data.classes, (data.dataset.train, data.dataset.test)
     wanted = {}
     if spec.evaluate == "test":
-        wanted["test"] = dataset.test, classes.test, stratified_sample(classes.test, spec.test_rows, spec.seed)
-    if len(validation):
-        wanted["validation"] = dataset.train, classes.train, validation
-    wanted["train"] = dataset.train, classes.train, some
+        wanted["test"] = test, classes.test, stratified_sample(classes.test, spec.test_rows, spec.seed)
+    if len(data.validation):
+        wanted["validation"] = train, classes.train, data.validation
+    some = stratified_sample(classes.train[data.rows], _TRAIN_ROWS, spec.seed)
+    wanted["train"] = train, classes.train, data.rows[np.sort(some)]
     total, predictions = sum(len(order) for _, _, order in wanted.values()), {}
     for kind, (part, codes, order) in wanted.items():
         progress = collector.phase(kind, seconds * len(order) / total)
@@ -517,15 +541,13 @@ def restore(
         raise ValueError(
             f"the classifier of this run, {spec.classifier or METHODS[spec.method].text}, is not stored; train it again"
         )
-    dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
-    classes = _classes(dataset, spec)
-    rows, _, fit_rows = _rows(classes, spec, dataset.name)
-    fitted = represent(dataset, spec, fit_rows, Reuse() if reuse is None else reuse, progress.part(0.0, 0.7))
-    Z = fitted.representation.transform(_chosen_rows(dataset.train, rows), progress=progress.part(0.7, 1.0))
+    data, reuse = _RunData.of(dataset, spec), Reuse() if reuse is None else reuse
+    fitted = represent(data.dataset, spec, data.fit_rows, reuse, progress.part(0.0, 0.7))
+    Z = fitted.representation.transform(data.training_rows, progress=progress.part(0.7, 1.0))
     embedding = Embedding.of(Z, block_sizes(Z.shape[1], fitted.groups), classifier.widths)
     vectors = embedding(Z, classifier.support, classifier.dtype)
     model = SvmModel(classifier, embedding, vectors)
-    return Restored(fitted.representation, model, rows, classes.train, classes.labels)
+    return Restored(fitted.representation, model, data.rows, data.classes.train, data.classes.labels)
 
 
 def _classes(dataset: Dataset, spec: RunSpec) -> Classes:
@@ -565,11 +587,6 @@ def _rows(classes: Classes, spec: RunSpec, place: str) -> tuple[Indices, Indices
         have = plural("class has", "classes have", len(absent))
         raise DataError(f"{len(absent)} {have} no row among {spec.labels} labels; request more labels", place)
     return rows, validation, rows if spec.fit_rows == "labelled" else fit_rows
-
-
-def _chosen_rows(part: NDArray[np.float32], rows: Indices) -> NDArray[np.float32]:
-    """Return some rows, without a copy if they are all rows."""
-    return part if len(rows) == len(part) else part[rows]
 
 
 def _versions(spec: RunSpec) -> tuple[tuple[str, str], ...]:
