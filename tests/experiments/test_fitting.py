@@ -26,7 +26,7 @@ from slide_gui.experiments.runs import run as run_module
 from slide_gui.experiments.runs.fitting import Networks, Reuse, Tuned, pretrained, train_svm
 from slide_gui.experiments.runs.run import live_spec, restore, run
 from slide_gui.experiments.runs.spec import RunSpec, describe_spec, on_every_fold
-from slide_gui.experiments.runs.splits import divide, stratified_sample
+from slide_gui.experiments.runs.splits import Classes, RunData, divide, stratified_sample
 from slide_gui.experiments.store.store import RunStore, get_or_run
 from slide_gui.experiments.store.stored_run import Setting
 from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
@@ -100,11 +100,9 @@ def test_that_the_last_24_of_each_kind_are_kept(trainings):
     for seed in (*range(25), *range(1, 25), 0):
         known.pretrained(DATA, replace(quick, seed=seed))
     assert [parameters.seed for parameters in trainings] == [*range(25), 0]
-    features, rows = pretrained(DATA.train, quick), np.arange(60)
-    tuned = [
-        known.fine_tuned(features, DATA, CODES, rows, rows[:0], _spec(sda=quick, seed=seed), NO_PROGRESS)
-        for seed in (*range(25), *range(1, 25), 0)
-    ]
+    features = pretrained(DATA.train, quick)
+    of_seed = [_data(np.arange(60), np.arange(0), sda=quick, seed=seed) for seed in (*range(25), *range(1, 25), 0)]
+    tuned = [known.fine_tuned(features, data, NO_PROGRESS) for data in of_seed]
     assert [one is other for one, other in zip(tuned[1:25], tuned[25:49], strict=True)] == [True] * 24
     assert tuned[-1] is not tuned[0]
 
@@ -117,26 +115,26 @@ def test_that_values_are_scaled_to_the_unit_range_of_the_training_rows():
     np.testing.assert_allclose(features.transform(rows), pretrained(DATA.train, DEEP).transform(DATA.train), atol=1e-5)
 
 
-def _spec(**changes):
-    return RunSpec(DATA.fingerprint, method="sda", training="split", **{"sda": DEEP, **changes}).checked()
+def _data(rows, validation, **changes):
+    spec = RunSpec(DATA.fingerprint, method="sda", training="split", **{"sda": DEEP, **changes}).checked()
+    return RunData(DATA, spec, Classes.of(DATA), rows, validation, rows)
 
 
 def test_that_a_fine_tuned_network_is_shared_by_runs_with_equal_training():
     features, known = pretrained(DATA.train, DEEP), Networks()
-    rows, held_out = np.arange(48), np.arange(48, 60)
 
-    def of(spec):
-        return known.fine_tuned(features, DATA, CODES, rows, held_out, spec, NO_PROGRESS)
+    def of(**changes):
+        return known.fine_tuned(features, _data(np.arange(48), np.arange(48, 60), **changes), NO_PROGRESS)
 
-    first = of(_spec())
-    assert of(_spec(evaluate="validation")) is first
-    assert of(_spec(test_rows=10)) is first
-    assert of(_spec(seed=1)) is not first
+    first = of()
+    assert of(evaluate="validation") is first
+    assert of(test_rows=10) is first
+    assert of(seed=1) is not first
     oracle = fine_tune(features.sda, DATA.train[:48], CODES[:48], 2, DATA.train[48:], CODES[48:], DEEP)
     np.testing.assert_array_equal(first.network.weights, oracle.weights)
     assert first.network.history.epochs[-1].validation_error is not None
     assert first.seconds > 0.0
-    whole = known.fine_tuned(features, DATA, CODES, np.arange(60), held_out[:0], _spec(seed=2), NO_PROGRESS)
+    whole = known.fine_tuned(features, _data(np.arange(60), np.arange(0), seed=2), NO_PROGRESS)
     assert whole.network.history.epochs[-1].validation_error is None
 
 

@@ -34,6 +34,7 @@ from slide_gui.experiments.inspection.rows import (
     weight_rows,
 )
 from slide_gui.experiments.runs.run import run
+from slide_gui.experiments.runs.splits import RunData
 from slide_gui.progress import Cancelled, Progress
 from tests.core.svm_data import StopAfter
 from tests.core.test_stack import images
@@ -168,6 +169,14 @@ def test_that_rows_are_those_of_each_stack_and_their_difference():
     assert not found.contributions
     assert found.difference.shape == (2, 1, 65)
     np.testing.assert_array_equal(found.difference[:, 0], found.first[:, 0] - found.second[:, 0])
+
+
+def test_that_rows_are_those_of_a_stack_fitted_on_the_rows_of_its_run():
+    for changes in ({"labels": 30, "fit_rows": "labelled"}, {"training": "split", "fit_rows": "split"}):
+        asked = spec(DATA, noise=0.2, **changes)
+        fitted = fit_stack(DATA.train[RunData.of(DATA, asked).fit_rows], asked.stack)
+        found = compare_rows(DATA, asked, B, (9,))
+        np.testing.assert_allclose(found.first[:, 0], fitted.layers[0].weights[[9]], rtol=0, atol=1e-9)
 
 
 def test_that_rows_are_contributions_where_a_few_weights_would_drown_them(monkeypatch):

@@ -13,9 +13,10 @@ from slide_gui.data.errors import DataError
 from slide_gui.error_rate import error_matrix
 from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.experiments.inspection.rows import WeightRows, weight_rows
-from slide_gui.experiments.runs.fitting import Reuse
+from slide_gui.experiments.runs.fitting import Reuse, stack_of
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import RunSpec
+from slide_gui.experiments.runs.splits import RunData
 from slide_gui.experiments.statistics import McNemar, mcnemar
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -24,7 +25,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ComparedRows:
-    """Array of W of two runs, A and B, for the same pixels.
+    """Rows of W of two runs, A and B, for the same pixels.
 
     Attributes
     ----------
@@ -95,7 +96,7 @@ def compare_rows(
     for spec, part in ((first, progress.part(0.0, 0.5)), (second, progress.part(0.5, 1.0))):
         if spec.fingerprint != dataset.fingerprint:
             raise DataError("is not the data set of both runs; open it to compare their weights", dataset.name)
-        stacks.append(reuse.stack(dataset, spec.stack, progress=part))
+        stacks.append(stack_of(RunData.of(dataset, spec.checked()), reuse, part))
     both = [weight_rows(FittedModel.of(dataset, stack), pixels) for stack in stacks]
     drowned = any(rows.drowned for rows in both)
     first_rows, second_rows = (_with_bias(rows, drowned) for rows in both)

@@ -27,7 +27,7 @@ from slide_gui.core.svm.training import TrainingSet, train
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import METHODS, RunSpec
-from slide_gui.experiments.runs.splits import stratified_sample
+from slide_gui.experiments.runs.splits import RunData, stratified_sample
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
 
 Indices = NDArray[np.intp]
@@ -84,7 +84,7 @@ class Tuned:
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class ColumnBlocks:
     """Blocks of columns: SLIDE's layers, with or without h⁰, and optionally a projection of the rows."""
 
     stack: Stack
@@ -142,40 +142,20 @@ class Networks:
         self._pretrained = [*self._pretrained[1 - _MOST :], (key, network)]
         return network
 
-    def fine_tuned(
-        self,
-        features: SdaFeatures,
-        dataset: Dataset,
-        codes: Indices,
-        rows: Indices,
-        validation: Indices,
-        spec: RunSpec,
-        progress: Progress,
-    ) -> Tuned:
-        """Return autoencoders fine-tuned on some rows, with early stopping on the validation rows if there are any.
-
-        Parameters
-        ----------
-        codes : ndarray of int
-            Class of each row of the training set.
-        rows, validation : ndarray of int
-            Rows of the training set.
-        spec : RunSpec
-            Spec in its normal form.
-        """
-        key = replace(spec, evaluate="test", test_rows=None).hash
+    def fine_tuned(self, features: SdaFeatures, data: RunData, progress: Progress) -> Tuned:
+        """Return autoencoders fine-tuned on the rows of a run, with early stopping on its validation rows if any."""
+        key = replace(data.spec, evaluate="test", test_rows=None).hash
         if key in self._tuned:
             return self._tuned[key]
-        started = time.perf_counter()
+        started, codes = time.perf_counter(), data.classes.train
 
-        def part(wanted: Indices) -> tuple[NDArray[Any], Indices]:
-            chosen = dataset.train if len(wanted) == len(dataset.train) else dataset.train[wanted]
-            return into_range(chosen, features.limits), codes[wanted]
+        def part(rows: Indices) -> tuple[NDArray[Any], Indices]:
+            return into_range(data.take(rows), features.limits), codes[rows]
 
         n_classes = int(codes.max()) + 1
-        X, y = part(rows)
-        X_valid, y_valid = part(validation) if len(validation) else (None, None)
-        network = fine_tune(features.sda, X, y, n_classes, X_valid, y_valid, spec.sda, progress)
+        X, y = part(data.rows)
+        X_valid, y_valid = part(data.validation) if len(data.validation) else (None, None)
+        network = fine_tune(features.sda, X, y, n_classes, X_valid, y_valid, data.spec.sda, progress)
         self._tuned[key] = tuned = Tuned(network, features.limits, time.perf_counter() - started)
         if len(self._tuned) > _MOST:
             del self._tuned[next(iter(self._tuned))]
@@ -299,47 +279,44 @@ class Fitted:
     seconds: float | None
 
 
-def represent(dataset: Dataset, spec: RunSpec, fit_rows: Indices, reuse: Reuse, progress: Progress) -> Fitted:
-    """Fit the representation of a spec, without labels.
-
-    Parameters
-    ----------
-    spec : RunSpec
-        Spec in its normal form.
-    fit_rows : ndarray of int
-        Rows of the training set to fit on, as the spec requires.
-    """
-    started, method = time.perf_counter(), METHODS[spec.method]
-    rows = dataset.train if spec.fit_rows == "training" else dataset.train[fit_rows]
+def represent(data: RunData, reuse: Reuse, progress: Progress) -> Fitted:
+    """Fit the representation of a run, without labels."""
+    started, dataset, spec = time.perf_counter(), data.dataset, data.spec
+    method, all_rows = METHODS[spec.method], spec.fit_rows == "training"
     if spec.stacked:
         projecting = progress.part(0.8, 1.0)
         progress = progress if spec.kept is None else progress.part(0.0, 0.8)
-        whole = True
-        if spec.fit_rows == "training":
-            whole = not reuse.holds(dataset, spec.stack)
-            stack = reuse.stack(dataset, spec.stack, progress=progress)
-        else:
-            stack = fit_stack(rows, spec.stack, image_shape=dataset.image_shape or (), progress=progress)
-        representation: Stack | Blocks = stack
+        whole = not (all_rows and reuse.holds(dataset, spec.stack))
+        stack = stack_of(data, reuse, progress)
+        representation: Stack | ColumnBlocks = stack
         groups: int | tuple[int, ...] = spec.stack.depth + 1
         if method.regroups:
-            projection = None if spec.kept is None else _project(spec, rows, projecting)
-            representation = Blocks(stack, method.omits_input, projection)
+            projection = None if spec.kept is None else _project(data, projecting)
+            representation = ColumnBlocks(stack, method.omits_input, projection)
             groups = representation.sizes
         return Fitted(representation, groups, time.perf_counter() - started if whole else None)
     if method.network:
         assert spec.sda is not None
-        some = None if spec.fit_rows == "training" else fit_rows
+        some = None if all_rows else data.fit_rows
         features = reuse.networks.pretrained(dataset, spec.sda, some, progress=progress)
         return Fitted(features, features.sda.sizes, features.seconds[-1] if features.seconds else 0.0)
     if method.projection is None and spec.transformer is None:
-        raw = Stack(spec.stack, (), dataset.n_features, len(rows))
+        raw = Stack(spec.stack, (), dataset.n_features, len(data.fit_rows))
         return Fitted(raw, 1, time.perf_counter() - started)
-    return Fitted(_project(spec, rows, progress), 1, time.perf_counter() - started)
+    return Fitted(_project(data, progress), 1, time.perf_counter() - started)
 
 
-def _project(spec: RunSpec, rows: NDArray[Any], progress: Progress) -> Transformer:
-    """Return the projection or the transformer of a spec, fitted to rows."""
+def stack_of(data: RunData, reuse: Reuse, progress: Progress) -> Stack:
+    """Return the stack of a run, which has no layers without SLIDE; `reuse` has only stacks of all training rows."""
+    if data.spec.fit_rows == "training":
+        return reuse.stack(data.dataset, data.spec.stack, progress=progress)
+    rows, shape = data.take(data.fit_rows), data.dataset.image_shape or ()
+    return fit_stack(rows, data.spec.stack, image_shape=shape, progress=progress)
+
+
+def _project(data: RunData, progress: Progress) -> Transformer:
+    """Return the fitted projection or transformer of a run."""
+    spec, rows = data.spec, data.take(data.fit_rows)
     chosen, projection = spec.transformer, METHODS[spec.method].projection
     if projection is not None:
         assert spec.kept is not None
@@ -403,7 +380,7 @@ def train_svm(
         grid = median_width_search(data if len(rows) == len(Z) else data.take(rows), svm, progress=first)
         if svm.retune_rows > MOST_ROWS and len(Z) > len(rows):
             grid = adjusted(data, grid, svm, first)
-        return train(TrainingSet(Z, codes, sizes), grid, svm, medians=medians, progress=progress.part(0.95, 1.0))
+        return train(data, grid, svm, medians=medians, progress=progress.part(0.95, 1.0))
     start = None
     if neighbour is not None and neighbour.classifier is not None:
         start = neighbour.classifier

@@ -23,16 +23,14 @@ from slide_gui.core.svm.model import SvmModel, TrainedSvm
 from slide_gui.core.svm.parameters import ChosenBy, GridPoint, WidthsStep
 from slide_gui.core.svm.training import TrainingStep, rows_of
 from slide_gui.data.dataset import Dataset
-from slide_gui.data.errors import DataError
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.runs.cost import RunShape, run_parts
 from slide_gui.experiments.runs.fitting import Fitted, Representation, Reuse, SdaFeatures, Tuned, represent, train_svm
 from slide_gui.experiments.runs.result import NetworkRecord, RunResult, Timings
 from slide_gui.experiments.runs.spec import METHODS, RunSpec
-from slide_gui.experiments.runs.splits import Classes, divided_as, split_rows, stratified_sample
+from slide_gui.experiments.runs.splits import RunData, stratified_sample
 from slide_gui.progress import NO_PROGRESS, REFRESH, Listener, MonotonicProgress, Progress, Stage
 from slide_gui.results_version import RESULTS_VERSION
-from slide_gui.text import plural
 
 Indices = NDArray[np.intp]
 
@@ -303,7 +301,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
         If an array needs more memory than is free, or the classifier more than the spec allows.
     """
     spec, reuse = spec.checked(), Reuse() if reuse is None else reuse
-    data = _RunData.of(dataset, spec)
+    data = RunData.of(dataset, spec)
     near = spec.neighbour
     if near is not None and near.hash not in reuse.results:
         reuse.results[near.hash] = run(dataset, near, progress=progress.part(0.0, 0.5), reuse=reuse)
@@ -316,11 +314,11 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     logged_seconds = reuse.log_of(spec.hash).rewind()
     fitting, learning_time, evaluating = typical = run_parts(spec, RunShape.of(data.dataset))
     collector = ProgressCollector(progress, logged_seconds, sum(typical))
-    fitted = represent(data.dataset, spec, data.fit_rows, reuse, collector.phase("fit", fitting))
+    fitted = represent(data, reuse, collector.phase("fit", fitting))
     done = time.perf_counter()
     learning = collector.phase("learn", learning_time)
     learning.report(0.0, Stage(f"features of {len(data.rows)} rows"))
-    Z = fitted.representation.transform(data.training_rows, progress=learning.part(0.0, 0.04))
+    Z = fitted.representation.transform(data.take(data.rows), progress=learning.part(0.0, 0.04))
     transformed = time.perf_counter()
     predict, classifier, fine_tuning = _trained(data, fitted, Z, reuse, learning.part(0.04, 1.0))
     trained = time.perf_counter()
@@ -340,40 +338,8 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     return _result_of(data, classifier, predictions, timings, _record(fitted.representation, fine_tuning))
 
 
-@dataclass(frozen=True, eq=False)
-class _RunData:
-    """The data of a run, divided as its spec requires, and the rows that the run uses.
-
-    Attributes
-    ----------
-    spec : RunSpec
-        Spec in its normal form.
-    rows, validation, fit_rows : ndarray of int
-        Rows of the training set: to train the classifier on, to validate it on, and to fit the representation on.
-    """
-
-    dataset: Dataset
-    spec: RunSpec
-    classes: Classes
-    rows: Indices
-    validation: Indices
-    fit_rows: Indices
-
-    @classmethod
-    def of(cls, dataset: Dataset, spec: RunSpec) -> _RunData:
-        dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
-        classes = _classes(dataset, spec)
-        return cls(dataset, spec, classes, *_rows(classes, spec, dataset.name))
-
-    @property
-    def training_rows(self) -> NDArray[np.float32]:
-        """The rows to train the classifier on, without a copy if they are the whole training set."""
-        train = self.dataset.train
-        return train if len(self.rows) == len(train) else train[self.rows]
-
-
 def _trained(
-    data: _RunData, fitted: Fitted, Z: NDArray[np.floating], reuse: Reuse, progress: Progress
+    data: RunData, fitted: Fitted, Z: NDArray[np.floating], reuse: Reuse, progress: Progress
 ) -> tuple[Predictor, TrainedSvm | None, Tuned | None]:
     """Train the classifier on the features Z of the training rows.
 
@@ -386,8 +352,7 @@ def _trained(
     """
     spec, codes, representation = data.spec, data.classes.train, fitted.representation
     if isinstance(representation, SdaFeatures) and METHODS[spec.method].fine_tunes:
-        rows = data.rows, data.validation
-        network = reuse.networks.fine_tuned(representation, data.dataset, codes, *rows, spec, progress)
+        network = reuse.networks.fine_tuned(representation, data, progress)
         return network.answer, None, network
     if spec.classifier is not None:
         other = spec.classifier.fit("classifier", spec.seed, Z, codes[data.rows], progress=progress)
@@ -399,7 +364,7 @@ def _trained(
 
 
 def _result_of(
-    data: _RunData,
+    data: RunData,
     classifier: TrainedSvm | None,
     predictions: dict[str, Predictions],
     timings: Timings,
@@ -432,7 +397,7 @@ def _result_of(
 _TRAINING = 0.9  # fraction of the progress in which the members of a mean margin are trained
 
 
-def _mean_of_members(data: _RunData, progress: Progress, reuse: Reuse) -> RunResult:
+def _mean_of_members(data: RunData, progress: Progress, reuse: Reuse) -> RunResult:
     """Evaluate the mean of the members' decision values. Members whose results are in `reuse` are not trained again."""
     members, dataset = data.spec.members, data.dataset
     step, predictors, timings = _TRAINING / len(members), [], []
@@ -460,7 +425,7 @@ def _mean_of_members(data: _RunData, progress: Progress, reuse: Reuse) -> RunRes
 
 
 def _predictions(
-    data: _RunData, predict: Predictor, collector: ProgressCollector, seconds: float
+    data: RunData, predict: Predictor, collector: ProgressCollector, seconds: float
 ) -> dict[str, Predictions]:
     """Predict the test rows if requested, the validation rows if there are any, and last some of the training rows."""
     spec, classes, (train, test) = data.spec, data.classes, (data.dataset.train, data.dataset.test)
@@ -541,52 +506,13 @@ def restore(
         raise ValueError(
             f"the classifier of this run, {spec.classifier or METHODS[spec.method].text}, is not stored; train it again"
         )
-    data, reuse = _RunData.of(dataset, spec), Reuse() if reuse is None else reuse
-    fitted = represent(data.dataset, spec, data.fit_rows, reuse, progress.part(0.0, 0.7))
-    Z = fitted.representation.transform(data.training_rows, progress=progress.part(0.7, 1.0))
+    data, reuse = RunData.of(dataset, spec), Reuse() if reuse is None else reuse
+    fitted = represent(data, reuse, progress.part(0.0, 0.7))
+    Z = fitted.representation.transform(data.take(data.rows), progress=progress.part(0.7, 1.0))
     embedding = Embedding.of(Z, block_sizes(Z.shape[1], fitted.groups), classifier.widths)
     vectors = embedding(Z, classifier.support, classifier.dtype)
     model = SvmModel(classifier, embedding, vectors)
     return Restored(fitted.representation, model, data.rows, data.classes.train, data.classes.labels)
-
-
-def _classes(dataset: Dataset, spec: RunSpec) -> Classes:
-    if dataset.fingerprint != spec.fingerprint:
-        raise DataError(
-            f"these are not the data of the run (SHA-256 {dataset.fingerprint[:12]}…, expected "
-            f"{spec.fingerprint[:12]}…); "
-            "open the data of the run",
-            dataset.name,
-        )
-    classes = Classes.of(dataset)
-    if spec.evaluate == "test" and len(classes.test) == 0:
-        what = "no test rows" if len(dataset.test) == 0 else "no labels for its test rows"
-        raise DataError(f"has {what}; hold rows out, or evaluate on validation rows", dataset.name)
-    return classes
-
-
-def _rows(classes: Classes, spec: RunSpec, place: str) -> tuple[Indices, Indices, Indices]:
-    """Return the training rows, the validation rows, and the rows to fit the representation on."""
-    codes = classes.train
-    rows = fit_rows = np.arange(len(codes))
-    validation = np.empty(0, np.intp)
-    if spec.training == "split":
-        try:
-            rows, validation = split_rows(codes, spec.split, spec.seed, classes.groups)
-        except ValueError as error:
-            raise DataError(str(error), place) from None
-    if spec.fit_rows == "split":  # the normal form then also trains on the split
-        fit_rows = rows
-    if spec.labels is None:
-        return rows, validation, fit_rows
-    if spec.labels > len(rows):
-        raise DataError(f"has {len(rows)} training rows, fewer than the {spec.labels} requested labels", place)
-    rows = np.sort(rows[stratified_sample(codes[rows], spec.labels, spec.seed)])
-    absent = np.setdiff1d(codes, codes[rows])
-    if len(absent):
-        have = plural("class has", "classes have", len(absent))
-        raise DataError(f"{len(absent)} {have} no row among {spec.labels} labels; request more labels", place)
-    return rows, validation, rows if spec.fit_rows == "labelled" else fit_rows
 
 
 def _versions(spec: RunSpec) -> tuple[tuple[str, str], ...]:

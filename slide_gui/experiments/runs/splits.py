@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,10 @@ from slide_gui.core.sampling import N_FOLDS, deal_groups, stratified_folds
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import counted
+from slide_gui.text import counted, plural
+
+if TYPE_CHECKING:
+    from slide_gui.experiments.runs.spec import RunSpec
 
 Indices = NDArray[np.intp]
 
@@ -261,6 +264,83 @@ def divided_as(dataset: Dataset, fingerprint: str, held_out: HeldOut | None) -> 
     if held_out is None:
         return with_filled(undivided(dataset)) if whole == fingerprint else dataset
     return divide(dataset, held_out) if held_out.fingerprint(whole) == fingerprint else dataset
+
+
+@dataclass(frozen=True, eq=False)
+class RunData:
+    """The data of a run, divided as its spec requires, and the rows that the run uses.
+
+    Attributes
+    ----------
+    spec : RunSpec
+        Spec in its normal form.
+    rows, validation, fit_rows : ndarray of int
+        Rows of the training set: to train the classifier on, to validate it on, and to fit the representation on.
+    """
+
+    dataset: Dataset
+    spec: RunSpec
+    classes: Classes
+    rows: Indices
+    validation: Indices
+    fit_rows: Indices
+
+    @classmethod
+    def of(cls, dataset: Dataset, spec: RunSpec) -> RunData:
+        """Divide the data and select the rows of a spec in its normal form.
+
+        Raises
+        ------
+        DataError
+            If the data differ from the data of the spec, or lack labels or rows that it needs.
+        """
+        dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
+        classes = _classes(dataset, spec)
+        return cls(dataset, spec, classes, *_rows(classes, spec, dataset.name))
+
+    def take(self, rows: Indices) -> NDArray[np.float32]:
+        """Return some rows of the training set, without a copy if they are all rows."""
+        train = self.dataset.train
+        return train if len(rows) == len(train) else train[rows]
+
+
+def _classes(dataset: Dataset, spec: RunSpec) -> Classes:
+    if dataset.fingerprint != spec.fingerprint:
+        raise DataError(
+            f"these are not the data of the run (SHA-256 {dataset.fingerprint[:12]}…, expected "
+            f"{spec.fingerprint[:12]}…); "
+            "open the data of the run",
+            dataset.name,
+        )
+    classes = Classes.of(dataset)
+    if spec.evaluate == "test" and len(classes.test) == 0:
+        what = "no test rows" if len(dataset.test) == 0 else "no labels for its test rows"
+        raise DataError(f"has {what}; hold rows out, or evaluate on validation rows", dataset.name)
+    return classes
+
+
+def _rows(classes: Classes, spec: RunSpec, place: str) -> tuple[Indices, Indices, Indices]:
+    """Return the training rows, the validation rows, and the rows to fit the representation on."""
+    codes = classes.train
+    rows = fit_rows = np.arange(len(codes))
+    validation = np.empty(0, np.intp)
+    if spec.training == "split":
+        try:
+            rows, validation = split_rows(codes, spec.split, spec.seed, classes.groups)
+        except ValueError as error:
+            raise DataError(str(error), place) from None
+    if spec.fit_rows == "split":  # the normal form then also trains on the split
+        fit_rows = rows
+    if spec.labels is None:
+        return rows, validation, fit_rows
+    if spec.labels > len(rows):
+        raise DataError(f"has {len(rows)} training rows, fewer than the {spec.labels} requested labels", place)
+    rows = np.sort(rows[stratified_sample(codes[rows], spec.labels, spec.seed)])
+    absent = np.setdiff1d(codes, codes[rows])
+    if len(absent):
+        have = plural("class has", "classes have", len(absent))
+        raise DataError(f"{len(absent)} {have} no row among {spec.labels} labels; request more labels", place)
+    return rows, validation, rows if spec.fit_rows == "labelled" else fit_rows
 
 
 def _whole_groups(codes: Indices, groups: Indices, held_out: HeldOut) -> Indices:
