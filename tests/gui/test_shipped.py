@@ -162,7 +162,7 @@ def test_that_the_classifier_shows_its_confusion_matrix_at_the_first_click(fresh
     assert page.gallery.images
 
 
-def test_that_a_new_run_replaces_the_shipped_one(fresh, tmp_path):
+def test_that_a_new_run_replaces_the_shipped_one_and_keeps_the_shipped_benchmark_of_its_data(fresh, tmp_path):
     shipped = shipped_results().classifier
     with RunStore(tmp_path / "runs.sqlite") as store:
         store.save(shipped)
@@ -174,6 +174,10 @@ def test_that_a_new_run_replaces_the_shipped_one(fresh, tmp_path):
     page = opened(fresh, "classifier")
     wait(lambda: bool(page.numbers()))
     assert not page.details.text().startswith("shipped")
+    benchmark = opened(fresh, "evaluation")
+    wait(lambda: fresh.session.evaluation.known)
+    assert all(cell.rate for cell in fresh.session.evaluation.state().cells if cell.data == "rectangles")
+    assert "generated" in benchmark.errors.heads[0].note
 
 
 def test_that_results_of_another_version_are_marked():

@@ -110,6 +110,8 @@ class EvaluationController(QObject):
         stored: EvaluationState = self.reading.latest[1] if self.known else empty_state(self.choice.table(), ())
         if self.known and self.choice.splits is None:
             shipped = shipped_results().tables.get(self.choice.extent)
+            has_answers = {cell.data for cell in stored.cells if cell.answers}
+            stored = replace(stored, data=tuple(info for info in stored.data if info.key in has_answers))
             stored = stored if shipped is None else merged(merged(stored, shipped), stored)
         return stored if self.runs.latest is None else merged(stored, self.runs.latest)
 

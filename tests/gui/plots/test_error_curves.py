@@ -98,7 +98,7 @@ def test_that_the_point_selected_on_validation_is_ringed_and_described(plot):
     dark = QColor(LIGHT.text)
     assert min(spread(colour(plot, ring + QPoint(d, 0)), dark) for d in (6, 7, 8)) < 60
     assert "best on validation: noise 0.50, depth 1" in plot.accessibleDescription()
-    assert "1.70\u202f% of the validation rows: selected by it" in lines_of(next(p for p in chosen if p.chosen))
+    assert "validation error 1.70\u202f%: selected" in lines_of(next(p for p in chosen if p.chosen))
 
 
 def test_that_the_range_of_errors_starts_at_zero_or_near_the_data(plot):

@@ -146,7 +146,7 @@ def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str)
         if other.low is not None and other.high is not None:
             ends = f"{100 * other.low:.2f} to {100 * other.high:.2f}"
             texts.insert(0, f"difference {100 * other.difference:.2f} ({ends}) percentage points")
-        lines.append(f"Against SLIDE-SVM ({other.test}): {'; '.join(texts)}")
+        lines += [f"Against SLIDE-SVM ({other.test}): {texts[0]}", *texts[1:]]
     if cell.paper is not None:
         lines.append(f"Paper: {per_cent(100 * cell.paper.error)}")
     if cell.answers:

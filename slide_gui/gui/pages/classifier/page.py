@@ -108,7 +108,7 @@ class ClassifierPage(Page):
         self._by = self._choice(row, "Widths by", tip, LEARNED_BY.values())
         tip = "The widths are always learned with the squared hinge loss; the hinge loss gives the ordinary SVM"
         self._loss = self._choice(row, "Loss", tip, LOSSES.values())
-        self._loss.setMinimumContentsLength(13)
+        self._loss.setMinimumContentsLength(9)
         self._boxes = {"method": self._method, "variance": self._variance, "criterion": self._by, "loss": self._loss}
         self.choose({"variance": "0.8"})
 
@@ -120,7 +120,7 @@ class ClassifierPage(Page):
         return box
 
     def _add_box(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
-        box = ElidedBox(self, name, tip)
+        box = ElidedBox(self, name, tip, least=7)
         add_choices(box, choices)
         box.currentIndexChanged.connect(self._choose_svm)
         row.addWidget(box, 1)

@@ -380,7 +380,7 @@ class CurvesPage(Page):
         of_open = (key for key, each in known.items() if each.point.spec.fingerprint == fingerprint)
         key = next(of_open, next(iter(known)))
         mean, draws = CurvePoint.of(place, answers, chosen), {(each.point.split, each.point.seed) for each in answers}
-        note = f"{sum(each.seconds for each in answers):.1f} s"
+        note = f"computed in {sum(each.seconds for each in answers):.1f} s"
         if held_out is not None and held_out.folds:
             folds = {each.point.spec.fingerprint for each in answers}
             note = f"{f'{len(folds)} of {held_out.folds} folds'} · {note}"

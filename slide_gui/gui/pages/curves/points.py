@@ -89,10 +89,7 @@ def lines_of(point: ErrorPoint) -> list[str]:
         return [*head, *filter(None, [point.by]), *point.note.splitlines()]
     lines = [str(point.rate), place, f"n = {n}"]
     if point.validation is not None:
-        error = per_cent(point.validation)
-        lines.append(
-            f"{error} of the validation rows: selected by it" if point.chosen else f"{error} of the validation rows"
-        )
+        lines.append(f"validation error {per_cent(point.validation)}" + (": selected" if point.chosen else ""))
     return [*lines, *filter(None, [point.by]), *point.note.splitlines()]
 
 

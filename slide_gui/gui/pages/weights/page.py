@@ -229,7 +229,7 @@ class WeightsPage(Page):
 
     @Slot()
     def _show_subtitle(self) -> None:
-        usual = "from which pixels each layer reconstructs the selected pixel"
+        usual = "the weights that reconstruct each pixel"
         if self._source.shows_contributions():
             usual = "contributions: weights × RMS of the input pixel"
         self.subtitle.setText(self._workspace.worded(self._spec().about or usual))
