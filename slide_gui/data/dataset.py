@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.reading import NO_GUESSES, Guess, ParseReport
 from slide_gui.text import clean_name, count, counted, dataset_title, label_names
 
+_SEPARATED = 10  # rows of a class; fewer may be separated by chance
 _MOST = 0.9  # of the rows; the other rows are needed for training
 
 
@@ -204,9 +207,22 @@ class Dataset:
         )
         return len(train) - len(np.unique(train)), int(np.isin(test, train).sum())
 
+    def _separating(self) -> Iterator[str]:
+        """Iterate over the features of a table that separate all classes alone, if each class has ten training rows."""
+        assert self.train_labels is not None
+        order = np.argsort(self.train_labels, kind="stable")
+        _, starts, counts = np.unique(self.train_labels[order], return_index=True, return_counts=True)
+        if self.image_shape is not None or len(starts) < 2 or counts.min() < _SEPARATED:
+            return
+        for k in range(self.n_features):
+            column = self.train[order, k]
+            low, high = (np.sort(each.reduceat(column, starts)) for each in (np.minimum, np.maximum))
+            if (high[:-1] < low[1:]).all():
+                yield f"“{self.feature_names[k]}”" if self.feature_names else str(k + 1)
+
     @cached_property
     def checks(self) -> tuple[Guess, ...]:
-        """All guesses about the files, and repeated rows unless the data are generated."""
+        """All guesses about the files, and repeated rows and suspicious features unless the data are generated."""
         if self.generated or self.train_labels is None:
             return self.opened.guesses
         (repeated, shared), warnings = self.n_repeated, []
@@ -218,6 +234,9 @@ class Dataset:
         if repeated:
             what = f"{count(repeated)} of {counted(len(self.train), 'training row')} equal to an earlier one"
             warnings.append(Guess(what, "the validation error may be too low", sure=True))
+        for name in islice(self._separating(), 3):
+            why = "leave it out if it numbers the rows or repeats the label"
+            warnings.append(Guess(f"feature {name} separates all classes", why))
         return (*self.opened.guesses, *warnings)
 
     @cached_property

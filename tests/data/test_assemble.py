@@ -310,6 +310,13 @@ def test_that_rows_of_both_sets_and_repeated_training_rows_are_counted():
     assert Dataset("d", train[1:4], test[2:]).checks == ()
 
 
+def test_that_a_feature_that_numbers_rows_in_the_order_of_the_classes_is_reported():
+    numbers = np.arange(60.0, dtype=np.float32)
+    data = Dataset("d", np.column_stack([numbers * 37 % 60, numbers]), np.empty((0, 2), np.float32), numbers // 20)
+    assert [(check.what, check.sure) for check in data.checks] == [("feature 2 separates all classes", False)]
+    assert replace(data, train=data.train[11:49], train_labels=data.train_labels[11:49]).checks == ()
+
+
 @pytest.mark.parametrize(
     ("name", "role"),
     [
