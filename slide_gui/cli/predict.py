@@ -68,6 +68,9 @@ def _read(
         reading=reading,
         progress=progress,
     )
+    most = 1.0 if model.image_shape is None or model.scaling is None else model.scaling[1].max()
+    if most > 1.0 and 0.0 < rows.max() < 1.5 / most:
+        warn(f"the pixels lie in 0 … 1, but those of the model in 0 … {most:g}; multiply them by {most:g}")
     return model, rows, labels
 
 
