@@ -10,10 +10,11 @@ import pytest
 from PySide6.QtCore import QMimeData, QPointF, QSettings, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
 
 from slide_gui.cli import main
 from slide_gui.data.dataset import Dataset, HeldOut
+from slide_gui.data.open import DATA_SUFFIXES
 from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.store.store import RunStore
@@ -161,6 +162,13 @@ def test_that_no_text_speaks_of_images_or_pixels_if_the_data_are_a_table(window)
         at_rest(window)
         found |= {(view, text) for text in words_of(window)}
     assert found == set()
+
+
+def test_that_the_dialog_to_open_files_lists_data_of_every_format(window, monkeypatch):
+    filters = []
+    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *given: (filters.append(given[-1]), ([], ""))[1])
+    window.actions_by_name["open"].trigger()
+    assert all(f"*{suffix}" in filters[0] for suffix in DATA_SUFFIXES)
 
 
 def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_changed(window, tmp_path):

@@ -35,7 +35,7 @@ from slide_gui.gui.widgets.painted import INK, image_of
 from slide_gui.text import count, label_names, printable, told_apart
 
 _FILTER = (
-    "Data and sessions (*.amat *.zip *.gz *.idx* *-ubyte *.npz *.npy *.csv *.mat *.slide-session);;"
+    "Data and sessions (*.amat *.zip *.gz *.idx* *-ubyte *.npz *.npy *.csv *.tsv *.mat *.slide-session);;"
     "Exported pictures (*.png *.svg *.pdf *.gif *.apng *.mp4);;All files (*)"
 )
 
