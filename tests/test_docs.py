@@ -16,7 +16,7 @@ from slide_gui.gui.shell.page_stack import PAGES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "packaging" / "docs"
-LINK = re.compile(r"]\(([^)#]*)(?:#([^)]+))?\)|^```\{(?:literal)?include} (\S+)$", re.MULTILINE)
+LINK = re.compile(r"]\((?!https:)([^)#]*)(?:#([^)]+))?\)|^```\{(?:literal)?include} (\S+)$", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")

@@ -57,6 +57,8 @@ def relinked(text: str) -> str:
     def target(match: re.Match[str]) -> str:
         words, link, anchor = match.groups("")
         scheme, _, name = link.partition(":")
+        if scheme == "https":
+            return match[0]
         file = Path(link).name
         page = {"command": COMMANDS.get(name, ""), "data": "interface/own-data.md"}.get(scheme, PAGES.get(file, file))
         return f"[{words}](/{page}{anchor})" if page else words

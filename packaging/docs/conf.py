@@ -13,6 +13,7 @@ exclude_patterns = ["gallery", "guide"]  # read by sphinx_gallery, included by p
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 default_role = "literal"  # docstrings name code in single backticks
+autodoc_preserve_defaults = True
 autodoc_typehints = "none"  # the docstrings have the types
 autodoc_default_options = {  # scikit-learn makes these methods
     "exclude-members": "set_fit_request, set_score_request, set_predict_request, set_transform_request, "

@@ -132,7 +132,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     Examples
     --------
     >>> import numpy as np
-    >>> from slide_gui.core.svm.estimator import MultiWidthSVC
+    >>> from slide_gui import MultiWidthSVC
     >>> Z = np.random.default_rng(0).standard_normal((80, 6))
     >>> y = np.where(Z[:, 0] * Z[:, 3] > 0, "like", "unlike")
     >>> svm = MultiWidthSVC(groups=2, widths=[1.5, 1.5], C=10.0).fit(Z, y)
