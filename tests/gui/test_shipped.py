@@ -153,6 +153,14 @@ def test_that_the_runs_are_listed_at_the_first_click_and_cannot_be_deleted(fresh
     assert page.run_table.shown() == ()
 
 
+def test_that_an_empty_comparison_shows_the_weights_of_two_shipped_runs_without_their_confusion_matrices(fresh):
+    page = opened(fresh, "runs")
+    page.tabs.buttons()[1].click()
+    wait(lambda: page.comparison.tiles.rows)
+    assert page.comparison.answer.text().startswith("A 3.50 %, B 3.30 %, A − B = +0.20 percentage points")
+    assert not any(matrix.isVisible() for matrix in page.comparison.matrices)
+
+
 def test_that_the_classifier_shows_its_confusion_matrix_at_the_first_click(fresh, jobs):
     page = opened(fresh, "classifier")
     wait(lambda: bool(page.numbers()))

@@ -18,6 +18,7 @@ from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.experiments.runs.splits import RunData
 from slide_gui.experiments.statistics import McNemar, mcnemar
+from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.progress import NO_PROGRESS, Progress
 
 Array = NDArray[np.float64]
@@ -53,14 +54,16 @@ class RunComparison:
 
     Attributes
     ----------
+    first, second : RunResult or StoredRun
+        A shipped run has no complete result.
     why_not : str
         The reason, as a sentence, if `rows` is None.
     label_names, feature_names : tuple of str
         Names in the data of both runs. Empty if these data are not open.
     """
 
-    first: RunResult
-    second: RunResult
+    first: RunResult | StoredRun
+    second: RunResult | StoredRun
     rows: ComparedRows | None
     why_not: str
     image_shape: tuple[int, int] | None
@@ -68,8 +71,10 @@ class RunComparison:
     feature_names: tuple[str, ...] = ()
 
 
-def compare_errors(first: RunResult, second: RunResult) -> McNemar | None:
-    """Return McNemar's test of two runs evaluated on the same rows, or None if the rows differ."""
+def compare_errors(first: RunResult | StoredRun, second: RunResult | StoredRun) -> McNemar | None:
+    """Return McNemar's test of two runs evaluated on the same rows, or None if the rows differ or are unknown."""
+    if first.row_errors is None or second.row_errors is None:
+        return None
     errors = error_matrix((first.row_errors, second.row_errors))
     return None if errors is None else mcnemar(*errors)
 

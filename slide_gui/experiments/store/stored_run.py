@@ -312,6 +312,13 @@ class StoredRun:
         return ErrorRate.of_run(self.error, self.n_test)
 
     @property
+    def spec(self) -> RunSpec:
+        """The spec of a run with a readable setting, without the source of its data."""
+        setting = Setting.from_text(self.setting)
+        assert setting is not None
+        return setting.at(RunSpec(self.fingerprint), self.noise, self.depth, self.split, self.seed)
+
+    @property
     def title(self) -> str:
         """Display name of the data."""
         return dataset_title(self.data, self.generated)

@@ -161,10 +161,13 @@ class RunLibrary(QObject):
 
     def compare(self, keys: tuple[str, str], pixels: tuple[int, ...], deliver: Callable[[RunComparison], None]) -> None:
         """Load two results, and fit their stacks again for the rows of W of some pixels."""
-        dataset = self._workspace.dataset
+        dataset, shipped = self._workspace.dataset, [self.without_result(key) for key in keys]
 
         def work(progress: Progress) -> RunComparison:
-            first, second = self.load_results(keys, progress.part(0.0, 0.1))
+            first, second = (
+                run or self.load_results([key], progress.part(0.0, 0.1))[0]
+                for run, key in zip(shipped, keys, strict=True)
+            )
             if dataset is None or {first.spec.fingerprint, second.spec.fingerprint} != {dataset.fingerprint}:
                 why_not = "These runs belong to other data than the open data set. Open their data to see the weights."
                 return RunComparison(first, second, None, why_not, None, ())

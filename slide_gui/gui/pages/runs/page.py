@@ -14,6 +14,7 @@ from slide_gui.experiments.inspection.comparison import RunComparison, compare_e
 from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import METHODS, describe_choice
+from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.experiments.sweeps.sweep import SweepState
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.export import FigureExport
@@ -78,6 +79,7 @@ class RunsPage(Page):
             self.subtitle.setText(subtitle)
             self.run_table.set_placeholder(empty)
             self._choose_wanted()
+            self._show_example()
 
     def _words(self) -> tuple[str, str]:
         """Return the number of runs, and the text of an empty table."""
@@ -138,6 +140,21 @@ class RunsPage(Page):
 
     # Comparison -------------------------------------------------------------------------------------------------
 
+    @Slot(int)
+    def _show_view(self, view: int) -> None:
+        super()._show_view(view)
+        self._show_example()
+
+    def _show_example(self) -> None:
+        """Compare two shipped runs of the open data in an empty comparison if the user has less than two runs."""
+        dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
+        is_empty = self.stack.currentIndex() == 1 and self.comparison.is_empty
+        if is_empty and dataset is not None and len(self._library.stored_runs) < 2:
+            shipped = [run for run in self._library.runs if run.is_shipped and run.fingerprint == dataset.fingerprint]
+            runs = sorted((run for run in shipped if run.noise and run.depth == depth), key=lambda run: run.noise)
+            if len(runs) > 1:
+                self._compare((runs[0].hash, runs[-1].hash))
+
     @Slot(object)
     def _compare(self, keys: tuple[str, str]) -> None:
         pixels = self._workspace.state.selection.pins[:_MOST_PIXELS]
@@ -150,7 +167,7 @@ class RunsPage(Page):
 
 _LONGEST_NAME = 72  # pixels of the name of a feature on its button
 _LEAST_HEIGHT = 400  # pixels; below it the matrices and their captions would overlap
-_EMPTY = "Select two stored runs in the table and press Compare (Ctrl+D). Each training stores a run."
+_EMPTY = "Select two runs in the table and press Compare (Ctrl+D)."
 
 
 class ComparisonView(QWidget):
@@ -191,18 +208,27 @@ class ComparisonView(QWidget):
         for caption, matrix in zip(self._captions, self.matrices, strict=True):
             right.addWidget(caption)
             right.addWidget(matrix, 1)
+        right.addStretch(0)
         return body
+
+    @property
+    def is_empty(self) -> bool:
+        """True if no comparison is shown or requested."""
+        return self.answer.text() == _EMPTY
 
     def show_comparison(self, shown: RunComparison) -> None:
         """Show the comparison of two runs."""
         self._shown = shown
         self.answer.setText(_sentence(shown))
-        worst = max(worst_mistake(result.confusion) for result in (shown.first, shown.second))
+        complete = _complete(shown)
+        worst = max((worst_mistake(result.confusion) for result in complete), default=0.0)
         for name, result, caption, matrix in zip(
             "AB", (shown.first, shown.second), self._captions, self.matrices, strict=True
         ):
             caption.setText(f"{name} · {_describe(result)}")
-            matrix.set_counts(result.confusion, label_names(result.labels, shown.label_names), worst=worst)
+            matrix.setVisible(isinstance(result, RunResult))
+            if isinstance(result, RunResult):
+                matrix.set_counts(result.confusion, label_names(result.labels, shown.label_names), worst=worst)
         self._show_pixel_buttons()
         self._show_weights()
         self._body.show()
@@ -212,7 +238,7 @@ class ComparisonView(QWidget):
         shown = self._shown
         if shown is None:
             return ""
-        results = (shown.first, shown.second)
+        results = _complete(shown)
         texts = [confusion_text(label_names(each.labels, shown.label_names), each.confusion) for each in results]
         rows = shown.rows
         if rows is None:
@@ -292,7 +318,12 @@ _CONTRIBUTIONS = (
 )
 
 
-def _short(result: RunResult) -> str:
+def _complete(shown: RunComparison) -> list[RunResult]:
+    """Return the results that are complete, which those of shipped runs are not."""
+    return [result for result in (shown.first, shown.second) if isinstance(result, RunResult)]
+
+
+def _short(result: RunResult | StoredRun) -> str:
     stack = result.spec.stack
     if not (result.spec.stacked and METHODS[result.spec.method].plain):
         return describe_choice(replace(result.spec, held_out=None)) or "depth 0"
@@ -301,7 +332,7 @@ def _short(result: RunResult) -> str:
     return f"noise {fixed(stack.noise, 2)}, {counted(stack.depth, 'layer')}"
 
 
-def _describe(result: RunResult) -> str:
+def _describe(result: RunResult | StoredRun) -> str:
     name = METHODS[result.spec.method].text
     by = "" if result.is_current else f"results version {result.numerics}"
     return " · ".join(filter(None, [f"{name}, {_short(result)}", str(result.rate), by]))
@@ -311,8 +342,10 @@ def _sentence(shown: RunComparison) -> str:
     first, second = shown.first, shown.second
     difference = signed(100 * (first.error - second.error), 2)
     errors = f"A {100 * first.error:.2f} %, B {100 * second.error:.2f} %, A − B = {difference}"
+    if len(_complete(shown)) < 2:
+        return f"{errors} percentage points · runs of your own also get a significance test and confusion matrices"
     test = compare_errors(first, second)
     if test is None:
         return f"{errors} percentage points on different rows: no significance test is possible."
-    n, p = count(len(first.judged)), significant(test.exact, 3)
+    n, p = count(first.n_test), significant(test.exact, 3)
     return f"{errors} percentage points on the same {n} rows · McNemar p = {p}"

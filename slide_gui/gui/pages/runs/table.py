@@ -407,7 +407,7 @@ class RunTable(QWidget):
         actions = {}
         for name, text, keys, tip, slot in (
             ("open", "Open", "Return", "Load this run on every page", self._open),
-            ("compare", "Compare", "Ctrl+D", "Compare two selected, stored runs", self._compare),
+            ("compare", "Compare", "Ctrl+D", "Compare two selected runs", self._compare),
             ("delete", "Delete", "Delete", "Delete the selected, stored runs; this can be undone", self._delete),
             ("tag", "Edit tag", "F2", "Add a tag to the run, or change it", self._edit_tag),
             ("copy", "Copy", "Ctrl+C", "Copy the selected rows as tab-separated text", self._copy),
@@ -522,7 +522,7 @@ class RunTable(QWidget):
         n_stored = sum(run.hash in self._selected and not run.is_shipped for run in self._model.rows) if chosen else 0
         possible = {
             "open": chosen == 1,
-            "compare": chosen == n_stored == 2,
+            "compare": chosen == 2,
             "delete": n_stored > 0,
             "tag": chosen == n_stored == 1,
         }
