@@ -197,6 +197,15 @@ def test_that_a_scheduler_that_cannot_be_reached_is_named(monkeypatch, tmp_path)
             Cluster(ClusterChoice(scheduler=str(file)))
 
 
+def test_that_the_workers_of_this_computer_end_if_their_scheduler_cannot_be_reached(monkeypatch):
+    local = MagicMock()
+    monkeypatch.setattr("distributed.LocalCluster", lambda **_: local)
+    monkeypatch.setattr("distributed.Client", MagicMock(side_effect=OSError("refused")))
+    with pytest.raises(ClusterError, match=r"no scheduler answers at 1 worker on this computer \(refused\)"):
+        Cluster(ClusterChoice(workers=1))
+    local.close.assert_called_once()
+
+
 def test_that_waiting_for_a_scheduler_can_be_cancelled(monkeypatch):
     tried = []
 

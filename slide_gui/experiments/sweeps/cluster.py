@@ -27,6 +27,7 @@ from slide_gui.data.limits import read_small
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.resources import how_to_get
 from slide_gui.results_version import RESULTS_VERSION
+from slide_gui.text import counted
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -96,7 +97,8 @@ class ClusterChoice:
         return "://" not in self.scheduler and self.scheduler.endswith(".json")
 
     def __str__(self) -> str:
-        return self.scheduler or (f"{self.workers} workers on this computer" if self.workers else "this process")
+        here = f"{counted(self.workers, 'worker')} on this computer" if self.workers else "this process"
+        return self.scheduler or here
 
 
 @dataclass(frozen=True)
@@ -250,7 +252,11 @@ def _connect(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
                     preload=workers.__name__,
                     silence_logs=logging.CRITICAL,
                 )  # fmt: skip
-            return local, Client(local, set_as_default=False)
+            try:
+                return local, Client(local, set_as_default=False)
+            except BaseException:
+                local.close(timeout=5.0)
+                raise
         address = _address_in(choice.scheduler) if choice.is_file else choice.scheduler
         _wait_for_port(parse_host_port(address.partition("://")[2]), progress)
         return None, Client(address, timeout=CONNECTING, set_as_default=False)
