@@ -61,7 +61,7 @@ def test_that_the_stack_of_any_blocks_equals_a_slow_computation(monkeypatch, squ
         h = t @ layer.weights[:, :-1].T + layer.weights[:, -1]
         slow.append(h)
     np.testing.assert_allclose(filled, np.hstack(slow), atol=1e-9)
-    monkeypatch.setattr(activations, "_PACKED_LIMIT", packed)
+    monkeypatch.setattr(activations, "PACKED_LIMIT", packed)
     for module in (activations, stack_module):
         monkeypatch.setattr(module, "rows_per_block", lambda d: 16)  # scatters of 64 rows each, and a last one of 4
     stack = fit_stack(rows, parameters)

@@ -22,8 +22,7 @@ from slide_gui.core.svm.kernel import (
 )
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.selection import C_GRID, choose_widths, enough_fresh, fit_svm, tune
-from slide_gui.core.svm.step_log import StepLog
-from slide_gui.core.svm.training import TrainingSet, TrainingStep
+from slide_gui.core.svm.training import StepLog, TrainingSet, TrainingStep
 from slide_gui.progress import NO_PROGRESS, Cancelled
 from tests.core.svm_data import SIZES, WIDTHS, StopAfter, layers, sample, three_classes
 

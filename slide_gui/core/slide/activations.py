@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 Rows = Any  # an array, a memmap or a CSR matrix of shape (n, d)
 
 EXACT_ROWS = 4096  # largest number of rows in a float32 sum; sums of more rows are computed in float64
-_PACKED_LIMIT = 256 << 20  # bytes of packed activations stored between passes; larger ones are recomputed
+PACKED_LIMIT = 256 << 20  # bytes of packed activations stored between passes; larger ones are recomputed
 
 
 def is_sparse(rows: Any) -> bool:
@@ -152,7 +152,7 @@ class Activations:
         self._done, self._passes = len(below), len(below) + passes  # number of applied layers, now and at the end
         self._steps: list[NDArray[np.floating]] = [self._step(weights) for weights in below]
         n, d = rows.shape
-        self._packs = out is None and parameters.function.binary and n * (d // 8 + 1) <= _PACKED_LIMIT
+        self._packs = out is None and parameters.function.binary and n * (d // 8 + 1) <= PACKED_LIMIT
         self._packed: NDArray[np.uint8] | None = None
         self._size = min(rows_per_block(d), n)
         self._buffer = SquashBuffer(self._size, d, parameters)

@@ -150,9 +150,7 @@ class NoisePath:
                 inner -= p * p * shrink[:, None] * (self._across @ rare)
             return inner, rare
 
-        is_common = self._scatter[features, features] > 0
-        is_common &= np.isin(features, self._common, assume_unique=False)
-        where = np.flatnonzero(is_common)
+        where = np.flatnonzero(np.isin(features, self._common))
         projected = np.zeros((self._common.size, k))
         projected[:, where] = self._basis[self._position[features[where]]].T
         rare = np.zeros((self._rare.size, k))

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import rows_per_block, tiles
 from slide_gui.core.slide.activations import (
+    PACKED_LIMIT,
     Activations,
     SquashBuffer,
     dense_rows,
     in_dtype,
     is_sparse,
     refuse_not_finite,
+    rows_per_product,
 )
 from slide_gui.core.slide.blocks import BlockRows, dask_rows, is_dask, lazily
 from slide_gui.core.slide.denoiser import layer_weights
@@ -33,7 +35,6 @@ Rows = Any  # an array, a memmap or a CSR matrix; a fit also accepts `BlockRows`
 
 # Number of d × d matrices that a fit needs in addition to the weights and scatters of the layers.
 _MATRICES = 4
-_ROWS = 4096  # rows squashed at a time
 _PASS = 1.7  # time of a later pass over the rows, in units of the first one
 
 
@@ -297,8 +298,8 @@ def fit_bytes(n: int, d: int, parameters: StackParameters) -> int:
     matrix, depth = 8 * (d + 1) ** 2, parameters.depth
     item = 8 if parameters.dtype == "float64" else 4
     corrected = 1 if parameters.noise < 0.1 else 0
-    packed = n * (d // 8 + 1) if depth > 2 else 0
-    return (2 * depth + _MATRICES + corrected) * matrix + min(packed, 256 << 20) + item * d * min(n, _ROWS)
+    packed = min(n * (d // 8 + 1), PACKED_LIMIT) if depth > 2 else 0
+    return (2 * depth + _MATRICES + corrected) * matrix + packed + item * d * min(n, rows_per_product(d))
 
 
 def _forward(stack: Stack, rows: Rows, out: NDArray[np.floating], done: int, progress: Progress) -> None:

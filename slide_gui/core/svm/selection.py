@@ -28,8 +28,7 @@ from slide_gui.core.svm.kernel import (
 )
 from slide_gui.core.svm.model import SvmModel, TrainedSvm, pairs_of, predicted_codes
 from slide_gui.core.svm.parameters import LOSSES, Candidate, ChosenBy, GridPoint, SelectedWidths, SvmParameters
-from slide_gui.core.svm.step_log import StepLog
-from slide_gui.core.svm.training import TrainingSet, rows_of, train
+from slide_gui.core.svm.training import StepLog, TrainingSet, rows_of, train
 from slide_gui.core.svm.widths import WidthsSample, learn_widths
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage

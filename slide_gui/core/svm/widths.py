@@ -14,8 +14,7 @@ from slide_gui.core.svm.criteria import CRITERIA, evaluate, resolved
 from slide_gui.core.svm.kernel import layer_distances, median_distances, shares_of, widths_from
 from slide_gui.core.svm.newton import NotConverged
 from slide_gui.core.svm.parameters import ChosenBy, SelectedWidths, SvmParameters, WidthsStep
-from slide_gui.core.svm.step_log import StepLog
-from slide_gui.core.svm.training import TrainingSet, rows_of
+from slide_gui.core.svm.training import StepLog, TrainingSet, rows_of
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress, Stage
 

@@ -22,8 +22,7 @@ from slide_gui.core.slide.stack import Stack, check_fit, entry_share, fit_stack
 from slide_gui.core.svm.kernel import block_sizes, median_distances
 from slide_gui.core.svm.model import SvmModel, TrainedSvm
 from slide_gui.core.svm.selection import MOST_ROWS, adjusted, fit_svm, median_width_search
-from slide_gui.core.svm.step_log import StepLog
-from slide_gui.core.svm.training import TrainingSet, train
+from slide_gui.core.svm.training import StepLog, TrainingSet, train
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import METHODS, RunSpec
