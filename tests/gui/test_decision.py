@@ -52,13 +52,15 @@ def test_that_flow_shows_the_decision_of_the_model(window, part, data):
                 assert dark == bool(data.train[card.row].reshape(6, 6)[row, column])
 
 
-def test_that_a_stroke_changes_the_decision_at_once_and_flips_are_searched_after_a_rest(window, part):
-    before = shown(part).controller.decision
+def test_that_a_stroke_changes_the_decision_at_once_and_flips_are_searched_after_a_rest(window, part, monkeypatch):
+    before, drawn, show = shown(part).controller.decision, [], DecidedPart._show_decision
+    monkeypatch.setattr(DecidedPart, "_show_decision", lambda *given: drawn.append(show(*given)))
     part.view.canvas.set_brush(3)
     grid = part.view.canvas.grid()
     QTest.mouseClick(part.view.canvas, Qt.MouseButton.LeftButton, pos=grid.rect(14).center().toPoint())
     decided = shown(part).controller
     assert decided.decision is not before
+    assert len(drawn) == 1
     assert decided.flip is None
     wait(lambda: decided.flip is not None)
     assert shown(part).flip_text.text().startswith(f"Changing {len(decided.flip.features)} pixel")

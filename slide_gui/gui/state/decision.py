@@ -71,12 +71,13 @@ class DecisionController(QObject):
         return () if self._decider is None else self._decider.labels
 
     def follow(self, image: Image) -> None:
-        """Predict the class of this image and of later ones until `rest`."""
+        """Predict the class of this image and of later ones until `rest`, and emit `changed`."""
         self._following = True
         self._take_result()  # first, because the current classifier may belong to other data
         if self._image is None or not np.array_equal(image, self._image):
             self._image = image.copy()
             self._decide()
+        self.changed.emit()
 
     @Slot()
     def rest(self) -> None:
@@ -122,6 +123,7 @@ class DecisionController(QObject):
     def _ready(self, decider: Decider) -> None:
         self._decider = decider
         self._decide()
+        self.changed.emit()
 
     def _decide(self) -> None:
         decider, image = self._decider, self._image
@@ -132,7 +134,8 @@ class DecisionController(QObject):
         stack = decider.representation
         if isinstance(stack, Stack) and decider.products + len(stack.layers) * image.size**2 <= _AT_ONCE:
             flow = self._forward.flow(stack, image)
-            self._decided(decider.decide(np.concatenate([flow.clean, *(layer.output for layer in flow.layers)])))
+            self.decision = decider.decide(np.concatenate([flow.clean, *(layer.output for layer in flow.layers)]))
+            self._rested.start()
             return
         self._submit(
             "Classifying one input",

@@ -166,7 +166,6 @@ class DecidedPart(QWidget):
             self.setMinimumHeight(min(self.height(), self.sizeHint().height()) if unlike else 0)
         self._input, self._unlike = name, unlike
         self.controller.follow(image)
-        self._show()
 
     def lines(self) -> list[tuple[str, str, str | float]]:
         """Return the prediction as lines of a table: quantity, class and value."""

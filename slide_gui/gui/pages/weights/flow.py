@@ -383,11 +383,6 @@ class FlowPart(View):
             self.notice.setProperty("role", role)
             self.notice.style().polish(self.notice)
 
-    def showEvent(self, event: Any) -> None:
-        """Update the view after changes that happened while it was hidden."""
-        super().showEvent(event)
-        self.refresh()
-
     def hideEvent(self, event: Any) -> None:
         """Stop predicting while the view is hidden."""
         super().hideEvent(event)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -239,8 +240,9 @@ class WeightsPage(Page):
     @Slot(object, object)
     def _show_state(self, state: State, old: State) -> None:
         if (state.selection.sample, state.test_row) != (old.selection.sample, old.test_row):
-            self.shown.refresh()
-        if state.selection != old.selection or state.parameters.depth != old.parameters.depth:
+            self.shown.refresh()  # views that depend on the image follow it
+        others = replace(state.selection, sample=old.selection.sample)
+        if others != old.selection or state.parameters.depth != old.parameters.depth:
             self.refresh()
 
     @Slot()
