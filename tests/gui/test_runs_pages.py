@@ -469,6 +469,10 @@ def test_that_a_cell_selects_its_images_and_classes_of_unequal_size_get_a_balanc
     assert classifier.filter.text().startswith(f"{result.confusion[cell]} of {total} misclassified image")
     classifier.show_all.click()
     assert (classifier.confusion.outlined, len(classifier.gallery.images)) == ((), total)
+    window.workspace.set_parameters(noise=0.5)
+    images = classifier.gallery.images
+    window.workspace.set_parameters(noise=0.6)
+    assert classifier.gallery.images is images  # filled again, they would scroll to the first one
     assert not classifier.show_all.isVisible()
     for _ in range(2):
         classifier.confusion.cell_clicked.emit(cell)

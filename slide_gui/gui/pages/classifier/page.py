@@ -59,6 +59,7 @@ class ClassifierPage(Page):
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._shown: RunResult | None = None
         self._cell: tuple[int, int] | None = None  # true and predicted class of the images shown
+        self._gallery_of: object = None  # what the images were drawn from
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=6))
         scroll = LowScroll(_LEAST_HEIGHT, self)
         self.column.addWidget(scroll, 1)
@@ -252,7 +253,7 @@ class ClassifierPage(Page):
 
     def _clear(self) -> None:
         """Remove the result from the page."""
-        self._shown = None
+        self._shown = self._gallery_of = None
         self.criterion.set_history(())
         self.criterion.set_stale(False)
         self._shares.set_shares((), (), ())
@@ -376,6 +377,9 @@ class ClassifierPage(Page):
 
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
         dataset, on_test = self._workspace.dataset, result.spec.evaluate == "test"
+        if self._gallery_of == (result, cell, stale, dataset):  # images filled again would scroll to the first one
+            return
+        self._gallery_of = result, cell, stale, dataset
         if dataset is None or dataset.test_labels is None or not self._controller.shows_open_data or not on_test:
             after = self._workspace.worded(_PLACEHOLDERS[-1])
             self.gallery.set_placeholder(after if on_test else "The page does not list errors on validation rows.")
@@ -383,7 +387,7 @@ class ClassifierPage(Page):
             self._show_filter(0, 0, "")
             return
         names, classes = self._names(result), {label: i for i, label in enumerate(result.labels)}
-        low, high = dataset.train.min(axis=0), dataset.train.max(axis=0)
+        ranges = () if dataset.image_shape else (dataset.train.min(axis=0), dataset.train.max(axis=0))
         short = names if max(map(len, names)) <= _CAPTION else told_apart(names)
         images = []
         for row, predicted in zip(result.misclassified.tolist(), result.predicted.tolist(), strict=True):
@@ -391,7 +395,7 @@ class ClassifierPage(Page):
             if cell is not None and (true, predicted) != cell:
                 continue
             pixels = dataset.test[row]
-            shaped = pixels.reshape(dataset.image_shape) if dataset.image_shape else _bars(pixels, low, high)
+            shaped = pixels.reshape(dataset.image_shape) if dataset.image_shape else _bars(pixels, *ranges)
             name = names[true] if true >= 0 else "?"
             caption = f"{name} → {names[predicted]}" if len(name + names[predicted]) <= 4 else f"→ {short[predicted]}"
             note = f"test {self._unit()} {count(row + 1)}: {name}, predicted as {names[predicted]}"
