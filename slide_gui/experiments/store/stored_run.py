@@ -59,7 +59,7 @@ class Setting:
         """Return the setting of a text, or None if the text is None or unreadable."""
         return None if text is None else _parsed(text)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """A JSON document of all values that differ from the defaults. Equal settings have equal texts."""
         different = _different(self.spec.document(), RunSpec("").document())

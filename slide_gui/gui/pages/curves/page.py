@@ -53,6 +53,7 @@ class CurvesPage(Page):
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._chosen: str | None = None
         self._setting: Setting | None = None
+        self._known_of: tuple[object, dict[Place, dict[str, PointResult]]] = (None, {})
         self._places: tuple[object, tuple[Place, ...]] = (None, ())
         self._finals: tuple[str, ...] = ()
         self._trial_points: tuple[SweepPoint, ...] = ()
@@ -290,8 +291,7 @@ class CurvesPage(Page):
             self._rest.start()
         self._show_trial()
         self._show_settings(setting)
-        points = self.points()
-        part = self._part()
+        points, part = self._points(setting), _part(setting)
         for view in (self._plot, self._map):
             view.set_part(part)
             view.set_points(points)
@@ -301,7 +301,7 @@ class CurvesPage(Page):
         parameters = self._workspace.state.parameters
         self._plot.set_cursor(parameters.noise)
         self._plot.set_depth(parameters.depth)
-        paper, dataset = self._paper_error(), self._workspace.dataset
+        paper, dataset = self._paper_error(part), self._workspace.dataset
         self._plot.set_paper(paper)
         key, statements = sensitivity()
         is_paper_figure = paper is not None and dataset is not None and dataset.key == key
@@ -322,14 +322,12 @@ class CurvesPage(Page):
         self.shown.setEnabled(len(items) > 1)
         self.shown.setCurrentIndex(-1 if shown is None else self.shown.findData(shown.text))
 
-    def _part(self) -> str:
-        """Return which rows the plotted errors are counted on."""
-        setting = self.setting()
-        return "test" if setting is None else setting.spec.evaluate
-
     def points(self) -> list[ErrorPoint]:
         """Return the points to plot: stored, running and estimated."""
-        setting, controller = self.setting(), self._controller
+        return self._points(self.setting())
+
+    def _points(self, setting: Setting | None) -> list[ErrorPoint]:
+        controller = self._controller
         if setting is None:
             return []
         known = self._known(setting)
@@ -356,7 +354,10 @@ class CurvesPage(Page):
         trial, done = self._controller.trial.latest, () if sweep is None else sweep.done
         if isinstance(trial, TrialState | Trial):
             done += trial.done
-        return known_answers(setting, self._controller.bases(), self._controller.library.runs, done)
+        arguments = setting, self._controller.bases(), self._controller.library.runs, done
+        if arguments != self._known_of[0]:  # the same ones while the noise slider moves
+            self._known_of = arguments, known_answers(*arguments)
+        return self._known_of[1]
 
     def _chosen_places(self, known: dict[Place, dict[str, PointResult]]) -> tuple[Place, ...]:
         """Return the points selected on validation rows, or none while the sweep is running."""
@@ -390,10 +391,10 @@ class CurvesPage(Page):
         by = describe_widths(known[key].chosen_by)
         return ErrorPoint(*place, mean.rate, key, "done", note, by, validation, mean.chosen)
 
-    def _paper_error(self) -> float | None:
+    def _paper_error(self, part: str) -> float | None:
         """Return the published error of the raw input in per cent if the curves show test errors."""
         dataset = self._workspace.dataset
-        items = published(dataset.key) if dataset is not None and self._part() == "test" else ()
+        items = published(dataset.key) if dataset is not None and part == "test" else ()
         return next((100 * item.error for item in items if item.method == "Raw-SVM"), None)
 
     def _show_status(self, points: list[ErrorPoint], setting: Setting | None) -> None:
@@ -405,7 +406,7 @@ class CurvesPage(Page):
         shipped = {run.hash for run in controller.library.runs if run.is_shipped}
         n_shipped = sum(point.key in shipped for point in points)
         parts = [f"{counted(n_shipped, 'point')} shipped with the program" if n_shipped else ""]
-        parts += [_decided(points), _rows(points, self._part())]
+        parts += [_decided(points), _rows(points, _part(setting))]
         parts.append(self._best(points, setting))
         if running and sweep is None:
             parts.insert(0, "looking for stored points…")
@@ -438,6 +439,11 @@ class CurvesPage(Page):
         stored = {run.hash: run.rate for run in self._controller.library.runs if run.hash in self._finals}
         rates = [stored[key] for key in self._finals if key in stored]
         return ErrorRate.of_folds(rates) if rates and len(rates) == len(self._finals) else None
+
+
+def _part(setting: Setting | None) -> str:
+    """Return which rows the plotted errors are counted on."""
+    return "test" if setting is None else setting.spec.evaluate
 
 
 def _rows(points: Iterable[ErrorPoint], part: str) -> str:
