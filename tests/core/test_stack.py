@@ -414,6 +414,14 @@ def test_that_a_row_at_a_new_noise_equals_a_refit_even_for_rarely_lit_pixels(noi
     assert relative(path.weights(noise), exact) < 1e-7
 
 
+def test_that_only_rarely_lit_pixels_are_eliminated_so_that_a_row_at_low_noise_needs_no_refit(monkeypatch):
+    decompose, sizes = np.linalg.eigh, []
+    monkeypatch.setattr(np.linalg, "eigh", lambda matrix: sizes.append(len(matrix)) or decompose(matrix))
+    monkeypatch.setattr("slide_gui.core.slide.noise_path.denoiser_weights", None)
+    assert NoisePath(np.diag([0.9, 1.1, 2.0, 300.0])).weights(0.01).shape == (3, 4)
+    assert sizes == [2]
+
+
 def test_that_the_uninterruptible_eigendecomposition_uses_one_thread(monkeypatch):
     decompose, used = np.linalg.eigh, []
 

@@ -55,7 +55,7 @@ def check_rectangles(rows, labels):
 def test_that_generated_rectangles_have_the_stated_shape_and_distribution():
     data = generators.rectangles(seed=3)
     assert (data.train.shape, data.test.shape) == ((1200, 784), (50_000, 784))
-    assert data.title == "Rectangles (generated)"
+    assert (data.title, data.opened.scaled) == ("Rectangles (generated)", False)
     check_rectangles(data.test, data.test_labels)
     assert np.array_equal(data.train_labels, sides(data.train)[0] > sides(data.train)[1])
     assert abs(data.test_labels.mean() - 0.5) < 0.01

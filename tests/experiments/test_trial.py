@@ -93,6 +93,11 @@ def test_that_the_answer_has_whole_sentences_on_error_guessing_setting_and_the_p
     assert "errs on 0.0 %: no significant difference (p = 0.50)." in changed(trial, 2, 0).sentence
 
 
+def test_that_a_p_value_of_a_thousandth_is_written_as_a_number(trial, monkeypatch):
+    monkeypatch.setattr(trial_module.Trial, "p_value", 0.001)
+    assert "(p = 0.0010)" in changed(trial, 0, 12).sentence
+
+
 def test_that_layers_that_do_not_help_are_the_first_sentence(trial):
     first = "The layers do not help on these data. "
     assert changed(trial, 3, 3).sentence.startswith(f"{first}SLIDE classifies")

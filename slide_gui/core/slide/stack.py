@@ -211,8 +211,7 @@ def fit_stack(
             part = progress.part(entry + step * (passed - 1), entry + step * passed)
             if activations is None:
                 applied = tuple(layer.weights for layer in stack.layers[: below + 1])
-                (total,) = rows.total(ScatterPass(parameters, weights=applied), part)
-                squashed = total.matrix
+                squashed = rows.total(ScatterPass(parameters, weights=applied), part)[0].matrix
             else:
                 squashed = squashed_scatter(activations, stack.layers[below].weights, part).matrix
         reached = entry + (1.0 - entry) * passed / max(passes, 1)
@@ -223,7 +222,6 @@ def fit_stack(
             layer_scatter = first
         else:
             layer_scatter = scatter_after(stack.layers[k - 1].weights, squashed, here)
-            del squashed  # frees its memory during the next pass
         here.report(0.0)
         weights, error = layer_weights(layer_scatter, parameters.noise, parameters.ridge, windows, here)
         stack = replace(stack, layers=(*stack.layers, Layer(weights, error, layer_scatter)))
