@@ -153,6 +153,17 @@ def test_that_the_clock_ends_the_comparison_with_the_best_result_so_far(monkeypa
     assert seen[-1].title == "testing on the held-out rows"
 
 
+def test_that_a_stored_run_of_a_later_split_answers_if_the_budget_ends_before_the_first_split(monkeypatch, tmp_path):
+    clock = _Clock()
+    monkeypatch.setattr(trial_module, "time", clock)
+    stored = next(point for point in tried().sweep.points() if point.split == 1)
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        store.save(run(DATA, stored.spec))
+        listener = Listener(lambda _, state: state is not None and state.done and vars(clock).update(now=30.0))
+        ended = tried(store=store, progress=listener, budget=30.0)
+    assert {answer.point.split for answer in ended.done} == {1}
+
+
 def slow_trial(monkeypatch, test_seconds):
     """Return a trial with a budget of 20 s and its duration; candidates take 2 s without and 4 s with a layer."""
     clock, seconds = _Clock(), {0: 2.0, 1: 4.0}

@@ -320,7 +320,8 @@ class _TrialRun:
         except _OutOfTime:
             ended_by = self._budget
         incomplete = {point.split for point in self._points if point.spec.hash not in self._results}
-        complete = set(self._sweep.splits) - incomplete or {0}
+        first = next(point.split for point in self._points if point.spec.hash in self._results)
+        complete = set(self._sweep.splits) - incomplete or {first}
         answers = tuple(answer for answer in self._done() if answer.point.split in complete)
         means = pooled(answers)
         (chosen,) = choose(means)
