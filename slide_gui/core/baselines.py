@@ -121,7 +121,7 @@ class Estimator:
         ----------
         kind : {"classifier", "transformer"}
         seed : int
-            Value of `random_state`, if the class has this parameter and it is not given.
+            Value of `random_state`, if the class has this parameter and it is not given or None.
 
         Raises
         ------
@@ -139,8 +139,8 @@ class Estimator:
                 raise ValueError(f"{self.name} takes no parameter {key!r:.60}; it takes {', '.join(sorted(allowed))}")
             if value is not None and not _fits(value, allowed[key]):
                 raise ValueError(f"{self.name} with {key}={value!r:.60}: expected {_described(allowed[key])}")
-        if "random_state" in allowed:
-            given.setdefault("random_state", seed)
+        if "random_state" in allowed and given.get("random_state") is None:  # None would draw another seed each time
+            given["random_state"] = seed
         module, _, name = self.name.rpartition(".")
         return getattr(import_module(f"sklearn.{module}"), name)(**given)
 

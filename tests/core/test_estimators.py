@@ -362,6 +362,7 @@ def test_that_random_directions_are_seeded_unless_the_seed_is_given():
     np.testing.assert_array_equal(first.transform(X), again.transform(X))
     assert not np.array_equal(first.transform(X), other.transform(X))
     assert Estimator.of(PROJECTION).make("transformer", 7).random_state == 7
+    assert Estimator.of(PROJECTION, {"random_state": None}).make("transformer", 7).random_state == 7
     assert Estimator.of(PROJECTION, {"random_state": 3}).make("transformer", 7).random_state == 3
     assert Estimator.of(KNN).make("classifier", 7).n_neighbors == 5
 
