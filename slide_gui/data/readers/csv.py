@@ -313,8 +313,9 @@ def table_layout(stream: BinaryIO, reading: ParseOptions, place: str, like: Data
         what = f"line {lines[0][1]}: column names" if header else f"line {lines[0][1]}: a row of numbers"
         guesses.append(Guess(what, "its numbers count up, as column names often do"))
     return TableLayout(
-        reading, delimiter, columns, bool(names), label, text, left_out, start, number,
-        len(comments) - bool(names and not header), blanks, decimal_commas, group, tuple(guesses), place,
+        reading=reading, delimiter=delimiter, columns=columns, named=bool(names), label=label, text=text,
+        left_out=left_out, start=start, first_line=number, comments=len(comments) - bool(names and not header),
+        blanks=blanks, decimal_commas=decimal_commas, group=group, guesses=tuple(guesses), place=place,
     )  # fmt: skip
 
 

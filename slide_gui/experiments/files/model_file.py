@@ -324,7 +324,10 @@ def _svm_of(arrays: dict[str, NDArray[Any]], width: int, depth: int, place: str)
             f"coefficients are {coefficients.shape[1]} per pair of {len(vectors)} vectors; {_REMEDY}", place
         )
     numbers, dtype = tuple(widths.tolist()), vectors.dtype.name
-    trained = TrainedSvm(numbers, (), (), 1.0, (), (), 0.0, True, dtype, np.arange(len(vectors)), coefficients, biases)
+    trained = TrainedSvm(
+        widths=numbers, shares=(), medians=(), C=1.0, history=(), grid=(), gap=0.0, converged=True, dtype=dtype,
+        support=np.arange(len(vectors)), coefficients=coefficients, biases=biases,
+    )  # fmt: skip
     return SvmModel(trained, Embedding((width // len(widths),) * len(widths), numbers, centre), vectors)
 
 

@@ -285,17 +285,17 @@ def weight_rows(model: FittedModel, pixels: Sequence[int]) -> WeightRows:
     for j, layer in enumerate(stack.layers):
         both[:, j] = layer.weights[chosen]
     return WeightRows(
-        model.dataset,
-        model.fingerprint,
-        model.image_shape,
-        model.generated,
-        stack.parameters,
-        tuple(chosen),
-        np.ascontiguousarray(both[:, :, :-1]),
-        np.ascontiguousarray(both[:, :, -1]),
-        np.array([input_rms(layer) for layer in stack.layers]).reshape(-1, d),
-        model.feature_names,
-        any(drowns(layer) for layer in stack.layers),
+        dataset=model.dataset,
+        fingerprint=model.fingerprint,
+        image_shape=model.image_shape,
+        generated=model.generated,
+        parameters=stack.parameters,
+        pixels=tuple(chosen),
+        rows=np.ascontiguousarray(both[:, :, :-1]),
+        biases=np.ascontiguousarray(both[:, :, -1]),
+        rms=np.array([input_rms(layer) for layer in stack.layers]).reshape(-1, d),
+        feature_names=model.feature_names,
+        drowned=any(drowns(layer) for layer in stack.layers),
     )
 
 

@@ -250,15 +250,18 @@ class Reuse:
 
     def holds(self, dataset: Dataset, parameters: StackParameters) -> bool:
         """Return True if `stack` would use earlier results, or fit more layers than requested."""
-        scatter = dataset.fingerprint, replace(parameters, depth=0, noise=0.0), parameters.sums
-        known = self._scatter is not None and self._scatter[0] == scatter
+        known = self._scatter is not None and self._scatter[0] == _scatter_key(dataset, parameters)
         return known or self.deepest > parameters.depth
 
     def _input_scatter(self, dataset: Dataset, parameters: StackParameters, progress: Progress) -> InputScatter:
-        key = dataset.fingerprint, replace(parameters, depth=0, noise=0.0), parameters.sums
+        key = _scatter_key(dataset, parameters)
         if self._scatter is None or self._scatter[0] != key:
             self._scatter = key, input_scatter(dataset.train, parameters, progress=progress)
         return self._scatter[1]
+
+
+def _scatter_key(dataset: Dataset, parameters: StackParameters) -> object:
+    return dataset.fingerprint, replace(parameters, depth=0, noise=0.0), parameters.sums
 
 
 @dataclass(frozen=True, eq=False)
