@@ -46,6 +46,8 @@ class Theme:
     hover: str
     danger: str
     danger_wash: str
+    better: str
+    worse: str
     paper: str
     ink: str
 
@@ -80,6 +82,8 @@ _COLOURS = {  # light, dark
     "hover": ("#EEEFF2", "#2D3137"),
     "danger": ("#B42318", "#FF8A80"),
     "danger_wash": ("#FDECEA", "#432A2C"),
+    "better": ("#0072B2", "#56B4E9"),  # these two differ for all kinds of colour vision
+    "worse": ("#D55E00", "#E69F00"),
     "paper": ("#FFFFFF", "#17181B"),
     "ink": ("#1B1B1D", "#FFFFFF"),
 }

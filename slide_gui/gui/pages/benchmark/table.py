@@ -31,35 +31,25 @@ class SignificanceMark:
     ----------
     symbol, legend, spoken : str
         Mark, text of the legend, and text for screen readers.
-    light, dark : str
-        Colours of the two themes; better and worse differ for all kinds of colour vision.
     """
 
     symbol: str
     legend: str
     spoken: str
-    light: str = ""
-    dark: str = ""
 
 
 SIGNIFICANCE_MARKS = {
     "reference": SignificanceMark("◆", "SLIDE-SVM", ""),
-    "better": SignificanceMark(
-        "▼", "significantly fewer errors", "significantly fewer errors than SLIDE-SVM", "#0072B2", "#56B4E9"
-    ),
+    "better": SignificanceMark("▼", "significantly fewer errors", "significantly fewer errors than SLIDE-SVM"),
     "equal": SignificanceMark("○", "no significant difference", "no significant difference from SLIDE-SVM"),
-    "worse": SignificanceMark(
-        "▲", "significantly more errors", "significantly more errors than SLIDE-SVM", "#D55E00", "#E69F00"
-    ),
+    "worse": SignificanceMark("▲", "significantly more errors", "significantly more errors than SLIDE-SVM"),
 }
 _INDENT = 15  # pixels, the space of a mark
 
 
 def mark_color(standing: str, theme: Theme) -> str:
     """Return the colour of a comparison's result, muted if there is none."""
-    record = SIGNIFICANCE_MARKS.get(standing)
-    color = "" if record is None else record.dark if theme.is_dark else record.light
-    return color or (theme.text if standing == "reference" else theme.muted)
+    return {"reference": theme.text, "better": theme.better, "worse": theme.worse}.get(standing, theme.muted)
 
 
 Index = QModelIndex | QPersistentModelIndex
