@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
-from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPalette, QResizeEvent
+from PySide6.QtGui import QHelpEvent, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QBoxLayout,
@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyleOptionComboBox,
     QStylePainter,
+    QToolTip,
     QWidget,
 )
 
@@ -65,7 +66,7 @@ def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = 
 
 
 class ElidedLabel(PlainLabel):
-    """A label of one line that shrinks; text that does not fit ends in … and is shown in full by the tooltip.
+    """A label of one line that shrinks; text that does not fit ends in … and is shown in full above the tooltip.
 
     Parameters
     ----------
@@ -85,12 +86,18 @@ class ElidedLabel(PlainLabel):
         """Return the visible part of the text."""
         return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.contentsRect().width())
 
+    def event(self, event: QEvent) -> bool:
+        """Show the full text above the tooltip if it does not fit."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip and self.shown_text() != self.text():
+            tip = "\n".join(filter(None, (wrapped(self.text()), self.toolTip())))
+            QToolTip.showText(event.globalPos(), tip, self)
+            return True
+        return super().event(event)
+
     def paintEvent(self, _event: QPaintEvent) -> None:
-        text = self.shown_text()
-        self.setToolTip("" if text == self.text() else wrapped(self.text()))
         with QPainter(self) as painter:
             painter.setPen(self.palette().color(QPalette.ColorRole.WindowText))
-            painter.drawText(self.contentsRect(), int(Qt.AlignmentFlag.AlignVCenter), text)
+            painter.drawText(self.contentsRect(), int(Qt.AlignmentFlag.AlignVCenter), self.shown_text())
 
 
 class ElidedBox(QComboBox):

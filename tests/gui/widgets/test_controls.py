@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QColor, QGuiApplication
+from PySide6.QtGui import QColor, QGuiApplication, QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QPushButton,
     QSlider,
     QToolButton,
+    QToolTip,
     QVBoxLayout,
     QWidget,
 )
@@ -23,7 +24,7 @@ from slide_gui.gui.shell.job_bar import JobBar
 from slide_gui.gui.shell.notice import Notice
 from slide_gui.gui.state.jobs import JobStatus, UserMessage
 from slide_gui.gui.theme import LIGHT
-from slide_gui.gui.widgets.controls import ChoiceButtons
+from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel
 from slide_gui.gui.widgets.image import FeatureBars, ImageView
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from tests.gui.helpers import button, press, record, settle, wait, wheel
@@ -44,6 +45,16 @@ def test_that_tab_stops_only_at_the_checked_button_and_arrows_lead_to_the_others
         choose()
         stops = [number for number in range(3) if buttons[number].focusPolicy() & Qt.FocusPolicy.TabFocus]
         assert stops == [checked]
+
+
+def test_that_a_shortened_label_shows_its_text_above_its_own_tooltip(shown):
+    page = QWidget()
+    elided = ElidedLabel("a text that does not fit", page)
+    elided.setToolTip("why")
+    shown(page, 200, 60)
+    elided.resize(40, 20)
+    QApplication.sendEvent(elided, QHelpEvent(QEvent.Type.ToolTip, QPoint(), elided.mapToGlobal(QPoint())))
+    assert QToolTip.text() == "a text that does not fit\nwhy"
 
 
 def bar(slider):
