@@ -15,6 +15,7 @@ from slide_gui.gui.widgets.layouts import flush
 
 SETTLE_MS = 250
 """Milliseconds without further input after which a value set by keys or wheel counts as settled."""
+_NOTCH = 120  # angle of one notch of a wheel in eighths of a degree; touchpads report smaller ones
 
 
 class NumberSlider(QWidget):
@@ -224,6 +225,7 @@ class _Slider(QSlider):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
+        self._turned = 0  # of the wheel since the last step
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def handle(self) -> QRect:
@@ -254,7 +256,8 @@ class _Slider(QSlider):
         event.accept()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        turn = event.angleDelta().y()
-        if turn:
-            self.setValue(self.value() + (1 if turn > 0 else -1))
+        self._turned += event.angleDelta().y()
+        steps = int(self._turned / _NOTCH)
+        self._turned -= steps * _NOTCH
+        self.setValue(self.value() + steps)
         event.accept()
