@@ -480,7 +480,7 @@ def test_that_a_cell_selects_its_images_and_classes_of_unequal_size_get_a_balanc
     assert "balanced error" not in classifier.details.text()
     confusion, n = np.zeros_like(result.confusion), len(result.judged)
     confusion[0, 0], confusion[1, 1], confusion[1, 0] = n - 10, 8, 2
-    window.session.runs._show(replace(result, confusion=confusion))
+    window.session.runs.show(replace(result, confusion=confusion))
     text = "The classes differ in size: the balanced error is 10.0 %, the recall by class is"
     assert text in classifier.details.text()
 

@@ -147,9 +147,9 @@ def _not_trainable(window: MainWindow) -> str:
 
 def _no_tour(window: MainWindow) -> str:
     """Return why the tour cannot start: opening its data would cancel requested jobs."""
-    runs = window.session.runs if "runs" in vars(window.session) else None
+    runs = window.session.built_runs
     requested = () if runs is None else (runs.training, runs.sweep, runs.trial)
-    is_busy = any(task.running for task in requested) and not ("tour" in vars(window) and window.tour.is_running)
+    is_busy = any(task.running for task in requested) and not window.is_touring
     return "Wait for the requested job, or cancel it" if is_busy else ""
 
 

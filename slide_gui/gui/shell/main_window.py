@@ -289,6 +289,11 @@ class MainWindow(QMainWindow):
 
         return Tour(self)
 
+    @property
+    def is_touring(self) -> bool:
+        """True while the tour runs; its offer takes no width from a page without a panel."""
+        return "tour" in vars(self) and self.tour.is_running
+
     # Data ------------------------------------------------------------------------------------------------------
 
     def start(self, files: list[Path], source: DataSource | None = None) -> None:
@@ -462,8 +467,7 @@ class MainWindow(QMainWindow):
         needed = self.pages.shown().needs()
         self.panel.show_parts(needed)
         self.panel.setVisible(bool(needed) and self.shows_panel and not self.is_full)
-        tours = "tour" in vars(self) and self.tour.is_running  # its offer takes no width from a page without a panel
-        self.side.setVisible(tours or (bool(needed) and not self.is_full))
+        self.side.setVisible(self.is_touring or (bool(needed) and not self.is_full))
         self.follow()
 
     @Slot()

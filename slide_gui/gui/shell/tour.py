@@ -226,7 +226,7 @@ class Tour(QObject):
         if self.is_running:
             self.card.next.setFocus()
             return
-        pages, runs = window.pages, window.session.runs if "runs" in vars(window.session) else None
+        pages, runs = window.pages, window.session.built_runs
         result = None if runs is None or runs.result is None else (runs.result, runs.folds_rate)
         self._before = _Snapshot(
             workspace.snapshot(), workspace.history.index(), pages.name, pages.choices(), window.shows_panel,
@@ -339,9 +339,7 @@ class Tour(QObject):
         window.panel.more.setChecked(before.shows_more)
         window.show_panel(before.shows_panel)
         if before.result is not None:
-            runs = window.session.runs
-            runs.result, runs.folds_rate, runs.spec = *before.result, before.result[0].spec
-            runs.result_changed.emit()
+            window.session.runs.show(*before.result)
         _content(window).setFocus()
 
     def _end(self) -> None:

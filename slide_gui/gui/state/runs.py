@@ -231,14 +231,15 @@ class RunController(QObject):
     def _show_trained(self) -> None:
         trained = self.training.latest
         if isinstance(trained, _Trained):
-            self._show(trained.result, trained.rate)
+            self.show(trained.result, trained.rate)
             self.library.add(trained.stored)
             return
         self.cancelled = self.spec if self.training.stopped and trained is not None else None
         if self._earlier[0] is not None:
-            self._show(*self._earlier)
+            self.show(*self._earlier)
 
-    def _show(self, result: RunResult | None, folds_rate: ErrorRate | None = None) -> None:
+    def show(self, result: RunResult | None, folds_rate: ErrorRate | None = None) -> None:
+        """Show a result, with the error over all folds if it is one of them, or no result."""
         self.result, self.spec = result, None if result is None else result.spec
         self.folds_rate = folds_rate
         self.result_changed.emit()
@@ -385,7 +386,7 @@ class RunController(QObject):
     @Slot(object)
     def _show_shipped(self, result: RunResult) -> None:
         if self.spec is None and result.spec.fingerprint in {base.fingerprint for base in self.bases()}:
-            self._show(result)
+            self.show(result)
 
     @Slot(object)
     def _show_stored(self, result: RunResult) -> None:
@@ -404,7 +405,7 @@ class RunController(QObject):
                 self._workspace.set_parameters(**panel_parameters(stack))
         elif result.spec.source:
             self._offer_data(result)
-        self._show(result)
+        self.show(result)
 
     def _offer_data(self, result: RunResult) -> None:
         """Offer to open the data of a run if other data are open."""
@@ -427,7 +428,7 @@ class RunController(QObject):
         self.drop_estimate()
         for task in (self.sweep, self.training, self.trial):
             task.stop(forget=True)
-        self._show(None)
+        self.show(None)
         waiting, self._shown_next = self._shown_next, None
         if waiting is not None and waiting.spec.fingerprint == dataset.fingerprint:
             self._show_stored(waiting)

@@ -88,6 +88,11 @@ class Session(QObject):
 
         return RunController(self.workspace, self.library, self.cluster, self)
 
+    @property
+    def built_runs(self) -> RunController | None:
+        """The controller of `runs`, or None if nothing has needed it yet."""
+        return vars(self).get("runs")
+
     @cached_property
     def evaluation(self) -> EvaluationController:
         """Return the controller of the paper's tables."""
