@@ -177,7 +177,7 @@ class RunLibrary(QObject):
             names = dataset.label_names, dataset.feature_names
             return RunComparison(first, second, rows, "", dataset.image_shape, *names)
 
-        self._submit("Comparing two runs", work, "load", deliver)
+        self._submit("Comparing two runs", work, "compare", deliver)
 
     def _change_and_read(self, change: Callable[[RunStore], object] | None) -> None:
         def work(_progress: Progress) -> tuple[StoredRun, ...]:
