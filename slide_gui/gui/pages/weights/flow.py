@@ -331,23 +331,29 @@ class FlowPart(View):
         elif stack is not None and len(stack.layers) >= depth:
             self._stack = replace(stack, layers=stack.layers[:depth])
 
+    def _compare_training_images(self) -> None:
+        """Compare the training images of the open data once, in the queue."""
+        dataset = self._workspace.dataset
+        if dataset is None or dataset.fingerprint == self._compared:
+            return
+        self._compared, self._likeness = dataset.fingerprint, None
+        self._workspace.queue.cancel(channel="likeness")
+        if dataset.image_shape is None:
+            return
+        self._workspace.queue.submit(
+            "Comparing the training images",
+            partial(Likeness, dataset.train),
+            channel="likeness",
+            on_result=self._compared_images,
+            failure="The training images could not be compared",
+            background=True,
+        )
+
     def _is_unlike(self) -> bool:
-        """Return True if a drawn or a test image is unlike the training images; compare these once in the queue."""
-        dataset, state, image = self._workspace.dataset, self._workspace.state, self._image
-        if dataset is None or image is None or dataset.image_shape is None:
-            return False
-        if dataset.fingerprint != self._compared:
-            self._compared, self._likeness = dataset.fingerprint, None
-            self._workspace.queue.submit(
-                "Comparing the training images",
-                partial(Likeness, dataset.train),
-                channel="likeness",
-                on_result=self._compared_images,
-                failure="The training images could not be compared",
-                background=True,
-            )
-        is_training_image = state.test_row is None and not self.view.canvas.is_drawn_on
-        return not is_training_image and self._likeness is not None and self._likeness.is_unlike(image)
+        """Return True if a drawn or a test image is unlike the training images."""
+        is_training_image = self._workspace.state.test_row is None and not self.view.canvas.is_drawn_on
+        image, likeness = self._image, self._likeness
+        return not is_training_image and image is not None and likeness is not None and likeness.is_unlike(image)
 
     @Slot(object)
     def _compared_images(self, likeness: Likeness) -> None:
@@ -371,6 +377,8 @@ class FlowPart(View):
         columns = flow_columns(flow, depth, dataset.image_shape, self._source.color_map, limits, self._stale)
         self.view.set_columns(columns)
         self.flow = flow if stack is not None else None
+        if fitted is not None:
+            self._compare_training_images()
         is_unlike = fitted is not None and self._is_unlike()
         self._decided.setVisible(foreign is None)
         if fitted is not None:
