@@ -8,6 +8,7 @@ import platform
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from slide_gui import __version__
 from slide_gui.cli.console import DONE, FAILED, Entry, print_answer
@@ -126,9 +127,9 @@ def _display() -> list[Finding]:
 
 
 def _settings_folder() -> list[Finding]:
-    from platformdirs import user_config_path
+    from slide_gui.gui.app import make_settings
 
-    folder = user_config_path("slide-gui", appauthor=False)
+    folder = Path(make_settings().fileName()).parent
     existing = next(place for place in (folder, *folder.parents) if place.exists())
     if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
         return [Finding("settings folder", "ok", str(folder))]

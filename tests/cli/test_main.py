@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QSettings
 
 from slide_gui import __version__
 from slide_gui.cli import console, main
@@ -17,6 +18,7 @@ from slide_gui.cli.console import guarded, progress_bar
 from slide_gui.data.dataset import HeldOut
 from slide_gui.data.entries import entries
 from slide_gui.data.reading import ParseOptions
+from slide_gui.gui import app
 from slide_gui.progress import NO_PROGRESS, Cancelled, Stage
 
 ROOT = Path(__file__).parents[2]
@@ -201,11 +203,14 @@ def test_that_ctrl_c_in_an_import_ends_the_program_in_one_line(tmp_path, module)
     assert os.listdir(tmp_path) == []
 
 
-def test_that_doctor_finds_no_fault_in_this_installation(cli):
+def test_that_doctor_finds_no_fault_in_this_installation_and_in_the_settings_of_the_window(cli, tmp_path, monkeypatch):
+    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+    monkeypatch.setattr(app, "make_settings", lambda: settings)
     document = cli("doctor --json").json
     assert document["ok"]
-    fine = {finding["name"] for finding in document["findings"] if finding["state"] == "ok"}
-    assert {"python", "numpy", "float32 scatter", "BLAS", "settings folder"} <= fine
+    fine = {finding["name"]: finding["found"] for finding in document["findings"] if finding["state"] == "ok"}
+    assert {"python", "numpy", "float32 scatter", "BLAS"} <= fine.keys()
+    assert Path(fine["settings folder"]) == tmp_path
 
 
 def test_that_doctor_fails_with_a_remedy_if_the_blas_is_wrong(cli, monkeypatch):
