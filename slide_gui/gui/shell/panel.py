@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
@@ -210,16 +210,16 @@ class SplitControls(QWidget):
         """Show how the data are split, or hide the controls if the split is fixed."""
         self._shown = dataset.held_out or HeldOut(0.0)
         self.setVisible(can_hold_out(dataset))
-        blockers = [QSignalBlocker(box) for box in (self.share, self.folds, self.fold, self.seed)]
-        self.folds.setValue(self._shown.folds or 5)
-        self.fold.setMaximum(self.folds.value())
-        self.fold.setValue(self._shown.fold + 1)
-        if self._shown.share:
-            self.share.setValue(round(100 * self._shown.share))
-        if self._shown.folds or self._shown.share:
-            self.seed.setValue(self._shown.seed)
-        for blocker in blockers:
-            blocker.unblock()
+        with ExitStack() as blocked:
+            for box in (self.share, self.folds, self.fold, self.seed):
+                blocked.enter_context(QSignalBlocker(box))
+            self.folds.setValue(self._shown.folds or 5)
+            self.fold.setMaximum(self.folds.value())
+            self.fold.setValue(self._shown.fold + 1)
+            if self._shown.share:
+                self.share.setValue(round(100 * self._shown.share))
+            if self._shown.folds or self._shown.share:
+                self.seed.setValue(self._shown.seed)
         kind = _FOLDS if self._shown.folds else _SHARE if self._shown.share else _NOTHING
         self.kind.setCurrentIndex(self.kind.findData(kind))
         self._show_kind()

@@ -131,9 +131,9 @@ class ElidedBox(QComboBox):
         option, painter = QStyleOptionComboBox(), QStylePainter(self)
         self.initStyleOption(option)
         option.currentText = self.shown_text()
-        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
-        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
-        painter.end()
+        with painter:  # an active painter would crash after an exception
+            painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+            painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
 
 
 def add_button(parent: QWidget, row: QBoxLayout, text: str, tip: str = "", kind: str = "") -> QPushButton:

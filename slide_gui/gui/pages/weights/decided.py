@@ -296,16 +296,16 @@ class DecidedPart(QWidget):
         legend = QPixmap((QSizeF(width, 16) * ratio).toSize())
         legend.setDevicePixelRatio(ratio)
         legend.fill(theme.background)
-        painter, left = QPainter(legend), 0.0
-        painter.setFont(font)
-        painter.setPen(QColor(theme.muted))
-        for layer, (text, needed) in enumerate(zip(texts, widths, strict=True)):
-            if left + needed - 12 > width:
-                break
-            painter.fillRect(QRectF(left, 4, 8, 8), theme.pin(layer))
-            painter.drawText(QRectF(left + 12, 0, needed, 16), MIDDLE, text)
-            left += needed
-        painter.end()
+        left = 0.0
+        with QPainter(legend) as painter:
+            painter.setFont(font)
+            painter.setPen(QColor(theme.muted))
+            for layer, (text, needed) in enumerate(zip(texts, widths, strict=True)):
+                if left + needed - 12 > width:
+                    break
+                painter.fillRect(QRectF(left, 4, 8, 8), theme.pin(layer))
+                painter.drawText(QRectF(left + 12, 0, needed, 16), MIDDLE, text)
+                left += needed
         return legend
 
     def _picture(self, values: NDArray[Any], changed: tuple[int, ...] = ()) -> QPixmap:
