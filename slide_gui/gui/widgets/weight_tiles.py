@@ -102,7 +102,6 @@ def _paint_remove(painter: QPainter, theme: Theme, box: QRectF) -> None:
 
 
 _BACK, _BACK_WIDTH = "‹ Back", 64
-_SIZE = "size"  # key of the size for which an image was rendered
 _ELIDE = Qt.TextElideMode.ElideRight
 
 
@@ -151,7 +150,7 @@ class WeightTiles(PaintedWidget):
         self._current = (0, 0)
         self.enlarged: tuple[int, int] | None = None
         self._hovered: tuple[int, int, int] | None = None
-        self._images: dict[Hashable, QImage] = {}
+        self._images: dict[Hashable, tuple[tuple[int, int], QImage]] = {}  # with the size for which each was drawn
         self.hint = ""
         self._back = QPushButton(_BACK, self)
         self._back.setProperty("kind", "flat")
@@ -334,18 +333,19 @@ class WeightTiles(PaintedWidget):
             painter.drawLines([line for box in crossed for line in layout.crosshair(box, self._crosshair)])
 
     def _image(self, tile: Tile, box: QRectF, theme: Theme) -> QImage:
-        image, layout, ratio = self._images.get(tile.identity), self.layout_of(), self.devicePixelRatioF()
-        if isinstance(tile, Mosaic) or layout.bars:
+        ratio, is_bars = self.devicePixelRatioF(), self.layout_of().bars
+        size = 0, 0  # Qt enlarges all other images
+        if isinstance(tile, Mosaic) or is_bars:
             size = round(box.width() * ratio), round(box.height() * ratio)
-            if image is None or image.text(_SIZE) != str(size):
-                if isinstance(tile, Mosaic):
-                    image = mosaic_image(tile, size, theme)
-                else:
-                    image = bar_image(tile.values, tile.scale, size, QColor(theme.background))
-                image.setText(_SIZE, str(size))
-        elif image is None:
-            image = image_of(tile.values, tile.scale, theme)
-        self._images[tile.identity] = image
+        drawn_size, image = self._images.get(tile.identity, (size, None))
+        if image is None or drawn_size != size:
+            if isinstance(tile, Mosaic):
+                image = mosaic_image(tile, size, theme)
+            elif is_bars:
+                image = bar_image(tile.values, tile.scale, size, QColor(theme.background))
+            else:
+                image = image_of(tile.values, tile.scale, theme)
+            self._images[tile.identity] = size, image
         return image
 
     # Mouse and keys

@@ -299,10 +299,10 @@ class FlowView(Picker):
         super().set_cursor(index)
         self.canvas.set_cursor(self._current)
 
-    def layout_of(self, width: int | None = None) -> FlowLayout:
-        """Return the geometry for a width, by default the widget's."""
-        width, depth = self.width() if width is None else width, max(len(self.columns) - 1, 0)
-        return _layout(width, self.devicePixelRatioF(), self._shape, height=self.height(), depth=depth)
+    def layout_of(self) -> FlowLayout:
+        """Return the geometry for the size of the widget."""
+        depth = max(len(self.columns) - 1, 0)
+        return _layout(self.width(), self.devicePixelRatioF(), self._shape, height=self.height(), depth=depth)
 
     def _place(self) -> None:
         layout = self.layout_of()
