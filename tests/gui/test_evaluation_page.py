@@ -197,7 +197,7 @@ def test_that_results_on_other_data_are_not_merged_into_the_table():
 
 def test_that_median_widths_have_a_row_below_the_papers_rows_except_for_data_without_learned_widths():
     choice = EvaluationChoice.everything()
-    cells = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in choice.table())
+    cells = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in choice.table)
     rows = error_rows(EvaluationState((), cells), choice, False)
     keys = [row.key for row in rows]
     median = rows[keys.index("median")]
@@ -207,7 +207,7 @@ def test_that_median_widths_have_a_row_below_the_papers_rows_except_for_data_wit
 
 def test_that_a_running_cell_describes_its_step():
     choice = EvaluationChoice.everything()
-    cells = tuple(Cell(cell.data, cell.method, 3) for cell in choice.table())
+    cells = tuple(Cell(cell.data, cell.method, 3) for cell in choice.table)
     epochs = RunProgress(epochs=SdaHistory((SdaEpoch("pre-training", 2, 7, 81.0),)))
     for split, live, note, fraction in (
         (SplitProgress("rectangles", "slide-svm", 1, 7, 28), None, "split 2 of 3: selecting 7 / 28", 7 / 29 / 3),

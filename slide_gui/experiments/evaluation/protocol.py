@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import product
 from typing import Any
 
@@ -36,6 +36,7 @@ class Published:
     place: str
 
 
+@cache
 def published(key: str) -> tuple[Published, ...]:
     """Return all published errors on a data set of the catalogue: the paper's Table 1, then other publications."""
     document = toml_resource("paper.toml")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -12,14 +12,7 @@ from slide_gui.experiments.evaluation.data_sets import load_data
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan
 from slide_gui.experiments.evaluation.run import remaining_cost, run_evaluation
 from slide_gui.experiments.evaluation.shipped import shipped_extent, shipped_results
-from slide_gui.experiments.evaluation.table import (
-    Cell,
-    EvaluationState,
-    TimeRow,
-    empty_state,
-    stored_evaluation,
-    time_rows,
-)
+from slide_gui.experiments.evaluation.table import Cell, EvaluationState, empty_state, stored_evaluation
 from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.jobs import JobQueue, Task
 from slide_gui.gui.state.library import RunLibrary
@@ -52,14 +45,16 @@ class EvaluationChoice:
         data, methods = (tuple(dict.fromkeys(getattr(cell, name) for cell in cells)) for name in ("data", "method"))
         return cls(extent, data, methods)
 
+    @cached_property
     def cells(self) -> tuple[CellPlan, ...]:
-        """Return the plan of the requested cells."""
+        """The plan of the requested cells."""
         if not self.data or not self.methods:
             return ()
         return plan(self.extent, self.data, self.methods, self.splits)
 
+    @cached_property
     def table(self) -> tuple[CellPlan, ...]:
-        """Return the plan of all cells of the table, requested or not."""
+        """The plan of all cells of the table, requested or not."""
         return plan(self.extent, splits=self.splits)
 
 
@@ -103,21 +98,17 @@ class EvaluationController(QObject):
     @property
     def known(self) -> bool:
         """True if the stored cells of the current choice have been read."""
-        return self.reading.latest is not None and self.reading.latest[0] == self.choice.table()
+        return self.reading.latest is not None and self.reading.latest[0] == self.choice.table
 
     def state(self) -> EvaluationState:
         """Return all cells of the table: shipped cells, unless stored cells or the running evaluation replace them."""
-        stored: EvaluationState = self.reading.latest[1] if self.known else empty_state(self.choice.table(), ())
+        stored: EvaluationState = self.reading.latest[1] if self.known else empty_state(self.choice.table, ())
         if self.known and self.choice.splits is None:
             shipped = shipped_results().tables.get(self.choice.extent)
             has_answers = {cell.data for cell in stored.cells if cell.answers}
             stored = replace(stored, data=tuple(info for info in stored.data if info.key in has_answers))
             stored = stored if shipped is None else merged(merged(stored, shipped), stored)
         return stored if self.runs.latest is None else merged(stored, self.runs.latest)
-
-    def times(self) -> tuple[TimeRow, ...]:
-        """Return the running times of the data sets that have runs."""
-        return time_rows(self.state())
 
     def cost(self) -> str:
         """Return the largest number of runs that Start would compute, and their duration; "" if there are none.
@@ -126,7 +117,7 @@ class EvaluationController(QObject):
         """
         costs = self.reading.latest[2] if self.known else {}
         runs: dict[tuple[str, str], float] = {}
-        for cell in self.choice.cells():
+        for cell in self.choice.cells:
             runs |= costs.get((cell.data, cell.method), {})
         where = "this" if self._library.stored_runs else "an ordinary"
         return f"up to {counted(len(runs), 'run')}, {about(sum(runs.values()))} on {where} computer" if runs else ""
@@ -153,7 +144,7 @@ class EvaluationController(QObject):
         if self.runs.running or not self._library.listed:
             self.changed.emit()
             return
-        table, rows = self.choice.table(), self._library.stored_runs
+        table, rows = self.choice.table, self._library.stored_runs
 
         def work(progress: Progress) -> tuple[object, ...]:
             state = stored_evaluation(table, rows, progress=progress)
@@ -185,7 +176,7 @@ class EvaluationController(QObject):
 
     def start(self) -> None:
         """Compute the missing runs of the choice; every other job in the queue comes first."""
-        cells = self.choice.cells()
+        cells = self.choice.cells
         if self.runs.running or not cells:
             return
         loaded: dict[str, Dataset] = {}  # outlives restarts of the job after interruptions

@@ -22,7 +22,7 @@ def heads_of(state: EvaluationState, choice: EvaluationChoice) -> tuple[Evaluati
     """Return the column heading of each data set."""
     infos = {info.key: info for info in state.data}
     heads = []
-    for key in dict.fromkeys(cell.data for cell in choice.table()):
+    for key in dict.fromkeys(cell.data for cell in choice.table):
         info, title = infos.get(key), data_entry(key).title
         note = "no runs yet"
         if info is not None:
@@ -47,7 +47,7 @@ def error_rows(
     running, paused : bool
         State of the evaluation.
     """
-    keys = tuple(dict.fromkeys(cell.data for cell in choice.table()))
+    keys = tuple(dict.fromkeys(cell.data for cell in choice.table))
     infos = {info.key: info for info in state.data}
 
     def described(cell: Cell | None) -> EvaluationCell:
@@ -162,7 +162,7 @@ def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRo
     """Return a row for each data set of the table; data sets without a measurement have the paper's times only."""
     known = {row.data.key: row for row in rows}
     all_rows = []
-    for key in dict.fromkeys(cell.data for cell in choice.table()):
+    for key in dict.fromkeys(cell.data for cell in choice.table):
         empty = DataInfo(key, data_entry(key).title, False, "", 0, 0)
         all_rows.append(known.get(key) or TimeRow(empty, None, None, "", *published_seconds(key)))
     return tuple(all_rows)

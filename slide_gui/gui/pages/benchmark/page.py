@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QMenu, QPushBut
 from slide_gui.experiments.evaluation.data_sets import data_entry
 from slide_gui.experiments.evaluation.protocol import row_title
 from slide_gui.experiments.evaluation.shipped import shipped_results
-from slide_gui.experiments.evaluation.table import INCLUDED
+from slide_gui.experiments.evaluation.table import INCLUDED, EvaluationState, time_rows
 from slide_gui.figures.evaluation import EXTRA, errors_export, notes_below, times_export
 from slide_gui.gui.dialogs.export import TABLES, ExportOption
 from slide_gui.gui.pages.benchmark.cells import all_times, error_rows, heads_of, time_rows_of
@@ -194,20 +194,20 @@ class EvaluationPage(Page):
         super()._show_view(view)
         for explanation in (self._legend, self._notes):
             explanation.setVisible(view == 0)
-        self._show_subtitle()
+        self._show_subtitle(self._controller.state())
 
-    def _show_subtitle(self) -> None:
+    def _show_subtitle(self, state: EvaluationState) -> None:
         quick = self._controller.choice.extent == "quick"
         text = _QUICK if quick else self._page_views[self.stack.currentIndex()].about
-        is_shipped = any(cell.shipped_rate is not None for cell in self._controller.state().cells)
+        is_shipped = any(cell.shipped_rate is not None for cell in state.cells)
         self.subtitle.setText(f"{text} · {shipped_results()}" if is_shipped else text)
 
     @Slot(object)
     def _show_runs(self, requested: tuple[tuple[str, ...], str, int]) -> None:
-        keys, method, column = requested
-        data = tuple(dict.fromkeys(cell.data for cell in self._controller.choice.table()))[column]
-        cell = self._controller.state().cell(data, method)
-        info = next((info for info in self._controller.state().data if info.key == data), None)
+        (keys, method, column), state = requested, self._controller.state()
+        data = tuple(dict.fromkeys(cell.data for cell in self._controller.choice.table))[column]
+        cell = state.cell(data, method)
+        info = next((info for info in state.data if info.key == data), None)
         if cell is not None and info is not None:
             self.page_requested.emit("runs", RunSelection(keys, f"{info.title} {cell.title}"))
 
@@ -222,8 +222,8 @@ class EvaluationPage(Page):
         return frozenset()
 
     def export_options(self) -> tuple[ExportOption, ...]:
-        state, times = self._controller.state(), self._controller.times()
-        options = []
+        state, options = self._controller.state(), []
+        times = time_rows(state)
         if any(cell.answers for cell in state.cells):
             options.append(
                 ExportOption("errors", "the table of error rates", lambda _: errors_export(state), kinds=TABLES)
@@ -251,11 +251,11 @@ class EvaluationPage(Page):
         if not self.isVisible():
             return
         controller, state = self._controller, self._controller.state()
-        self._show_subtitle()
+        self._show_subtitle(state)
         rows = error_rows(state, controller.choice, controller.runs.running, controller.runs.paused)
         heads = heads_of(state, controller.choice)
         self.errors.set_table(heads, rows)
-        times = all_times(controller.times(), controller.choice)
+        times = all_times(time_rows(state), controller.choice)
         self.running_times.set_table(heads, time_rows_of(times))
         self._show_choice()
         self._show_status()
