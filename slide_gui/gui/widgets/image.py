@@ -12,6 +12,7 @@ from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import (
     CLICKS,
     INK,
+    CachedPixmap,
     Picker,
     PixelGrid,
     crosshair,
@@ -303,6 +304,7 @@ class FeatureBars(Picker):
         self._values: NDArray[np.float32] = np.zeros(0, np.float32)
         self._names: tuple[str, ...] = ()
         self._range = 0.0, 1.0
+        self._still = CachedPixmap()
         self.setMinimumSize(64, 72)
         self.setAccessibleName("Features as bars, to point at")
 
@@ -311,7 +313,7 @@ class FeatureBars(Picker):
 
     def set_values(self, values: NDArray[np.float32], names: tuple[str, ...] = ()) -> None:
         """Show a sample of shape (d,), optionally with names of its features."""
-        self._values, self._names = values, names
+        self._values, self._names, self._still = values, names, CachedPixmap()
         finite = values[np.isfinite(values)]  # the range contains zero
         self._range = float(finite.min(initial=0.0)), float(finite.max(initial=0.0)) + 1e-12
         self._set_count(values.size)
@@ -357,18 +359,18 @@ class FeatureBars(Picker):
             painter.fillRect(box, QColor(theme.paper))
             frame(painter, box, theme.line)
             if self._count and np.isfinite(self._values).any():
-                self._paint_bars(painter)
+                self._still.draw(painter, self, None, self._paint_bars)
                 self._cross_missing(painter, self.bar)
                 self._paint_marks(painter)
             focus_ring(painter, self, box)
 
     def _paint_bars(self, painter: QPainter) -> None:
         theme, box, zero = theme_of(self), self.plot(), self._height_of(0.0)
-        step = box.width() / self._count
+        step, ink = box.width() / self._count, washed(theme.ink, 0.75)
         width = step - 1.0 if step >= 4.0 else max(step, 1.0)
         for index in np.flatnonzero(np.isfinite(self._values)).tolist():
             height = zero - self._height_of(float(self._values[index]))
-            painter.fillRect(QRectF(box.x() + index * step, zero, width, -height), washed(theme.ink, 0.75))
+            painter.fillRect(QRectF(box.x() + index * step, zero, width, -height), ink)
         painter.setPen(QPen(QColor(theme.muted), 1.0))
         painter.drawLine(QPointF(box.left(), zero), QPointF(box.right(), zero))
 

@@ -27,7 +27,7 @@ from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel
 from slide_gui.gui.widgets.image import FeatureBars, ImageView
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from tests.gui.helpers import button, press, record, settle, wait, wheel
+from tests.gui.helpers import button, calls_in, press, record, settle, wait, wheel
 
 
 def test_that_tab_stops_only_at_the_checked_button_and_arrows_lead_to_the_others(shown):
@@ -236,6 +236,9 @@ def test_that_bars_report_like_an_image_and_point_up_or_down(bars):
         box = bars.bar(index)
         high, low = (shot.pixelColor(int(box.center().x()), int(box.y() + y * box.height())) for y in (0.3, 0.7))
         assert (high != paper, low != paper) == (above, below)
+    bars.set_values(np.ones(3000, np.float32))
+    bars.grab()
+    assert calls_in(lambda: bars.set_cursor(5) or bars.grab()) < 1000  # the mouse does not draw every bar again
 
 
 def test_that_missing_values_are_crossed_out_and_described(view, bars):
