@@ -228,7 +228,7 @@ class ReadingPreview(QFrame):
         self.show()
 
     def _fill_choices(self, dataset: Dataset) -> None:
-        opened, reading, d = dataset.opened, self._reading(), dataset.n_features
+        opened, reading, d = dataset.opened, self._source_options(), dataset.n_features
         self.label_column.clear()
         for number, name in enumerate(opened.columns, start=1):
             self.label_column.addItem(name if opened.header else f"column {name}", str(number))
@@ -248,12 +248,12 @@ class ReadingPreview(QFrame):
         self.transposed.setChecked(reading.transposed)
         self.scaled.setChecked(opened.scaled)
 
-    def _reading(self) -> ParseOptions:
+    def _source_options(self) -> ParseOptions:
         source = self._workspace.source
         return ParseOptions() if source is None else source.reading
 
     @Slot()
-    def _show_images(self, _change: object = None) -> None:
+    def _show_images(self) -> None:
         """Show the first rows with the current settings, as images or as a table."""
         dataset = self._workspace.dataset
         self._show_rows_if_high()
@@ -281,7 +281,7 @@ class ReadingPreview(QFrame):
 
     def _show_pictures(self, dataset: Dataset, shape: tuple[int, int]) -> None:
         rows = dataset.train[:_SHOWN_IMAGES]
-        if self._reading().transposed and dataset.image_shape:
+        if self._source_options().transposed and dataset.image_shape:
             rows = _by_columns(rows, dataset.image_shape)
         if self.transposed.isChecked():
             rows = _by_columns(rows, (shape[1], shape[0]))
@@ -316,7 +316,7 @@ class ReadingPreview(QFrame):
 
     def reading(self) -> ParseOptions:
         """Return the settings of the controls; unchanged guesses remain to be guessed."""
-        dataset, before = self._workspace.dataset, self._reading()
+        dataset, before = self._workspace.dataset, self._source_options()
         if dataset is None:
             return before
         opened, column = dataset.opened, self.label_column.currentData()
