@@ -14,7 +14,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import is_known
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.evaluation.data_sets import data_entry, load_data
-from slide_gui.experiments.evaluation.protocol import plan
+from slide_gui.experiments.evaluation.protocol import CellPlan, plan
 from slide_gui.experiments.evaluation.records import RecordFolder
 from slide_gui.experiments.evaluation.run import Load, run_evaluation
 from slide_gui.experiments.evaluation.shipped import shipped_results
@@ -92,15 +92,7 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     written = [] if arguments.stored else [arguments.results]
     options.check_outputs(arguments, [*arguments.tables, *written], read)
     if arguments.shipped:
-        shipped = shipped_results()
-        wanted = {(cell.data, cell.method) for cell in cells}
-        extent = "full" if "full" in shipped.tables and not arguments.quick else "quick"
-        if extent not in shipped.tables:
-            raise DataError("the results that came with slide-gui are missing or damaged; install it again")
-        table = shipped.tables[extent]
-        table = replace(table, cells=tuple(cell for cell in table.cells if (cell.data, cell.method) in wanted))
-        table = replace(table, data=tuple(info for info in table.data if table.of(info.key)))
-        return _print_tables(arguments, table, f"{extent.capitalize()} protocol, {shipped}")
+        return _print_shipped(arguments, cells)
     load, records = _loader(arguments.generated, files), _records(arguments)
     if arguments.stored:
         rows = [] if records is None else list(records.rows.values())
@@ -116,6 +108,18 @@ def _benchmark(arguments: argparse.Namespace) -> int:
         ):
             state = run_evaluation(cells, load, store, progress=progress, cluster=cluster, records=records)
     return _print_tables(arguments, state)
+
+
+def _print_shipped(arguments: argparse.Namespace, cells: Sequence[CellPlan]) -> int:
+    """Print the requested cells of the tables that came with the program."""
+    shipped, wanted = shipped_results(), {(cell.data, cell.method) for cell in cells}
+    extent = "full" if "full" in shipped.tables and not arguments.quick else "quick"
+    if extent not in shipped.tables:
+        raise DataError("the results that came with slide-gui are missing or damaged; install it again")
+    table = shipped.tables[extent]
+    table = replace(table, cells=tuple(cell for cell in table.cells if (cell.data, cell.method) in wanted))
+    table = replace(table, data=tuple(info for info in table.data if table.of(info.key)))
+    return _print_tables(arguments, table, f"{extent.capitalize()} protocol, {shipped}")
 
 
 def _records(arguments: argparse.Namespace) -> RecordFolder | None:
