@@ -87,6 +87,13 @@ def test_that_a_killed_worker_changes_no_bit_and_loses_no_run(here, tmp_path):
     assert results_of(path) == here
 
 
+def test_that_local_workers_keep_freed_memory_for_the_next_arrays(monkeypatch):
+    name = "MALLOC_TRIM_THRESHOLD_"
+    monkeypatch.delenv(name, raising=False)
+    with Cluster(ClusterChoice(workers=1)) as cluster:
+        assert set(cluster.client.run(os.getenv, name).values()) == {str(256 << 20)}
+
+
 def test_that_a_cancelled_run_ends_on_the_workers_at_once(two, tmp_path):
     """A run of a minute is cancelled; the workers are free again within seconds."""
     data = rectangles(2500, 100)
