@@ -107,6 +107,7 @@ def test_that_a_label_column_of_text_comes_first_and_y_next_to_x_is_a_coordinate
     ("text", "labels", "d"),
     [
         (".1,.2,.3,.4,0\n.5,.6,.7,.8,1\n", [0, 1], 4),
+        ("id,a,b,done\n" + "".join(f"P{k},.{k},.5,{k % 2}\n" for k in range(10)), [0, 1] * 5, 2),
         ("1,.2,.3,.4,.5\n0,.6,.7,.8,.9\n", None, 5),
         ("\n1, 2 ,3,4,0\n\n  \r\n5,6,7,8,1\n\n", [0, 1], 4),
         (f".1,.2,0\n.5,.6,{2**31 - 1}\n", [0, 2**31 - 1], 2),
@@ -118,7 +119,7 @@ def test_that_a_label_column_of_text_comes_first_and_y_next_to_x_is_a_coordinate
 def test_that_the_last_column_has_the_labels_if_it_has_integers(text, labels, d):
     part = read(text)
     assert (None if part.labels is None else part.labels.tolist()) == labels
-    assert part.rows.shape == (2, d)
+    assert part.rows.shape[1] == d
 
 
 def test_that_a_square_image_without_names_has_no_labels_unless_they_precede_it():

@@ -41,6 +41,7 @@ DELIMITERS = (b",", b";", b"\t")
 _LONGEST_LINE = 1 << 24
 _INSPECTED = 200  # lines that decide whether a column is text or numbers
 _INSPECTED_BYTES = 1 << 22
+_IDENTIFIERS = 10  # from this number, texts that occur once each are dates or names of the rows, not classes
 _COMMENT = re.compile(rb'#|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes sep=; to name the separator
 # A number with a decimal comma and optional points between groups of three digits.
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d*),(\d+)([eE][+-]?\d+)?\s*", re.ASCII)
@@ -59,6 +60,7 @@ def read_csv(
     2. The column named label, labels, class, y or target; a text column first. Next to a column x, y is a coordinate.
     3. The only text column. Each different text is a class, numbered in alphabetical order.
     4. The text column with the fewest different texts, at least two and not all different; the last of equal ones.
+       Rules 3 and 4 do not apply if each column of text has ten or more texts, which are all different.
     5. No labels, if the table has no names and its columns make a square image of at least 8 × 8.
     6. The last column, if it has integers of more than one value.
     7. The first column, if it has such integers and the other columns make a square image.
@@ -439,9 +441,9 @@ def _label_column(
     likely = [k for k, name in enumerate(lower) if name in LABEL_NAMES and not (name == "y" and "x" in lower)]
     if likely:
         return next((k for k in likely if k in text), likely[0]), []
-    if not text:
-        return None, []
     n_texts = {k: len(set(_filled(rows, k))) for k in text}
+    if all(_IDENTIFIERS <= n_texts[k] == len(_filled(rows, k)) for k in text):
+        return None, []
     repeated = [k for k in text if 2 <= n_texts[k] < len(_filled(rows, k))]
     label = min(repeated, key=lambda k: (n_texts[k], -k), default=max(text))
     why = "it has the fewest different texts of all text columns" if len(text) > 1 else "it is the only column of text"

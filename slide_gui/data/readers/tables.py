@@ -422,7 +422,8 @@ def _floats(
             if column == 0 and shown.startswith("#"):
                 raise DataError(f"line {lines[row]} {_LATE_COMMENT}", place)
             limit = " up to 3.4e38" if np.isfinite(numbers[index]) else ""
-            problem = f"found {shown!r}, expected a finite number{limit}; correct it, or leave the row out"
+            unknown = "" if limit or column == label else " write NA if it is unknown,"
+            problem = f"found {shown!r}, expected a finite number{limit}; correct it,{unknown} or leave the row out"
             if missing:
                 problem = f"the label is missing (found {shown!r}); fill it in, or leave the row out"
             raise DataError(f"line {lines[row]}, column {column + 1}: {problem}", place)
