@@ -73,7 +73,7 @@ class Fitting(QObject):
     def is_current(self, parameters: StackParameters) -> bool:
         """True if parameters differ from the current ones at most in the depth."""
         wanted = self.parameters
-        return parameters is wanted or replace(parameters, depth=wanted.depth) == wanted
+        return vars(parameters) | {"depth": wanted.depth} == vars(wanted)  # `replace` takes ten times as long
 
     def is_fresh(self, layer: int) -> bool:
         """True if a layer, from 1, is fitted with the current parameters."""
