@@ -306,7 +306,7 @@ class OtherClassifier:
 
     estimator: Any
 
-    def answer(self, Z: NDArray[Any]) -> tuple[Indices, NDArray[np.float64]]:
+    def predict(self, Z: NDArray[Any]) -> tuple[Indices, NDArray[np.float64]]:
         """Return the predicted class of each row and the decision values.
 
         Returns

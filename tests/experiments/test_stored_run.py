@@ -24,7 +24,7 @@ from slide_gui.experiments.runs.spec import METHODS, RunSpec, SweepPoint
 from slide_gui.experiments.runs.splits import divide
 from slide_gui.experiments.store.store import RunStore, StoreReport
 from slide_gui.experiments.store.stored_run import COLUMNS, SHOWN, Setting, StoredRun, tags_of
-from slide_gui.experiments.sweeps.curves import known_answers
+from slide_gui.experiments.sweeps.curves import known_results
 from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.results_version import RESULTS_VERSION
 from tests.experiments.damaged_stores import execute, rewrite
@@ -177,7 +177,7 @@ def test_that_runs_of_a_setting_are_found_by_noise_and_depth_and_cold_starts_are
     lines = [line(0.2, 1), line(0.4, 1), line(0.2, 0), line(0.2, 1, training="split"), line(0.2, 1, labels=20)]
     warm = replace(lines[0], hash="warm", setting=json.dumps({**json.loads(lines[0].setting or ""), "warm": True}))
     setting = Setting.of(replace(base, stack=StackParameters(noise=0.2, depth=1)).checked())
-    known = known_answers(setting, [base], [lines[0], warm, *lines[1:]])
+    known = known_results(setting, [base], [lines[0], warm, *lines[1:]])
     assert {place: tuple(runs) for place, runs in known.items()} == {
         (0.2, 1): (lines[0].hash,),
         (0.4, 1): (lines[1].hash,),
@@ -185,7 +185,7 @@ def test_that_runs_of_a_setting_are_found_by_noise_and_depth_and_cold_starts_are
         (0.4, 0): (lines[2].hash,),
     }
     assert known[0.2, 1][lines[0].hash].row_errors == lines[0].row_errors is not None
-    assert known_answers(setting, [replace(base, fingerprint="cd" * 32)], lines) == {}
+    assert known_results(setting, [replace(base, fingerprint="cd" * 32)], lines) == {}
 
 
 ADDED = [column.name for column in COLUMNS if column.added]

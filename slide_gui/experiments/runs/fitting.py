@@ -75,7 +75,7 @@ class Tuned:
     limits: tuple[float, float]
     seconds: float
 
-    def answer(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
+    def predict(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
         """Return classes and log-probabilities. For two classes, return their difference, second minus first."""
         scores = self.network.scores(into_range(rows, self.limits), progress=progress).astype(np.float64)
         decisions = scores[:, 1:] - scores[:, :1] if scores.shape[1] == 2 else scores

@@ -93,7 +93,7 @@ def predictor_of(representation: Representation, classifier: SvmModel | OtherCla
     def predict(rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
         Z = representation.transform(rows, progress=progress)
         if isinstance(classifier, OtherClassifier):
-            return classifier.answer(Z)
+            return classifier.predict(Z)
         scores = classifier.scores(Z, progress=progress)
         codes = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
         return codes, scores.reshape(len(rows), -1)
@@ -353,7 +353,7 @@ def _trained(
     spec, codes, representation = data.spec, data.classes.train, fitted.representation
     if isinstance(representation, SdaFeatures) and METHODS[spec.method].fine_tunes:
         network = reuse.networks.fine_tuned(representation, data, progress)
-        return network.answer, None, network
+        return network.predict, None, network
     if spec.classifier is not None:
         other = spec.classifier.fit("classifier", spec.seed, Z, codes[data.rows], progress=progress)
         return predictor_of(representation, OtherClassifier(other)), None, None

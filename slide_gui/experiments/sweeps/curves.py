@@ -31,11 +31,11 @@ class CurvePoint:
     chosen: bool
 
     @classmethod
-    def of(cls, place: Place, answers: Sequence[PointResult], chosen: Sequence[Place]) -> CurvePoint:
+    def of(cls, place: Place, results: Sequence[PointResult], chosen: Sequence[Place]) -> CurvePoint:
         """Return the mean of the results at one noise level and depth: of all splits and seeds, or over all folds."""
-        errors = [answer.validation_error for answer in answers if answer.validation_error is not None]
-        validation_error = sum(errors) / len(errors) if len(errors) == len(answers) else None
-        return cls(*place, mean_rate(answers), validation_error, place in chosen)
+        errors = [result.validation_error for result in results if result.validation_error is not None]
+        validation_error = sum(errors) / len(errors) if len(errors) == len(results) else None
+        return cls(*place, mean_rate(results), validation_error, place in chosen)
 
 
 @dataclass(frozen=True)
@@ -68,33 +68,33 @@ class ErrorCurves:
         return tuple(point for point in self.points if point.depth == depth)
 
 
-def error_curves(dataset: Dataset, answers: Sequence[PointResult]) -> ErrorCurves:
+def error_curves(dataset: Dataset, results: Sequence[PointResult]) -> ErrorCurves:
     """Average the results of a sweep at each noise level and depth.
 
     Parameters
     ----------
-    answers : sequence of PointResult
-        Results of one method, all evaluated on the same set. A run that answers several splits counts once.
+    results : sequence of PointResult
+        Results of one method, all evaluated on the same set. A run that belongs to several splits counts once.
 
     Raises
     ------
     ValueError
         If there are none, or they mix methods or sets.
     """
-    kinds = {(answer.point.spec.method, answer.point.spec.evaluate) for answer in answers}
+    kinds = {(result.point.spec.method, result.point.spec.evaluate) for result in results}
     if len(kinds) != 1:
         raise ValueError(f"curves need results of one method on one set of rows, got {len(kinds)} combinations")
     method, evaluate = kinds.pop()
     groups: dict[tuple[int, float], dict[str, PointResult]] = {}
-    for answer in answers:
-        groups.setdefault((answer.point.depth, answer.point.noise), {})[answer.point.spec.hash] = answer
-    points, chosen = [], chosen_places(answers)
+    for result in results:
+        groups.setdefault((result.point.depth, result.point.noise), {})[result.point.spec.hash] = result
+    points, chosen = [], chosen_places(results)
     for depth, noise in sorted(groups):
         points.append(CurvePoint.of((noise, depth), list(groups[depth, noise].values()), chosen))
     return ErrorCurves(dataset.name, dataset.generated, METHODS[method].text, evaluate, tuple(points))
 
 
-def known_answers(
+def known_results(
     setting: Setting, bases: Sequence[RunSpec], stored: Sequence[StoredRun], done: Sequence[PointResult] = ()
 ) -> dict[Place, dict[str, PointResult]]:
     """Return the results of one setting at each noise level and depth, keyed by the hash of the run.
@@ -115,12 +115,12 @@ def known_answers(
     by_data = {base.fingerprint: base for base in bases}
     known: dict[tuple[object, ...], tuple[Setting, str, PointResult]] = {}
 
-    def take(key: str, way: Setting, answer: PointResult) -> None:
-        point = answer.point
+    def take(key: str, way: Setting, result: PointResult) -> None:
+        point = result.point
         where = point.spec.fingerprint, point.noise if point.depth else None, point.depth, point.split, point.seed
         before = known.get(where)
         if before is None or before[0].warm or not way.warm:
-            known[where] = way, key, answer
+            known[where] = way, key, result
 
     for run in stored:
         base, way = by_data.get(run.fingerprint), Setting.from_text(run.setting)
@@ -129,15 +129,15 @@ def known_answers(
         spec = setting.at(base, run.noise, run.depth, run.split, run.seed)
         point = SweepPoint(run.noise, run.depth, run.split, run.seed, spec)
         take(run.hash, way, PointResult.of(point, run))
-    for answer in done:
-        spec = answer.point.spec
+    for result in done:
+        spec = result.point.spec
         if spec.fingerprint in by_data and setting.covers(Setting.of(spec)):
-            take(spec.hash, Setting.of(spec), answer)
-    swept = {answer.point.noise for answer in done}
-    noises = sorted(swept | {answer.point.noise for _, _, answer in known.values() if answer.point.depth})
+            take(spec.hash, Setting.of(spec), result)
+    swept = {result.point.noise for result in done}
+    noises = sorted(swept | {result.point.noise for _, _, result in known.values() if result.point.depth})
     places: dict[Place, dict[str, PointResult]] = {}
-    for _, key, answer in known.values():
-        point = answer.point
+    for _, key, result in known.values():
+        point = result.point
         for noise in (point.noise,) if point.depth else noises or (point.noise,):
-            places.setdefault((noise, point.depth), {})[key] = replace(answer, point=replace(point, noise=noise))
+            places.setdefault((noise, point.depth), {})[key] = replace(result, point=replace(point, noise=noise))
     return places

@@ -55,7 +55,7 @@ class PointResult:
         return cls(point, run.rate, run.validation_error, run.seconds, *fit)
 
 
-def choose(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
+def choose(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     """Select one point for each fold, split and seed by validation error, in the order of fold, split and seed.
 
     Small validation sets give many equal errors. Ties are broken by the least mean error over the point and its
@@ -65,17 +65,17 @@ def choose(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
     Raises
     ------
     ValueError
-        If an answer has no validation error because it was trained on the whole training set.
+        If a result has no validation error because it was trained on the whole training set.
     """
     groups: dict[tuple[int, int, int], list[PointResult]] = {}
-    for answer in answers:
-        if answer.validation_error is None:
+    for result in results:
+        if result.validation_error is None:
             raise ValueError(_NOTHING_HELD_OUT)
-        groups.setdefault((answer.point.fold or 0, answer.point.split, answer.point.seed), []).append(answer)
+        groups.setdefault((result.point.fold or 0, result.point.split, result.point.seed), []).append(result)
     return tuple(min(groups[key], key=_rank(groups[key])) for key in sorted(groups))
 
 
-def mean_rate(answers: Sequence[PointResult]) -> ErrorRate:
+def mean_rate(results: Sequence[PointResult]) -> ErrorRate:
     """Return the mean error of several results with its interval (`splits_rate`). The folds of one split count as one.
 
     Raises
@@ -84,14 +84,14 @@ def mean_rate(answers: Sequence[PointResult]) -> ErrorRate:
         If there are no results.
     """
     draws: dict[object, list[PointResult]] = {}
-    for number, answer in enumerate(answers):
-        point = answer.point
-        draws.setdefault(number if point.fold is None else (point.split, point.seed), []).append(answer)
-    rates = [ErrorRate.of_folds([answer.rate for answer in folds]) for folds in draws.values()]
-    return splits_rate(rates, [tuple(answer.row_errors for answer in folds) for folds in draws.values()])
+    for number, result in enumerate(results):
+        point = result.point
+        draws.setdefault(number if point.fold is None else (point.split, point.seed), []).append(result)
+    rates = [ErrorRate.of_folds([result.rate for result in folds]) for folds in draws.values()]
+    return splits_rate(rates, [tuple(result.row_errors for result in folds) for folds in draws.values()])
 
 
-def pooled(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
+def pooled(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     """Return the results of the first split and seed, each with the validation error on the rows of all splits.
 
     The validation rows of one split are few, so the errors of all of them are counted together. Equal counts are equal
@@ -103,22 +103,22 @@ def pooled(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
         As `choose`, or if the splits have different noise levels and depths.
     """
     groups: dict[object, list[PointResult]] = {}
-    for answer in answers:
-        groups.setdefault((answer.point.noise, answer.point.spec.drawn(0, 0)), []).append(answer)
-    if len({tuple((answer.point.split, answer.point.seed) for answer in group) for group in groups.values()}) > 1:
+    for result in results:
+        groups.setdefault((result.point.noise, result.point.spec.drawn(0, 0)), []).append(result)
+    if len({tuple((result.point.split, result.point.seed) for result in group) for group in groups.values()}) > 1:
         raise ValueError("the splits have different noise levels and depths; run all of them first")
     return tuple(map(_pooled, groups.values()))
 
 
 def _pooled(group: Sequence[PointResult]) -> PointResult:
     first = group[0]
-    if any(answer.validation_error is None for answer in group):
+    if any(result.validation_error is None for result in group):
         raise ValueError(_NOTHING_HELD_OUT)
     if first.point.spec.evaluate != "validation":
         return replace(first, validation_error=float(_exact_mean(group)))
-    rate = ErrorRate.of_folds([answer.rate for answer in group])
-    losses = [answer.validation_loss * answer.rate.n for answer in group if answer.validation_loss is not None]
-    epochs = [answer.best_epoch for answer in group if answer.best_epoch is not None]
+    rate = ErrorRate.of_folds([result.rate for result in group])
+    losses = [result.validation_loss * result.rate.n for result in group if result.validation_loss is not None]
+    epochs = [result.best_epoch for result in group if result.best_epoch is not None]
     return replace(
         first,
         rate=rate,
@@ -128,53 +128,53 @@ def _pooled(group: Sequence[PointResult]) -> PointResult:
     )
 
 
-def chosen_places(answers: Sequence[PointResult]) -> tuple[Place, ...]:
+def chosen_places(results: Sequence[PointResult]) -> tuple[Place, ...]:
     """Return the distinct noise levels and depths that `choose` selects from the `pooled` results.
 
     There is one, or several from different folds. The tuple is empty if validation errors are missing or the splits
     have different noise levels and depths so far.
     """
-    if not answers or any(answer.validation_error is None for answer in answers):
+    if not results or any(result.validation_error is None for result in results):
         return ()
     try:
-        chosen = choose(pooled(answers))
+        chosen = choose(pooled(results))
     except ValueError:
         return ()
-    return tuple(dict.fromkeys((answer.point.noise, answer.point.depth) for answer in chosen))
+    return tuple(dict.fromkeys((result.point.noise, result.point.depth) for result in chosen))
 
 
-def best_words(answers: Sequence[PointResult]) -> str:
+def best_words(results: Sequence[PointResult]) -> str:
     """Return a sentence on the best noise and depth on validation rows, or on why none is selected; may be empty."""
-    if not answers:
+    if not results:
         return ""
-    places = chosen_places(answers)
+    places = chosen_places(results)
     if places:
         by_fold = ", by fold" if len(places) > 1 else ""
         return f"best on validation{by_fold}: {'; '.join(place_name(noise, depth) for noise, depth in places)}"
-    if any(answer.validation_error is None for answer in answers):
+    if any(result.validation_error is None for result in results):
         return "no validation rows to select noise and depth by"
     return "the splits have different noise levels and depths so far: none can be selected yet"
 
 
-def _exact_mean(answers: Sequence[PointResult]) -> Fraction:
+def _exact_mean(results: Sequence[PointResult]) -> Fraction:
     """Return the mean validation error as a ratio of integers: means of floats can differ for equal counts of errors.
 
     Each error is wrong / rows, rounded to a float. The nearest fraction with a denominator below 10⁷ is that ratio.
     """
-    errors = [Fraction(answer.validation_error or 0.0).limit_denominator(_MOST_ROWS) for answer in answers]
+    errors = [Fraction(result.validation_error or 0.0).limit_denominator(_MOST_ROWS) for result in results]
     return sum(errors, Fraction()) / len(errors)
 
 
-def _rank(answers: Sequence[PointResult]) -> Callable[[PointResult], tuple[Fraction, Fraction, int, float]]:
+def _rank(results: Sequence[PointResult]) -> Callable[[PointResult], tuple[Fraction, Fraction, int, float]]:
     lines: dict[object, list[PointResult]] = {}
-    for answer in sorted(answers, key=lambda answer: _place(answer.point)):
-        lines.setdefault(_line(answer.point), []).append(answer)
+    for result in sorted(results, key=lambda result: _place(result.point)):
+        lines.setdefault(_line(result.point), []).append(result)
 
-    def rank(answer: PointResult) -> tuple[Fraction, Fraction, int, float]:
-        line = lines[_line(answer.point)]
-        here = line.index(answer)
+    def rank(result: PointResult) -> tuple[Fraction, Fraction, int, float]:
+        line = lines[_line(result.point)]
+        here = line.index(result)
         around = _exact_mean(line[max(here - 1, 0) : here + 2])
-        return _exact_mean([answer]), around, answer.point.spec.layers, _place(answer.point)
+        return _exact_mean([result]), around, result.point.spec.layers, _place(result.point)
 
     return rank
 
@@ -194,7 +194,7 @@ def _place(point: SweepPoint) -> float:
 
 def final_points(chosen: Sequence[PointResult]) -> tuple[SweepPoint, ...]:
     """Return the points that train the selected ones on the whole training set and evaluate them on the test set."""
-    return tuple(replace(answer.point, spec=final_spec(answer.point.spec)) for answer in chosen)
+    return tuple(replace(result.point, spec=final_spec(result.point.spec)) for result in chosen)
 
 
 def final_spec(spec: RunSpec) -> RunSpec:

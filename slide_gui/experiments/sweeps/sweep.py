@@ -235,8 +235,8 @@ class _Sweep:
         finals = []
         for group, numbers in self._groups.items():
             if group not in self._chosen and all(number in self._done for number in numbers):
-                answers = [self._done[number] for number in numbers]
-                (self._chosen[group],) = choose(pooled(answers) if self._pools else answers)
+                results = [self._done[number] for number in numbers]
+                (self._chosen[group],) = choose(pooled(results) if self._pools else results)
                 (self._final_points[group],) = final_points([self._chosen[group]])
                 finals.append(self._final_points[group])
         chosen, final = (tuple(each[group] for group in sorted(each)) for each in (self._chosen, self._final))

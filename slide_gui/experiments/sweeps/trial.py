@@ -159,7 +159,7 @@ class Trial:
     @property
     def details(self) -> str:
         """The procedure of the trial in one sentence."""
-        points, n = [answer.point for answer in self.done], min(answer.rate.n for answer in self.done)
+        points, n = [each.point for each in self.done], min(each.rate.n for each in self.done)
         places, planned = ({point.spec.drawn(0, 0) for point in each} for each in (points, self.sweep.points()))
         n_splits = len({point.split for point in points})
         rows = counted(n, "validation row")
@@ -322,21 +322,21 @@ class _TrialRun:
         incomplete = {point.split for point in self._points if point.spec.hash not in self._results}
         first = next(point.split for point in self._points if point.spec.hash in self._results)
         complete = set(self._sweep.splits) - incomplete or {first}
-        answers = tuple(answer for answer in self._done() if answer.point.split in complete)
-        means = pooled(answers)
+        done = tuple(each for each in self._done() if each.point.split in complete)
+        means = pooled(done)
         (chosen,) = choose(means)
         others = [each for each in means if (each.point.depth > 0) != (chosen.point.depth > 0)]
         selected = (chosen, *(choose(others) if others else ()))
-        finals = [_final(answer.point.spec, self._dataset) for answer in selected]
+        finals = [_final(each.point.spec, self._dataset) for each in selected]
         try:
             self._compute(finals, store, cluster)
         except _OutOfTime:
             ended_by = self._budget
             if finals[0].hash not in self._results:
-                finals = [answer.point.spec for answer in selected]
+                finals = [each.point.spec for each in selected]
         result, other, *_ = (*(self._results.get(spec.hash) for spec in finals), None)
         assert result is not None
-        return Trial(self._dataset, self._sweep, answers, result, other, ended_by)
+        return Trial(self._dataset, self._sweep, done, result, other, ended_by)
 
     def _compute(
         self, specs: Sequence[RunSpec], store: RunStore | None, cluster: Cluster | None, *, ends: bool = False

@@ -19,7 +19,7 @@ from slide_gui.experiments.runs.result import describe_widths
 from slide_gui.experiments.runs.run import Estimate, RunProgress
 from slide_gui.experiments.runs.spec import SweepPoint, SweepSpec
 from slide_gui.experiments.store.stored_run import Setting
-from slide_gui.experiments.sweeps.curves import CurvePoint, known_answers
+from slide_gui.experiments.sweeps.curves import CurvePoint, known_results
 from slide_gui.experiments.sweeps.selection import Place, PointResult, choose, chosen_places, final_points, pooled
 from slide_gui.experiments.sweeps.sweep import SweepState
 from slide_gui.experiments.sweeps.trial import Trial, TrialState
@@ -356,7 +356,7 @@ class CurvesPage(Page):
             done += trial.done
         arguments = setting, self._controller.bases(), self._controller.library.runs, done
         if arguments != self._known_of[0]:  # the same ones while the noise slider moves
-            self._known_of = arguments, known_answers(*arguments)
+            self._known_of = arguments, known_results(*arguments)
         return self._known_of[1]
 
     def _chosen_places(self, known: dict[Place, dict[str, PointResult]]) -> tuple[Place, ...]:
