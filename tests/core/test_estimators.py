@@ -397,7 +397,7 @@ def test_that_the_tables_contain_only_parameters_and_words_of_scikit_learn():
             for key, rule in allowed.items():
                 for value in (None, *(each for each in rule if isinstance(each, str))):
                     made = Estimator.of(name, {key: value}).make(kind, 0)
-                    assert made.get_params()[key] == value
+                    assert made.get_params()[key] == (0 if key == "random_state" else value)
                     if value is not None:
                         made._validate_params()
 
