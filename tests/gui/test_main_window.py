@@ -128,7 +128,11 @@ def ask_palette(window, words=""):
 
 
 def test_that_the_palette_lists_the_commands_that_apply_each_time_it_opens_with_their_shortcuts(window):
-    palette = ask_palette(window, "undo change")
+    palette = ask_palette(window)
+    height = palette.findChild(QTreeWidget).visualItemRect(lines_of(palette)[0]).height()
+    QTest.keyClicks(palette.findChild(QLineEdit), "noise")
+    assert palette.findChild(QTreeWidget).visualItemRect(lines_of(palette)[0]).height() == height
+    palette.findChild(QLineEdit).setText("undo change")
     assert lines_of(palette) == []
     palette.reject()
     window.workspace.set_parameters(depth=3)

@@ -31,6 +31,7 @@ from slide_gui.experiments.runs.spec import METHODS, RunSpec
 from slide_gui.experiments.runs.splits import RunData, stratified_sample
 from slide_gui.progress import NO_PROGRESS, REFRESH, Listener, MonotonicProgress, Progress, Stage
 from slide_gui.results_version import RESULTS_VERSION
+from slide_gui.text import counted
 
 Indices = NDArray[np.intp]
 
@@ -317,7 +318,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     fitted = represent(data, reuse, collector.phase("fit", fitting))
     done = time.perf_counter()
     learning = collector.phase("learn", learning_time)
-    learning.report(0.0, Stage(f"features of {len(data.rows)} rows"))
+    learning.report(0.0, Stage(f"features of {counted(len(data.rows), 'row')}"))
     Z = fitted.representation.transform(data.take(data.rows), progress=learning.part(0.0, 0.04))
     transformed = time.perf_counter()
     predict, classifier, fine_tuning = _trained(data, fitted, Z, reuse, learning.part(0.04, 1.0))

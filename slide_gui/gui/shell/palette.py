@@ -87,6 +87,7 @@ class CommandPalette(QDialog):
         self._entries = list(self._all_entries())
         self._filter.clear()
         self._filter.setFocus()
+        self._list.ensurePolished()  # its first layout keeps the height of a row
         self._narrow("")
         self.open()
 

@@ -540,7 +540,7 @@ class ParameterPanel(VerticalScroll):
             fresh = min(workspace.fitting.n_fresh, depth)
             self._note.setText(f"{doing} {fresh} of {depth} layers are fitted")
         else:
-            errors = f"{stack.layers[0].error:.4f} → {stack.layers[depth - 1].error:.4f}"
+            errors = f"{stack.layers[0].error:.4f} → {stack.layers[depth - 1].error:.4f}"
             text, seconds = f"Fitted · reconstruction error {errors}", workspace.fitting.seconds
             if seconds and len(stack.layers) == depth:
                 text = f"Fitted in {significant(seconds, 2)} s · reconstruction error {errors}"

@@ -205,7 +205,7 @@ class WeightTiles(PaintedWidget):
             if row >= len(self.rows) or column >= len(self._columns):
                 self.enlarged = None
         self._back.setVisible(self.enlarged is not None)
-        self._back.setGeometry(self.width() - _BACK_WIDTH - EDGE, EDGE - 2, _BACK_WIDTH, HEAD + 2)
+        self._back.setGeometry(self.width() - _BACK_WIDTH - EDGE, 0, _BACK_WIDTH, HEAD)
         self.updateGeometry()
         self.update()
         self._describe()
