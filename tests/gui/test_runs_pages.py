@@ -3,6 +3,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QSlider, QSpinBox
 
 from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
@@ -312,6 +314,8 @@ def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_a
     listed(window, 2)
     keys = tuple(run.hash for run in window.session.library.runs)
     runs = show_page(window, "runs")
+    QTest.keyClick(runs.tabs.buttons()[0], Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    assert window.focusWidget().accessibleName() == "Filter runs"
     runs.run_table.compare_requested.emit(keys)
     window.session.library.load(keys[0], lambda _result: None)  # as when another page is opened
     wait(lambda: "McNemar" in runs.comparison.answer.text())
@@ -326,6 +330,10 @@ def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_a
     runs.run_table.compare_requested.emit(keys)
     wait(runs.comparison.why_not.isVisible)
     assert "other data" in runs.comparison.why_not.text()
+    runs.run_table.compare_requested.emit(keys)
+    assert runs.comparison.answer.text() == "Comparing…"
+    window.queue.stop(max(window.queue._jobs))
+    assert "McNemar" in runs.comparison.answer.text()  # the previous one
 
 
 def test_that_cancel_and_other_data_stop_training_and_sweep(window):

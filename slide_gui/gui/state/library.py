@@ -159,8 +159,10 @@ class RunLibrary(QObject):
                 results.append(shipped if shipped is not None and use_shipped else store.load(key))
         return results
 
-    def compare(self, keys: tuple[str, str], pixels: tuple[int, ...], deliver: Callable[[RunComparison], None]) -> None:
-        """Load two results, and fit their stacks again for the rows of W of some pixels."""
+    def compare(
+        self, keys: tuple[str, str], pixels: tuple[int, ...], deliver: Callable[[RunComparison | None], None]
+    ) -> None:
+        """Load two results, fit their stacks again for the rows of W of some pixels, and pass None if this is stopped."""
         dataset, shipped = self._workspace.dataset, [self.without_result(key) for key in keys]
 
         def work(progress: Progress) -> RunComparison:
@@ -177,7 +179,7 @@ class RunLibrary(QObject):
             names = dataset.label_names, dataset.feature_names
             return RunComparison(first, second, rows, "", dataset.image_shape, *names)
 
-        self._submit("Comparing two runs", work, "compare", deliver)
+        self._submit("Comparing two runs", work, "compare", deliver, lambda *_: deliver(None))
 
     def _change_and_read(self, change: Callable[[RunStore], object] | None) -> None:
         def work(_progress: Progress) -> tuple[StoredRun, ...]:
@@ -208,9 +210,23 @@ class RunLibrary(QObject):
     def _fail(self, _error: Exception) -> None:
         self.changed.emit()
 
-    def _submit(self, title: str, work: Callable[[Progress], Any], channel: str, deliver: Callable[[Any], None]) -> int:
-        queue = self._workspace.queue
-        return queue.submit(title, work, channel=channel, on_result=deliver, on_failure=self._fail, failure=_FAILURE)
+    def _submit(
+        self,
+        title: str,
+        work: Callable[[Progress], Any],
+        channel: str,
+        deliver: Callable[[Any], None],
+        stopped: Callable[..., None] | None = None,
+    ) -> int:
+        return self._workspace.queue.submit(
+            title,
+            work,
+            channel=channel,
+            on_result=deliver,
+            on_failure=stopped or self._fail,
+            on_stop=stopped,
+            failure=_FAILURE,
+        )
 
 
 def opened_store(path: Path) -> RunStore:

@@ -216,9 +216,12 @@ class ComparisonView(QWidget):
         """True if no comparison is shown or requested."""
         return self.answer.text() == _EMPTY
 
-    def show_comparison(self, shown: RunComparison) -> None:
-        """Show the comparison of two runs."""
-        self._shown = shown
+    def show_comparison(self, shown: RunComparison | None) -> None:
+        """Show the comparison of two runs, or again the previous one if there is none."""
+        self._shown = shown = shown or self._shown
+        if shown is None:
+            self.answer.setText(f"Stopped. {_EMPTY}")
+            return
         self.answer.setText(_sentence(shown))
         complete = _complete(shown)
         worst = max((worst_mistake(result.confusion) for result in complete), default=0.0)

@@ -422,7 +422,6 @@ class RunTable(QWidget):
             actions[name] = action
         find = QAction("Filter", self)
         find.setShortcut(QKeySequence("Ctrl+F"))
-        find.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         find.triggered.connect(self._filter.setFocus)
         self.addAction(find)
         return actions
