@@ -1,6 +1,7 @@
 """A new profile shows shipped results on every page at the first click; the user's runs replace them."""
 
 import lzma
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from slide_gui.resources import resource
 from slide_gui.results_version import RESULTS_VERSION, is_current
 from tests.experiments.test_shipped import table_of
 from tests.gui.helpers import at_rest, wait
+from tests.gui.test_jobs import working
 
 READING = {"Reading the runs", "Loading a run"}
 
@@ -104,6 +106,18 @@ def test_that_the_error_curves_are_drawn_at_the_first_click(fresh, jobs):
     assert {point.depth for point in page.points()} == {0, 1, 2, 3, 4}
     assert page.numbers()
     assert page.export_options()
+
+
+def test_that_a_trial_that_is_stopped_before_its_first_result_leaves_the_shipped_curves(fresh, monkeypatch):
+    page, runs = opened(fresh, "curves"), fresh.session.runs
+    wait(page.points)
+    before = page.shown.currentText()
+    monkeypatch.setattr("slide_gui.experiments.sweeps.executor.run", working(threading.Event()))
+    runs.start_trial()
+    wait(lambda: page.shown.currentText() != before)
+    runs.stop()
+    assert page.shown.currentText() == before
+    assert page.points()
 
 
 def test_that_a_click_on_a_shipped_point_computes_its_model(fresh, jobs):

@@ -146,6 +146,8 @@ class CurvesPage(Page):
         if isinstance(trial, TrialState) and self._trial_points != trial.points:
             self._trial_points, self._chosen = trial.points, Setting.of(trial.points[-1].spec).text
             self._show_view(1)
+        if isinstance(trial, TrialState) and not (trial.done or self._controller.trial.running):
+            self._chosen = None  # a trial that was stopped early has no points
         self.refresh()
 
     def _show_trial(self) -> None:
