@@ -47,7 +47,7 @@ EXPERIMENTS = (
         name=FILL,
         title="Hidden pixels filled",
         make=late("slide_gui.gui.pages.weights.fill", "FillView"),
-        about="one W for all masks, and the best reconstruction for a known mask",
+        about="one W for all masks, or one per mask",
     ),
 )
 """The experiments in the order of their tabs; the tip is the sentence above the experiment."""
