@@ -162,7 +162,7 @@ class RunLibrary(QObject):
     def compare(
         self, keys: tuple[str, str], pixels: tuple[int, ...], deliver: Callable[[RunComparison | None], None]
     ) -> None:
-        """Load two results, fit their stacks again for the rows of W of some pixels, and pass None if this is stopped."""
+        """Load two results and fit their stacks for the rows of W of some pixels; deliver None if this is stopped."""
         dataset, shipped = self._workspace.dataset, [self.without_result(key) for key in keys]
 
         def work(progress: Progress) -> RunComparison:

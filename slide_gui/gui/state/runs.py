@@ -369,7 +369,7 @@ class RunController(QObject):
             return
         setting = Setting.from_text(shipped.setting)
         if base is None or setting is None or base.fingerprint != shipped.fingerprint:
-            text = f"The package has its error on {shipped.title}, not its model. Open these data, or start the benchmark."
+            text = f"Its model on {shipped.title} is not in the package. Open these data, or run the benchmark."
             self._workspace.problem.emit(UserMessage("The run came with the program", text, kind="information"))
             return
         spec = setting.at(base, shipped.noise, shipped.depth, shipped.split, shipped.seed)
