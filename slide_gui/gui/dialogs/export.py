@@ -217,7 +217,7 @@ _WIDTH_TITLES = {
     "double": "double column",
     "slide": "slide, 16:9",
 }
-_SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 330  # size of the dialog, and its largest fraction of the window
+_SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 300  # size of the dialog, and its largest fraction of the window
 _ENTRY_MARGINS = 24
 _FINE = 100  # dots per inch below which a figure is drawn at twice the size and reduced, so that type stays legible
 _REST_MILLISECONDS = 120  # a preview starts when the choices have not changed for this long

@@ -6,7 +6,16 @@ import textwrap
 from collections.abc import Iterable
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
-from PySide6.QtGui import QHelpEvent, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPalette, QResizeEvent
+from PySide6.QtGui import (
+    QHelpEvent,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QResizeEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractButton,
     QBoxLayout,
@@ -115,6 +124,7 @@ class ElidedBox(QComboBox):
         super().__init__(parent)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(least)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # not by the wheel
         self.setAccessibleName(name)
         self.setToolTip(tip)
 
@@ -126,6 +136,12 @@ class ElidedBox(QComboBox):
         room = self.style().subControlRect(box, option, field, self).width() - 4  # the label's own margins
         text = self.currentText() or self.placeholderText()
         return self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, room)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Scroll the area around a box without the keyboard focus, instead of changing its setting."""
+        event.ignore()
+        if self.hasFocus():
+            super().wheelEvent(event)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         option, painter = QStyleOptionComboBox(), QStylePainter(self)

@@ -24,7 +24,7 @@ from slide_gui.gui.shell.job_bar import JobBar
 from slide_gui.gui.shell.notice import Notice
 from slide_gui.gui.state.jobs import JobStatus, UserMessage
 from slide_gui.gui.theme import LIGHT
-from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel
+from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedBox, ElidedLabel
 from slide_gui.gui.widgets.image import FeatureBars, ImageView
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from tests.gui.helpers import button, calls_in, press, record, settle, wait, wheel
@@ -109,6 +109,16 @@ def test_that_keys_and_wheel_take_single_steps_and_settle_after_a_rest(noise):
     press(line(slider), Qt.Key.Key_Up, Qt.Key.Key_Down)
     assert (changed, settled) == ([0.31, 0.32, 0.33, 0.32], [])
     wait(lambda: settled == [0.32])
+
+
+def test_that_the_wheel_changes_a_box_only_while_it_has_the_focus(shown):
+    box = shown(ElidedBox(None), 200, 30)
+    box.addItems(["a", "b"])
+    box.clearFocus()
+    for index in (0, 1):
+        wheel(box, box.rect().center(), -120)
+        assert box.currentIndex() == index
+        box.setFocus()
 
 
 @pytest.mark.parametrize(
