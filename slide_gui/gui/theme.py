@@ -326,6 +326,7 @@ QMenu::item:selected { background: $accent_wash; color: $accent_text; border-lef
     padding-left: 21px; }
 QMenu::separator { height: 1px; background: $line; margin: 4px 8px; }
 QMenu::icon { padding-left: 6px; }
+QMenu QCheckBox { padding: 5px 12px; }
 QMenu::right-arrow { image: url("$icon_chevron_right"); width: 10px; height: 10px; right: 8px; }
 QPushButton { background: $panel; color: $text; border: 1px solid $edge; border-radius: 5px;
     padding: 0 12px; min-height: 26px; }
@@ -360,6 +361,7 @@ QPushButton[kind="small"] { padding: 0 8px; min-height: 18px; font-size: 11px; }
 QToolButton { background: transparent; border: 1px solid transparent; border-radius: 5px; padding: 3px; }
 QToolButton:hover { background: $hover; }
 QToolButton:focus { border-color: $accent; }
+SupportVectorCard QToolButton { padding: 0; }
 QToolButton[kind="nav"] { border: 0; border-left: 3px solid transparent; border-radius: 0; padding: 8px 2px 6px 0;
     min-height: 42px; font-size: 11px; color: $muted; }
 QToolButton[kind="nav"]:hover { background: $hover; color: $text; }
@@ -368,6 +370,8 @@ QToolButton[kind="nav"]:focus { border: 2px solid $accent; border-left-width: 3p
 QPlainTextEdit, QTextEdit { background: $panel; color: $text; border: 1px solid $edge; border-radius: 4px;
     padding: 4px; selection-background-color: $accent; selection-color: $on_accent; }
 QPlainTextEdit:focus, QTextEdit:focus { border-color: $accent; }
+FormulaTable { background: transparent; }
+FormulaTable:!focus { border-color: transparent; }
 QTreeWidget { background: $panel; color: $text; border: 1px solid $line; border-radius: 5px; padding: 4px; }
 QTreeWidget::item { padding: 4px 8px; }
 QTreeWidget::item:hover { background: $hover; }
@@ -434,6 +438,7 @@ QHeaderView { border: 0; border-radius: 0; }
 QTableCornerButton::section { background: $panel; border: 0; border-bottom: 1px solid $line; }
 QHeaderView::section { background: $panel; color: $muted; border: 0; border-bottom: 1px solid $line;
     padding: 4px 5px; font-size: 11px; }
+RunView QHeaderView::section { padding: 4px 3px; }
 ColorTable QHeaderView, ColorTable QHeaderView::section, ColorTable QTableCornerButton::section {
     background: transparent; border: 0; padding: 0 3px; }
 QHeaderView::up-arrow { image: url("$icon_chevron_up"); }

@@ -41,7 +41,6 @@ class _CheckMenu(QPushButton):
         for key, text in choices.items():
             box = QCheckBox(text, menu)
             box.setChecked(True)
-            box.setStyleSheet("QCheckBox { padding: 5px 12px; }")
             action = QWidgetAction(menu)
             action.setDefaultWidget(box)
             menu.addAction(action)

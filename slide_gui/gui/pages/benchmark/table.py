@@ -242,7 +242,6 @@ class EvaluationTable(QTableWidget):
         self.setVerticalHeader(_RowTitles(self))
         self.setCornerButtonEnabled(False)
         head = self.horizontalHeader()
-        head.setStyleSheet("QHeaderView { border: 0; }")  # the frame of the table encloses the header too
         head.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         head.setMinimumSectionSize(_NARROWEST)
         head.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)

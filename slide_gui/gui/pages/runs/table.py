@@ -199,7 +199,7 @@ def _is_missing(value: Any) -> bool:
 
 
 ROW = 28
-PADDING = 3
+PADDING = 3  # the style sheet gives the titles of the columns the same
 TEXT = SECONDARY + 1
 _SAMPLE = 500  # number of rows whose texts set the widths of columns
 _WIDEST, _NARROWEST_TAG = 320, 80
@@ -458,8 +458,6 @@ class RunTable(QWidget):
         # A separate, empty model; otherwise the header asks every row of every column whether it is selected.
         head.setSelectionModel(QItemSelectionModel(self._model, head))
         view.setItemDelegate(RunDelegate(view, self._model))
-        # The frame of the table encloses the header too, and titles are aligned with their columns.
-        head.setStyleSheet(f"QHeaderView {{ border: 0; }} QHeaderView::section {{ padding: 4px {PADDING}px; }}")
         self._fit_columns(())
         head.sectionResized.connect(self._resized)
         view.resized.connect(self._fill)

@@ -53,7 +53,6 @@ class SupportVectorCard(QWidget):
         self.row = 0
         self.setFixedWidth(_CARD)
         self.image = QToolButton(self)
-        self.image.setStyleSheet("padding: 0")
         self.image.clicked.connect(self._click)
         self._name, self._pull, self._shares = ElidedLabel("", self), label("", self, "for"), PlainLabel("", self)
         column = flush(QVBoxLayout(self), 2)

@@ -77,7 +77,6 @@ class FormulaTable(QTextEdit):
         keyboard = Qt.TextInteractionFlag.TextSelectableByKeyboard
         self.setTextInteractionFlags(keyboard | Qt.TextInteractionFlag.TextSelectableByMouse)
         self.setTabChangesFocus(True)
-        self.setStyleSheet("QTextEdit { background: transparent; } QTextEdit:!focus { border-color: transparent; }")
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName("The numbers behind one weight: table of formulas")
