@@ -204,8 +204,7 @@ def test_that_ctrl_c_in_an_import_ends_the_program_in_one_line(tmp_path, module)
 
 
 def test_that_doctor_finds_no_fault_in_this_installation_and_in_the_settings_of_the_window(cli, tmp_path, monkeypatch):
-    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
-    monkeypatch.setattr(app, "make_settings", lambda: settings)
+    monkeypatch.setattr(app, "make_settings", lambda: QSettings(str(tmp_path / "ini"), QSettings.Format.IniFormat))
     document = cli("doctor --json").json
     assert document["ok"]
     fine = {finding["name"]: finding["found"] for finding in document["findings"] if finding["state"] == "ok"}

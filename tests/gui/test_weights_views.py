@@ -160,9 +160,7 @@ def test_that_layers_of_earlier_data_take_bounded_memory_and_no_scatters(window,
     assert all(layer.scatter is None for model in window.workspace.earlier for layer in model.stack.layers)
 
 
-def test_that_an_image_and_each_stroke_go_through_the_layers_once_and_in_the_queue_if_it_takes_long(
-    window, monkeypatch
-):
+def test_that_images_and_strokes_go_through_the_layers_once_and_in_the_queue_if_they_take_long(window, monkeypatch):
     part = window.weights_page.set_view("flow")
     wait(lambda: not window.queue.busy)  # the window reads the runs, because one may have a classifier
     calls, send = [], Forward.flow
