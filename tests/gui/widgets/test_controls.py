@@ -48,11 +48,8 @@ def test_that_tab_stops_only_at_the_checked_button_and_arrows_lead_to_the_others
 
 
 def test_that_a_shortened_label_shows_its_text_above_its_own_tooltip(shown):
-    page = QWidget()
-    elided = ElidedLabel("a text that does not fit", page)
+    elided = shown(ElidedLabel("a text that does not fit", None), 40, 20)
     elided.setToolTip("why")
-    shown(page, 200, 60)
-    elided.resize(40, 20)
     QApplication.sendEvent(elided, QHelpEvent(QEvent.Type.ToolTip, QPoint(), elided.mapToGlobal(QPoint())))
     assert QToolTip.text() == "a text that does not fit\nwhy"
 
