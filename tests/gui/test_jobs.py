@@ -217,15 +217,13 @@ def test_that_a_requested_task_starts_during_an_automatic_job_which_interrupts_i
     wait(lambda: order == ["fit", "sweep"])
 
 
-def test_that_an_automatic_task_such_as_reading_the_runs_does_not_wait_for_the_end_of_a_training(queue):
-    training, reading = (Task(queue, k, k, "", str, queue, automatic=k == "read") for k in ("train", "read"))
-    work = Looping()
-    training.start(work)
-    assert work.begun.wait(5)
+def test_that_an_automatic_task_such_as_reading_the_runs_interrupts_a_training(queue):
+    training, reading = Looping(), Task(queue, "read", "read", "", str, queue, automatic=True)
+    queue.submit("training", training, channel="train", restarts=True)
+    assert training.begun.wait(5)
     reading.start(lambda progress: "read")
-    wait(lambda: reading.latest == "read")
-    work.released.set()
-    wait(lambda: training.latest == "end")
+    wait(lambda: reading.latest == "read" and training.starts == 2)
+    queue.cancel()
 
 
 def test_that_the_time_of_finished_parts_counts_for_the_time_left(queue):

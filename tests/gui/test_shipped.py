@@ -98,7 +98,7 @@ def _arrays(file):
     return unpack_arrays(lzma.decompress(file.read_bytes()), str(file))
 
 
-def test_that_the_error_curves_are_drawn_at_the_first_click(fresh, jobs):
+def test_that_the_error_curves_are_drawn_at_the_first_click_and_after_a_stopped_trial(fresh, jobs, monkeypatch):
     page = opened(fresh, "curves")
     wait(lambda: sum(point.state == "done" for point in page.points()) >= 20)
     assert set(jobs) <= READING
@@ -106,18 +106,12 @@ def test_that_the_error_curves_are_drawn_at_the_first_click(fresh, jobs):
     assert {point.depth for point in page.points()} == {0, 1, 2, 3, 4}
     assert page.numbers()
     assert page.export_options()
-
-
-def test_that_a_trial_that_is_stopped_before_its_first_result_leaves_the_shipped_curves(fresh, monkeypatch):
-    page, runs = opened(fresh, "curves"), fresh.session.runs
-    wait(page.points)
     before = page.shown.currentText()
     monkeypatch.setattr("slide_gui.experiments.sweeps.executor.run", working(threading.Event()))
-    runs.start_trial()
+    fresh.session.runs.start_trial()
     wait(lambda: page.shown.currentText() != before)
-    runs.stop()
+    fresh.session.runs.stop()
     assert page.shown.currentText() == before
-    assert page.points()
 
 
 def test_that_a_click_on_a_shipped_point_computes_its_model(fresh, jobs):
@@ -154,7 +148,7 @@ def test_that_the_benchmark_shows_the_full_table_first_if_it_is_shipped(with_ful
     assert (notes["slide-svm"], notes["raw-svm"], notes["sda"]) == ("shipped", "shipped", "not run yet")
 
 
-def test_that_the_runs_are_listed_at_the_first_click_and_cannot_be_deleted(fresh, jobs):
+def test_that_the_runs_are_listed_and_two_compared_at_the_first_click_and_cannot_be_deleted(fresh, jobs):
     page = opened(fresh, "runs")
     wait(lambda: len(page.run_table.shown()) == len(shipped_results().runs))
     assert set(jobs) <= READING
@@ -165,10 +159,6 @@ def test_that_the_runs_are_listed_at_the_first_click_and_cannot_be_deleted(fresh
     page.run_table.select(())
     page.run_table.set_filter("-shipped")
     assert page.run_table.shown() == ()
-
-
-def test_that_an_empty_comparison_shows_the_weights_of_two_shipped_runs_without_their_confusion_matrices(fresh):
-    page = opened(fresh, "runs")
     page.tabs.buttons()[1].click()
     wait(lambda: page.comparison.tiles.rows)
     assert page.comparison.answer.text().startswith("A 3.50 %, B 3.30 %, A − B = +0.20 percentage points")
