@@ -412,10 +412,7 @@ Z, CODES, GROUPS = repeated_rows()
 PARAMETERS = SvmParameters(groups=GROUP_SIZES)
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), min_size=2, max_size=60),
-    st.integers(0, 3),
-)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), min_size=2, max_size=60), st.integers(0, 3))
 def test_that_folds_hold_whole_groups_and_every_fold_trains_on_every_class(rows, seed):
     codes, groups = (np.array(each) for each in zip(*rows, strict=True))
     folds = deal_folds(codes, groups, seed)

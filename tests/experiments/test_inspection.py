@@ -362,15 +362,7 @@ def same(stack, other):
         np.testing.assert_array_equal(a.weights, b.weights)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"noise": 0.6},
-        {"threshold": 0.2},
-        {"fit_on": "thresholded"},
-        {"depth": 0},
-    ],
-)
+@pytest.mark.parametrize("changes", [{"noise": 0.6}, {"threshold": 0.2}, {"fit_on": "thresholded"}, {"depth": 0}])
 def test_that_an_update_equals_a_fresh_fit_after_any_change(changes):
     rows = images().astype("float32")
     used = Explorer(rows)

@@ -13,14 +13,7 @@ from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.error_rate import ErrorRate, row_errors
-from slide_gui.experiments.runs.cost import (
-    CostModel,
-    RunKind,
-    RunShape,
-    peak_bytes,
-    run_parts,
-    typical_seconds,
-)
+from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape, peak_bytes, run_parts, typical_seconds
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import LONGEST_CHAIN, RunSpec, SweepPoint, SweepSpec
 from slide_gui.experiments.statistics import splits_rate
