@@ -191,7 +191,7 @@ class ClassRates:
             return ""
         pairs = [(recall, name) for name, recall in self.recall.items() if recall is not None]
         few = len(pairs) <= _LISTED
-        listed = ", ".join(f"{name} {100 * r:.1f} %" for r, name in (pairs if few else sorted(pairs)[:_LISTED]))
+        listed = ", ".join(f"{name}: {100 * r:.1f} %" for r, name in (pairs if few else sorted(pairs)[:_LISTED]))
         text = f"The classes differ in size: the balanced error is {100 * self.balanced_error:.1f} %, "
         return f"{text}the {'recall by class is' if few else 'lowest recalls are'} {listed}."
 

@@ -117,7 +117,7 @@ def test_that_errors_no_better_than_one_class_unequal_classes_and_rows_left_out_
     assert "differ in size" not in changed(trial, 1, 2).sentence
     uneven = changed(trial, 2, 1, confusion=np.array([[4, 1], [1, 9]]), n_train=30)
     assert uneven.sentence.endswith(
-        "The classes differ in size: the balanced error is 15.0 %, the recall by class is small 80.0 %, tall 90.0 %. "
+        "The classes differ in size: the balanced error is 15.0 %, the recall by class is small: 80.0 %, tall: 90.0 %. "
         f"Trained on 30 of {len(DATA.train)} rows."
     )
     assert uneven.document()["balanced_error"] == pytest.approx(0.15)
