@@ -81,8 +81,7 @@ def noise_path() -> Iterator[Figure]:
         features = random.choice(784, 16, replace=False)
         times.append(
             interleaved(
-                [lambda f=features, p=noise: path.rows(f, p), lambda p=noise: denoiser_weights(scatter, p)],
-                rounds=3,
+                [lambda f=features, p=noise: path.rows(f, p), lambda p=noise: denoiser_weights(scatter, p)], rounds=3
             )
         )
     ours, refit = 1000 * np.median(times, axis=0)

@@ -227,10 +227,7 @@ def test_that_an_invalid_seed_is_refused_with_the_allowed_values(estimator, seed
         estimator(random_state=seed).fit(rows, labels)
 
 
-CLASSIFIERS = [
-    MultiWidthSVC(3, (4.0, 3.0, 5.0), C=2.0),
-    SLIDEClassifier(depth=1, widths=(4.0, 4.0), C=2.0),
-]
+CLASSIFIERS = [MultiWidthSVC(3, (4.0, 3.0, 5.0), C=2.0), SLIDEClassifier(depth=1, widths=(4.0, 4.0), C=2.0)]
 
 
 def _frame(n=120, names=None):

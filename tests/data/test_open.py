@@ -154,8 +154,7 @@ TRAIN = "a,b,class\n.1,.2,0\n.3,.4,1\n.5,.6,0\n"
 
 
 @pytest.mark.parametrize(
-    "test",
-    ["a,b,class\n.7,.8,1\n.9,1,0\n", "b,a,class\n.8,.7,1\n1,.9,0\n", "class,b,a\n1,.8,.7\n0,1,.9\n"],
+    "test", ["a,b,class\n.7,.8,1\n.9,1,0\n", "b,a,class\n.8,.7,1\n1,.9,0\n", "class,b,a\n1,.8,.7\n0,1,.9\n"]
 )
 def test_that_columns_of_two_tables_are_matched_by_name(tmp_path, test):
     data = open_pair(tmp_path, TRAIN, test)

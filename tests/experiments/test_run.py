@@ -51,9 +51,7 @@ def test_that_a_run_is_the_textbook_svm_on_scaled_layers():
     assert found.classifier.widths == (3.0, 2.0, 1.5)
 
 
-def test_that_the_time_left_uses_the_pace_of_the_phase_and_typical_times_of_later_ones_every_half_second(
-    monkeypatch,
-):
+def test_that_the_time_left_uses_the_pace_of_the_phase_and_typical_times_of_later_ones_every_half_second(monkeypatch):
     class Clock:
         now = 0.0
 
