@@ -33,7 +33,7 @@ from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
 from slide_gui.gui.widgets.controls import ElidedBox, ElidedLabel, LowScroll, add_button, add_choices, label, widest
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.progress import Progress, Stage
-from slide_gui.text import THIN, count, counted, fixed, label_names, place_name, told_apart
+from slide_gui.text import THIN, count, counted, fixed, label_names, per_cent, place_name, told_apart
 
 _PLACEHOLDERS = (
     "Press Train to draw the criterion while the widths are learned.",
@@ -314,7 +314,7 @@ class ClassifierPage(Page):
         if any(run.hash == result.hash and run.is_shipped for run in self._controller.library.runs):
             parts.insert(0, "shipped")
         parts += filter(None, [ClassRates.of(result.confusion, self._names(result)).sentence.removesuffix(".")])
-        parts.append(f"training error {100 * result.train_error:.2f} %")
+        parts.append(f"training error {per_cent(100 * result.train_error)}")
         if chosen is not None:
             parts.append(describe_chosen(chosen) if chosen.guarded else describe_widths(chosen.name))
         if classifier is not None:
