@@ -62,10 +62,9 @@ def test_that_every_page_is_in_one_table_of_contents(source):
     folder, pages, _ = source
     listed = [folder / "index.md"]
     for path, text in pages.items():
-        for names in re.findall(r"```\{toctree}\n(.*?)```", text, re.DOTALL):
-            listed += [
-                path.parent / f"{name}.md" for name in re.findall(r"^(?:\w+ <)?([\w/-]+)>?$", names, re.MULTILINE)
-            ]
+        for tree in re.findall(r"```\{toctree}\n(.*?)```", text, re.DOTALL):
+            names = re.findall(r"^(?:\w+ <)?([\w/-]+)>?$", tree, re.MULTILINE)
+            listed += [path.parent / f"{name}.md" for name in names]
     listed.remove(folder / "examples" / "index.md")
     assert sorted(listed) == [path for path in pages if path.parent.name != "guide"]
 

@@ -80,7 +80,7 @@ def changed(trial, wrong, other, depth=1, **changes):
     return replace(trial, result=finals[0], other=finals[1])
 
 
-def test_that_the_answer_has_whole_sentences_on_error_guessing_setting_and_the_plain_svm(trial):
+def test_that_the_answer_has_whole_sentences_on_error_guessing_setting_and_the_plain_svm(trial, monkeypatch):
     better = changed(trial, 0, 6)
     assert better.p_value == pytest.approx(2 / 2**6)  # McNemar's test
     assert better.sentence == (
@@ -91,9 +91,6 @@ def test_that_the_answer_has_whole_sentences_on_error_guessing_setting_and_the_p
     assert "(p < 0.001)" in changed(trial, 0, 12).sentence
     assert "errs on 0.0 %: SLIDE is significantly worse (p = 0.031)." in changed(trial, 6, 0).sentence
     assert "errs on 0.0 %: no significant difference (p = 0.50)." in changed(trial, 2, 0).sentence
-
-
-def test_that_a_p_value_of_a_thousandth_is_written_as_a_number(trial, monkeypatch):
     monkeypatch.setattr(trial_module.Trial, "p_value", 0.001)
     assert "(p = 0.0010)" in changed(trial, 0, 12).sentence
 
