@@ -113,6 +113,7 @@ FAILURES = {
     "train tiny.npz --labels 1000": "1000",
     "train tiny.npz --classifier neural_network.MLPClassifier alpha=-1": "alpha",
     "train flowers.csv --folds 50": "40 rows, fewer than the 50 folds",
+    "train three-rows.csv --group label --folds 3 --label-column a": "2 groups, fewer than the 3 folds",
     "train flowers.csv --label-column colour": "no column 'colour'",
     "train flowers.csv --held-out 0 --depth 0": "has no test rows; hold rows out",
     "try absent.csv": "absent.csv",
