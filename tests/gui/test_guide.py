@@ -143,16 +143,20 @@ def test_that_leaving_restores_data_state_page_result_and_panel_and_sessions_nev
 
 
 def test_that_the_tour_leaves_earlier_steps_of_undo_waits_for_requested_jobs_and_ends_with_other_data(
-    small_example, closed_window
+    small_example, closed_window, monkeypatch
 ):
     window = closed_window
     window.start([])
     at_rest(window)
     window.workspace.set_parameters(noise=0.6, depth=1)
     index, state = window.workspace.history.index(), window.workspace.state
+    waiting = []
+    monkeypatch.setattr("slide_gui.gui.shell.tour._show_misclassified", waiting.append)
     window.tour.start()
     for _ in range(len(STOPS) - 1):
         window.tour.next()
+        window.tour.look()
+    assert waiting == [window]  # on the card after the training
     assert window.workspace.history.index() > index
     training = window.session.runs.training
     training.start(lambda progress: [progress.report(0.0) for _ in itertools.count()], None)

@@ -120,6 +120,8 @@ def _flipped(window: MainWindow) -> bool | None:
     from slide_gui.gui.state.decision import DecisionController  # not imported while the tour is only offered
 
     decider, state, dataset = window.findChild(DecisionController), window.workspace.state, window.workspace.dataset
+    if state.test_row is None:
+        _show_misclassified(window)  # the training may have ended after the card appeared
     decision = None if decider is None else decider.decision
     if decision is None or state.drawing is None or state.test_row is None or dataset is None:
         return None
