@@ -222,6 +222,7 @@ def fit_stack(
             layer_scatter = first
         else:
             layer_scatter = scatter_after(stack.layers[k - 1].weights, squashed, here)
+            del squashed  # its memory is used by the next pass
         here.report(0.0)
         weights, error = layer_weights(layer_scatter, parameters.noise, parameters.ridge, windows, here)
         stack = replace(stack, layers=(*stack.layers, Layer(weights, error, layer_scatter)))

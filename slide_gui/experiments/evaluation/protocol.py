@@ -21,7 +21,7 @@ from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_spec, pooled
 from slide_gui.resources import toml_resource
 
-Answers = Mapping[str, StoredRun]  # by the hash of the run
+StoredRuns = Mapping[str, StoredRun]  # by hash
 
 REFERENCE = "slide-svm"
 """The reference method for all comparisons."""
@@ -201,7 +201,7 @@ class CellPlan:
             spec = replace(spec, svm=replace(spec.svm, retune_rows=self.retune_rows))
         return replace(point, spec=spec.checked())
 
-    def next_points(self, points: Sequence[SweepPoint], answers: Answers) -> tuple[SweepPoint, ...]:
+    def next_points(self, points: Sequence[SweepPoint], runs: StoredRuns) -> tuple[SweepPoint, ...]:
         """Return the candidates to evaluate next, all on one validation part; empty if the results suffice.
 
         A candidate with clearly more errors than the best one so far is not evaluated on further parts. The difference
@@ -211,41 +211,41 @@ class CellPlan:
         ----------
         points : sequence of SweepPoint
             All candidates, part by part.
-        answers : mapping
+        runs : mapping
             Hash of a run → the stored run. Only the hashes of candidates that are still compared are computed.
         """
-        return self._race(points, answers)[0]
+        return self._race(points, runs)[0]
 
-    def _race(self, points: Sequence[SweepPoint], answers: Answers) -> tuple[tuple[SweepPoint, ...], list[int]]:
+    def _race(self, points: Sequence[SweepPoint], runs: StoredRuns) -> tuple[tuple[SweepPoint, ...], list[int]]:
         """Return the candidates to evaluate next, and the indices of those not clearly worse than the best."""
         n = len(points) // self.draws if self.selects else 0
         left, wrong = list(range(n)), [0] * n
         for draw in range(self.draws if n else 0):
             part = points[draw * n : (draw + 1) * n]
-            missing = tuple(part[place] for place in left if part[place].spec.hash not in answers)
+            missing = tuple(part[place] for place in left if part[place].spec.hash not in runs)
             if missing:
                 return missing, left
             for place in left:
-                rate = answers[part[place].spec.hash].rate
+                rate = runs[part[place].spec.hash].rate
                 wrong[place] += round(rate.error * rate.n)
             left.sort(key=lambda place: wrong[place])
             fewest, best = wrong[left[0]], left[: self.averaged]
             left = [place for place in left if place in best or _similar(wrong[place], fewest)]
         return (), sorted(left)
 
-    def select(self, points: Sequence[SweepPoint], answers: Answers) -> SelectedCandidate | None:
+    def select(self, points: Sequence[SweepPoint], runs: StoredRuns) -> SelectedCandidate | None:
         """Return the candidate selected from the results of one split (see `choose` and `pooled`).
 
         The only candidate of a method needs no results. Return None while results are missing.
         """
         if not self.selects:
             return SelectedCandidate(points[0], self.final(points[0]))
-        missing, left = self._race(points, answers)
+        missing, left = self._race(points, runs)
         if missing:
             return None
         n = len(points) // self.draws
         remaining = [point for place, point in enumerate(points) if place % n in left]
-        candidates = pooled([PointResult.of(point, answers[point.spec.hash]) for point in remaining])
+        candidates = pooled([PointResult.of(point, runs[point.spec.hash]) for point in remaining])
         if self.averaged:
             best = sorted(
                 candidates, key=lambda each: math.inf if each.validation_loss is None else each.validation_loss

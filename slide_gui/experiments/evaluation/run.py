@@ -132,7 +132,7 @@ class _SplitRuns:
         self.task, self.rank, self.kind_of_final = task, rank, kind_of_final
         self.complete = False
         self._dataset, self._points = dataset, points
-        self.answers: dict[str, StoredRun] = {}  # results of the evaluated candidates, by hash
+        self.runs: dict[str, StoredRun] = {}  # of the evaluated candidates, by hash
         self.waiting: set[str] = set()
         """Hashes of the requested runs without a result."""
         self.selected = task.plan.select(points, {})
@@ -140,7 +140,7 @@ class _SplitRuns:
     def requests(self) -> list[RunRequest]:
         """Return the next runs: the candidates on one validation part, or the selected candidate on the test set."""
         if self.selected is None:
-            points = self.task.plan.next_points(self._points, self.answers)
+            points = self.task.plan.next_points(self._points, self.runs)
             deepest = max(point.depth for point in points)
             requests = [RunRequest(point.spec, self._dataset, self.rank, deepest) for point in points]
         else:
@@ -153,7 +153,7 @@ class _SplitRuns:
     def progress(self) -> SplitProgress:
         """Progress of this split."""
         place = self.task.plan.data, self.task.plan.method, self.task.split
-        return SplitProgress(*place, *((len(self.answers), len(self._points)) if self.selected is None else (0, 1)))
+        return SplitProgress(*place, *((len(self.runs), len(self._points)) if self.selected is None else (0, 1)))
 
     @property
     def n_runs(self) -> int:
@@ -166,8 +166,8 @@ class _SplitRuns:
         if self.selected is not None:
             self.complete = True
             return split_answer(self.task.split, self.selected, spec, row)
-        self.answers[row.hash] = row
-        self.selected = None if self.waiting else self.task.plan.select(self._points, self.answers)
+        self.runs[row.hash] = row
+        self.selected = None if self.waiting else self.task.plan.select(self._points, self.runs)
         return None
 
 
@@ -250,7 +250,7 @@ class _Evaluation:
         if self._records is not None:
             self._records.add(split.task.plan.data, row)
         answer = split.add(spec, row)
-        done = 1 if answer is None else split.n_runs - len(split.answers)  # includes the candidates that were left out
+        done = 1 if answer is None else split.n_runs - len(split.runs)  # includes the candidates that were left out
         self._state = replace(with_answer(self._state, split.task, answer), done=self._state.done + done)
         if answer is not None:
             self._finals[row.hash] = spec
@@ -261,7 +261,7 @@ class _Evaluation:
         """Update the active splits and the expected runs, and report the state."""
         self._splits = [split for split in self._splits if not split.complete]
         first = min((split.rank for split in self._splits), default=0)
-        active = (each for each in self._splits if each.rank == first or (self._parallel and each.answers))
+        active = (each for each in self._splits if each.rank == first or (self._parallel and each.runs))
         self._state = replace(self._state, active=tuple(split.progress for split in active))
         self._loop.expect([each.kind_of_final for each in self._splits if each.selected is None])
         self._report()

@@ -282,7 +282,7 @@ class Fitted:
 
 
 def represent(data: RunData, reuse: Reuse, progress: Progress) -> Fitted:
-    """Fit the representation of a run, without labels."""
+    """Fit the representation of a run: its layers, projection or autoencoders. The labels are not used."""
     started, dataset, spec = time.perf_counter(), data.dataset, data.spec
     method, all_rows = METHODS[spec.method], spec.fit_rows == "training"
     if spec.stacked:
@@ -309,7 +309,7 @@ def represent(data: RunData, reuse: Reuse, progress: Progress) -> Fitted:
 
 
 def stack_of(data: RunData, reuse: Reuse, progress: Progress) -> Stack:
-    """Return the stack of a run, which has no layers without SLIDE; `reuse` has only stacks of all training rows."""
+    """Fit the stack of a run, or take it from `reuse`, which has stacks of all training rows only."""
     if data.spec.fit_rows == "training":
         return reuse.stack(data.dataset, data.spec.stack, progress=progress)
     rows, shape = data.take(data.fit_rows), data.dataset.image_shape or ()

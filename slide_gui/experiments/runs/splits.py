@@ -268,12 +268,16 @@ def divided_as(dataset: Dataset, fingerprint: str, held_out: HeldOut | None) -> 
 
 @dataclass(frozen=True, eq=False)
 class RunData:
-    """The data of a run, divided as its spec requires, and the rows that the run uses.
+    """The training, validation and test rows of a run.
 
     Attributes
     ----------
+    dataset : Dataset
+        The data, divided into training and test set as the spec requires.
     spec : RunSpec
         Spec in its normal form.
+    classes : Classes
+        Class of each row.
     rows, validation, fit_rows : ndarray of int
         Rows of the training set: to train the classifier on, to validate it on, and to fit the representation on.
     """
@@ -308,8 +312,7 @@ def _classes(dataset: Dataset, spec: RunSpec) -> Classes:
     if dataset.fingerprint != spec.fingerprint:
         raise DataError(
             f"these are not the data of the run (SHA-256 {dataset.fingerprint[:12]}…, expected "
-            f"{spec.fingerprint[:12]}…); "
-            "open the data of the run",
+            f"{spec.fingerprint[:12]}…); open the data of the run",
             dataset.name,
         )
     classes = Classes.of(dataset)
@@ -320,7 +323,7 @@ def _classes(dataset: Dataset, spec: RunSpec) -> Classes:
 
 
 def _rows(classes: Classes, spec: RunSpec, place: str) -> tuple[Indices, Indices, Indices]:
-    """Return the training rows, the validation rows, and the rows to fit the representation on."""
+    """Return `rows`, `validation` and `fit_rows` of `RunData`."""
     codes = classes.train
     rows = fit_rows = np.arange(len(codes))
     validation = np.empty(0, np.intp)

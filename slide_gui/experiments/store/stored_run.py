@@ -313,7 +313,7 @@ class StoredRun:
 
     @property
     def spec(self) -> RunSpec:
-        """The spec of a run with a readable setting, without the source of its data."""
+        """The parameters of the run, without the source of its data. The setting must be readable."""
         setting = Setting.from_text(self.setting)
         assert setting is not None
         return setting.at(RunSpec(self.fingerprint), self.noise, self.depth, self.split, self.seed)

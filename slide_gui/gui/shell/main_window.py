@@ -291,7 +291,7 @@ class MainWindow(QMainWindow):
 
     @property
     def is_touring(self) -> bool:
-        """True while the tour runs; its offer takes no width from a page without a panel."""
+        """True from the first card of the tour to its end, but not while the tour is only offered."""
         return "tour" in vars(self) and self.tour.is_running
 
     # Data ------------------------------------------------------------------------------------------------------
@@ -467,6 +467,7 @@ class MainWindow(QMainWindow):
         needed = self.pages.shown().needs()
         self.panel.show_parts(needed)
         self.panel.setVisible(bool(needed) and self.shows_panel and not self.is_full)
+        # The cards need the side even on pages without a panel; the offer of the tour does not.
         self.side.setVisible(self.is_touring or (bool(needed) and not self.is_full))
         self.follow()
 

@@ -331,8 +331,8 @@ class Tour(QObject):
         self._end()
         if before is None:
             return
-        if "runs" in vars(window.session):
-            window.session.runs.stop()
+        if window.session.built_runs is not None:
+            window.session.built_runs.stop()
         if before.opened is not None:
             if before.opened.dataset is window.workspace.dataset:
                 window.workspace.history.setIndex(before.history)

@@ -50,6 +50,7 @@ class RunsPage(Page):
         self.run_table.filtered.connect(self.chosen)
         self.comparison = ComparisonView(self)
         self._wanted: tuple[str, ...] = ()
+        self._compared: tuple[str, str] | None = None  # the runs compared last
         self.add_stack(self.run_table, self.comparison)
         self._library.changed.connect(self.refresh)
         self._sweep, self._n_finished = controller.sweep, 0
@@ -146,9 +147,9 @@ class RunsPage(Page):
         self._show_example()
 
     def _show_example(self) -> None:
-        """Compare two shipped runs of the open data in an empty comparison if the user has less than two runs."""
+        """Compare two shipped runs of the open data if nothing was compared and the user has less than two runs."""
         dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
-        is_empty = self.stack.currentIndex() == 1 and self.comparison.is_empty
+        is_empty = self.stack.currentIndex() == 1 and self._compared is None
         if is_empty and dataset is not None and len(self._library.stored_runs) < 2:
             shipped = [run for run in self._library.runs if run.is_shipped and run.fingerprint == dataset.fingerprint]
             runs = sorted((run for run in shipped if run.noise and run.depth == depth), key=lambda run: run.noise)
@@ -157,8 +158,8 @@ class RunsPage(Page):
 
     @Slot(object)
     def _compare(self, keys: tuple[str, str]) -> None:
+        self._compared, dataset = keys, self._workspace.dataset
         pixels = self._workspace.state.selection.pins[:_MOST_PIXELS]
-        dataset = self._workspace.dataset
         middle = (0 if dataset is None else dataset.n_features // 2,)
         self.comparison.answer.setText("Comparing…")  # the previous one stays visible
         self._show_view(1)
@@ -211,13 +212,8 @@ class ComparisonView(QWidget):
         right.addStretch(0)
         return body
 
-    @property
-    def is_empty(self) -> bool:
-        """True if no comparison is shown or requested."""
-        return self.answer.text() == _EMPTY
-
     def show_comparison(self, shown: RunComparison | None) -> None:
-        """Show the comparison of two runs, or again the previous one if there is none."""
+        """Show a comparison of two runs. None means that it was stopped, and shows the previous one again."""
         self._shown = shown = shown or self._shown
         if shown is None:
             self.answer.setText(f"Stopped. {_EMPTY}")

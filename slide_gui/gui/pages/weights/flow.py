@@ -350,7 +350,7 @@ class FlowPart(View):
         )
 
     def _is_unlike(self) -> bool:
-        """Return True if a drawn or a test image is unlike the training images."""
+        """Return True if the image is drawn or from the test set, and unlike the training images."""
         is_training_image = self._workspace.state.test_row is None and not self.view.canvas.is_drawn_on
         image, likeness = self._image, self._likeness
         return not is_training_image and image is not None and likeness is not None and likeness.is_unlike(image)
