@@ -19,7 +19,7 @@ from slide_gui.text import count
 MOST_WORK = 5 * 10**12
 """Largest number of multiplications of one fit or one transform; about ten minutes on two cores."""
 
-_CALLS = 300_000  # multiplications that take as long as the calls for one pattern
+_CALLS = 300_000  # number of multiplications that take as long as the function calls for one pattern
 _SMALLEST_RIDGE = 1e-9
 
 

@@ -114,7 +114,7 @@ def _noises(noise: float | Sequence[float], depth: int) -> float | tuple[float, 
 Values = NDArray[Any]
 
 _TILE_FLOPS = 2e9  # about 30 ms on one core
-_FACTORS = 64  # factors per product; the smallest product, 2⁻⁶⁴, is far above the smallest float32 number
+_FACTORS = 64  # 2⁻⁶⁴, the smallest product of this many factors, is far above the smallest float32 number
 _LEVELS = 1 << 16
 
 

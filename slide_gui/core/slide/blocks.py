@@ -262,7 +262,7 @@ class _ClusterRows:
 
 
 BlockRows = Blocks | _ClusterRows
-"""Rows whose scatter is summed block by block, with `shape` and `total`."""
+"""Rows that are read in blocks, here or on a cluster: with a `shape`, and the `total` of a scatter over all blocks."""
 
 
 def _starts(X: Any) -> tuple[int, ...]:

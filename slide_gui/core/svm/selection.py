@@ -196,7 +196,7 @@ def enough_fresh(n_learned_on: int, n_rows: int) -> bool:
 
 
 def few_rows(n_rows: int) -> bool:
-    """True if a fifth of the rows is too small for a comparison, so that two fifths are held out in turn."""
+    """True if one fold is too small to compare classifiers on, so that two folds are held out in turn."""
     return n_rows < N_FOLDS * _EVALUATED
 
 

@@ -343,8 +343,7 @@ def typical_peak(largest: NDArray[np.floating]) -> float:
 
 
 def drowns(layer: Layer) -> bool:
-    """Return True if weights from a few pixels dominate the others: the largest exceeds a typical one more than 10
-    times.
+    """Return True if weights from a few pixels dominate: the largest is more than ten times a typical one.
 
     The largest weight from each pixel is compared with the median of these. For pixels that are lit equally often the
     ratio is 1 to 3 at usual noise levels. For MNIST, with its ring of rarely lit pixels, it is 26 in the first layer at

@@ -309,7 +309,7 @@ class RunSpec:
                 raise ValueError(f"a member is {METHODS[each.method].text}, which is not one SVM; leave it out")
             for name in _ROWS:
                 if getattr(each, name) != getattr(normal, name):
-                    raise ValueError(f"{name} of a member differs from the mean's; all must use the same rows")
+                    raise ValueError(f"{name} differs between a member and the mean; all must use the same rows")
         return normal
 
     def drawn(self, split: int, seed: int) -> RunSpec:

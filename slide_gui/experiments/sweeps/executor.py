@@ -355,7 +355,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._active: dict[str, None] = {}
         self._ready: list[tuple[int, float, str]] = []
         self._latest: dict[str, str] = {}  # shared autoencoders → the last run that trains some of their layers
-        self._results: dict[str, RunResult] = {}  # all, if there is no store
+        self._results: dict[str, RunResult] = {}  # all results if there is no store, else none
         self._shapes: dict[str, RunShape] = {}
         self._kinds: Counter[RunKind] = Counter()  # of pending and expected runs, counted when it is empty
         self._seconds_left: float | None = None

@@ -352,7 +352,7 @@ class Plot(HoverWidget):
         """Move the grabbed item."""
 
     def _pointer(self, target: Any, place: QPointF) -> Qt.CursorShape:
-        """Return the shape of the mouse over an item or None."""
+        """Return the shape of the mouse pointer over an item, or over none."""
         return Qt.CursorShape.ArrowCursor if target is None else Qt.CursorShape.PointingHandCursor
 
     # Appearance
