@@ -28,9 +28,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     starts_here = argv is None and getsignal(SIGINT) is default_int_handler
     if starts_here:
         signal(SIGINT, _end_at_once)
-    if sys.platform == "win32":  # by default, pipes and files cannot encode characters such as h⁰
-        for stream in filter(None, (sys.stdout, sys.stderr)):
-            stream.reconfigure(encoding="utf-8")
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the shell, as in `slide-gui … >&-`
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif sys.platform == "win32":  # by default, pipes and files cannot encode characters such as h⁰
+            getattr(sys, name).reconfigure(encoding="utf-8")
     from slide_gui.cli.console import guarded
 
     arguments = list(sys.argv[1:] if argv is None else argv)

@@ -72,19 +72,18 @@ def _interrupt(number: int, _frame: object) -> NoReturn:
 def guarded(command: Callable[[], int]) -> int:
     """Run a command and turn any exception into one sentence on stderr and an exit code."""
     try:
-        code = command()
-        sys.stdout.flush()
+        try:
+            code = command()
+        except SystemExit as end:  # argparse exits like this after --help and --version
+            code = int(end.code or DONE)
+        with _unread(sys.stdout):
+            sys.stdout.flush()
         return code
-    except SystemExit as end:  # argparse exits like this after --help and --version
-        return int(end.code or DONE)
     except UsageError as error:
         warn(str(error))
         return USAGE
     except Cancelled:
         warn("cancelled")
-    except BrokenPipeError:
-        # The reader of stdout is gone. Redirect stdout, so that the interpreter does not report the pipe at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except MemoryError as error:
         message = str(error) if type(error) is MemoryError else ""  # NumPy's subclass only gives an array's shape
         warn(message or "not enough memory; use less data or a smaller depth")
@@ -110,8 +109,21 @@ def warn(sentence: str) -> None:
 
 
 def print_line(text: str, stream: TextIO | None = None) -> None:
-    """Print text of one or more lines, by default on stdout, with terminal control characters escaped."""
-    print("\n".join(map(printable, text.split("\n"))), file=stream)
+    """Print text of one or more lines, by default on stdout, with terminal control characters escaped.
+
+    Once the reader of a pipe is gone, further output is discarded, and the command continues and saves its results.
+    """
+    with _unread(stream or sys.stdout):
+        print("\n".join(map(printable, text.split("\n"))), file=stream)
+
+
+@contextmanager
+def _unread(stream: TextIO) -> Iterator[None]:
+    """Redirect a stream whose reader is gone to the null device."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -127,7 +139,8 @@ def print_answer(arguments: argparse.Namespace, document: Any, lines: Iterable[s
     if arguments.json:
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False, default=os.fspath)
         # JSON escapes preserve control characters and lone surrogates exactly and keep them off the terminal.
-        print(re.sub(r"[^\n -~]", lambda sign: sign[0] if sign[0].isprintable() else json.dumps(sign[0])[1:-1], text))
+        text = re.sub(r"[^\n -~]", lambda sign: sign[0] if sign[0].isprintable() else json.dumps(sign[0])[1:-1], text)
+        print_line(text)
     else:
         for line in (*lines, *(f"saved {path}" for path in saved)):
             print_line(line)
@@ -137,7 +150,7 @@ def print_answer(arguments: argparse.Namespace, document: Any, lines: Iterable[s
 def announce(seconds: float) -> None:
     """Print the estimated time of a computation on stderr if it is at least ten seconds."""
     if seconds >= _BETWEEN_LINES:
-        print(f"estimated time: {about(seconds)}", file=sys.stderr)
+        print_line(f"estimated time: {about(seconds)}", sys.stderr)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from slide_gui.cli import options
-from slide_gui.cli.console import Entry, UsageError, announce, print_answer, progress_bar, usage
+from slide_gui.cli.console import Entry, UsageError, announce, print_answer, print_line, progress_bar, usage
 from slide_gui.cli.store import describe_rate, describe_result, full_hash, open_store, result_lines
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.files import folder_files
@@ -171,7 +171,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
         plan = plan_sweep(sweep, dataset, () if store is None else store.runs())
         if store is None or arguments.dry_run:
             return print_answer(arguments, {"plan": asdict(plan)}, [f"{dataset.title}: {plan}"])
-        print(plan, file=sys.stderr)
+        print_line(str(plan), sys.stderr)
         with options.opened_cluster(where) as cluster, progress_bar("sweep") as progress:
             state = run_sweep(dataset, sweep, store, progress=progress, cluster=cluster)
     document = _sweep_document(dataset, base, state)

@@ -19,7 +19,7 @@ from slide_gui.data.dataset import HeldOut
 from slide_gui.data.entries import entries
 from slide_gui.data.reading import ParseOptions
 from slide_gui.gui import app
-from slide_gui.progress import NO_PROGRESS, Cancelled, Stage
+from slide_gui.progress import Cancelled, Stage
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("numpy", "threadpoolctl", "matplotlib", "PySide6", "scipy", "sklearn", "requests", "PIL")
@@ -100,6 +100,14 @@ def test_that_every_failure_is_one_sentence_and_a_code(capsys, error, code, sent
     assert said.count("\n") == 1
 
 
+@pytest.mark.skipif(os.name == "nt", reason="closes streams as a POSIX shell does")
+@pytest.mark.parametrize("end", ["2>&1 | true", ">&- 2>&-"])
+def test_that_a_model_is_saved_if_nothing_reads_stdout_and_stderr(tiny, end):
+    train = f"train {tiny} --depth 1 --method median --save-model m.npz"
+    subprocess.run(f"'{sys.executable}' -u -m slide_gui {train} {end}", shell=True, check=True)
+    assert Path("m.npz").exists()
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True
@@ -142,7 +150,7 @@ def test_that_a_terminal_shows_a_bar_with_the_time_left_which_is_erased_at_the_e
 
 INTERRUPTED = """
 import os, signal, sys
-from contextlib import contextmanager
+from contextlib import nullcontext
 from slide_gui.cli import main, options
 from slide_gui.progress import Progress
 
@@ -151,11 +159,7 @@ class Interrupting(Progress):
         if payload is not None:  # the first layer is fitted
             os.kill(os.getpid(), signal.Signals[sys.argv[1]])
 
-@contextmanager
-def bar(label):
-    yield Interrupting()
-
-options.progress_bar = bar
+options.progress_bar = lambda label: nullcontext(Interrupting())
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
 sys.exit(main(["fit", "rows.npy", "--depth", "3", "-o", "m.npz"]))
 """
@@ -236,11 +240,11 @@ def test_that_the_window_takes_the_reading_options_of_the_other_commands(cli, mo
 
 
 def test_that_list_names_every_benchmark_and_its_files(cli, tmp_path):
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "convex.zip").touch()
+    (file := tmp_path / "data" / "convex.zip").parent.mkdir()
+    file.touch()
     rows = {row["key"]: row for row in cli("datasets list --json").json}
     assert list(rows) == [entry.key for entry in entries()]
-    assert rows["convex"]["found"] == [str(tmp_path / "data" / "convex.zip")]
+    assert rows["convex"]["found"] == [str(file)]
     assert rows["rectangles"]["found"] is None
     assert (rows["mnist"]["n_train"], rows["mnist"]["n_test"]) == (60_000, 10_000)
     lines = {line.split()[0]: line for line in cli("datasets list").out.splitlines()}
@@ -268,10 +272,7 @@ def test_that_info_describes_files(cli):
 
 
 def test_that_get_downloads_the_named_data_sets(cli, monkeypatch):
-    def download(key, *, progress=NO_PROGRESS):
-        return [Path(key) / "file"]
-
-    monkeypatch.setattr("slide_gui.cli.data.download", download)
+    monkeypatch.setattr("slide_gui.cli.data.download", lambda key, **_: [Path(key) / "file"])
     document = cli("datasets get convex mnist --json").json
     assert document == {"convex": ["convex/file"], "mnist": ["mnist/file"]}
 
