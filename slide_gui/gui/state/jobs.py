@@ -269,6 +269,14 @@ class JobQueue(QObject):
             if job.on_stop is not None:
                 job.on_stop()
 
+    def stop_all(self) -> None:
+        """Cancel all jobs at the user's request and call the `on_stop` of each."""
+        jobs = list(self._jobs.values())
+        self.cancel()  # first, because an `on_stop` may submit another job
+        for job in jobs:
+            if job.on_stop is not None:
+                job.on_stop()
+
     def _drop(self, number: int | None = None, *, channel: str | None = None) -> None:
         for job in list(self._jobs.values()):
             if number in (None, job.number) and channel in (None, job.channel):

@@ -274,7 +274,7 @@ class CopiesView(Experiment):
             self._forget()
         stack = self._workspace.fitting.stack
         self.set_layer(self.layer)
-        if self._job is not None and not self._workspace.queue.wants(self._job):  # "Cancel all jobs" cancelled it
+        if self._job is not None and not self._workspace.queue.wants(self._job):  # the user stopped it
             self._job, self._restarts = None, False
         if self._is_fitted and stack is not None and self._fitted is not stack.layers[self.layer - 1]:
             self._begin(self.layer)
