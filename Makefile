@@ -67,20 +67,23 @@ deb: bundle
 
 # Build the documentation in build/docs, without network.
 docs: .venv-docs/ready
-	.venv-docs/$(SCRIPTS)/python packaging/docs/build.py
+	PYTHONPATH="$(CURDIR)" .venv-docs/$(SCRIPTS)/python packaging/docs/build.py
 
-.venv-docs/ready: pyproject.toml
-	$(PYTHON) -m venv .venv-docs
-	.venv-docs/$(SCRIPTS)/python -m pip install --quiet --editable '.[docs]'
+.venv-docs/ready: pyproject.toml packaging/docs.lock
+	$(PYTHON) -m venv --clear .venv-docs
+	.venv-docs/$(SCRIPTS)/python -m pip install --quiet --require-hashes --requirement packaging/docs.lock
 	@touch $@
 
 release: .venv-release/ready
 	$(RELEASE)/python packaging/release.py
 
-# Lock the versions and hashes of all packages that releases are built with, on all systems.
+# Lock the versions and hashes of all packages that releases and their documentation are built with, on all systems.
 lock: .venv-release/ready
-	$(RELEASE)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
-		--custom-compile-command 'make lock' --extra release --output-file packaging/release.lock pyproject.toml
+	for extra in release docs; do \
+		$(RELEASE)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
+			--custom-compile-command 'make lock' --extra $$extra --output-file packaging/$$extra.lock pyproject.toml \
+			|| exit; \
+	done
 
 .venv-release/ready: pyproject.toml packaging/release.lock
 	$(PYTHON) -m venv .venv-release

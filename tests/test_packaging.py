@@ -176,12 +176,13 @@ def test_that_actionlint_accepts_the_workflows():
     assert done.returncode == 0, done.stdout
 
 
-def test_that_the_lock_has_hashes_and_a_version_in_the_range_of_each_dependency():
-    lock = (ROOT / "packaging" / "release.lock").read_text(encoding="utf-8")
+@pytest.mark.parametrize("extra", ["release", "docs"])
+def test_that_the_lock_has_hashes_and_a_version_in_the_range_of_each_dependency(extra):
+    lock = (ROOT / "packaging" / f"{extra}.lock").read_text(encoding="utf-8")
     versions = re.findall(r"^([\w.-]+)==(\S+).*\\\n    --hash=sha256:[0-9a-f]{64}", lock, re.MULTILINE)
     assert len(versions) == len(re.findall(r"^[^ #]", lock, re.MULTILINE))
     locked = dict(versions)
-    for each in map(Requirement, (*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["release"])):
+    for each in map(Requirement, (*PROJECT["dependencies"], *PROJECT["optional-dependencies"][extra])):
         assert locked[each.name.lower()] in each.specifier, f"{each}: run `make lock`"
 
 
