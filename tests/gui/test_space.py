@@ -102,7 +102,7 @@ def test_that_tiles_and_numbers_of_any_depth_fit_into_a_small_window(window):
         window.workspace.set_parameters(depth=depth)
         for view in ("weights", "explain", "copies"):
             part = window.weights_page.set_view(view)
-            wait(lambda: window.workspace.model() is not None)
+            wait(lambda: window.workspace.model() is not None, 60)
             if view == "copies":
                 window.actions_by_name["run_copies"].trigger()
             settle(0.05)

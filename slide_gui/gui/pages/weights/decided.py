@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,7 @@ class SupportVectorCard(QWidget):
         texts.addWidget(self._name, 1)
         texts.addWidget(self._pull)
         column.addWidget(self._shares)
+        self._shares.setFixedHeight(6)
 
     def show_vector(self, vector: SupportVector, name: str, picture: QPixmap, tip: str) -> None:
         """Show a support vector with the name of its class."""
@@ -96,11 +98,12 @@ class DecidedPart(QWidget):
         self.controller = DecisionController(workspace, runs, self)
         self._input, self._brief, self._unlike = "x", False, False
         self.brief, self._details, self._hint = ElidedLabel("", self, ""), QWidget(self), QWidget(self)
-        self.title, self.about = ElidedLabel("", self._details, ""), label("", self._details, wraps=True)
+        self.title, self.about = ElidedLabel("", self._details, ""), label("", self._details, wraps=True, height=30)
         self._bars = [self._bar() for _ in range(_MOST_BARS)]
-        self.cards: list[SupportVectorCard] = []
+        self.cards = [SupportVectorCard(self._details)]
         self._legend, self._flip = PlainLabel("", self._details), QWidget(self._details)
         self._legend.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._legend.setFixedHeight(16)
         self._flip_image, self.flip_text = PlainLabel("", self._flip), label("", self._flip, wraps=True)
         self._arrange()
         row = flush(QHBoxLayout(self._hint), 12)
@@ -127,6 +130,7 @@ class DecidedPart(QWidget):
         layout = flush(QVBoxLayout(self))
         for part in (self.brief, self._details, self._hint):
             layout.addWidget(part)
+        layout.addStretch(1)
         columns = flush(QHBoxLayout(self._details), _GAP)
         left = nested(columns, QVBoxLayout(), spacing=6)
         self.title.setFixedWidth(_BARS)
@@ -140,6 +144,8 @@ class DecidedPart(QWidget):
         middle = nested(columns, QVBoxLayout(), spacing=6)
         middle.addWidget(ElidedLabel("Nearest support vectors of both classes", self._details, ""))
         self._vectors = nested(middle, QHBoxLayout(), spacing=_NARROW_GAP)
+        self._vectors.addWidget(self.cards[0])
+        self.cards[0].clicked.connect(self._show_sample)
         middle.addWidget(self._legend)
         middle.addStretch(1)
         columns.addWidget(self._flip, 1)
@@ -161,8 +167,6 @@ class DecidedPart(QWidget):
 
     def follow(self, image: NDArray[Any], name: str, unlike: bool = False) -> None:
         """Classify the input of the stack, named x or x̃; hide the prediction if it is unlike the training images."""
-        if unlike != self._unlike:  # a canvas that grew during a stroke would move under the mouse
-            self.setMinimumHeight(min(self.height(), self.sizeHint().height()) if unlike else 0)
         self._input, self._unlike = name, unlike
         self.controller.follow(image)
 
@@ -238,7 +242,19 @@ class DecidedPart(QWidget):
             self.brief.setText(" · ".join(filter(None, (self.title.text(), flip, self.about.text()))))
         if self._unlike:
             self.brief.setText("The classifier’s prediction would mean little for this image.")
+        self._reserve()
         self._fit()
+
+    def _reserve(self) -> None:
+        """Reserve the height of the prediction, so that the images above stay in place when it appears."""
+        dataset, parts = self._workspace.dataset, [self.brief, self._hint]
+        if dataset is not None and not (self._brief or self._runs.why_not()):
+            parts.append(self._details)
+            if self._decision() is None:
+                self.cards[0].image.setIconSize(self._picture(dataset.train[0]).deviceIndependentSize().toSize())
+                for position, part in product(range(_MOST_BARS), range(3)):
+                    self._bars[position][part].setVisible(position < dataset.n_classes)
+        self.setMinimumHeight(max(part.sizeHint().height() for part in parts))
 
     def _show_decision(self, decision: Decision, names: tuple[str, ...]) -> None:
         dataset, flip = self._workspace.dataset, self.controller.flip
