@@ -1,18 +1,21 @@
 """Make the pictures of the window that README, AppStream and the documentation show, from generated Rectangles.
 
 `.venv/bin/python packaging/make_pictures.py` writes one picture per page and the moving picture to
-packaging/pictures, without a display. Names of pages, or `moving`, select some; `--to FOLDER` names another folder.
+packaging/pictures, without a display. Names of pages, `moving`, or names of cards of the tour, such as `tour-2`, select
+some; `--to FOLDER` names another folder.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 from PySide6.QtCore import QPoint, QPointF, QSettings, QSize, Qt
@@ -28,6 +31,11 @@ from slide_gui.gui.theme import apply_theme
 
 PICTURES = Path(__file__).parent / "pictures"
 MOVING = "moving"
+CARDS: dict[str, dict[str, Any]] = {
+    "tour-2": {}, "tour-3": {"noise": 0.8}, "tour-4": {"squashing": "threshold"}, "tour-9": {}, "tour-10": {},
+}  # fmt: skip
+"""Name of the picture of a card of the tour → the parameters that the card asks for."""
+
 _SIZE = QSize(1040, 650)
 _ARROW = QPolygonF([QPointF(*at) for at in ((0, 0), (0, 17), (4, 13), (7, 20), (10, 19), (7, 12), (12, 12))])
 
@@ -53,6 +61,14 @@ def turn_to(window: MainWindow, name: str) -> QWidget:
     return page
 
 
+def hide_time(window: MainWindow) -> None:
+    """Hide the time of the last fit, so that the same version gives the same pictures."""
+    settle(window)
+    window.workspace.fitting.seconds = 0.0
+    window.workspace.fitting.changed.emit()
+    settle(window)
+
+
 @contextmanager
 def opened() -> Iterator[MainWindow]:
     """Yield a light window with the settings of a first start and fitted layers."""
@@ -65,10 +81,7 @@ def opened() -> Iterator[MainWindow]:
         window.start([])
         settle(window)
         window.notice.hide()
-        settle(window)
-        window.workspace.fitting.seconds = 0.0  # its time is not shown: the same version gives the same pictures
-        window.workspace.fitting.changed.emit()
-        settle(window)
+        hide_time(window)
         yield window
         tear_down(window)
 
@@ -80,6 +93,27 @@ def take_pictures(folder: Path, pages: list[str] | None = None) -> None:
             if pages is None or page.name in pages:
                 turn_to(window, page.name)
                 save(window.grab().toImage(), folder / f"{page.name}.png")
+
+
+def take_cards(folder: Path, cards: Container[str]) -> None:
+    """Write pictures of cards of the tour with their results; the mouse points at the upper edge of the rectangle."""
+    with opened() as window:
+        tour, page = window.tour, window.weights_page
+        tour.pause = math.inf
+        tour.start()
+        settle(window)
+        image = page.findChild(WeightsView).image
+        edge = next(pixel for pixel in range(14, 784, 28) if page.shown.values[pixel] > 0.5)
+        QTest.mouseMove(image, image.grid().rect(edge).center().toPoint())
+        for name, parameters in CARDS.items():
+            while tour.number + 1 < int(name.partition("-")[2]):
+                tour.next()
+            turn_to(window, window.pages.name)
+            window.workspace.set_parameters(**parameters)
+            hide_time(window)
+            QTest.qWait(500)  # the card shows that it is done
+            if name in cards:
+                save(window.grab().toImage(), folder / f"{name}.png")
 
 
 def save(image: QImage, path: Path) -> None:
@@ -175,17 +209,20 @@ def make_moving(path: Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    names = [*(page.name for page in PAGES), MOVING]
+    pages = [page.name for page in PAGES]
+    names = [*pages, MOVING, *CARDS]
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to make: {', '.join(names)}")
     parser.add_argument("--to", type=Path, default=PICTURES, metavar="FOLDER")
     arguments = parser.parse_args()
-    chosen = arguments.names or names
+    chosen = arguments.names or [*pages, MOVING]
     if unknown := set(chosen) - set(names):
         parser.error(f"{', '.join(sorted(unknown))}: choose from {', '.join(names)}")
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     arguments.to.mkdir(parents=True, exist_ok=True)
-    if set(chosen) - {MOVING}:
+    if set(chosen) & set(pages):
         take_pictures(arguments.to, chosen)
+    if set(chosen) & set(CARDS):
+        take_cards(arguments.to, chosen)
     if MOVING in chosen:
         make_moving(arguments.to / f"{MOVING}.gif")
     return 0

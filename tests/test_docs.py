@@ -27,7 +27,7 @@ def source(tmp_path_factory):
     spec.loader.exec_module(build)
     folder = tmp_path_factory.mktemp("docs") / "source"
     build.assemble(folder)
-    made = {folder / "citation.bib", *(folder / "pictures" / f"{name}.png" for name in build.WINDOW)}
+    made = {folder / "citation.bib", *(folder / "pictures" / f"{name}.png" for name in (*build.WINDOW, *build.CARDS))}
     assert set(build.WINDOW) == {page.name for page in PAGES}
     return folder, {path: path.read_text("utf-8") for path in sorted(folder.rglob("*.md"))}, made
 

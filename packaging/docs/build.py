@@ -37,6 +37,15 @@ PAGES = {
 WINDOW = ("weights", "curves", "classifier", "evaluation", "runs")
 """The pages of the window, whose pictures the build makes."""
 
+CARDS = {
+    "tour-2": "Row of W for a pixel of the upper edge, in four layers",
+    "tour-3": "The same rows at noise level 0.8, with longer red lines",
+    "tour-4": "An image on its way through four layers, black and white after each threshold",
+    "tour-9": "A misclassified image that can be drawn on, with its prediction below",
+    "tour-10": "Error against noise level, one curve for each depth",
+}
+"""Picture of a card of the tour, which the build makes → its text in the tutorial."""
+
 COMMANDS = {
     "tour": "",
     "guide": "interface/index.md",
@@ -87,6 +96,9 @@ def assemble(source: Path) -> None:
         title, _, text = section.partition("\n")
         pages[f"guide/{re.sub('[^a-z]+', '-', title.lower())}.md"] = f"{text.strip()}\n"
     pages["guide/readme.md"] = relinked((ROOT / "README.md").read_text(encoding="utf-8").partition("\n## Start")[0])
+    for name, words in CARDS.items():
+        before, heading, after = pages["tutorial.md"].partition(f"\n## {int(name.removeprefix('tour-')) + 1}. ")
+        pages["tutorial.md"] = f"{before}\n![{words}](/pictures/{name}.png)\n{heading}{after}"
     (source / "guide").mkdir()
     for page, text in pages.items():
         (source / page).write_text(text, encoding="utf-8")
@@ -137,7 +149,7 @@ def main() -> int:
     (source / "citation.bib").write_text("\n".join(bibtex(citation)), encoding="utf-8")
     os.environ.update(MPLBACKEND="agg", QT_QPA_PLATFORM="offscreen", TZ="UTC")
     script, folder = ROOT / "packaging" / "make_pictures.py", source / "pictures"
-    subprocess.run([sys.executable, str(script), "--to", str(folder), *WINDOW], check=True)
+    subprocess.run([sys.executable, str(script), "--to", str(folder), *WINDOW, *CARDS], check=True)
     problem = build_main(["-n", "-W", "--keep-going", "-q", "-d", str(source / ".doctrees"), str(source), str(target)])
     date_equally(target)
     return problem
