@@ -1,9 +1,13 @@
 """Everything that can be done with the mouse can be done with keys."""
 
+import ast
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
+import slide_gui.gui
 from slide_gui.gui.pages.weights.why import WhyView
 from tests.gui.helpers import (
     dialogs,
@@ -21,11 +25,9 @@ from tests.gui.test_accessibility import plain
 
 OPENED = labelled
 
-CONTROL, SHIFT, ALT = (
-    Qt.KeyboardModifier.ControlModifier,
-    Qt.KeyboardModifier.ShiftModifier,
-    Qt.KeyboardModifier.AltModifier,
-)
+CONTROL = Qt.KeyboardModifier.ControlModifier
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+ALT = Qt.KeyboardModifier.AltModifier
 Key = Qt.Key
 
 
@@ -198,3 +200,11 @@ def test_that_columns_of_runs_are_sorted_moved_and_widened_by_keys(trained):
     wide = head.sectionSize(2)
     press(view, Key.Key_Right, held=ALT | SHIFT)
     assert head.sectionSize(2) > wide
+
+
+def test_that_texts_contain_shortcuts_only_as_the_platform_writes_them():
+    for path in Path(slide_gui.gui.__path__[0]).rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        documentation = [node.value for node in nodes if isinstance(node, ast.Expr)]
+        texts = [str(node.value) for node in nodes if isinstance(node, ast.Constant) and node not in documentation]
+        assert not [text for text in texts if "Ctrl+" in text and " " in text], path.name

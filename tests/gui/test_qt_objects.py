@@ -5,18 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from PySide6 import QtWidgets
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import (
-    QDialog,
-    QGraphicsObject,
-    QGridLayout,
-    QHBoxLayout,
-    QLabel,
-    QLayout,
-    QLayoutItem,
-    QVBoxLayout,
-    QWidget,
-)
 from shiboken6 import Shiboken
 
 import slide_gui
@@ -88,7 +78,7 @@ def use_whole_window(window):
     for name in ("export", "palette", "guide", "about", "settings", "cluster"):
         window.actions_by_name[name].trigger()
     window.opening.ask_to_download("rectangles")
-    shown = [dialog for dialog in window.findChildren(QDialog) if dialog.isVisible()]
+    shown = [dialog for dialog in window.findChildren(QtWidgets.QDialog) if dialog.isVisible()]
     assert len(shown) == 7
     for dialog in shown:
         dialog.reject()
@@ -97,19 +87,19 @@ def use_whole_window(window):
 
 def wrappers():
     """Return the Python wrappers of Qt objects and of layout items, which are not QObjects."""
-    return [one for one in Shiboken.getAllValidWrappers() if isinstance(one, (QObject, QLayoutItem))]
+    return [one for one in Shiboken.getAllValidWrappers() if isinstance(one, (QObject, QtWidgets.QLayoutItem))]
 
 
 def owner(one):
     """Return the object that destroys a Qt object: its parent, or the scene for an item of a scene."""
-    return one.scene() if isinstance(one, QGraphicsObject) else one.parent()
+    return one.scene() if isinstance(one, QtWidgets.QGraphicsObject) else one.parent()
 
 
 def test_that_a_window_owns_every_object_it_created_keeps_no_layout_items_and_leaves_nothing(before, window, faults):
     known = {id(one) for one in (*before, window.settings)}
     use_whole_window(window)
     new = [one for one in wrappers() if id(one) not in known and one is not window]
-    assert [one for one in new if isinstance(one, QLayoutItem) and not isinstance(one, QLayout)] == []
+    assert not [x for x in new if isinstance(x, QtWidgets.QLayoutItem) and not isinstance(x, QtWidgets.QLayout)]
     assert [one for one in new if Shiboken.createdByPython(one) and owner(one) is None] == []
     assert len(new) > 300
     tear_down(window)
@@ -118,13 +108,13 @@ def test_that_a_window_owns_every_object_it_created_keeps_no_layout_items_and_le
 
 
 def test_that_a_layout_is_nested_before_it_is_filled(shown):
-    window = shown(QWidget(), 100, 100)
-    outer = QVBoxLayout(window)
-    inner = nested(outer, QHBoxLayout(), 1)
-    inner.addWidget(QLabel("text", window))
+    window = shown(QtWidgets.QWidget(), 100, 100)
+    outer = QtWidgets.QVBoxLayout(window)
+    inner = nested(outer, QtWidgets.QHBoxLayout(), 1)
+    inner.addWidget(QtWidgets.QLabel("text", window))
     assert outer.stretch(0) == 1
-    filled = QGridLayout()
-    filled.addWidget(QLabel("text", window), 0, 0)
+    filled = QtWidgets.QGridLayout()
+    filled.addWidget(QtWidgets.QLabel("text", window), 0, 0)
     with pytest.raises(ValueError, match="already contains items"):
         nested(outer, filled)
 

@@ -5,19 +5,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from PySide6 import QtWidgets
 from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QComboBox,
-    QLabel,
-    QLineEdit,
-    QMenu,
-    QStyle,
-    QStyleOptionComboBox,
-    QToolButton,
-    QWidget,
-)
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.shell.main_window import _opening_size
@@ -45,7 +35,7 @@ of_the_usual_size = pytest.mark.parametrize("data", [drawn(28, 28)], ids=["28 ×
 @pytest.mark.parametrize("data", [drawn(12, 12, "measurements_of_the_whole_year_2026_third_version")], ids=["long"])
 def test_that_the_menu_shows_the_beginning_and_the_end_of_a_long_data_set_name(window):
     panel = window.findChild(ParameterPanel)
-    menu = next(box for box in panel.findChildren(QComboBox) if box.accessibleName() == "Data set")
+    menu = next(box for box in panel.findChildren(QtWidgets.QComboBox) if box.accessibleName() == "Data set")
     beginning, end = menu.shown_text().split("…")
     assert window.workspace.dataset.title.startswith(beginning)
     assert window.workspace.dataset.title.endswith(end)
@@ -127,7 +117,7 @@ def test_that_the_first_window_and_the_smallest_one_fit_on_a_small_screen(closed
 
 
 def shown_controls(window):
-    boxes = {box.accessibleName() for box in window.panel.findChildren(QComboBox) if box.isVisible()}
+    boxes = {box.accessibleName() for box in window.panel.findChildren(QtWidgets.QComboBox) if box.isVisible()}
     sliders = {"Noise"} if window.panel.sliders["noise"].isVisible() else set()
     return boxes | sliders
 
@@ -151,7 +141,7 @@ def test_that_the_panel_shows_only_controls_that_affect_the_page(window):
 
 
 def test_that_the_panel_folds_by_button_and_keys_which_is_stored_and_in_a_narrow_window_which_is_not(window):
-    button = next(each for each in window.findChildren(QToolButton) if each.text() == "Hide")
+    button = next(each for each in window.findChildren(QtWidgets.QToolButton) if each.text() == "Hide")
     wide = window.weights_page.width()
     button.click()
     wait(lambda: window.weights_page.width() == wide + window.panel.width())
@@ -212,7 +202,8 @@ def test_that_a_layer_that_is_not_fitted_yet_has_no_limit_and_no_time(window, ev
     def look():
         stack = window.workspace.fitting.stack
         titles = [title.removeprefix("≈ ") for title in window.weights_page._source.tiles((0,)).titles]
-        notes = [each.text() for each in window.panel.findChildren(QLabel) if each.text().startswith("Fitted")]
+        texts = [each.text() for each in window.panel.findChildren(QtWidgets.QLabel)]
+        notes = [text for text in texts if text.startswith("Fitted")]
         seen.append((0 if stack is None else len(stack.layers), titles, notes))
 
     window.workspace.set_parameters(depth=1)
@@ -228,7 +219,8 @@ def test_that_a_layer_that_is_not_fitted_yet_has_no_limit_and_no_time(window, ev
 
 
 def test_that_ctrl_z_undoes_changes_while_a_number_has_the_focus(window):
-    (number,) = (each for each in window.panel.sliders["noise"].findChildren(QLineEdit) if each.accessibleName())
+    fields = window.panel.sliders["noise"].findChildren(QtWidgets.QLineEdit)
+    (number,) = (each for each in fields if each.accessibleName())
     window.activateWindow()
     number.setFocus()
     number.selectAll()
@@ -261,29 +253,29 @@ def test_that_commands_that_do_not_apply_are_disabled_with_the_reason(window):
     assert reasons("cancel", "fit_again", "less_noise") == {""}
     actions["page_runs"].trigger()
     assert reasons("corrupt_again", "mean_image") == {"Available only on the Weights page"}
-    assert all(menu.toolTipsVisible() for menu in window.findChildren(QMenu) if menu.title().startswith("&"))
+    assert all(menu.toolTipsVisible() for menu in window.findChildren(QtWidgets.QMenu) if menu.title().startswith("&"))
 
 
-_ELIDES = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+_ELIDES = QtWidgets.QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
 
 
 def cut(window):
     """Return the texts of buttons, boxes and labels that do not fit into their widget."""
     found = []
-    for each in window.findChildren(QWidget):
+    for each in window.findChildren(QtWidgets.QWidget):
         if not each.isVisible() or "paintEvent" in vars(type(each)):
             continue
-        if isinstance(each, QAbstractButton) or (isinstance(each, QLabel) and not each.wordWrap()):
+        if isinstance(each, QtWidgets.QAbstractButton) or (isinstance(each, QtWidgets.QLabel) and not each.wordWrap()):
             words = each.text()
-        elif isinstance(each, QComboBox) and each.sizeAdjustPolicy() != _ELIDES:
+        elif isinstance(each, QtWidgets.QComboBox) and each.sizeAdjustPolicy() != _ELIDES:
             words = each.currentText()
         else:
             continue
         room = each.width()
-        if isinstance(each, QComboBox):
-            option = QStyleOptionComboBox()
+        if isinstance(each, QtWidgets.QComboBox):
+            option = QtWidgets.QStyleOptionComboBox()
             each.initStyleOption(option)
-            box, field = QStyle.ComplexControl.CC_ComboBox, QStyle.SubControl.SC_ComboBoxEditField
+            box, field = QtWidgets.QStyle.ComplexControl.CC_ComboBox, QtWidgets.QStyle.SubControl.SC_ComboBoxEditField
             room = each.style().subControlRect(box, option, field, each).width()
         if each.fontMetrics().horizontalAdvance(words) > room:
             found.append(f"{type(each).__name__} {words!r}")

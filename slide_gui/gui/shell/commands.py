@@ -21,6 +21,7 @@ from slide_gui.gui.shell.faults import log_folder
 from slide_gui.gui.shell.page_stack import PAGES, PageSpec
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.theme import THEMES, stored_theme
+from slide_gui.gui.widgets.controls import keys_text, with_keys
 
 if TYPE_CHECKING:
     from slide_gui.gui.pages.classifier.page import ClassifierPage
@@ -77,7 +78,7 @@ class Action(QAction):
         self.setObjectName(command.name)
         self.setShortcut(QKeySequence(command.shortcut))
         self.setCheckable(command.checked is not None)
-        self.keys = self.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        self.keys = keys_text(command.shortcut)
         self._describe()
         self.triggered.connect(self._run)
         window.addAction(self)  # makes the shortcut work everywhere in the window
@@ -95,7 +96,7 @@ class Action(QAction):
 
     def _describe(self, why_not: str = "") -> None:
         tip = self._window.workspace.worded(self.command.tip)
-        self.setToolTip(f"{why_not or tip or self.text().rstrip(' …')} ({self.keys})")
+        self.setToolTip(with_keys(why_not or tip or self.text().rstrip(" …"), self.command.shortcut))
 
     def follow(self) -> str:
         """Update the state and the text, and return why the command is unavailable, or ""."""

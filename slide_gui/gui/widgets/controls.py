@@ -45,6 +45,16 @@ def wrapped(text: str) -> str:
     return "\n".join(textwrap.fill(line, _TIP, break_on_hyphens=False) for line in text.splitlines())
 
 
+def keys_text(keys: str | int) -> str:
+    """Return keys, a code or in Qt's portable notation, as the platform writes them, e.g. ⌘K for Ctrl+K on macOS."""
+    return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
+
+
+def with_keys(text: str, keys: str) -> str:
+    """Return a text with a shortcut behind it."""
+    return f"{text} ({keys_text(keys)})"
+
+
 def wrap_tips(parent: QWidget) -> None:
     """Break the long lines of the tooltips of all widgets in another one."""
     for each in parent.findChildren(QWidget):

@@ -27,7 +27,7 @@ from slide_gui.gui.state.session import Session
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
-from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll, label
+from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll, label, with_keys
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.tiles import TileRow, row_tile
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
@@ -168,7 +168,7 @@ class RunsPage(Page):
 
 _LONGEST_NAME = 72  # pixels of the name of a feature on its button
 _LEAST_HEIGHT = 400  # pixels; below it the matrices and their captions would overlap
-_EMPTY = "Select two runs in the table and press Compare (Ctrl+D)."
+_EMPTY = f"Select two runs in the table and press {with_keys('Compare', 'Ctrl+D')}."
 
 
 class ComparisonView(QWidget):

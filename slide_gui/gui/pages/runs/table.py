@@ -48,7 +48,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui.experiments.store.stored_run import SHOWN, StoredRun
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.controls import UndoOfWindow, add_button, label
+from slide_gui.gui.widgets.controls import UndoOfWindow, add_button, keys_text, label, with_keys
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.painted import ARROWS, MIDDLE, RIGHT, paint_placeholder
 from slide_gui.text import count, counted, plain, spreadsheet_text
@@ -327,7 +327,7 @@ class RunTable(QWidget):
         self._filter.setPlaceholderText("Filter: rectangles depth 2")
         self._filter.setToolTip(
             "Show rows that contain every word; “depth 2”, “noise 0.3” and “seed 1” match exactly, “-shipped” hides "
-            "shipped runs (Ctrl+F; Esc clears)"
+            f"shipped runs ({keys_text('Ctrl+F')}; Esc clears)"
         )
         self._filter.setAccessibleName("Filter runs")
         self._filter.setClearButtonEnabled(True)
@@ -415,8 +415,7 @@ class RunTable(QWidget):
             action = QAction(text, self._view)
             action.setShortcut(QKeySequence(keys))
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-            shown = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-            action.setToolTip(f"{tip} ({shown})")
+            action.setToolTip(with_keys(tip, keys))
             action.triggered.connect(slot)
             self._view.addAction(action)
             actions[name] = action

@@ -26,6 +26,7 @@ from slide_gui.gui.pages.weights.view import NO_LAYER, ViewContext
 from slide_gui.gui.plots.axes import Plot, apart, decade_ticks
 from slide_gui.gui.state.jobs import sentence
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font
+from slide_gui.gui.widgets.controls import with_keys
 from slide_gui.gui.widgets.painted import MIDDLE, washed, write
 from slide_gui.gui.widgets.tiles import Tile
 from slide_gui.progress import Progress
@@ -256,7 +257,7 @@ class CopiesView(Experiment):
         self._refusal = ""  # the reason why the copies cannot be computed
         self._outdated = False  # the copies belong to an earlier fit
         self._restarts = False  # after a new fit
-        self._run = self._add_action("Start", "Corrupt more and more copies (Ctrl+Shift+M)", self.toggle)
+        self._run = self._add_action("Start", with_keys("Corrupt more and more copies", "Ctrl+Shift+M"), self.toggle)
         self.plot = CopiesPlot(self)
         self.plot.copies_chosen.connect(self._choose)
         self.column.insertWidget(1, self.plot, 1)

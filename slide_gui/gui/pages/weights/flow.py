@@ -26,7 +26,15 @@ from slide_gui.gui.pages.weights.selected_rows import SHARES_OF_LIMIT
 from slide_gui.gui.pages.weights.view import ImageRow, View, ViewContext
 from slide_gui.gui.state.workspace import State
 from slide_gui.gui.widgets.color_bar import ColorBar
-from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedBox, ElidedLabel, add_button, label, name_box
+from slide_gui.gui.widgets.controls import (
+    ChoiceButtons,
+    ElidedBox,
+    ElidedLabel,
+    add_button,
+    label,
+    name_box,
+    with_keys,
+)
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.painted import INK
 from slide_gui.progress import Progress
@@ -110,12 +118,13 @@ class FlowPart(View):
         name_box(self.learned, "learned on")
         self.learned.activated.connect(self.refresh)
         self._tools.addWidget(self.learned)
-        tip = "Set each feature to 0 with probability 1 − p (Ctrl+K)"
+        tip = with_keys("Set each feature to 0 with probability 1 − p", "Ctrl+K")
         self._corrupt = add_button(self, self._tools, "Corrupt", tip, "flat")
         self._corrupt.setCheckable(True)
         self._corrupt.setChecked(True)
         self._corrupt.clicked.connect(self.refresh)
-        again = add_button(self, self._tools, "New", "Set other features to 0 (Ctrl+Shift+K)", "flat")
+        tip = with_keys("Set other features to 0", "Ctrl+Shift+K")
+        again = add_button(self, self._tools, "New", tip, "flat")
         again.setAccessibleName("New corruption")
         again.clicked.connect(self.corrupt_again)
 
@@ -131,7 +140,7 @@ class FlowPart(View):
         tips = "Draw with the left button; the right button or Shift erases", "Erase with the left button"
         for erases, (text, tip) in enumerate(zip(("Draw", "Erase"), tips, strict=True)):
             button = self._modes.add(erases, text, self)
-            button.setToolTip(f"{tip} (Ctrl+D)")
+            button.setToolTip(with_keys(tip, "Ctrl+D"))
             row.addWidget(button)
         self._modes.idClicked.connect(self.set_erasing)
         row.addWidget(label("brush", self))
@@ -140,9 +149,11 @@ class FlowPart(View):
         self._brush.activated.connect(self._brush_activated)
         row.addWidget(self._brush)
         name_box(self._brush, "brush in pixels")
-        self._reset = add_button(self, row, "Clear", "Show the image as in the data set (Ctrl+R)", "flat")
+        tip = with_keys("Show the image as in the data set", "Ctrl+R")
+        self._reset = add_button(self, row, "Clear", tip, "flat")
         self._reset.clicked.connect(self.view.canvas.reset)
-        blank = add_button(self, row, "Blank canvas", "Start from an image of zeros (Ctrl+Shift+R)", "flat")
+        tip = with_keys("Start from an image of zeros", "Ctrl+Shift+R")
+        blank = add_button(self, row, "Blank canvas", tip, "flat")
         blank.clicked.connect(self.view.canvas.blank)
 
     @Slot(int)

@@ -12,6 +12,7 @@ from slide_gui.experiments.inspection.closed_form import ShuffledFit, fit_shuffl
 from slide_gui.gui.pages.page import table_text
 from slide_gui.gui.pages.weights.experiment import Experiment
 from slide_gui.gui.pages.weights.view import NO_LAYER, ViewContext
+from slide_gui.gui.widgets.controls import with_keys
 from slide_gui.gui.widgets.painted import INK
 from slide_gui.gui.widgets.tiles import Tile
 from slide_gui.text import significant
@@ -34,7 +35,7 @@ class ShuffleView(Experiment):
         self._order: NDArray[np.int64] | None = None
         self.fit: ShuffledFit | None = None
         self._job = -1
-        tip = "Shuffle all features of the data at random and fit the layers to them (Ctrl+J)"
+        tip = with_keys("Shuffle all features of the data at random and fit the layers to them", "Ctrl+J")
         self.button = self._add_action("Shuffle pixels", tip, self.start)
         self._workspace.dataset_changed.connect(self._forget)
 

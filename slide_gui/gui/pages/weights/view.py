@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from slide_gui.data.dataset import Dataset
@@ -17,7 +17,7 @@ from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.page import PageView
 from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.widgets.controls import ElidedLabel, add_button
+from slide_gui.gui.widgets.controls import ElidedLabel, add_button, keys_text, with_keys
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 from slide_gui.text import count, label_names
@@ -77,7 +77,7 @@ class View(QWidget):
         tiles.setAccessibleName(f"{name}: tiles")
         tiles.pixel_hovered.connect(self._point_at)
         tiles.pixel_clicked.connect(self._pin)
-        tiles.hint = "Ctrl+click: pin the pixel"
+        tiles.hint = f"{keys_text(Qt.Modifier.CTRL.value)}click: pin the pixel"
         return tiles
 
     def _feature_of(self, row: int) -> int | None:
@@ -239,7 +239,8 @@ class ImageRow(QWidget):
         place = place if self._shown.is_mean else place.replace(" of ", "/")
         self._caption.setText(" · ".join([*reversed(others), place]))
         self._buttons[2].setChecked(self._shown.is_mean)
-        tips = "Previous image (Ctrl+Left)", "Next image (Ctrl+Right)", "Mean of the training images (Ctrl+M)"
-        for button, tip in zip(self._buttons, map(self._worded, tips), strict=True):
-            button.setToolTip(tip)
-            button.setAccessibleName(tip.split(" (")[0])
+        tips = "Previous image", "Next image", "Mean of the training images"
+        keys = "Ctrl+Left", "Ctrl+Right", "Ctrl+M"
+        for button, tip, key in zip(self._buttons, map(self._worded, tips), keys, strict=True):
+            button.setToolTip(with_keys(tip, key))
+            button.setAccessibleName(tip)
