@@ -128,6 +128,7 @@ def test_that_a_reset_asks_first_and_returns_every_setting_to_its_default(window
     window.panel.more.click()
     window.session.cluster.choose(ClusterChoice(workers=0, scheduler="tcp://127.0.0.1:9"))
     window.session.cluster.stop()
+    assert settings.place.text() == "tcp://127.0.0.1:9"
     settings.reset.click()
     question = settings.question
     cancel, reset = (button(question, text) for text in ("Cancel", "Reset"))
@@ -142,7 +143,8 @@ def test_that_a_reset_asks_first_and_returns_every_setting_to_its_default(window
     assert not window.panel.more.isChecked()
     assert window.recent.openings == ()
     assert window.session.cluster.state.choice.is_here
-    assert settings.theme.currentText() == "system"
+    assert (settings.theme.currentText(), settings.place.text()) == ("system", "in this window")
+    assert "100 % from the next start" in window.notice.accessibleName()
 
 
 def test_that_settings_show_and_change_where_runs_are_computed(window, settings):

@@ -9,6 +9,7 @@ from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QHBoxLayout, QMessageBox, QPushButton, QVBoxLayout, QWidget
 
 from slide_gui.experiments.sweeps.trial import LEAST_BUDGET, MOST_BUDGET
+from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.files import REOPEN, FileChoices, RecentFiles
 from slide_gui.gui.state.runs import TRY_SECONDS, stored_budget
 from slide_gui.gui.theme import SCALES, THEMES, stored_scale, stored_theme
@@ -28,6 +29,8 @@ class SettingsDialog(QDialog):
     Parameters
     ----------
     settings : QSettings
+    cluster : ClusterController
+        Its choice of where runs are computed is shown.
 
     Signals
     -------
@@ -44,10 +47,11 @@ class SettingsDialog(QDialog):
     place_requested = Signal()
     reset_requested = Signal()
 
-    def __init__(self, settings: QSettings, parent: QWidget) -> None:
+    def __init__(self, settings: QSettings, cluster: ClusterController, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle("Settings")
         self._settings, self._recent, self._choices = settings, RecentFiles(settings), FileChoices(settings)
+        self._cluster = cluster
         column = flush(QVBoxLayout(self), 16, (20, 18, 20, 16))
         self._grid = form(column)
         self._heading("APPEARANCE")
@@ -76,6 +80,7 @@ class SettingsDialog(QDialog):
         self.change_place.clicked.connect(self.place_requested)
         self.reset.clicked.connect(self._ask_to_reset)
         self.close_button.clicked.connect(self.accept)
+        cluster.changed.connect(self._show_place)
         self.question = self._build_question()
         self.resize(560, 400)
 
@@ -118,15 +123,9 @@ class SettingsDialog(QDialog):
         box.accepted.connect(self._reset)
         return box
 
-    def ask(self, place: str) -> None:
-        """Open the dialog.
-
-        Parameters
-        ----------
-        place : str
-            Description of where runs are computed.
-        """
-        self.place.setText(place)
+    def ask(self) -> None:
+        """Open the dialog."""
+        self._show_place()
         self.show_settings()
         self.open()
         self.theme.setFocus()
@@ -140,6 +139,11 @@ class SettingsDialog(QDialog):
         self.budget.setValue(round(stored_budget(self._settings)))
         recent = len(self._recent.openings)
         self.recent.setText(counted(recent, "file") if recent else "none")
+
+    @Slot()
+    def _show_place(self) -> None:
+        choice = self._cluster.state.choice
+        self.place.setText("in this window" if choice.is_here else str(choice))
 
     @Slot(int)
     def _choose_theme(self, index: int) -> None:

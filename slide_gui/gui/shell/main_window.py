@@ -38,7 +38,7 @@ from slide_gui.gui.state.files import REOPEN, FileChoices, RecentFiles
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.theme import apply_theme, icon, theme_of
+from slide_gui.gui.theme import SCALES, apply_theme, icon, stored_scale, theme_of
 from slide_gui.gui.widgets.controls import add_button, label, stop_at_checked, wrap_tips
 from slide_gui.gui.widgets.layouts import flush, nested
 
@@ -371,18 +371,20 @@ class MainWindow(QMainWindow):
 
         dialog = self.findChild(SettingsDialog)
         if dialog is None:
-            dialog = SettingsDialog(self.settings, self)
+            dialog = SettingsDialog(self.settings, self.session.cluster, self)
             dialog.theme_chosen.connect(self.set_theme)
             dialog.scale_chosen.connect(self.set_scale)
             dialog.place_requested.connect(self.actions_by_name["cluster"].trigger)
             dialog.reset_requested.connect(self.reset_settings)
-        choice = self.session.cluster.state.choice
-        dialog.ask("in this window" if choice.is_here else str(choice))
+        dialog.ask()
 
     @Slot()
     def reset_settings(self) -> None:
         """Return all settings to their defaults."""
+        has_size = stored_scale(self.settings) != SCALES[0]
         self.settings.clear()
+        if has_size:
+            self.set_scale(SCALES[0])
         self.set_theme("system")
         wrap_tips(self.panel)
         self.panel.more.setChecked(False)
