@@ -178,6 +178,9 @@ def test_that_the_page_trains_the_methods_of_its_own_with_the_chosen_variance_an
     box = page._boxes["variance"]
     assert not box.isVisible()
     page.choose({"method": "slide-white-svm", "variance": "0.95"})
+    window.resize(960, 640)
+    settle()
+    assert [box.shown_text() for box in page._boxes.values()] == [box.currentText() for box in page._boxes.values()]
     assert box.isVisible()
     press_train(window)
     assert (runs.result.spec.method, runs.result.spec.kept) == ("slide-white-svm", 0.95)

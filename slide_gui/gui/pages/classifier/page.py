@@ -60,7 +60,7 @@ class ClassifierPage(Page):
         self._shown: RunResult | None = None
         self._cell: tuple[int, int] | None = None  # true and predicted class of the images shown
         self._gallery_of: object = None  # what the images were drawn from
-        self._build_controls(nested(self.column, QHBoxLayout(), spacing=6))
+        self._build_controls(nested(self.column, QHBoxLayout(), spacing=4))
         scroll = LowScroll(_LEAST_HEIGHT, self)
         self.column.addWidget(scroll, 1)
         body = flush(QHBoxLayout(scroll.inner), 20)
@@ -102,26 +102,26 @@ class ClassifierPage(Page):
         tip = "SLIDE with learned (§5) or median widths, the raw input, or one of two variants of this program"
         self._method = self._choice(row, "Method", tip, methods)
         row.setStretchFactor(self._method, 2)
-        self._variance = self._add_box(
-            row, "Variance", "Fraction of the variance that the whitened components keep", _VARIANCES
-        )
         tip = "Criterion that gradient descent minimises over the widths σ_t and C"
         self._by = self._choice(row, "Widths by", tip, LEARNED_BY.values())
         tip = "The widths are always learned with the squared hinge loss; the hinge loss gives the ordinary SVM"
         self._loss = self._choice(row, "Loss", tip, LOSSES.values())
+        self._by.setMinimumContentsLength(6)
         self._loss.setMinimumContentsLength(9)
+        self._whitening = QWidget(self)
+        self.column.addWidget(self._whitening)
+        line = flush(QHBoxLayout(self._whitening), 4)
+        tip = "Fraction of the variance that the whitened components keep"
+        self._variance = self._choice(line, "Variance", tip, _VARIANCES)
+        line.addStretch(2)
         self._boxes = {"method": self._method, "variance": self._variance, "criterion": self._by, "loss": self._loss}
         self.choose({"variance": "0.8"})
 
     def _choice(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
         caption = label(name, self)
         row.addWidget(caption)
-        box = self._add_box(row, name, tip, choices)
-        caption.setBuddy(box)
-        return box
-
-    def _add_box(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
         box = ElidedBox(self, name, tip, least=7)
+        caption.setBuddy(box)
         add_choices(box, choices)
         box.currentIndexChanged.connect(self._choose_svm)
         row.addWidget(box, 1)
@@ -226,7 +226,7 @@ class ClassifierPage(Page):
             self.continue_button.setToolTip(f"{text}; the result is the same")
             self.continue_button.setAccessibleName(text)
         method, variance = self._method_choice()
-        self._variance.setVisible(variance is not None)
+        self._whitening.setVisible(variance is not None)
         problem = controller.why_not(method)
         self.train_button.setEnabled(not problem)
         self.train_button.setToolTip(problem or _TRAIN)
