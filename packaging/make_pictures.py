@@ -40,7 +40,7 @@ _SIZE = QSize(1040, 650)
 _ARROW = QPolygonF([QPointF(*at) for at in ((0, 0), (0, 17), (4, 13), (7, 20), (10, 19), (7, 12), (12, 12))])
 
 
-def settle(window: MainWindow, done: Callable[[], bool] | None = None, seconds: float = 60.0) -> None:
+def settle(window: MainWindow, done: Callable[[], bool] | None = None, seconds: float = 300.0) -> None:
     """Process events until a condition holds, by default until nothing is computed."""
     end = time.monotonic() + seconds
     while not (done or (lambda: window.workspace.model() is not None and not window.queue.busy))():
@@ -111,7 +111,9 @@ def take_cards(folder: Path, cards: Container[str]) -> None:
             turn_to(window, window.pages.name)
             window.workspace.set_parameters(**parameters)
             hide_time(window)
-            QTest.qWait(500)  # the card shows that it is done
+            for _ in range(3):  # timers start one after the other: prediction, its explanation, the state of the card
+                QTest.qWait(500)
+                settle(window)
             if name in cards:
                 save(window.grab().toImage(), folder / f"{name}.png")
 
