@@ -37,7 +37,7 @@ class Visitor:
         start = self.seen()
         self.press_button("next")
         for number in range(CARDS):
-            wait(lambda: self.window.workspace.model() is not None and self.tour.outline.isVisible(), 60)
+            wait(lambda: self.window.workspace.model() is not None and self.tour.outline.isVisible())
             settle(0.15)
             assert self.tour.number == number
             assert self.control.isVisible()
@@ -45,7 +45,7 @@ class Visitor:
                 assert not self.tour.reached, number
             self.check_places()
             getattr(self, f"card_{number + 1}")()
-            wait(lambda: self.tour.reached, 60)
+            wait(lambda: self.tour.reached)
             if number == 0:
                 self.tour.pause = 0.0
                 wait(lambda: self.tour.number == 1)
@@ -179,20 +179,20 @@ class Visitor:
         from slide_gui.gui.pages.weights.copies import CopiesView
 
         self.do("space")
-        wait(lambda: self.tour.reached, 60)
+        wait(lambda: self.tour.reached)
         assert -0.6 < self.window.findChild(CopiesView).copies.slope(None) < -0.4
 
     def card_7(self):
         from slide_gui.gui.pages.weights.shuffle import ShuffleView
 
         self.do("space")
-        wait(lambda: self.tour.reached, 60)
+        wait(lambda: self.tour.reached)
         fit = self.window.findChild(ShuffleView).fit
         assert max(fit.differences) < 1e-3 * max(fit.largest)
 
     def card_8(self):
         self.do("space")
-        wait(lambda: self.tour.reached, 100)
+        wait(lambda: self.tour.reached)
         result = self.window.session.runs.result
         assert abs(sum(result.classifier.shares) - 1) < 1e-6
         assert result.rate.low < result.rate.error < result.rate.high
@@ -201,7 +201,7 @@ class Visitor:
         from slide_gui.gui.state.decision import DecisionController
 
         decider, canvas = self.window.findChild(DecisionController), self.control
-        wait(lambda: decider.flip is not None, 100)
+        wait(lambda: decider.flip is not None)
         state, dataset = self.window.workspace.state, self.window.workspace.dataset
         assert decider.labels[decider.decision.first] != dataset.test_labels[state.test_row]
         wanted, image = decider.flip.image, canvas.image.ravel().copy()
@@ -265,7 +265,7 @@ def visit(way, folder):
     window.move(0, 0)
     window.start([])
     window.show()
-    wait(lambda: window.workspace.model() is not None and not window.queue.busy, 60)
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
     window.activateWindow()
     window.tour.pause = 1e9
     Visitor(window, way == "mouse").go()

@@ -15,8 +15,8 @@ from slide_gui.experiments.inspection.closed_form import (
     unshuffled,
 )
 from slide_gui.progress import Cancelled
+from tests.core.slide_data import images
 from tests.core.svm_data import StopAfter
-from tests.core.test_stack import images
 from tests.experiments.tiny import rectangles
 
 ROWS = rectangles(300).train[:, :24] + np.float32(0.05) * np.random.default_rng(0).random((300, 24), np.float32)

@@ -36,8 +36,8 @@ from slide_gui.experiments.inspection.rows import (
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.splits import RunData
 from slide_gui.progress import Cancelled, Progress
+from tests.core.slide_data import images
 from tests.core.svm_data import StopAfter
-from tests.core.test_stack import images
 from tests.experiments.tiny import rectangles, spec
 
 

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QCoreApplication, QEventLoop, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QPushButton, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.progress import NO_PROGRESS, Progress
-from tests.core.test_stack import images
+from tests.core.slide_data import images
 
 if TYPE_CHECKING:
     from slide_gui.gui.shell.main_window import MainWindow
@@ -85,6 +85,24 @@ def record(*signals: Any) -> list[list[Any]]:
     return lists
 
 
+def choose(box: QComboBox, key: object) -> None:
+    """Choose an item of a box by its data, as a click does."""
+    assert box.findData(key) >= 0
+    box.setCurrentIndex(box.findData(key))
+    box.activated.emit(box.currentIndex())
+
+
+def centre(image: Any, cell: int) -> QPoint:
+    """Return the centre of a pixel of a drawn image."""
+    point: QPoint = image.grid().rect(cell).center().toPoint()
+    return point
+
+
+def draw(part: Any, cell: int) -> None:
+    """Click on a pixel of the canvas of the Flow view."""
+    QTest.mouseClick(part.view.canvas, Qt.MouseButton.LeftButton, pos=centre(part.view.canvas, cell))
+
+
 def spread(a: QColor, b: QColor) -> int:
     """Return the largest difference between two colours in any channel."""
     return max(abs(x - y) for x, y in zip(a.getRgb()[:3], b.getRgb()[:3], strict=True))
@@ -111,9 +129,9 @@ def wheel(widget: QWidget, at: QPoint, turn: int) -> None:
     QCoreApplication.sendEvent(widget, event)
 
 
-def wait(done: Callable[[], object], seconds: float = 10.0) -> None:
-    """Process Qt events until a condition holds."""
-    end = time.monotonic() + seconds
+def wait(done: Callable[[], object]) -> None:
+    """Process Qt events until a condition holds; it may take long on a busy machine."""
+    end = time.monotonic() + 200.0
     while not done():
         QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 10)
         time.sleep(0.001)
@@ -129,14 +147,14 @@ def settle(seconds: float = 0.02) -> None:
         time.sleep(0.001)
 
 
-def all_fitted(workspace: Workspace, seconds: float = 10.0) -> None:
+def all_fitted(workspace: Workspace) -> None:
     """Wait until all layers are fitted and the window has no jobs."""
-    wait(lambda: workspace.model() is not None and not workspace.queue.busy, seconds)
+    wait(lambda: workspace.model() is not None and not workspace.queue.busy)
 
 
-def at_rest(window: MainWindow, seconds: float = 60.0) -> None:
+def at_rest(window: MainWindow) -> None:
     """Wait until all layers are fitted and the queue has no jobs."""
-    wait(lambda: window.workspace.model() is not None and not window.queue.busy, seconds)
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
 
 
 def open_data(window: MainWindow, data: Dataset) -> None:
@@ -149,7 +167,7 @@ def open_data(window: MainWindow, data: Dataset) -> None:
 def train(window: MainWindow) -> None:
     """Train on the open data and wait for the result."""
     window.actions_by_name["train"].trigger()
-    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
+    wait(lambda: window.session.runs.result is not None and not window.queue.busy)
 
 
 def image_and_tiles(window: MainWindow) -> tuple[Any, Any]:

@@ -34,7 +34,7 @@ def test_that_workers_of_this_computer_are_shown_and_compute_the_sweep(window, d
     dialog.local.setChecked(True)
     dialog.workers.setValue(1)
     click(dialog.connect_button)
-    wait(lambda: session.cluster.state.n_workers > 0, 30.0)
+    wait(lambda: session.cluster.state.n_workers > 0)
     assert dialog.status.text() == "Connected: 1 worker, all with the same versions as this window."
     dialog.reject()
     wait(lambda: session.runs.usual_sweep() is not None)
@@ -42,7 +42,7 @@ def test_that_workers_of_this_computer_are_shown_and_compute_the_sweep(window, d
     svm = SvmParameters(widths="median", C=10.0)
     base = replace(usual.base, svm=svm, training="whole", labels=60, test_rows=100)
     session.runs.start_sweep(SweepSpec(base, (0.3,), (0, 1), warm=False))
-    wait(lambda: not session.runs.sweep.running, 60.0)
+    wait(lambda: not session.runs.sweep.running)
     assert len(session.runs.sweep.latest.done) == 2
     click_here(window, dialog)
 
@@ -51,7 +51,7 @@ def click_here(window, dialog):
     window.actions_by_name["cluster"].trigger()
     dialog.here.setChecked(True)
     click(dialog.connect_button)
-    wait(lambda: not window.session.cluster.queue.busy, 30.0)
+    wait(lambda: not window.session.cluster.queue.busy)
     assert dialog.status.text() == "Runs are computed in this window."
     dialog.reject()
 
@@ -62,7 +62,7 @@ def test_that_a_scheduler_that_does_not_answer_is_named_and_can_be_left(window, 
     assert dialog.status.text().startswith("The address of the scheduler is missing; expected tcp://")
     dialog.scheduler.setText("tcp://127.0.0.1:1")
     click(dialog.connect_button)
-    wait(lambda: not window.session.cluster.state.connecting, 30.0)
+    wait(lambda: not window.session.cluster.state.connecting)
     assert dialog.status.text().startswith("No scheduler answers at tcp://127.0.0.1:1 ")
     words = [each.text() for each in window.statusBar().findChildren(QLabel)]
     assert "runs are computed at tcp://127.0.0.1:1" in words

@@ -12,7 +12,7 @@ from slide_gui.experiments.runs.run import restore
 from slide_gui.gui.pages.weights import flow
 from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.state import decision
-from tests.gui.helpers import StubSource, button, dataset, labelled, settle, wait
+from tests.gui.helpers import StubSource, button, dataset, draw, labelled, settle, wait
 
 OPENED = labelled
 
@@ -22,7 +22,7 @@ def part(window):
     """Return Flow with a trained classifier and its decision on the first image without corruption."""
     runs = window.session.runs
     runs.train(runs.spec_of(SvmParameters(widths="median", C=10.0)))
-    wait(lambda: runs.result is not None, 60)
+    wait(lambda: runs.result is not None)
     flow = window.weights_page.set_view("flow")
     flow.toggle_corruption()
     wait(lambda: shown(flow).controller.decision is not None)
@@ -56,8 +56,7 @@ def test_that_a_stroke_changes_the_decision_at_once_and_flips_are_searched_after
     before, drawn, show = shown(part).controller.decision, [], DecidedPart._show_decision
     monkeypatch.setattr(DecidedPart, "_show_decision", lambda *given: drawn.append(show(*given)))
     part.view.canvas.set_brush(3)
-    grid = part.view.canvas.grid()
-    QTest.mouseClick(part.view.canvas, Qt.MouseButton.LeftButton, pos=grid.rect(14).center().toPoint())
+    draw(part, 14)
     decided = shown(part).controller
     assert decided.decision is not before
     assert len(drawn) == 1
@@ -75,7 +74,7 @@ def test_that_images_unlike_the_training_images_get_this_notice_and_no_predictio
     canvas.set_brush(5)
     before = canvas.geometry()
     for cell in (14, 0, 35, 5, 30):
-        QTest.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=canvas.grid().rect(cell).center().toPoint())
+        draw(part, cell)
     assert part.notice.text().startswith("Unlike the training images")
     assert not decided.title.isVisible()
     assert decided.lines() == []
@@ -154,7 +153,7 @@ def test_that_flow_says_what_is_missing_and_trains_on_request_without_moving_the
     train = button(part, "Train")
     train.click()
     assert not train.isEnabled()
-    wait(lambda: window.session.runs.result is not None and part.controller.decision is not None, 60)
+    wait(lambda: window.session.runs.result is not None and part.controller.decision is not None)
     assert part.title.isVisible()
     settle()
     assert flow.view.geometry() == before

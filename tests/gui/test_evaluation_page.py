@@ -77,7 +77,7 @@ def cells_of(page, method):
 
 def finished(window):
     controller = window.session.evaluation
-    wait(lambda: not controller.runs.running and controller.known and not controller.is_reading, 120)
+    wait(lambda: not controller.runs.running and controller.known and not controller.is_reading)
 
 
 def test_that_an_untouched_page_shows_the_papers_figures_and_says_why_cells_are_empty_and_nothing_starts_without_data(
@@ -128,9 +128,9 @@ def test_that_a_paused_or_cancelled_benchmark_resumes_gives_way_to_other_jobs_an
     for method in ("sda", "pca-svm"):
         page.methods.boxes[method].setChecked(False)
     page.start_button.click()
-    wait(lambda: any(cell.main for cell in all_cells(page)), 60)
+    wait(lambda: any(cell.main for cell in all_cells(page)))
     window.workspace.set_parameters(noise=0.4)
-    wait(lambda: window.workspace.model() is not None, 20)
+    wait(lambda: window.workspace.model() is not None)
     assert runs.running
     page.pause_button.click()
     assert page.pause_button.text() == "Resume"
@@ -140,7 +140,7 @@ def test_that_a_paused_or_cancelled_benchmark_resumes_gives_way_to_other_jobs_an
     assert runs.latest.done == done
     assert "paused" in page.status.text()
     page.pause_button.click()
-    wait(lambda: runs.latest.done > done, 60)
+    wait(lambda: runs.latest.done > done)
     window.actions_by_name["cancel"].trigger()
     assert not runs.running
     assert page.start_button.text() == "Start"
@@ -177,7 +177,7 @@ def test_that_both_tables_are_exported_as_shown_and_a_click_on_a_cell_opens_its_
     page.errors.clicked.emit(page.errors.model().index(row, 0))
     runs = window.pages.page("runs")
     assert window.pages.shown() is runs
-    wait(lambda: runs.run_table.selected(), 20)
+    wait(lambda: runs.run_table.selected())
     hashes = {answer.spec_hash for answer in window.session.evaluation.state().cell("rectangles", "slide-svm").answers}
     assert set(runs.run_table.selected()) == hashes
 

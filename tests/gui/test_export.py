@@ -13,7 +13,7 @@ from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.dialogs import export
 from slide_gui.gui.dialogs.export import ExportDialog
 from slide_gui.gui.dialogs.export_preview import FigurePreview
-from tests.gui.helpers import at_rest, button, labelled, show_page, wait
+from tests.gui.helpers import at_rest, button, choose, labelled, show_page, wait
 from tests.gui.test_own_data import drop
 
 OPENED = labelled
@@ -23,7 +23,7 @@ OPENED = labelled
 def trained(window):
     window.workspace.set_parameters(depth=2)
     window.session.runs.train(window.session.runs.spec_of(SvmParameters()))
-    wait(lambda: window.session.runs.library.runs and not window.queue.busy, 60)
+    wait(lambda: window.session.runs.library.runs and not window.queue.busy)
     return window
 
 
@@ -32,11 +32,6 @@ def dialog_of(window, page):
     window.actions_by_name["export"].trigger()
     (dialog,) = window.findChildren(ExportDialog)
     return dialog
-
-
-def choose(box, key):
-    assert box.findData(key) >= 0
-    box.setCurrentIndex(box.findData(key))
 
 
 def forms(name):
@@ -56,7 +51,7 @@ def test_that_each_page_exports_its_own_figure_with_the_files_that_reproduce_it(
         bundle = tmp_path / name
         monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_, bundle=bundle: str(bundle))
         dialog.save_button.click()
-        wait(lambda: trained.notice.isVisible() and not trained.queue.busy, 60)
+        wait(lambda: trained.notice.isVisible() and not trained.queue.busy)
         assert "Exported" in trained.notice.accessibleName()
         trained.notice.hide()
         assert forms(name) <= {path.name for path in bundle.iterdir()}
@@ -77,7 +72,7 @@ def test_that_the_dialog_suggests_a_name_and_a_missing_suffix_replaces_no_other_
 
     monkeypatch.setattr(QFileDialog, "getSaveFileName", ask)
     dialog.save_button.click()
-    wait((tmp_path / "figure 2.svg").exists, 60)
+    wait((tmp_path / "figure 2.svg").exists)
     assert Path(suggested[0]).name == "confusion.svg"
     assert (tmp_path / "figure.svg").read_text() == "another"
 
@@ -94,7 +89,7 @@ def test_that_a_dialog_closed_while_it_asks_for_a_file_name_writes_nothing(train
     dialog.save_button.click()
     assert not dialog.isVisible()
     dialog.save_button.click()
-    wait(lambda: not trained.queue.busy, 60)
+    wait(lambda: not trained.queue.busy)
     assert requests == []
 
 
@@ -114,11 +109,11 @@ def test_that_the_dialog_shows_a_preview_and_forgets_the_choices_of_the_last_exp
     other = dialog_of(trained, "classifier")
     assert (other.figure_box.count(), other.bias_box.isVisible()) == (2, False)
     assert other.focusWidget() is other.figure_box
-    wait(lambda: not other.preview.pixmap().isNull(), 60)
+    wait(lambda: not other.preview.pixmap().isNull())
     first = other.preview.pixmap().toImage()
     choose(other.figure_box, "1")
     assert other.windowTitle() == "Export the widths during learning"
-    wait(lambda: not other.preview.pixmap().isNull() and other.preview.pixmap().toImage() != first, 60)
+    wait(lambda: not other.preview.pixmap().isNull() and other.preview.pixmap().toImage() != first)
     other.reject()
 
 
@@ -154,7 +149,7 @@ def exported(window, tmp_path, monkeypatch, chosen):
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(chosen))
     window.notice.hide()
     dialog.save_button.click()
-    wait(lambda: window.notice.isVisible() and not window.queue.busy, 60)
+    wait(lambda: window.notice.isVisible() and not window.queue.busy)
     return Path(window.notice.accessibleName().removeprefix("Exported: "))
 
 
@@ -188,19 +183,19 @@ def test_that_a_bundle_has_its_own_folder_which_can_be_shown_and_restores_the_se
         window.workspace.set_parameters(noise=0.1, depth=1)
         window.workspace.select(pins=())
         opened()
-        wait(lambda: window.workspace.state.parameters.noise == 0.45, 30)
-        wait(lambda: not window.queue.busy, 60)
+        wait(lambda: window.workspace.state.parameters.noise == 0.45)
+        wait(lambda: not window.queue.busy)
         assert (window.workspace.state.parameters.depth, window.workspace.state.selection.pins) == (2, (3, 9))
 
 
 def test_that_small_type_of_a_preview_is_legible_and_the_width_is_used(window):
     dialog = dialog_of(window, "weights")
     preview = dialog.findChild(FigurePreview)
-    wait(lambda: not dialog.preview.pixmap().isNull() and not window.queue.busy, 60)
+    wait(lambda: not dialog.preview.pixmap().isNull() and not window.queue.busy)
     assert 5 * preview.dots(dialog.style_chosen()) / 72 >= 8
     width = dialog.preview.pixmap().width()
     dialog.resize(dialog.width() + 400, dialog.height())
-    wait(lambda: dialog.preview.pixmap().width() > width, 60)
+    wait(lambda: dialog.preview.pixmap().width() > width)
     dialog.reject()
 
 
@@ -215,13 +210,13 @@ def test_that_an_animation_restores_its_session_when_it_is_dropped(window, tmp_p
     assert dialog.style_chosen().dpi == 150
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "moving.gif"), ""))
     dialog.save_button.click()
-    wait(lambda: window.notice.isVisible() and not window.queue.busy, 60)
+    wait(lambda: window.notice.isVisible() and not window.queue.busy)
     with Image.open(tmp_path / "moving.gif") as image:
         assert image.n_frames == 20
     window.workspace.set_parameters(noise=0.1)
     drop(window, tmp_path / "moving.gif")
-    wait(lambda: window.workspace.state.parameters.noise == 0.45, 30)
-    wait(lambda: not window.queue.busy, 60)
+    wait(lambda: window.workspace.state.parameters.noise == 0.45)
+    wait(lambda: not window.queue.busy)
     assert window.workspace.state.selection.pins == (3, 9)
 
 
@@ -236,7 +231,7 @@ def test_that_an_export_never_replaces_open_data_or_the_store(trained, tmp_path,
         dialog = dialog_of(trained, "classifier")
         choose(dialog.format_box, "csv")
         dialog.save_button.click()
-        wait(lambda: trained.notice.isVisible() and not trained.queue.busy, 60)
+        wait(lambda: trained.notice.isVisible() and not trained.queue.busy)
         assert "The export could not be written" in trained.notice.accessibleName()
         assert "is an input; choose another output" in trained.notice.accessibleName()
         trained.notice.hide()

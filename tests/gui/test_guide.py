@@ -88,7 +88,7 @@ def test_that_links_run_commands_or_report_why_not_and_open_data_while_the_guide
     assert "Available only on the Weights page" in window.notice.accessibleName()
     window.workspace.set_parameters(depth=1)
     guide.text.anchorClicked.emit(QUrl("data:rectangles"))
-    wait(lambda: window.workspace.dataset.n_features == 784, 30)
+    wait(lambda: window.workspace.dataset.n_features == 784)
     at_rest(window)
     assert guide.isVisible()
 
@@ -127,7 +127,7 @@ def test_that_leaving_restores_data_state_page_result_and_panel_and_sessions_nev
     runs.result_changed.connect(lambda: seen.append(runs.result))
     window.actions_by_name["tour"].trigger()
     window.tour.next()
-    wait(lambda: window.workspace.dataset.n_features == 784, 30)
+    wait(lambda: window.workspace.dataset.n_features == 784)
     at_rest(window)
     assert window.tour.outline.isVisible()
     assert window.shows_panel

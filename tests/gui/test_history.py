@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.gui.state.undo import UndoHistory
 from tests.experiments.test_store import RESULT
-from tests.gui.helpers import StubSource, all_fitted, dataset, settle, show_page, wait
+from tests.gui.helpers import StubSource, all_fitted, dataset, draw, settle, show_page, wait
 
 
 def test_that_dropped_changes_release_their_images(app):
@@ -67,11 +67,6 @@ def test_that_other_data_leave_nothing_to_undo(workspace):
     workspace.open(StubSource(dataset(seed=1, name="other")))
     wait(lambda: workspace.dataset.name == "other")
     assert (workspace.history.undoText(), workspace.history.canRedo()) == ("", False)
-
-
-def draw(part, cell):
-    grid = part.view.canvas.grid()
-    QTest.mouseClick(part.view.canvas, Qt.MouseButton.LeftButton, pos=grid.rect(cell).center().toPoint())
 
 
 def everything(window):

@@ -24,12 +24,7 @@ from slide_gui.gui.shell.commands import COMMANDS, MENUS
 from slide_gui.gui.shell.palette import CommandPalette
 from slide_gui.gui.shell.report import without_folders
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from tests.gui.helpers import at_rest, image_and_tiles, record, settle, wait
-
-
-def pixel_at(image, row, column):
-    grid = image.grid()
-    return grid.rect(row * grid.shape[1] + column).center().toPoint()
+from tests.gui.helpers import at_rest, centre, choose, image_and_tiles, record, settle, wait
 
 
 def test_that_every_command_has_its_own_name_and_shortcut(window):
@@ -60,12 +55,12 @@ def test_that_the_view_menu_is_short_and_holds_pages_images_and_themes_in_submen
 
 def test_that_moving_over_the_image_shows_the_rows_of_that_pixel_and_a_click_pins_it(window):
     image, tiles = image_and_tiles(window)
-    QTest.mouseMove(image, pixel_at(image, 2, 5))
+    QTest.mouseMove(image, centre(image, 21))
     settle(0.05)
     assert [row.title for row in tiles.rows[:2]] == ["All rows", "2, 5"]
     expected = window.workspace.fitting.stack.layers[1].weights[21, :-1].astype("float32").reshape(8, 8)
     np.testing.assert_array_equal(tiles.rows[1].tiles[1].values, expected)
-    QTest.mouseClick(image, Qt.MouseButton.LeftButton, pos=pixel_at(image, 2, 5))
+    QTest.mouseClick(image, Qt.MouseButton.LeftButton, pos=centre(image, 21))
     assert window.workspace.state.selection.pins[-1] == 21
     assert tiles.rows[-1].title == "2, 5"
     assert tiles.rows[-1].removable
@@ -195,8 +190,7 @@ def test_that_an_uncaught_error_ends_in_the_panel_and_the_log(window, faults, ca
 def test_that_the_panel_shows_contributions_and_page_and_readout_name_them(window):
     _, tiles = image_and_tiles(window)
     (box,) = (box for box in window.panel.findChildren(QComboBox) if box.accessibleName() == "Show")
-    box.setCurrentIndex(box.findData("contribution"))
-    box.activated.emit(box.currentIndex())
+    choose(box, "contribution")
     layer = window.workspace.fitting.stack.layers[0]
     feature = window.weights_page.pixels.features()[0]
     rms = np.sqrt(layer.scatter[feature, feature] / layer.scatter[-1, -1])

@@ -2,7 +2,7 @@
 
 import json
 import re
-import time
+import threading
 import warnings
 
 import numpy as np
@@ -31,6 +31,7 @@ from tests.gui.helpers import (
     train,
     wait,
 )
+from tests.gui.test_jobs import working
 
 RANDOM = np.random.default_rng(0)
 
@@ -54,12 +55,6 @@ def opened(window, name):
     wait(lambda: not window.queue.busy)
 
 
-def notice_text(window):
-    """Wait for a notice and return its text."""
-    wait(lambda: window.notice.isVisible() and not window.queue.busy)
-    return window.notice.accessibleName()
-
-
 def touch_everything(window):
     """Hover over the image and the tiles, pin a pixel, and trigger the commands for rows."""
     pointer, tiles = image_and_tiles(window)
@@ -74,34 +69,27 @@ def touch_everything(window):
     at_rest(window)
 
 
-def test_that_an_empty_folder_and_a_missing_path_are_refused_with_the_reason(window, tmp_path):
+def test_that_an_empty_folder_a_missing_path_and_one_row_are_refused_with_the_reason(window, tmp_path):
     before = window.workspace.dataset
     (tmp_path / "hollow").mkdir()
-    for name in ("hollow", "gone.amat"):
+    (tmp_path / "single.csv").write_text("a,b,c,d,label\n1,2,3,4,0\n")
+    for name, reason in (("hollow", "hollow"), ("gone.amat", "gone.amat"), ("single.csv", "has 1 training row")):
         window.notice.hide()
         drop(window, tmp_path / name)
-        assert name in notice_text(window)
+        wait(lambda: window.notice.isVisible() and not window.queue.busy)
+        assert reason in window.notice.accessibleName()
     assert window.workspace.dataset is before
     assert window.workspace.model() is not None
 
 
-class Endless(StubSource):
-    """A data source whose loading never ends."""
-
-    def load(self, progress):
-        while True:
-            progress.report(0.5)
-            time.sleep(0.001)
-
-
-def test_that_escape_stops_opening_and_keeps_the_open_data(window):
-    before, layers = window.workspace.dataset, window.workspace.fitting.stack
-    window.workspace.open(Endless(None))
-    settle(0.1)
-    assert window.queue.busy
+def test_that_escape_stops_opening_and_keeps_the_open_data(window, monkeypatch):
+    before, layers, begun = window.workspace.dataset, window.workspace.fitting.stack, threading.Event()
+    monkeypatch.setattr(StubSource, "load", working(begun))
+    window.workspace.open(StubSource(before))
+    assert begun.wait(60)
     window.activateWindow()
     QTest.keyClick(window, Qt.Key.Key_Escape)
-    wait(lambda: not window.queue.busy, 5.0)
+    wait(lambda: not window.queue.busy)
     settle(0.3)
     assert window.workspace.dataset is before
     assert window.workspace.fitting.stack is layers
@@ -388,7 +376,7 @@ def test_that_training_in_the_window_computes_the_same_run_as_the_command_line(w
     wait_until_idle(window)
     page = show_page(window, "classifier")
     page.train_button.click()
-    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
+    wait(lambda: window.session.runs.result is not None and not window.queue.busy)
     result = window.session.runs.result
     assert "25 % held out, seed 0" in page.details.text()
     assert page.numbers().split("\n")[1].startswith("rose\t")
@@ -405,7 +393,7 @@ def test_that_all_folds_are_trained_and_pooled_on_every_page(window, flowers):
     page, runs, seen = show_page(window, "classifier"), window.session.runs, []
     runs.training.changed.connect(lambda: seen.append(getattr(runs.training.latest, "seconds_left", None)))
     page.train_button.click()
-    wait(lambda: runs.result is not None and not window.queue.busy, 90)
+    wait(lambda: runs.result is not None and not window.queue.busy)
     assert set(seen) == {None}  # the time left for one fold is not that for all
     assert runs.result.spec.held_out.fold == 2
     assert runs.folds_rate.n == 40
@@ -493,16 +481,6 @@ def test_that_a_guess_is_confirmed_with_one_button(window, pixels):
     wait(lambda: window.workspace.dataset is not before)
     wait_until_idle(window)
     assert not window.reading_preview.isVisible()
-
-
-def test_that_data_of_one_row_are_refused_with_the_reason(window, tmp_path):
-    before = window.workspace.dataset
-    (tmp_path / "single.csv").write_text("a,b,c,d,label\n1,2,3,4,0\n")
-    window.workspace.open_paths([tmp_path / "single.csv"])
-    wait(lambda: window.notice.isVisible() and not window.queue.busy)
-    assert "has 1 training row" in window.notice.accessibleName()
-    assert window.workspace.dataset is before
-    assert window.workspace.model() is not None
 
 
 def test_that_a_file_that_fails_at_the_start_leaves_the_example_and_its_error(small_example, closed_window, tmp_path):

@@ -66,7 +66,7 @@ def test_that_a_source_that_breaks_a_rule_is_found(source, said):
 def use_whole_window(window):
     """Show every page, view and dialog of a window, wide and narrow, with results on the pages."""
     window.session.runs.train(window.session.runs.spec_of(window.pages.page("classifier").svm()))
-    wait(lambda: window.session.runs.library.runs and not window.queue.busy, 60)
+    wait(lambda: window.session.runs.library.runs and not window.queue.busy)
     assert len(list(every_view(window))) > 10
     window.actions_by_name["page_weights"].trigger()
     for width in (960, 1500):
@@ -82,7 +82,7 @@ def use_whole_window(window):
     assert len(shown) == 7
     for dialog in shown:
         dialog.reject()
-    wait(lambda: not window.queue.busy, 60)
+    wait(lambda: not window.queue.busy)
 
 
 def wrappers():

@@ -39,7 +39,7 @@ def trained(window, svm=QUICK):
     """Train in the window and return the result."""
     runs = window.session.runs
     runs.train(runs.spec_of(svm))
-    wait(lambda: runs.result is not None and not window.queue.busy, 60)
+    wait(lambda: runs.result is not None and not window.queue.busy)
     return runs.result
 
 
@@ -47,12 +47,12 @@ def press_train(window):
     """Train with the button of the Classifier page and return the page."""
     classifier = show_page(window, "classifier")
     classifier.train_button.click()
-    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
+    wait(lambda: window.session.runs.result is not None and not window.queue.busy)
     return classifier
 
 
 def listed(window, n):
-    wait(lambda: len(window.session.library.runs) == n, 20)
+    wait(lambda: len(window.session.library.runs) == n)
 
 
 def save(window, tmp_path, *results):
@@ -90,7 +90,7 @@ def test_that_a_cancelled_training_stores_nothing_keeps_its_state_and_continues_
             classifier.train_button.click()
 
     runs.training.changed.connect(cancel_early)
-    wait(lambda: runs.cancelled is not None, 60)
+    wait(lambda: runs.cancelled is not None)
     runs.training.changed.disconnect(cancel_early)
     spec = runs.cancelled.checked()
     assert spec == runs.spec_of(classifier.svm()).checked()
@@ -103,7 +103,7 @@ def test_that_a_cancelled_training_stores_nothing_keeps_its_state_and_continues_
     window.workspace.set_parameters(noise=0.8)
     classifier.continue_button.click()
     assert not classifier.continue_button.isVisible()
-    wait(lambda: runs.result is not None and not window.queue.busy, 60)
+    wait(lambda: runs.result is not None and not window.queue.busy)
     assert runs.cancelled is None
     assert runs.result.spec == spec
     assert classifier.rate.isVisible()
@@ -193,7 +193,7 @@ def test_that_the_page_trains_the_methods_of_its_own_with_the_chosen_variance_an
     assert "SLIDE-SVM without h⁰ needs at least one layer" in page.train_button.toolTip()
     window.workspace.set_parameters(depth=1)
     page.train_button.click()
-    wait(lambda: runs.result is not None and runs.result.spec.kept is None and not window.queue.busy, 60)
+    wait(lambda: runs.result is not None and runs.result.spec.kept is None and not window.queue.busy)
     assert page._shares.accessibleDescription().startswith("h¹: 100.0")
 
 
@@ -211,7 +211,7 @@ def test_that_data_without_labels_can_be_neither_trained_on_nor_tried_and_say_wh
 def test_that_the_dialog_counts_runs_and_time_names_invalid_fields_and_follows_the_criterion_of_the_page(window):
     show_page(window, "classifier").choose({"criterion": "press"})
     curves = show_page(window, "curves")
-    wait(lambda: not window.queue.busy, 60)
+    wait(lambda: not window.queue.busy)
     curves.sweep_button.click()
     dialog = curves.findChild(SweepDialog)
     assert dialog.criterion.currentData() == curves.setting().spec.svm.criterion == "press"
@@ -243,7 +243,7 @@ def test_that_a_sweep_computes_and_lists_exactly_its_runs_and_the_classifier_fin
     )
     show_page(window, "runs")
     window.session.library.changed.connect(lambda: counts.append(len(runs.run_table.shown())))
-    wait(lambda: not window.session.runs.sweep.running, 100)
+    wait(lambda: not window.session.runs.sweep.running)
     assert len({n for n in counts if n < 5}) > 2, "runs are listed as they are finished"
     state = window.session.runs.sweep.latest
     assert len(state.done) == 4
@@ -261,7 +261,7 @@ def test_that_a_sweep_computes_and_lists_exactly_its_runs_and_the_classifier_fin
     assert best.rate.n_splits == 2
     assert "yes" in curves.numbers()
     window.workspace.set_parameters(noise=final.point.noise, depth=1)
-    wait(lambda: not window.queue.busy, 60)
+    wait(lambda: not window.queue.busy)
     classifier = show_page(window, "classifier")
     classifier.choose({"criterion": "radius-margin"})
     press_train(window)
@@ -296,12 +296,12 @@ def test_that_a_resting_slider_gets_an_estimate_of_the_error_shown_and_moving_dr
     curves, controller = show_page(window, "curves"), window.session.runs
     slider = window.panel.sliders["noise"].findChild(QSlider)
     slider.setValue(62)
-    wait(lambda: estimated_part(controller) == "test", 60)
+    wait(lambda: estimated_part(controller) == "test")
     (before,) = curves.points()
     assert (controller.estimated.stack.noise, before.noise) == (0.62, 0.62)
     validation = Setting.of(replace(controller.estimated, evaluate="validation", training="split"))
     curves.choose({"shown": validation.text})
-    wait(lambda: estimated_part(controller) == "validation", 60)
+    wait(lambda: estimated_part(controller) == "validation")
     (after,) = curves.points()
     assert (after.noise, after.depth) == (before.noise, before.depth)
     assert after.rate.n < before.rate.n
@@ -446,7 +446,7 @@ def saved(path, seed):
 
 def open_file(window, path):
     window.open_files([path])
-    wait(lambda: window.workspace.dataset.name == path.stem and not window.queue.busy, 60)
+    wait(lambda: window.workspace.dataset.name == path.stem and not window.queue.busy)
 
 
 def test_that_a_run_of_other_data_offers_to_open_them_and_is_shown_unless_they_changed(window, tmp_path):
@@ -461,13 +461,13 @@ def test_that_a_run_of_other_data_offers_to_open_them_and_is_shown_unless_they_c
         assert notice.accessibleName().startswith("The run belongs to other data: The run used first")
         button(notice, "Open first").click()
         if changed:
-            wait(lambda: "The data differ from those of the run" in notice.accessibleName(), 60)
+            wait(lambda: "The data differ from those of the run" in notice.accessibleName())
         else:
-            wait(lambda: window.workspace.dataset.name == "first" and not window.queue.busy, 60)
+            wait(lambda: window.workspace.dataset.name == "first" and not window.queue.busy)
             assert runs.result.hash == key
             assert window.workspace.state.parameters.noise == 0.3
             assert not notice.isVisible()
-        wait(lambda: not window.queue.busy, 60)
+        wait(lambda: not window.queue.busy)
 
 
 def test_that_a_cell_selects_its_images_and_classes_of_unequal_size_get_a_balanced_error_and_recalls(window):
@@ -510,14 +510,14 @@ def test_that_trying_the_data_ends_in_the_sentence_of_the_command_line_with_its_
     assert curves.sentence.text().startswith("Trying these data: ")
     states = []
     window.session.runs.trial.changed.connect(lambda: states.append([point.state for point in curves.points()]))
-    wait(lambda: not window.session.runs.trial.running, 100)
+    wait(lambda: not window.session.runs.trial.running)
     source = DataSource.of([str(path)])
     sentence = try_data(source.load(), source).sentence
     assert curves.sentence.text() == sentence.replace(" %", "\u202f%"), "no line begins with a per cent sign"
     assert curves.status.text().startswith("3 settings of noise and depth compared on ")
     assert curves.stack.currentIndex() == 1, "the heat map"
     assert any({"done", "running"} == set(each) and len(each) == 4 for each in states), "it fills as results come"
-    wait(lambda: len([point for point in curves.points() if point.state == "done"]) == 4, 20)
+    wait(lambda: len([point for point in curves.points() if point.state == "done"]) == 4)
     assert curves.shown.currentText() == "validation error · trained on 80 % · median widths"
     options = curves.export_options()
     assert [option.name for option in options] == ["try", "curves"]

@@ -127,7 +127,7 @@ def test_that_a_click_on_a_shipped_point_computes_its_model(fresh, jobs):
 
 def test_that_the_benchmark_fills_its_table_at_the_first_click_and_states_its_cost(fresh, jobs):
     page = opened(fresh, "evaluation")
-    wait(lambda: any(cell.main for row in page.errors.rows for cell in row.cells), 60)
+    wait(lambda: any(cell.main for row in page.errors.rows for cell in row.cells))
     assert set(jobs) <= READING
     slide = next(row for row in page.errors.rows if row.key == "slide-svm")
     assert [cell.note for cell in slide.cells] == ["shipped"] * 4
@@ -141,7 +141,7 @@ def test_that_the_benchmark_fills_its_table_at_the_first_click_and_states_its_co
 
 def test_that_the_benchmark_shows_the_full_table_first_if_it_is_shipped(with_full, fresh):
     page = opened(fresh, "evaluation")
-    wait(lambda: any(cell.main for row in page.errors.rows for cell in row.cells), 60)
+    wait(lambda: any(cell.main for row in page.errors.rows for cell in row.cells))
     assert fresh.session.evaluation.choice.extent == "full"
     place = fresh.session.evaluation.choice.data.index("convex")
     notes = {row.key: row.cells[place].note for row in page.errors.rows}
@@ -160,7 +160,7 @@ def test_that_the_runs_are_listed_and_two_compared_at_the_first_click_and_cannot
     page.run_table.set_filter("-shipped")
     assert page.run_table.shown() == ()
     page.tabs.buttons()[1].click()
-    wait(lambda: page.comparison.tiles.rows, 60)
+    wait(lambda: page.comparison.tiles.rows)
     assert page.comparison.answer.text().startswith("A 3.50 %, B 3.30 %, A − B = +0.20 percentage points")
     assert not any(matrix.isVisible() for matrix in page.comparison.matrices)
 
@@ -200,5 +200,5 @@ def test_that_results_of_another_version_are_marked():
 def test_that_flow_predicts_with_the_shipped_classifier_at_the_first_click(fresh):
     fresh.actions_by_name["view_flow"].trigger()
     decided = fresh.findChild(DecidedPart)
-    wait(lambda: decided.title.text().startswith("wider, by"), 60)
+    wait(lambda: decided.title.text().startswith("wider, by"))
     assert fresh.session.runs.result.hash == shipped_results().classifier.hash

@@ -92,12 +92,12 @@ def test_that_tiles_and_numbers_of_any_depth_fit_into_a_small_window(window):
         window.workspace.set_parameters(depth=depth)
         for view in ("weights", "explain", "copies"):
             part = window.weights_page.set_view(view)
-            wait(lambda: window.workspace.model() is not None, 60)
+            wait(lambda: window.workspace.model() is not None)
             if view == "copies":
                 window.actions_by_name["run_copies"].trigger()
             settle(0.05)
             tiles = part.tiles
-            wait(lambda tiles=tiles: tiles.layout_of().columns > 0, 20)
+            wait(lambda tiles=tiles: tiles.layout_of().columns > 0)
             if view == "weights":
                 assert part.readout.height() >= part.readout.sizeHint().height()
             area = tiles.parentWidget()

@@ -1,6 +1,5 @@
 """Weights, Flow, Formula and Copies in the window, with shuffled pixels and with one kernel for all pixels."""
 
-import threading
 from dataclasses import replace
 
 import numpy as np
@@ -12,9 +11,9 @@ from PySide6.QtWidgets import QPushButton, QSlider
 from slide_gui.core.slide.denoiser import expected_q
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.flow import Forward, survivors
-from slide_gui.experiments.inspection.rows import Explorer, input_rms, weight_rows
+from slide_gui.experiments.inspection.rows import input_rms, weight_rows
 from slide_gui.figures.weights import as_shown, tile_limits
-from slide_gui.gui.pages.weights import flow, shuffle
+from slide_gui.gui.pages.weights import flow
 from slide_gui.gui.pages.weights.explained import ExplainedWeight
 from slide_gui.gui.pages.weights.page import FLOW, WEIGHTS
 from slide_gui.gui.pages.weights.selected_rows import TileSource
@@ -23,18 +22,25 @@ from slide_gui.gui.shell.panel import _ChoiceBox
 from slide_gui.gui.state import workspace as workspace_module
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets.color_bar import ColorBar
-from tests.gui.helpers import StubSource, all_fitted, at_rest, button, dataset, labelled, open_data, press, settle, wait
+from tests.gui.helpers import (
+    StubSource,
+    all_fitted,
+    at_rest,
+    button,
+    choose,
+    dataset,
+    draw,
+    labelled,
+    open_data,
+    press,
+    settle,
+    wait,
+)
 from tests.gui.test_accessibility import plain
 
 
 def start_buttons(part):
     return [each for each in part.findChildren(QPushButton) if each.text() in ("Start", "Stop", "Resume")]
-
-
-def draw(part, row, column):
-    grid = part.view.canvas.grid()
-    spot = grid.rect(row * grid.shape[1] + column).center().toPoint()
-    QTest.mouseClick(part.view.canvas, Qt.MouseButton.LeftButton, pos=spot)
 
 
 def expected_flow(window, image):
@@ -82,7 +88,7 @@ def test_that_buttons_and_keys_erase_clear_and_blank_the_canvas(window):
     canvas, given = part.view.canvas, part.view.canvas.image
     lit = int(np.flatnonzero(given)[0])
     button(part, "Erase").click()
-    draw(part, *divmod(lit, 8))
+    draw(part, lit)
     assert canvas.image.flat[lit] == 0
     button(part, "Clear").click()
     np.testing.assert_array_equal(canvas.image, given)
@@ -91,16 +97,11 @@ def test_that_buttons_and_keys_erase_clear_and_blank_the_canvas(window):
     assert part.flow.clean.sum() == 0
     window.actions_by_name["draw_or_erase"].trigger()
     assert button(part, "Draw").isChecked()
-    draw(part, 2, 3)
+    draw(part, 19)
     assert canvas.image.sum() == 1
     window.actions_by_name["undo"].trigger()
     window.actions_by_name["undo"].trigger()
     np.testing.assert_array_equal(canvas.image, given)
-
-
-def learn_on(part, fingerprint):
-    part.learned.setCurrentIndex(part.learned.findData(fingerprint))
-    part.learned.activated.emit(part.learned.currentIndex())
 
 
 def test_that_an_image_passes_through_the_layers_of_earlier_data_under_their_names(window):
@@ -111,7 +112,7 @@ def test_that_an_image_passes_through_the_layers_of_earlier_data_under_their_nam
     assert part.learned.isEnabled()
     own = outputs(part.flow)
     assert "through layers" not in part.notice.text()
-    learn_on(part, first.fingerprint)
+    choose(part.learned, first.fingerprint)
     assert part.notice.text() == "others through layers learned on given, noise 0.3, 4 layers"
     np.testing.assert_array_equal(part.flow.clean, workspace.dataset.train[workspace.state.selection.sample])
     for layer, weights in zip(part.flow.layers, layers, strict=True):
@@ -122,33 +123,12 @@ def test_that_an_image_passes_through_the_layers_of_earlier_data_under_their_nam
     assert part.notice.text().startswith("others through layers learned on given, noise 0.3")
     workspace.set_parameters(noise=0.3)
     at_rest(window)
-    learn_on(part, "")
+    choose(part.learned, "")
     for before, after in zip(own, outputs(part.flow), strict=True):
         np.testing.assert_array_equal(before, after)
     open_data(window, labelled())  # images of another size
     assert not part.learned.isEnabled()
     assert part.foreign is None
-
-
-def test_that_layers_of_other_data_are_never_shown_while_a_slow_fit_runs(window, monkeypatch):
-    part, workspace, go = window.weights_page.set_view("flow"), window.workspace, threading.Event()
-    update, first = Explorer.update, workspace.dataset
-
-    def slow(*given, progress, **settings):
-        while not go.wait(0.01):
-            progress.report(0.0)
-        return update(*given, progress=progress, **settings)
-
-    monkeypatch.setattr(Explorer, "update", slow)
-    workspace.open(StubSource(dataset(seed=2, name="others")))
-    wait(lambda: workspace.dataset is not first)
-    for change in (lambda: None, lambda: workspace.select(sample=3), lambda: workspace.set_parameters(noise=0.6)):
-        change()
-        settle(0.05)
-        assert [column.lower.values for column in part.view.columns[1:]] == [None] * 4
-        assert part.numbers() == ""
-    go.set()
-    wait(lambda: workspace.model() is not None)
 
 
 def test_that_layers_of_earlier_data_take_bounded_memory_and_no_scatters(window, monkeypatch):
@@ -171,14 +151,14 @@ def test_that_images_and_strokes_go_through_the_layers_once_and_in_the_queue_if_
     empty = np.flatnonzero(part.flow.clean == 0)[:3].tolist()
     for number, cell in enumerate(empty[:2], start=1):
         before = part.flow.clean
-        draw(part, *divmod(cell, 8))
+        draw(part, cell)
         assert np.count_nonzero(part.flow.clean != before) == 1
         assert len(calls) == number
         assert not window.queue.busy
         assert part.flow.clean[cell] == 1.0
     before = part.flow
     monkeypatch.setattr(flow, "_AT_ONCE", 100)
-    draw(part, *divmod(empty[2], 8))
+    draw(part, empty[2])
     assert part.flow is before
     wait(lambda: part.flow is not before)
     assert part.flow.clean[empty[2]] == 1.0
@@ -237,7 +217,7 @@ def test_that_copies_start_on_request_their_error_falls_by_one_half_per_factor_o
     assert part._job is None
     assert "Press Start" in part.plot.accessibleDescription()
     part = started(window)
-    wait(lambda: all_points(part), 60)
+    wait(lambda: all_points(part))
     assert part.plot.copies() == [2**k for k in range(11)]
     assert -0.6 < part.copies.slope() < -0.4
     assert not any(each.isVisible() for each in start_buttons(part))
@@ -249,7 +229,7 @@ def test_that_copies_start_on_request_their_error_falls_by_one_half_per_factor_o
     np.testing.assert_allclose(difference.values, estimate.values - limit.values, atol=1e-6)
     assert estimate.scale == limit.scale == difference.scale
     choose_layer(part, 2)
-    wait(lambda: part.copies.layer == 2, 30)
+    wait(lambda: part.copies.layer == 2)
     np.testing.assert_allclose(part.copies.limit, window.workspace.fitting.stack.layers[1].weights, atol=2e-3)
 
 
@@ -269,7 +249,7 @@ def test_that_copies_pause_on_cancel_resume_and_restart_after_a_new_fit(window):
     assert part._job is None
     resume.click()
     window.workspace.set_parameters(noise=0.5)
-    wait(lambda: part.copies.noise == 0.5 and all_points(part), 60)
+    wait(lambda: part.copies.noise == 0.5 and all_points(part))
 
 
 def test_that_copies_of_small_images_are_dropped_before_larger_images_are_shown(window):
@@ -301,7 +281,7 @@ def test_that_too_many_features_are_refused_on_screen(window):
     part = window.weights_page.set_view(COPIES)
     window.workspace.set_parameters(depth=1)
     open_data(window, Dataset("wide", rows[:50], rows[50:]))
-    wait(lambda: "1100 features" in part.plot.accessibleDescription(), 20)
+    wait(lambda: "1100 features" in part.plot.accessibleDescription())
 
 
 @pytest.fixture
@@ -359,18 +339,13 @@ def test_that_the_numbers_follow_noise_layer_depth_and_data(window, explained):
     assert len(explained.table.lines) == 6
 
 
-def test_that_the_queue_fits_to_shuffled_pixels_and_unshuffled_rows_equal_the_original(window, monkeypatch):
-    threads, fit = [], shuffle.fit_shuffled
-    monkeypatch.setattr(
-        shuffle, "fit_shuffled", lambda *a, **k: threads.append(threading.current_thread()) or fit(*a, **k)
-    )
+def test_that_the_queue_fits_to_shuffled_pixels_and_unshuffled_rows_equal_the_original(window):
     view = window.weights_page.set_view("shuffle")
     assert [[tile is None for tile in row.tiles] for row in view.tiles.rows] == [[False, True, True]] * 2
     window.actions_by_name["shuffle"].trigger()
     assert [[tile is None for tile in row.tiles] for row in view.tiles.rows] == [[False] * 3, [False, True, True]]
+    assert window.queue.busy
     wait(lambda: view.fit is not None)
-    assert threads
-    assert threads[0] is not threading.main_thread()
     order = view.fit.order
     for row in view.tiles.rows:
         original, shuffled, put_back = row.tiles
@@ -439,16 +414,14 @@ def sharing(window):
     return next(box for box in window.panel.findChildren(_ChoiceBox) if box.accessibleName() == "Weights")
 
 
-def choose(window, key):
-    box = sharing(window)
-    box.setCurrentIndex(box.findData(key))
-    box.activated.emit(box.currentIndex())
+def share_kernel(window):
+    choose(sharing(window), "convolution")
     at_rest(window)
 
 
 def test_that_all_pixels_have_the_kernel_of_the_choice_and_follow_the_noise(window):
     workspace = window.workspace
-    choose(window, "convolution")
+    share_kernel(window)
     left, right = (workspace.model().stack.layers[0].weights[pixel, :64].reshape(8, 8) for pixel in (27, 28))
     np.testing.assert_array_equal(left[:, :7], right[:, 1:])
     workspace.set_parameters(noise=0.6)
@@ -469,7 +442,7 @@ def test_that_an_enlarged_tile_shows_the_kernel_whose_window_the_panel_sets(wind
     slider = window.panel.sliders["window"]
     window.panel.more.click()
     assert not slider.isVisible()
-    choose(window, "convolution")
+    share_kernel(window)
     assert slider.isVisible()
     slider.findChild(QSlider).setValue(1)  # 3, 5, …
     at_rest(window)
@@ -492,7 +465,7 @@ def test_that_an_enlarged_tile_shows_the_kernel_whose_window_the_panel_sets(wind
 
 
 def test_that_formula_and_shuffle_name_the_kernel_and_features_that_are_not_pixels_have_a_row_each(window):
-    choose(window, "convolution")
+    share_kernel(window)
     table = window.weights_page.set_view(EXPLAIN).table
     settle()
     assert "All pixels share one kernel" in table.accessibleDescription()
@@ -516,7 +489,8 @@ def test_that_the_limits_on_screen_are_four_tenths_of_the_largest_weight(workspa
     model = workspace.model()
     rows, contributions = as_shown([weight_rows(model, pins)], show)
     assert contributions == tiles.shows_contributions() == (show == "contribution")
-    peaks = [np.abs(layer_rows(model, k, contributions)).max(axis=1) for k in range(4)]
+    layers = [(layer.weights[:, :-1], input_rms(layer)) for layer in model.stack.layers]
+    peaks = [np.abs(weights * (rms if contributions else 1.0)).max(axis=1) for weights, rms in layers]
     largest = np.array([np.median(each[each > 0]) for each in peaks])
     expected = {"tile": tile_limits(rows, "tile")[0], "layer": largest, "global": largest.max()}[levels]
     expected = 0.4 * np.broadcast_to(expected, (len(pins), 4))
@@ -528,12 +502,6 @@ def test_that_the_limits_on_screen_are_four_tenths_of_the_largest_weight(workspa
     if levels == "layer":
         limits = [tile.scale.high for tile in tiles.tiles((0,)).tiles[0]]
         assert limits == pytest.approx(2.5 * expected[0], rel=1e-5)
-
-
-def layer_rows(model, k, contributions):
-    """Return all rows of W of a layer, as weights or as contributions."""
-    layer = model.stack.layers[k]
-    return layer.weights[:, :-1] * (input_rms(layer) if contributions else 1.0)
 
 
 def test_that_mosaics_hold_all_rows_in_the_colours_of_the_layer_and_keep_their_picture_while_the_mouse_moves(workspace):

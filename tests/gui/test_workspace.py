@@ -225,7 +225,7 @@ def use_everything(window):
     """Train, shuffle, corrupt copies and show every view, so that every view has results of these data."""
     at_rest(window)
     show_page(window, CLASSIFIER).train_button.click()
-    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
+    wait(lambda: window.session.runs.result is not None and not window.queue.busy)
     for place in PLACES:
         widget = show(window, place)
         if place == SHUFFLE:
@@ -239,12 +239,12 @@ def use_everything(window):
         elif place == FLOW:
             part = widget.set_view("flow")
             wait(lambda part=part: part._decided.lines())
-    wait(lambda: not window.queue.busy, 30)
+    wait(lambda: not window.queue.busy)
 
 
 def seen_while_fitting(window, data, fit_may_continue):
     """Open data whose fit does not end, and return the pixels and texts of every view."""
-    wait(lambda: not window.queue.busy, 30)
+    wait(lambda: not window.queue.busy)
     fit_may_continue.clear()
     before = window.workspace.dataset
     window.workspace.open(StubSource(data))
@@ -274,6 +274,12 @@ def test_that_no_view_shows_earlier_data_while_new_data_are_fitted(window, fit_m
     assert [place for place in PLACES if not np.array_equal(first[place][0], second[place][0])] == []
     for place, picture in done.items():
         assert not np.array_equal(picture, first[place][0]), place
+    flow = show(window, "weights").set_view(FLOW)
+    for change in (lambda: window.workspace.select(sample=3), lambda: window.workspace.set_parameters(noise=0.6)):
+        change()
+        settle()
+        assert [column.lower.values for column in flow.view.columns[1:]] == [None] * 4
+        assert flow.numbers() == ""
 
 
 def colourfulness(picture):

@@ -27,7 +27,7 @@ from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedBox, ElidedLabel
 from slide_gui.gui.widgets.image import FeatureBars, ImageView
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from tests.gui.helpers import button, calls_in, press, record, settle, wait, wheel
+from tests.gui.helpers import button, calls_in, centre, press, record, settle, wait, wheel
 
 
 def test_that_tab_stops_only_at_the_checked_button_and_arrows_lead_to_the_others(shown):
@@ -181,11 +181,6 @@ def view(shown):
     made = shown(ImageView(), 108, 208)
     made.set_image(np.zeros((6, 9), np.float32))
     return made
-
-
-def centre(view, index):
-    grid = view.grid()
-    return grid.rect(index).center().toPoint()
 
 
 def test_that_pixels_are_square_and_an_image_larger_than_its_widget_is_shown_in_full(view):

@@ -23,7 +23,7 @@ from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
 from slide_gui.gui.widgets.image import DrawingCanvas
-from tests.gui.helpers import press, rate, record, settle, spread
+from tests.gui.helpers import centre, press, rate, record, settle, spread
 
 
 @pytest.mark.parametrize("kind", [ErrorPlot, CriterionPlot, CopiesPlot])
@@ -202,17 +202,13 @@ def canvas(shown):
     return made
 
 
-def at(canvas, row, column):
-    grid = canvas.grid()
-    return grid.rect(row * grid.shape[1] + column).center().toPoint()
-
-
 def stroke(canvas, *cells, button=LEFT, shift=False):
     held = Qt.KeyboardModifier.ShiftModifier if shift else Qt.KeyboardModifier.NoModifier
-    QTest.mousePress(canvas, button, held, at(canvas, *cells[0]))
-    for cell in cells[1:]:
-        QTest.mouseMove(canvas, at(canvas, *cell))
-    QTest.mouseRelease(canvas, button, held, at(canvas, *cells[-1]))
+    spots = [centre(canvas, 12 * row + column) for row, column in cells]
+    QTest.mousePress(canvas, button, held, spots[0])
+    for spot in spots[1:]:
+        QTest.mouseMove(canvas, spot)
+    QTest.mouseRelease(canvas, button, held, spots[-1])
 
 
 def lit(canvas):
