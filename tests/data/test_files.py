@@ -71,17 +71,6 @@ def test_that_a_read_only_folder_is_named(save, tmp_path, monkeypatch):
     check_outputs([tmp_path / "writable"], [])
 
 
-def test_that_a_file_is_synchronised_before_it_is_renamed(tmp_path, monkeypatch):
-    synchronised = []
-
-    def fsync(handle):
-        synchronised.append((os.fstat(handle).st_size, [each.suffix for each in tmp_path.iterdir()]))
-
-    monkeypatch.setattr(os, "fsync", fsync)
-    write(tmp_path / "out.txt")
-    assert synchronised == [(3, [".part"])]
-
-
 @POSIX
 @pytest.mark.parametrize("mode", [None, 0o600, 0o640, 0o644])
 def test_that_a_replaced_file_keeps_its_permissions_and_a_symbolic_link_to_it_remains(tmp_path, mode):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from slide_gui.data import assemble, limits
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
-from slide_gui.data.limits import DEFLATE_RATIO, GIB, check_claim, check_memory, read_small, zip_members
+from slide_gui.data.limits import DEFLATE_RATIO, GIB, check_claim, read_small, zip_members
 from slide_gui.data.open import open_data
 from slide_gui.data.readers import tables
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
@@ -353,21 +353,6 @@ def test_that_half_the_memory_is_the_limit_and_at_most_8_gib(monkeypatch, pages,
 
     monkeypatch.setattr(os, "sysconf", sysconf)
     assert limits.memory_limit() == limit
-
-
-def test_that_claims_are_compared_with_the_file_and_the_memory(monkeypatch):
-    monkeypatch.setattr(limits, "memory_limit", lambda: 5000)
-    check_memory(5000, "a")
-    check_claim(100, 100, "a")
-    check_claim(10 * 100 + 64, 100, "a", ratio=10)
-    with pytest.raises(DataError, match="more than the"):
-        check_memory(5001, "a")
-    with pytest.raises(DataError, match="claims 101 bytes, but the file holds only 100;"):
-        check_claim(101, 100, "a")
-    with pytest.raises(DataError, match="claims 1065 bytes, but the file holds only 100 compressed"):
-        check_claim(1065, 100, "a", ratio=10)
-    with pytest.raises(DataError, match="more than the"):
-        check_claim(5001, 10_000, "a")
 
 
 def test_that_the_densest_deflate_stream_is_not_refused():

@@ -378,13 +378,10 @@ def test_that_a_stored_mean_margin_takes_noise_and_depth_of_its_first_member_and
     assert (row.noise, row.depth, row.method_name) == (0.3, 1, "SLIDE-SVM, mean of five")
 
 
-def test_that_a_worker_computes_the_bits_of_this_process_and_a_stored_run_is_read_again(tmp_path):
+def test_that_a_worker_computes_the_bits_of_this_process():
     data = with_wrong_labels(OWN_DATA)
     mean = RunSpec.mean_of(five(data, training="split"))
     with threadpool_limits(1, user_api="blas"), Cluster(ClusterChoice(workers=1)) as worker:
         for each in (mean, *(spec(data, training="split", **own) for own in (BOTH, WITHOUT))):
             there = worker.client.submit(run, data, each).result()
             assert same_numbers(there, run(data, each))
-            with RunStore(tmp_path / "runs.sqlite") as store:
-                store.save(there)
-                assert same_numbers(store.load(each.hash), there)

@@ -150,11 +150,6 @@ def test_that_a_picture_with_an_incomplete_session_is_refused(tmp_path):
         read_session(path)
 
 
-def test_that_other_files_hold_no_session(tmp_path):
-    (tmp_path / "a.csv").write_text("1,2\n")
-    assert read_session(tmp_path / "a.csv") is None
-
-
 def _read_from(content, suffix):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"a{suffix}"
