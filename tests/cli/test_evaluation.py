@@ -2,14 +2,13 @@
 
 import lzma
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from slide_gui.experiments.evaluation.shipped import shipped_results
 from slide_gui.resources import resource
-from tests.experiments.test_shipped import table_of
+from tests.experiments.test_shipped import shipping, table_of
 from tests.experiments.tiny import rectangles
 
 
@@ -51,13 +50,10 @@ def test_that_shipped_tables_are_printed_with_their_origin_and_without_a_store(c
     assert f"computes nothing; leave out {names}\n" in cli(line, code=2).err
 
 
-def test_that_the_full_table_is_shown_first_if_it_is_shipped(cli, tmp_path, monkeypatch):
+def test_that_the_full_table_is_shown_first_if_it_is_shipped(cli, tmp_path):
     full = table_of((0.2, 0.25))
-    replace(shipped_results(), tables=shipped_results().tables | {"full": full}).save(tmp_path / "shipped")
-    monkeypatch.setattr("slide_gui.experiments.evaluation.shipped.resource", lambda _name: tmp_path / "shipped")
-    shipped_results.cache_clear()
-    printed, quick = cli("benchmark convex --shipped").out, cli("benchmark convex --shipped --quick").out
-    shipped_results.cache_clear()
+    with shipping(full, tmp_path / "shipped"):
+        printed, quick = cli("benchmark convex --shipped").out, cli("benchmark convex --shipped --quick").out
     assert printed.startswith("Full protocol, shipped with the program")
     assert full.cells[0].rate.value in printed
     assert quick.startswith("Quick protocol, shipped with the program")

@@ -86,17 +86,6 @@ def test_that_every_shown_column_has_a_text_for_any_run():
     assert all(text for text, _ in texts.values())
 
 
-def test_that_a_filter_finds_names_numbers_tags_and_notes():
-    assert all(
-        word in LINE.words for word in ("slide-svm", "noise=0.40;", "depth=1;", "seed=0;", "of all", "(generated)")
-    )
-    old = replace(LINE, numerics="2")
-    assert LINE.note == ""
-    assert "results version 2" in old.note
-    assert old.note.lower() in old.words
-    assert old.note in old.tip
-
-
 def test_that_commas_separate_tags():
     for text, tags in (("", ()), (" a , b c,, ", ("a", "b c")), (",", ())):
         assert tags_of(text) == LINE.with_tags(text).tags == tags

@@ -4,11 +4,7 @@ import csv
 import io
 import os
 import re
-import subprocess
-import sys
-import time
 from dataclasses import replace
-from pathlib import Path
 from xml.etree import ElementTree
 
 import matplotlib
@@ -25,7 +21,7 @@ from slide_gui.experiments.files.session import SessionRecord, picture_text, rea
 from slide_gui.experiments.inspection.rows import rows_by_noise
 from slide_gui.experiments.inspection.rows import weight_rows as fitted_rows
 from slide_gui.experiments.runs.run import run
-from slide_gui.figures import weights
+from slide_gui.figures import canvas, weights
 from slide_gui.figures.canvas import fitted, width_mm
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.curves import draw_curves
@@ -69,19 +65,6 @@ def test_that_two_exports_are_the_same_bytes_whatever_matplotlib_is_set_to(tmp_p
         assert matplotlib.rcParams["font.size"] == 30
     assert (tmp_path / f"b{suffix}").read_bytes() == exported[suffix]
     assert os.listdir(tmp_path) == [f"b{suffix}"]
-
-
-def test_that_another_process_writes_the_same_bytes(tmp_path, exported):
-    script = (
-        "import sys; from tests.figures.test_export import *\n"
-        "for s in FORMATS: save_figure(draw, f'{sys.argv[1]}/b{s}', Style(bias=True))\n"
-        "assert 'matplotlib.pyplot' not in sys.modules and 'PySide6' not in sys.modules"
-    )
-    root = Path(__file__).parents[2]
-    environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONHASHSEED": "1", "SOURCE_DATE_EPOCH": "99999"}
-    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, cwd=root, env=environment)
-    for suffix in FORMATS:
-        assert (tmp_path / f"b{suffix}").read_bytes() == exported[suffix]
 
 
 def test_that_svg_keeps_text_as_text_and_has_no_date(exported):
@@ -267,10 +250,11 @@ def test_that_names_of_classes_are_text_and_a_picture_is_valid_xml(result):
     figure_bytes(lambda figure: draw_weights(figure, weights, Style()), ".pdf", Style())
 
 
-def test_that_a_long_name_is_cut_quickly_and_fills_the_available_width():
-    start = time.process_time()
+def test_that_a_long_name_is_cut_quickly_and_fills_the_available_width(monkeypatch):
+    measured = []
+    monkeypatch.setattr(canvas, "width_mm", lambda text, *given: measured.append(text) or width_mm(text, *given))
     text, size = fitted("Wi" * 2000, 6.0, 30.0)
-    assert time.process_time() - start < 5.0  # cutting letter by letter would take minutes
+    assert len(measured) < 20  # cutting letter by letter would measure thousands
     assert text.endswith("…")
     assert width_mm(text, size) <= 30.0 < width_mm(f"{text[:-1]}Wi…", size)
 

@@ -164,10 +164,12 @@ def open_data(window: MainWindow, data: Dataset) -> None:
     at_rest(window)
 
 
-def train(window: MainWindow) -> None:
-    """Train on the open data and wait for the result."""
-    window.actions_by_name["train"].trigger()
+def train(window: MainWindow) -> Any:
+    """Train on the open data with the button of the Classifier page, wait for the result, and return the page."""
+    page = show_page(window, "classifier")
+    page.train_button.click()
     wait(lambda: window.session.runs.result is not None and not window.queue.busy)
+    return page
 
 
 def image_and_tiles(window: MainWindow) -> tuple[Any, Any]:

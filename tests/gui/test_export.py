@@ -7,13 +7,12 @@ from PIL import Image
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 
-from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.dialogs import export
 from slide_gui.gui.dialogs.export import ExportDialog
 from slide_gui.gui.dialogs.export_preview import FigurePreview
-from tests.gui.helpers import at_rest, button, choose, labelled, show_page, wait
+from tests.gui.helpers import at_rest, button, choose, labelled, show_page, train, wait
 from tests.gui.test_own_data import drop
 
 OPENED = labelled
@@ -22,8 +21,7 @@ OPENED = labelled
 @pytest.fixture
 def trained(window):
     window.workspace.set_parameters(depth=2)
-    window.session.runs.train(window.session.runs.spec_of(SvmParameters()))
-    wait(lambda: window.session.runs.library.runs and not window.queue.busy)
+    train(window)
     return window
 
 

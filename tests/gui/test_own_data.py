@@ -374,10 +374,7 @@ def test_that_training_in_the_window_computes_the_same_run_as_the_command_line(w
     open_path(window, flowers)
     window.workspace.set_parameters(depth=1)
     wait_until_idle(window)
-    page = show_page(window, "classifier")
-    page.train_button.click()
-    wait(lambda: window.session.runs.result is not None and not window.queue.busy)
-    result = window.session.runs.result
+    page, result = train(window), window.session.runs.result
     assert "25 % held out, seed 0" in page.details.text()
     assert page.numbers().split("\n")[1].startswith("rose\t")
     assert main(["train", str(flowers), "--depth", "1", "--json"]) == 0
@@ -390,10 +387,9 @@ def test_that_all_folds_are_trained_and_pooled_on_every_page(window, flowers):
     window.workspace.set_parameters(depth=1)
     window.workspace.hold_out(HeldOut(folds=4, fold=2))
     wait_until_idle(window)
-    page, runs, seen = show_page(window, "classifier"), window.session.runs, []
+    runs, seen = window.session.runs, []
     runs.training.changed.connect(lambda: seen.append(getattr(runs.training.latest, "seconds_left", None)))
-    page.train_button.click()
-    wait(lambda: runs.result is not None and not window.queue.busy)
+    page = train(window)
     assert set(seen) == {None}  # the time left for one fold is not that for all
     assert runs.result.spec.held_out.fold == 2
     assert runs.folds_rate.n == 40

@@ -21,7 +21,7 @@ from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
 from slide_gui.gui.state import runs as runs_module
 from slide_gui.progress import NO_PROGRESS
 from tests.experiments.tiny import same_numbers
-from tests.gui.helpers import StubSource, button, labelled, open_data, settle, show_page, wait
+from tests.gui.helpers import StubSource, button, labelled, open_data, settle, show_page, train, wait
 
 OPENED = labelled
 
@@ -43,14 +43,6 @@ def trained(window, svm=QUICK):
     return runs.result
 
 
-def press_train(window):
-    """Train with the button of the Classifier page and return the page."""
-    classifier = show_page(window, "classifier")
-    classifier.train_button.click()
-    wait(lambda: window.session.runs.result is not None and not window.queue.busy)
-    return classifier
-
-
 def listed(window, n):
     wait(lambda: len(window.session.library.runs) == n)
 
@@ -65,13 +57,13 @@ def save(window, tmp_path, *results):
 
 
 def test_that_training_shows_error_and_misclassified_images_and_computes_the_same_run_once(window):
-    classifier, runs = press_train(window), window.session.runs
+    classifier, runs = train(window), window.session.runs
     first = runs.result
     assert classifier.train_button.text() == "Train"
     assert str(first.rate) in classifier.rate.text()
     assert len(classifier.gallery.images) == len(first.misclassified)
     assert run(labelled(), runs.spec_of(classifier.svm())).error == first.error
-    press_train(window)
+    train(window)
     assert runs.result.timings == first.timings
     assert [each.hash for each in runs.library.runs] == [first.hash]
 
@@ -112,7 +104,7 @@ def test_that_a_cancelled_training_stores_nothing_keeps_its_state_and_continues_
 
 
 def test_that_a_training_that_is_cancelled_or_fails_leaves_the_earlier_result_with_its_marking(window, monkeypatch):
-    classifier, runs = press_train(window), window.session.runs
+    classifier, runs = train(window), window.session.runs
     earlier = runs.result
     window.workspace.set_parameters(noise=0.8)
     classifier.train_button.click()
@@ -182,7 +174,7 @@ def test_that_the_page_trains_the_methods_of_its_own_with_the_chosen_variance_an
     settle()
     assert [box.shown_text() for box in page._boxes.values()] == [box.currentText() for box in page._boxes.values()]
     assert box.isVisible()
-    press_train(window)
+    train(window)
     assert (runs.result.spec.method, runs.result.spec.kept) == ("slide-white-svm", 0.95)
     assert f"white: {100 * runs.result.classifier.shares[-1]:.1f}" in page._shares.accessibleDescription()
     assert "SLIDE + White, noise" in page.details.text()
@@ -264,7 +256,7 @@ def test_that_a_sweep_computes_and_lists_exactly_its_runs_and_the_classifier_fin
     wait(lambda: not window.queue.busy)
     classifier = show_page(window, "classifier")
     classifier.choose({"criterion": "radius-margin"})
-    press_train(window)
+    train(window)
     assert window.session.runs.result.hash == final.point.spec.hash
     assert len(window.session.library.runs) == 5
 
@@ -534,4 +526,4 @@ def test_that_train_waits_for_a_second_press_while_data_are_being_opened(window)
     assert classifier.details.text() == "The data are still being opened. Press Train when they are open."
     assert not window.session.runs.training.running
     wait(lambda: not window.workspace.is_opening)
-    assert press_train(window).rate.text() == str(window.session.runs.result.rate)
+    assert train(window).rate.text() == str(window.session.runs.result.rate)

@@ -17,7 +17,7 @@ from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.workspace import State
 from slide_gui.resources import resource
 from slide_gui.results_version import RESULTS_VERSION, is_current
-from tests.experiments.test_shipped import table_of
+from tests.experiments.test_shipped import shipping, table_of
 from tests.gui.helpers import at_rest, wait
 from tests.gui.test_jobs import working
 
@@ -38,14 +38,10 @@ def jobs(monkeypatch):
 
 
 @pytest.fixture
-def with_full(tmp_path, monkeypatch):
+def with_full(tmp_path):
     """Add a full table to the shipped results; request it before `fresh`."""
-    tables = shipped_results().tables | {"full": table_of((0.2, 0.25), 3)}
-    replace(shipped_results(), tables=tables).save(tmp_path / "shipped")
-    monkeypatch.setattr("slide_gui.experiments.evaluation.shipped.resource", lambda _name: tmp_path / "shipped")
-    shipped_results.cache_clear()
-    yield
-    shipped_results.cache_clear()
+    with shipping(table_of((0.2, 0.25), 3), tmp_path / "shipped"):
+        yield
 
 
 @pytest.fixture

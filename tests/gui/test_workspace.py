@@ -19,7 +19,7 @@ from slide_gui.gui.pages.weights.why import COPIES, EXPERIMENTS, SHUFFLE
 from slide_gui.gui.state import runs as runs_module
 from slide_gui.gui.state.workspace import MAX_PINS
 from slide_gui.text import pixel_name
-from tests.gui.helpers import StubSource, at_rest, dataset, labelled, settle, show_page, wait
+from tests.gui.helpers import StubSource, at_rest, labelled, settle, show_page, train, wait
 
 
 def test_that_opening_fits_with_four_pins_chosen(workspace):
@@ -158,14 +158,6 @@ def test_that_a_pixel_beyond_the_data_is_neither_pinned_nor_selected(workspace):
     assert workspace.state.selection.sample == len(workspace.dataset.train) - 1
 
 
-def test_that_opening_other_data_replaces_everything_at_once(workspace):
-    changes = []
-    workspace.dataset_changed.connect(lambda data: changes.append((data.name, workspace.fitting.stack)))
-    workspace.open(StubSource(dataset(seed=1, name="other")))
-    wait(lambda: workspace.dataset.name == "other" and workspace.model() is not None)
-    assert changes == [("other", None)]
-
-
 def test_that_the_state_imports_qtcore_and_only_undo_of_qtgui():
     modules = sorted(Path(state.__file__).parent.glob("*.py"))
     nodes = [node for path in modules for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
@@ -224,8 +216,7 @@ def words(widget):
 def use_everything(window):
     """Train, shuffle, corrupt copies and show every view, so that every view has results of these data."""
     at_rest(window)
-    show_page(window, CLASSIFIER).train_button.click()
-    wait(lambda: window.session.runs.result is not None and not window.queue.busy)
+    train(window)
     for place in PLACES:
         widget = show(window, place)
         if place == SHUFFLE:

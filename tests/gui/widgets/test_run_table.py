@@ -87,6 +87,9 @@ def test_that_every_word_of_the_filter_must_occur(table):
     table.set_filter("nothing like it")
     assert order(table) == ""
     assert "No run matches “nothing like it”" in table.view().accessibleDescription()
+    table.set_rows([*ROWS, replace(MORE, generated=True)])
+    table.set_filter("(generated)")
+    assert order(table) == "e"
 
 
 def test_that_chosen_runs_stay_chosen_through_sorting_filtering_and_new_rows(table):
