@@ -1,7 +1,9 @@
 """The Benchmark page on tiny data fills its cells, resumes a cancelled benchmark and exports its tables."""
 
 import shutil
+import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +13,7 @@ from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, SplitProgress
 from slide_gui.experiments.runs.run import RunProgress
 from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.sweeps import executor
 from slide_gui.figures.export import save_export
 from slide_gui.figures.style import Style
 from slide_gui.gui.pages.benchmark.cells import error_rows
@@ -123,8 +126,12 @@ def all_cells(page):
     return [cell for row in page.errors.rows for cell in row.cells]
 
 
-def test_that_a_paused_or_cancelled_benchmark_resumes_gives_way_to_other_jobs_and_repeats_no_run(window, page):
-    runs = window.session.evaluation.runs
+def test_that_a_paused_or_cancelled_benchmark_resumes_gives_way_to_other_jobs_and_repeats_no_run(
+    window, page, monkeypatch
+):
+    runs, waits = window.session.evaluation.runs, []
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: waits.append(time.sleep(seconds)))
+    monkeypatch.setattr(executor, "time", clock)
     for method in ("sda", "pca-svm"):
         page.methods.boxes[method].setChecked(False)
     page.start_button.click()
@@ -134,18 +141,21 @@ def test_that_a_paused_or_cancelled_benchmark_resumes_gives_way_to_other_jobs_an
     assert runs.running
     page.pause_button.click()
     assert page.pause_button.text() == "Resume"
-    settle(0.2)
+    waits.clear()
+    wait(lambda: len(waits) > 1)  # the run waits, and its last report was received
+    settle()
     done = runs.latest.done
     settle(0.2)
     assert runs.latest.done == done
     assert "paused" in page.status.text()
     page.pause_button.click()
-    wait(lambda: runs.latest.done > done)
+    wait(lambda: runs.latest.done > done + 1)  # the last one may not be stored yet
     window.actions_by_name["cancel"].trigger()
     assert not runs.running
     assert page.start_button.text() == "Start"
     finished(window)
     assert "of 4 splits are finished" in page.status.text()
+    assert not page.status.text().startswith("0 of")
     before = {run.hash: run.created for run in window.session.library.runs}
     assert before
     page.start_button.click()

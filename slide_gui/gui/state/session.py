@@ -114,7 +114,7 @@ class Session(QObject):
 
     def stop(self) -> None:
         """Stop all jobs; results so far stay, and finished ones are stored."""
-        self.workspace.cancel()
         for part in ("runs", "evaluation", "cluster"):
             if part in vars(self):
                 getattr(self, part).stop()
+        self.workspace.cancel()  # last, because the evaluation reads its stored cells after its job has ended
