@@ -213,7 +213,7 @@ class DecidedPart(QWidget):
         decision, width = self._decision(), self.width() - _BARS - _GAP
         has_flip = width >= _CARD + _GAP + _FLIP
         fitting = (width - (_GAP + _FLIP) * has_flip) // (_CARD + _NARROW_GAP)
-        shown = 0 if decision is None else min(len(decision.nearest), max(fitting, 1))
+        shown = 1 if decision is None else min(len(decision.nearest), max(fitting, 1))  # one reserves the height
         for position, card in enumerate(self.cards):
             card.setVisible(position < shown)
         self._flip.setVisible(has_flip)
