@@ -233,7 +233,7 @@ print(json.dumps(loaded))
 """
 
 
-def test_that_the_window_and_its_first_fit_import_nothing_heavy_and_a_plot_imports_pyqtgraph(tmp_path):
+def test_that_the_first_fit_loads_the_modules_of_runs_but_nothing_heavy_and_a_plot_imports_pyqtgraph(tmp_path):
     settings = {"QT_QPA_PLATFORM": "offscreen", "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
     command, environment = [sys.executable, "-c", SCRIPT], {**os.environ, **settings}
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -241,6 +241,7 @@ def test_that_the_window_and_its_first_fit_import_nothing_heavy_and_a_plot_impor
     assert set(loaded) == {"shown", "fitted", "plot"}
     assert "pyqtgraph" in loaded.pop("plot")
     assert [name for name in LATE if name in loaded["shown"]] == []
+    assert "slide_gui.experiments.sweeps.trial" in loaded["fitted"]
     for moment in loaded.values():
         assert "PySide6.QtWidgets" in moment
         assert [name for name in HEAVY if name in moment] == []

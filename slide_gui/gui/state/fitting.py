@@ -102,6 +102,8 @@ class Fitting(QObject):
             fit = explorer.stored_fit(parameters)
             assert fit is not None
             progress.report(1.0, fit)
+            import slide_gui.experiments.sweeps.trial  # noqa: F401  # now, because it would delay the first run later
+
             explorer.prepare(parameters, progress)
             return fit
 
