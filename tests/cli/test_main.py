@@ -31,7 +31,7 @@ def started(folder, *arguments):
     for name in ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"):
         environment.pop(name, None)
     command = [sys.executable, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False)
     return done.returncode, done.stdout, done.stderr
 
 

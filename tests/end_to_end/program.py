@@ -194,7 +194,7 @@ class Program:
             env={**os.environ, "DISPLAY": self.display},
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=200,
             check=False,
         )
         assert done.returncode == 0 or not check, f"xdotool {words}: {done.stderr}"
@@ -351,7 +351,7 @@ class Program:
 
     def wait_end(self) -> tuple[int, str, str]:
         """Return exit code, output and error output."""
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=200)
         return self.process.returncode, out, err
 
     def quit(self) -> None:

@@ -193,7 +193,7 @@ def test_that_data_with_a_test_set_or_without_classes_are_not_divided():
 
 
 def test_that_a_run_on_a_fold_equals_a_run_on_data_with_these_sets():
-    whole = undivided_rectangles()
+    whole = replace(rectangles(90, 0), test_labels=np.empty(0, np.int64))
     folds = [divide(whole, each) for each in HeldOut(folds=3).checked().each]
     for fold in folds:
         asked = replace(spec(fold, widths="median", C=1.0), held_out=fold.held_out).checked()
@@ -205,11 +205,6 @@ def test_that_a_run_on_a_fold_equals_a_run_on_data_with_these_sets():
         assert here.spec.held_out == fold.held_out
     with pytest.raises(DataError, match="these are not the data of the run"):
         run(folds[0], replace(asked, fingerprint="ab" * 32))
-
-
-def undivided_rectangles():
-    data = rectangles(90, 0)
-    return replace(data, test_labels=np.empty(0, np.int64))
 
 
 def grouped(n_groups=60):

@@ -162,7 +162,7 @@ def test_that_two_processes_may_sweep_into_one_store(tmp_path):
     for child in children:
         child.start()
     for child in children:
-        child.join(60)
+        child.join(200)
         assert child.exitcode == 0
     with RunStore(path) as store:
         assert store.check().faults == {}

@@ -330,9 +330,7 @@ def endless_fit(monkeypatch):
 
 
 @pytest.mark.parametrize("wanted", ["train", "try", "sweep"])
-@pytest.mark.parametrize("page", ["weights", "curves", "classifier"])
-def test_that_train_try_and_sweep_start_at_once_during_a_slow_fit(window, endless_fit, monkeypatch, page, wanted):
-    show_page(window, page)
+def test_that_train_try_and_sweep_start_at_once_during_a_slow_fit(window, endless_fit, monkeypatch, wanted):
     window.workspace.set_parameters(noise=0.77)
     assert endless_fit.wait(60)
     started, controller = threading.Event(), window.session.runs

@@ -391,7 +391,7 @@ def test_that_an_opened_run_names_the_rows_of_its_error_and_its_method_and_leave
 def test_that_the_runs_are_read_while_the_window_computes_and_the_page_reports_it(window, tmp_path):
     (tmp_path / "runs.sqlite").touch()  # another process is creating the store
     finish = threading.Event()
-    window.queue.submit("Computing", lambda _progress: finish.wait(20), channel="other")
+    window.queue.submit("Computing", lambda _progress: finish.wait(200), channel="other")
     window.actions_by_name["page_runs"].trigger()
     runs = window.pages.shown()
     assert runs.subtitle.text() == "reading…"
@@ -407,7 +407,7 @@ def test_that_a_run_stored_while_the_table_is_being_read_is_listed(window, monke
 
     def read_slowly(store):
         rows = read(store)
-        trained_now.wait(20)
+        trained_now.wait(200)
         return rows
 
     monkeypatch.setattr(RunStore, "runs", read_slowly)
