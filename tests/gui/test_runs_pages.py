@@ -107,8 +107,10 @@ def test_that_a_training_that_is_cancelled_or_fails_leaves_the_earlier_result_wi
     classifier, runs = train(window), window.session.runs
     earlier = runs.result
     window.workspace.set_parameters(noise=0.8)
+    classifier.gallery.set_placeholder("All 60 test rows are classified correctly.")
     classifier.train_button.click()
     assert runs.result is None
+    assert classifier.gallery._placeholder == "Misclassified images appear after the test."
     classifier.train_button.click()
     assert runs.result is earlier
     assert runs.cancelled.stack.noise == 0.8

@@ -244,15 +244,14 @@ class ClassifierPage(Page):
         else:
             self.rate.setText("")
             self.details.setText(problem or controller.training_time(self.svm(), *self._method_choice()))
-            self._clear()
-            texts = _PLACEHOLDERS if self.train_button.isEnabled() else ("",) * len(_PLACEHOLDERS)
-            self.criterion.set_placeholder(texts[0])
-            self._shares.set_placeholder(texts[1])
-            self.confusion.set_placeholder(texts[2])
-            self.gallery.set_placeholder(self._workspace.worded(texts[3]))
+            self._clear(_PLACEHOLDERS if self.train_button.isEnabled() else ("",) * len(_PLACEHOLDERS))
 
-    def _clear(self) -> None:
-        """Remove the result from the page."""
+    def _clear(self, texts: Sequence[str] = _PLACEHOLDERS) -> None:
+        """Remove the result from the page, and show these texts instead."""
+        self.criterion.set_placeholder(texts[0])
+        self._shares.set_placeholder(texts[1])
+        self.confusion.set_placeholder(texts[2])
+        self.gallery.set_placeholder(self._workspace.worded(texts[3]))
         self._shown = self._gallery_of = None
         self.criterion.set_history(())
         self.criterion.set_stale(False)
