@@ -18,7 +18,6 @@ import traceback
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -43,7 +42,6 @@ from tests.gui.helpers import StubSource, dataset, labelled, wait, wheel
 from tests.long_run import LongRun
 
 _HARMLESS = ("This plugin does not support", 'Mouse event "')  # of the platform, and of unaccepted events
-until = partial(wait, seconds=120.0)  # all work must end within this time
 _STUCK = 100.0  # seconds of one step after which the stacks of all threads are printed
 _NEVER = {"quit", "show_log"}
 _N_SAMPLES = 30
@@ -173,7 +171,7 @@ class WindowRun(LongRun):
             window.start([])
         else:
             window.workspace.open(StubSource(data))
-        until(lambda: window.workspace.model() is not None)
+        wait(lambda: window.workspace.model() is not None)
         return window
 
     def compare(self, stack: Stack, expected: Stack, where: str, layers: list[int] | None = None) -> None:
@@ -194,7 +192,7 @@ def cancel_all(window: MainWindow) -> None:
     for dialog in window.findChildren(QDialog):
         if dialog.isVisible():
             dialog.reject()
-    until(lambda: not window.session.busy and not window.queue.busy)
+    wait(lambda: not window.session.busy and not window.queue.busy)
 
 
 class User(WindowRun):
@@ -241,7 +239,7 @@ class User(WindowRun):
         cancel_all(self.window)
         self.window.workspace.open(StubSource(labelled()), State())
         self.window.actions_by_name["page_weights"].trigger()
-        until(lambda: self.window.workspace.model() is not None and not self.window.session.busy)
+        wait(lambda: self.window.workspace.model() is not None and not self.window.session.busy)
 
     def _open_again(self) -> None:
         if not self.window.isVisible():
@@ -396,7 +394,7 @@ class Interleavings(WindowRun):
         self.compare(workspace.model().stack, expected, f"{where}, at rest")
         self.second.workspace.open(StubSource(workspace.dataset), workspace.state)
         self.second.actions_by_name[self._view].trigger()
-        until(self._second_is_the_same)
+        wait(self._second_is_the_same)
         QTest.qWait(30)
         pictures = [window.weights_page.grab().toImage() for window in (self.first, self.second)]
         if pictures[0] != pictures[1]:
@@ -410,7 +408,7 @@ class Interleavings(WindowRun):
         workspace.history.end_gesture()
         if workspace.model() is None:
             workspace.fitting.fit()
-        until(lambda: workspace.model() is not None and not self.first.session.busy)
+        wait(lambda: workspace.model() is not None and not self.first.session.busy)
 
     def _second_is_the_same(self) -> bool:
         ours, theirs = self.first.workspace, self.second.workspace

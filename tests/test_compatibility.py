@@ -65,8 +65,8 @@ def test_that_the_window_opens_earlier_sessions(app, folder):
     workspace = window.workspace
     for file in files:
         window.open_files([file])
-        wait(lambda: workspace.dataset is not None and workspace.state.parameters.noise == 0.4, 20)
-        wait(lambda: workspace.model() is not None and not window.queue.busy, 20)
+        wait(lambda: workspace.dataset is not None and workspace.state.parameters.noise == 0.4)
+        wait(lambda: workspace.model() is not None and not window.queue.busy)
         assert workspace.dataset.name == "boxes"
         assert (workspace.state.parameters.depth, workspace.state.selection.pins) == (2, (14, 21))
         kind, _, name = file.stem.partition("-")
