@@ -76,7 +76,7 @@ def guarded(command: Callable[[], int]) -> int:
             code = command()
         except SystemExit as end:  # argparse exits like this after --help and --version
             code = int(end.code or DONE)
-        with _unread(sys.stdout):
+        with _without_reader(sys.stdout):
             sys.stdout.flush()
         return code
     except UsageError as error:
@@ -113,12 +113,12 @@ def print_line(text: str, stream: TextIO | None = None) -> None:
 
     Once the reader of a pipe is gone, further output is discarded, and the command continues and saves its results.
     """
-    with _unread(stream or sys.stdout):
+    with _without_reader(stream or sys.stdout):
         print("\n".join(map(printable, text.split("\n"))), file=stream)
 
 
 @contextmanager
-def _unread(stream: TextIO) -> Iterator[None]:
+def _without_reader(stream: TextIO) -> Iterator[None]:
     """Redirect a stream whose reader is gone to the null device."""
     try:
         yield

@@ -526,7 +526,7 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
 
 
 def svm_parameters(arguments: argparse.Namespace) -> SvmParameters:
-    """Return the parameters of the classifier: the given ones, and defaults for the others."""
+    """Return the parameters of the classifier from the arguments, with defaults for those not given."""
     with usage():
         return SvmParameters(**given(arguments, "widths", "criterion", "loss", "C", "starts", "subset_size")).checked()
 
@@ -554,7 +554,7 @@ def _check_projection(method: Method, arguments: argparse.Namespace) -> None:
 
 
 def _sda_parameters(arguments: argparse.Namespace) -> SdaParameters:
-    """Return the parameters of the autoencoders: the given ones, and defaults for the others."""
+    """Return the parameters of the autoencoders from the arguments, with defaults for those not given."""
     values = given(arguments, "n_units", "noise", *_SDA)
     if (rows := getattr(arguments, "rows_a_step", None)) is not None:
         values["batch_size"] = rows

@@ -343,7 +343,7 @@ def typical_peak(largest: NDArray[np.floating]) -> float:
 
 
 def drowns(layer: Layer) -> bool:
-    """Return True if weights from a few pixels dominate: the largest is more than ten times a typical one.
+    """Return True if some pixel has more than ten times the typical weight, next to which others are invisible.
 
     The largest weight from each pixel is compared with the median of these. For pixels that are lit equally often the
     ratio is 1 to 3 at usual noise levels. For MNIST, with its ring of rarely lit pixels, it is 26 in the first layer at

@@ -291,7 +291,7 @@ class MainWindow(QMainWindow):
 
     @property
     def is_touring(self) -> bool:
-        """True from the first card of the tour to its end, but not while the tour is only offered."""
+        """True while a card of the tour is shown, but not while the tour is only offered."""
         return "tour" in vars(self) and self.tour.is_running
 
     # Data ------------------------------------------------------------------------------------------------------

@@ -261,18 +261,10 @@ class JobQueue(QObject):
         self._drop(number, channel=channel)
         self._report_busy()
 
-    def stop(self, number: int) -> None:
-        """Cancel a job at the user's request and call its `on_stop`."""
-        job = self._jobs.get(number)
-        if job is not None:
-            self.cancel(number)
-            if job.on_stop is not None:
-                job.on_stop()
-
-    def stop_all(self) -> None:
-        """Cancel all jobs at the user's request and call the `on_stop` of each."""
-        jobs = list(self._jobs.values())
-        self.cancel()  # first, because an `on_stop` may submit another job
+    def stop(self, number: int | None = None) -> None:
+        """Cancel one job, or all, at the user's request, and call the `on_stop` of each."""
+        jobs = [job for job in self._jobs.values() if number in (None, job.number)]
+        self.cancel(number)  # first, because an `on_stop` may submit another job
         for job in jobs:
             if job.on_stop is not None:
                 job.on_stop()

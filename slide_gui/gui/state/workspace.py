@@ -392,7 +392,7 @@ class Workspace(QObject):
     @Slot()
     def cancel(self) -> None:
         """Cancel all jobs; the previous layers stay, in grey if they do not match the parameters."""
-        self.queue.stop_all()
+        self.queue.stop()
 
 
 def panel_parameters(parameters: StackParameters) -> dict[str, Any]:

@@ -46,12 +46,12 @@ def wrapped(text: str) -> str:
 
 
 def keys_text(keys: str | int) -> str:
-    """Return keys, a code or in Qt's portable notation, as the platform writes them, e.g. ⌘K for Ctrl+K on macOS."""
+    """Return how the platform writes a shortcut, such as ⌘K for "Ctrl+K" on macOS; keys are Qt's text or code."""
     return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
 
 
 def with_keys(text: str, keys: str) -> str:
-    """Return a text with a shortcut behind it."""
+    """Return a text followed by a shortcut in parentheses."""
     return f"{text} ({keys_text(keys)})"
 
 

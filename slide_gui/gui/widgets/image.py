@@ -190,7 +190,7 @@ class DrawingCanvas(ImageView):
 
     @Slot()
     def reset(self) -> None:
-        """Undo all strokes, as one stroke."""
+        """Restore the image as it was before all strokes; this can be undone like a stroke."""
         if self.is_drawn_on:
             before = self._values
             self.show_drawn(None)
@@ -344,7 +344,7 @@ class FeatureBars(Picker):
         return self._count // 2 if index is None else min(max(index + step[1] - step[0], 0), self._count - 1)
 
     def bar(self, index: int) -> QRectF:
-        """Return the rectangle that a value may fill: as wide as its bar and as high as the plot."""
+        """Return the rectangle around the bar of one value, with the full height of the plot."""
         box, width = self.plot(), self.plot().width() / max(self._count, 1)
         return QRectF(box.x() + index * width, box.y(), width, box.height())
 

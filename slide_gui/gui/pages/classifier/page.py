@@ -247,7 +247,7 @@ class ClassifierPage(Page):
             self._clear(_PLACEHOLDERS if self.train_button.isEnabled() else ("",) * len(_PLACEHOLDERS))
 
     def _clear(self, texts: Sequence[str] = _PLACEHOLDERS) -> None:
-        """Remove the result from the page, and show these texts instead."""
+        """Replace the result on the page by these placeholders."""
         self.criterion.set_placeholder(texts[0])
         self._shares.set_placeholder(texts[1])
         self.confusion.set_placeholder(texts[2])

@@ -50,7 +50,7 @@ class RunsPage(Page):
         self.run_table.filtered.connect(self.chosen)
         self.comparison = ComparisonView(self)
         self._wanted: tuple[str, ...] = ()
-        self._compared: tuple[str, str] | None = None  # the runs compared last
+        self._has_compared = False
         self.add_stack(self.run_table, self.comparison)
         self._library.changed.connect(self.refresh)
         self._sweep, self._n_finished = controller.sweep, 0
@@ -149,7 +149,7 @@ class RunsPage(Page):
     def _show_example(self) -> None:
         """Compare two shipped runs of the open data if nothing was compared and the user has less than two runs."""
         dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
-        is_empty = self.stack.currentIndex() == 1 and self._compared is None
+        is_empty = self.stack.currentIndex() == 1 and not self._has_compared
         if is_empty and dataset is not None and len(self._library.stored_runs) < 2:
             shipped = [run for run in self._library.runs if run.is_shipped and run.fingerprint == dataset.fingerprint]
             runs = sorted((run for run in shipped if run.noise and run.depth == depth), key=lambda run: run.noise)
@@ -158,7 +158,7 @@ class RunsPage(Page):
 
     @Slot(object)
     def _compare(self, keys: tuple[str, str]) -> None:
-        self._compared, dataset = keys, self._workspace.dataset
+        self._has_compared, dataset = True, self._workspace.dataset
         pixels = self._workspace.state.selection.pins[:_MOST_PIXELS]
         middle = (0 if dataset is None else dataset.n_features // 2,)
         self.comparison.answer.setText("Comparing…")  # the previous one stays visible

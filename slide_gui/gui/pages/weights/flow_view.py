@@ -300,7 +300,7 @@ class FlowView(Picker):
         self.canvas.set_cursor(self._current)
 
     def layout_of(self) -> FlowLayout:
-        """Return where the images and texts are placed at the current size of the widget."""
+        """Return the positions of the images and texts for the current size of the widget."""
         depth = max(len(self.columns) - 1, 0)
         return _layout(self.width(), self.devicePixelRatioF(), self._shape, height=self.height(), depth=depth)
 
