@@ -133,8 +133,8 @@ def test_that_figures_and_tables_are_written_with_their_session(cli, tiny):
             "scikit-learn, noise 1−p = 0.3, depth 1, KNeighborsClassifier(n_neighbors=3)",
         ),
         ("--transformer decomposition.PCA n_components=9", "PCA(n_components=9)"),
-        ("--method white-svm --kept 0.8 --labels 40", "White-SVM, 80.0% of variance, 40 labels"),
-        ("--method slide-white-svm --kept 0.8 --depth 1", "SLIDE + White, noise 1−p = 0.3, depth 1, 80.0% of variance"),
+        ("--method white-svm --kept 0.8 --labels 40", "White-SVM, 80 % of variance, 40 labels"),
+        ("--method slide-white-svm --kept 0.8 --depth 1", "SLIDE + White, noise 1−p = 0.3, depth 1, 80 % of variance"),
         ("--method slide-svm-without-input --depth 1", "; shares h¹ 1.00"),
         (
             "--method sda --units 9,8 --pretraining-epochs 1 --fine-tuning-epochs 2 --noise 0.1 --rows-a-step 7",

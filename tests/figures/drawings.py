@@ -84,7 +84,7 @@ def answers(errors: tuple[float, ...], features: float) -> tuple[SplitAnswer, ..
     """Return the results of splits with 1000 test rows each."""
     wrong = [row_errors("", np.arange(1000), np.arange(round(error * 1000))) for error in errors]
     return tuple(
-        SplitAnswer(k, "ab", "80.0% of variance", error, 10_000, 1000, rows, 0.1, features, 3.0)
+        SplitAnswer(k, "ab", "80 % of variance", error, 10_000, 1000, rows, 0.1, features, 3.0)
         for k, (error, rows) in enumerate(zip(errors, wrong, strict=True))
     )
 

@@ -43,7 +43,7 @@ _PLACEHOLDERS = (
 )
 _TRAIN = "Learn the widths and C, train on all training rows, then test"
 _VARIANCES = [
-    Choice(f"{variance:g}", f"{variance:.0%} of variance", f"keep components with {variance:.0%} of the variance")
+    Choice(f"{variance:g}", f"{100 * variance:g} % of variance", f"keep components with {variance:g} of the variance")
     for variance in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 ]
 _CAPTION = 7  # longest name, in letters, that fits below an image
