@@ -102,9 +102,10 @@ class Fitting(QObject):
             fit = explorer.stored_fit(parameters)
             assert fit is not None
             progress.report(1.0, fit)
-            import slide_gui.experiments.sweeps.trial  # noqa: F401  # now, because it would delay the first run later
-
             explorer.prepare(parameters, progress)
+            # It would delay the start of the first run. Earlier, it would delay the picture of the fitted layers.
+            import slide_gui.experiments.sweeps.trial  # noqa: F401
+
             return fit
 
         self._queue.submit(
