@@ -107,7 +107,7 @@ def inverse_definite(a: Array, progress: Progress = NO_PROGRESS) -> Array:
     return factor_square(inverse_factor(a, progress), a, progress)
 
 
-def inverse_factor(a: Array, progress: Progress = NO_PROGRESS) -> Array:
+def inverse_factor(a: NDArray[Any], progress: Progress = NO_PROGRESS) -> NDArray[Any]:
     """Return the lower triangular M with M a Mᵀ = I, the inverse of the Cholesky factor.
 
     The matrix a = [[A, ·], [B, C]] is halved recursively, so that nearly all the work is matrix products. M₁ is the
@@ -142,7 +142,7 @@ def _fill_inverse_factor(a: Array, out: Array, progress: Progress) -> None:
     progress.report(0.0)
 
 
-def factor_square(factor: Array, out: Array, progress: Progress = NO_PROGRESS) -> Array:
+def factor_square(factor: NDArray[Any], out: NDArray[Any], progress: Progress = NO_PROGRESS) -> NDArray[Any]:
     """Fill `out` with MᵀM for a lower triangular M by recursive halving, exactly symmetric, and return it."""
     n = len(factor)
     if n <= _LEAF:

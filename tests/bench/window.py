@@ -38,13 +38,22 @@ def wait(
     app: Any,
     done: Callable[[], bool],
     meanwhile: Callable[[], None] = lambda: None,
-    pause: float = 0.001,  # seconds; a shorter pause would keep one core from the worker
+    pause: float = 0.001,  # seconds
 ) -> None:
-    end = time.perf_counter() + _LIMIT
+    """Process events until something is done, which is checked after each event and at least once per `pause`.
+
+    Frequent checks take time from the worker; without a pause they keep one core busy.
+    """
+    from PySide6.QtCore import QEventLoop, Qt, QTimer
+
+    end, flags = time.perf_counter() + _LIMIT, QEventLoop.ProcessEventsFlag.AllEvents
+    timer = QTimer(interval=round(1000 * pause), timerType=Qt.TimerType.PreciseTimer)
+    if pause:
+        timer.start()
+        flags |= QEventLoop.ProcessEventsFlag.WaitForMoreEvents
     while not done():
         meanwhile()
-        app.processEvents()
-        time.sleep(pause)
+        app.processEvents(flags)
         if time.perf_counter() > end:
             raise TimeoutError("the window did not get there")
 
@@ -245,12 +254,12 @@ def drag() -> Iterator[Figure]:
             began = time.perf_counter()
             # The last position differs in each sweep, so that no fit of it is cached.
             slider.setValue(95 - sweep if step == 19 else 5 + 3 * step + sweep % 3)
-            wait(app, first_layer_shown)
+            wait(app, first_layer_shown, pause=0.02)
             app.processEvents()  # paints the tiles
             assert paints[-1] > began
             first.append(time.perf_counter() - began)
         for shown, times in ((all_layers_shown, all_layers), (lambda: workspace.model() is not None, exact)):
-            wait(app, shown)
+            wait(app, shown, pause=0.02)
             app.processEvents()
             times.append(time.perf_counter() - began)
         wait_for_fit(app, window)

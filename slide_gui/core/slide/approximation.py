@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import inverse_factor, tiles
 from slide_gui.core.slide.activations import Rows, SquashBuffer, rows_per_product
-from slide_gui.core.slide.denoiser import Array, Single, approximate_weights, layer_weights
+from slide_gui.core.slide.denoiser import Array, Single, approximate_factor, approximate_weights, layer_weights
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import InputScatter, scatter_after
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -25,7 +25,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 MOST_ROWS = 1536
 """Largest number of rows that are used."""
 
-_BLOCK = 600  # rows between two pauses, 6 ms for 784 features
+_BLOCK = 400  # rows between two pauses, 4 ms for 784 features
 _SINGULAR = 1e-7  # relative to the trace, added to the scatter before its inversion
 
 
@@ -89,7 +89,9 @@ class Approximation:
         for k in range(1, parameters.depth + 1):
             try:
                 if windows is None:
-                    weights = approximate_weights(scatter, parameters.noise, parameters.ridge)
+                    factor = approximate_factor(scatter, parameters.noise, parameters.ridge)
+                    yield layers
+                    weights = approximate_weights(factor, scatter, parameters.noise, parameters.ridge)
                 else:  # a kernel has so few weights that it is solved in float64
                     exact, _ = layer_weights(scatter.astype(float), parameters.noise, parameters.ridge, windows)
                     weights = exact.astype(np.float32)

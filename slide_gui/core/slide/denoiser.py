@@ -141,11 +141,10 @@ def _from_inverse(
     return inverse
 
 
-def approximate_weights(scatter: NDArray[np.floating], noise: float, ridge: float = RIDGE) -> Single:
-    """Return W in float32, in a third of the time of `denoiser_weights`.
+def approximate_factor(scatter: NDArray[np.floating], noise: float, ridge: float = RIDGE) -> Single:
+    """Return M in float32, shape (d + 1, d + 1), with MᵀM = (E[Q] + ridge·I)⁻¹, for `approximate_weights`.
 
-    E[Q] is scaled to a diagonal of ones, because float32 then suffices at noise levels from `LEAST_NOISE`: the error
-    of each row is at most 1e-3 of its length.
+    E[Q] is scaled to a diagonal of ones, because float32 then suffices at noise levels from `LEAST_NOISE`.
 
     Raises
     ------
@@ -160,7 +159,16 @@ def approximate_weights(scatter: NDArray[np.floating], noise: float, ridge: floa
     q *= scale
     factor = inverse_factor(q)
     factor *= scale
-    inverse = factor_square(factor, q)
+    return factor
+
+
+def approximate_weights(factor: Single, scatter: NDArray[np.floating], noise: float, ridge: float = RIDGE) -> Single:
+    """Return W in float32 from the factor that `approximate_factor` returns.
+
+    The error of each row is at most 1e-3 of its length. Both steps together take a third of the time of
+    `denoiser_weights`.
+    """
+    inverse = factor_square(factor, np.empty_like(factor))
     rows = np.arange(len(scatter) - 1)
     return _from_inverse(inverse[:-1], rows, np.diag(scatter)[:-1], noise, ridge)
 

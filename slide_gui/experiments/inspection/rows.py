@@ -28,8 +28,8 @@ Array = NDArray[np.float64]
 _MOST_FITS, _MOST_BYTES = 32, 256 << 20  # cache of the latest fits; four layers on MNIST take 40 MB
 _REST_SECONDS = 0.02  # a slider without a newer value for this long is at rest
 _FOLLOW_SECONDS = 0.2  # between two approximations while it moves, which leaves time for its first layer
-_PAINT_SECONDS = 0.008  # without approximation after each move, because the first layer is painted
-_PIECE_SECONDS = 0.012  # between two pieces of an approximation, even if the first layer is being painted
+_PAINT_SECONDS = 0.005  # without approximation after each move, because the first layer is painted
+_PIECE_SECONDS = 0.01  # between two pieces of an approximation, even if the first layer is being painted
 _NEAR = 2  # pixels
 _DROWNING = 10.0
 
@@ -141,12 +141,12 @@ class Explorer:
                 self._approximating, self._begun = newest, now
             is_due = now > min(started + _PAINT_SECONDS, self._advanced + _PIECE_SECONDS)
             current = newest if is_at_rest else self._approximating if is_due else None
-            layers = () if current is None else next(current, ())
+            layers = () if current is None else next(current, None)
             self._advanced = self._advanced if current is None else time.monotonic()
             progress.report(0.0)
             if current is None:
                 time.sleep(0.002)
-            elif not layers or len(layers) == layers[0].parameters.depth:
+            elif layers is None or (layers and len(layers) == layers[0].parameters.depth):
                 self._approximating = None
                 if layers:
                     self._approximated = layers
