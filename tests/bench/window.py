@@ -318,6 +318,47 @@ def _noise_slider() -> tuple[Any, Any, Any, Any]:
     return app, window, window.panel.sliders["noise"].findChild(QSlider), image_and_tiles(window)[1]
 
 
+def train() -> Iterator[Figure]:
+    """Measure from a click on Train to the start of the training: the first on the Weights page, others during fits."""
+    runs = [in_child(clicked_train, environment=_environment()) for _ in range(scaled(5, 1))]
+    for number, name in enumerate(("first", "during-fit")):
+        times, floor = [1000 * run[number] for run in runs], 1000 * median([run[2] for run in runs])
+        note = f"longest of {len(times)}, median {median(times):.3g} ms, against one drawImage of the window"
+        yield Figure(f"train-{name}", max(times), "ms", floor, f"click on Train to its start, {note}", most=200.0)
+
+
+def clicked_train() -> tuple[float, float, float]:
+    """Return the seconds from two clicks on Train to the start of its work, and those of one drawImage."""
+    app, window, slider, _ = _noise_slider()
+    begun: list[float] = []
+    submit = window.queue.submit
+
+    def noting(title: str, work: Callable[[Any], Any], **options: Any) -> int:
+        def noted(progress: Any) -> Any:
+            begun.append(time.perf_counter())
+            return work(progress)
+
+        return submit(title, noted if title == "Training" else work, **options)
+
+    def click() -> float:
+        begun.clear()
+        clicked = time.perf_counter()
+        window.actions_by_name["train"].trigger()
+        wait(app, lambda: bool(begun))
+        return begun[0] - clicked
+
+    floor, window.queue.submit = _image_seconds(app, window.centralWidget()), noting
+    first = click()
+    window.session.stop()
+    window.actions_by_name["page_weights"].trigger()
+    slider.setValue(60)
+    moved = time.perf_counter()
+    wait(app, lambda: time.perf_counter() > moved + 0.2)  # in the middle of the fit
+    during = click()
+    tear_down(window)
+    return first, during, floor
+
+
 def full_store() -> Iterator[Figure]:
     """Measure opening the Benchmark page for the first time, with every run of the protocol in the store."""
     runs = [in_child(opened_page, environment=_environment()) for _ in range(scaled(3, 1))]
@@ -436,5 +477,6 @@ BENCHMARKS = {
     "hover": _own_process(hover),
     "drag": _own_process(drag),
     "follow": _own_process(follow),
+    "train": train,
     "lateness": lateness,
 }

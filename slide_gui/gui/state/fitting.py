@@ -103,7 +103,10 @@ class Fitting(QObject):
             assert fit is not None
             progress.report(1.0, fit)
             explorer.prepare(parameters, progress)
-            # It would delay the start of the first run. Earlier, it would delay the picture of the fitted layers.
+            # They would delay the first run and the first plot. Earlier, they would delay the picture of these layers.
+            import pyqtgraph  # noqa: F401
+
+            progress.report(1.0)
             import slide_gui.experiments.sweeps.trial  # noqa: F401
 
             return fit
