@@ -22,6 +22,7 @@ from slide_gui.gui.theme import BLUE, SECONDARY, figure_font, ink_on, paint_ramp
 from slide_gui.gui.widgets.painted import CENTRE, NOTHING, STALE, paint_placeholder, write
 
 _USUAL, _TALLEST, _HEAD, _FOOT, _RAMP, _LEAST_HEADING = 52, 104, 24, 50, 72, 11  # pixels
+_WIDE = 280  # pixels; less width does not suffice for the legend to the right of its scale
 
 
 class ColorCell(NamedTuple):
@@ -185,11 +186,16 @@ class ColorTable(QTableWidget):
                 paint_placeholder(painter, view, self._placeholder)
                 return
             text, hue = self._legend
-            top = self.verticalHeader().length() + 8
-            paint_ramp(painter, theme, QRectF(0, top + 4, _RAMP, 8), hue)
+            paint_ramp(painter, theme, QRectF(0, self.verticalHeader().length() + 12, _RAMP, 8), hue)
             wrapped = int(Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap)
-            place = QRectF(_RAMP + 8, top, view.width() - _RAMP - 8, _FOOT)
-            write(painter, place, wrapped, text, theme.muted, figure_font(self, SECONDARY))
+            write(painter, self.legend_box(), wrapped, text, theme.muted, figure_font(self, SECONDARY))
+
+    def legend_box(self) -> QRectF:
+        """Return the place of the legend's text: to the right of the scale, or below it in a narrow table."""
+        top, width, left = self.verticalHeader().length() + 8, self.viewport().width(), _RAMP + 8
+        if width < _WIDE:
+            return QRectF(0, top + 14, width, _FOOT - 14)
+        return QRectF(left, top, width - left, _FOOT)
 
     @Slot(QModelIndex)
     def _report(self, index: QModelIndex) -> None:

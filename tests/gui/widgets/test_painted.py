@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QFontMetrics
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -19,7 +19,7 @@ from slide_gui.gui.pages.curves.heat_map import HeatMap
 from slide_gui.gui.pages.curves.points import ErrorPoint
 from slide_gui.gui.pages.weights.copies import CopiesPlot
 from slide_gui.gui.pages.weights.explained import FormulaTable, lines_of
-from slide_gui.gui.theme import DARK, LIGHT, apply_theme
+from slide_gui.gui.theme import DARK, LIGHT, SECONDARY, apply_theme, figure_font
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
 from slide_gui.gui.widgets.image import DrawingCanvas
@@ -330,6 +330,14 @@ def test_that_every_matrix_fits_with_its_legend_and_long_names_are_told_apart(sh
     assert [head.text() for head in heads] == [f"…{i}" for i in range(many)]
     assert heads[1].toolTip() == "predicted a rather long class name 1"
     matrix.grab()
+
+
+def test_that_the_legend_fits_next_to_long_names_of_rows(shown):
+    matrix = shown(ConfusionMatrix(), 280, 240)
+    matrix.set_counts([[50, 50], [40, 60]], ["Amphibians 1", "Amphibians 2"])
+    legend, metrics = matrix.legend_box().toRect(), QFontMetrics(figure_font(matrix, SECONDARY))
+    text = "columns: predicted; errors up to 50.0 % of the class"
+    assert legend.contains(metrics.boundingRect(legend, Qt.TextFlag.TextWordWrap, text))
 
 
 @pytest.fixture
