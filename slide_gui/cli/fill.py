@@ -21,7 +21,7 @@ from slide_gui.text import NONE, count, fixed
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    text = "a table of text with commas, semicolons or tabs; cells that are empty, NA, NaN or ? are missing"
+    text = "a table of text with commas, semicolons or tabs; cells that are empty, ?, NA, N/A, NaN or null are missing"
     parser.add_argument("data", metavar="TABLE", help=text)
     text = "the same table with filled cells; all other bytes stay the same"
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=text)

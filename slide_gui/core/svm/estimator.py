@@ -72,9 +72,9 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         Squared hinge (L2-SVM) or hinge (C-SVC). Widths are always learned with the squared hinge.
     C : float or None, default=None
-        Penalty of errors. None selects C. It is learned together with the widths, or by cross-validation on the same
-        rows if the loss is the hinge. If widths are not learned, it is selected from 1, 10, 100 and 1000 on a held-out
-        fifth of the rows.
+        Penalty of errors. None selects C by cross-validation on the same rows: 1, 3 or 10 times the C that is learned
+        together with the widths, or 1, 10, 100 or 1000 if the loss is the hinge. If widths are not learned, it is
+        selected from 1, 10, 100 and 1000 on a held-out fifth of the rows.
     tol : float, default=1e-3
         Largest allowed violation of the optimality conditions.
     max_iter : int or None, default=None
