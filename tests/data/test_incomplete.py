@@ -83,6 +83,7 @@ def _filled(text, values, **reading):
         (b'a,b\n"1,5","2,0"\n,"3,1"\n', b'a,b\n"1,5","2,0"\n"9,5","3,1"\n'),
         (b'"a, x",b\n"1",2\n"NA",3\n', b'"a, x",b\n"1",2\n9.5,3\n'),
         (b"a\tb\n1\t2\n3\t\n\t4\n", b"a\tb\n1\t2\n3\t9.5\n9.5\t4\n"),
+        (b"a\tb\n\t\n1\t2\n3\t4\n", b"a\tb\n9.5\t9.5\n1\t2\n3\t4\n"),
         (b"# note\n1,2\n3,?\n\n4,5\n", b"# note\n1,2\n3,9.5\n\n4,5\n"),
         (b'a,b,name\n1,2,"x, ""y"""\n,3,"z,"\n', b'a,b,name\n1,2,"x, ""y"""\n9.5,3,"z,"\n'),
         (b"\xef\xbb\xbf,7.5\n3,?\n4,5.5\n", b"\xef\xbb\xbf9.5,7.5\n3,9.5\n4,5.5\n"),

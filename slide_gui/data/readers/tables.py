@@ -101,7 +101,6 @@ def _scaled(digits: NDArray[np.uint32], power: NDArray[np.int64], cells: NDArray
     return values
 
 
-_BLANK_LINES = re.compile(rb"(?:[ \t\r\v\f]*\n)*+")
 _BEGINNING = re.compile(rb"(?:#[^\n]*\n|[ \t\r\v\f]*\n)*+")
 _BLOCK = 1 << 18  # bytes; the block and the arrays computed from it fit into the processor's cache
 _LONGEST_LINE = 1 << 24
@@ -270,7 +269,7 @@ def read_table(
         if len(rest) > _LONGEST_LINE:
             raise DataError(f"line {line} is longer than 16 MiB; expected one row of numbers per line", place)
         if table is None:
-            beginning = cast(re.Match[bytes], (_BLANK_LINES if delimiter else _BEGINNING).match(text))[0]
+            beginning = b"" if delimiter else cast(re.Match[bytes], _BEGINNING.match(text))[0]
             text = text[len(beginning) :]
             n_comments, n_lines = len(re.findall(rb"^#", beginning, re.MULTILINE)), beginning.count(b"\n")
             comments, blanks, line = comments + n_comments, blanks + n_lines - n_comments, line + n_lines
