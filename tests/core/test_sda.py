@@ -178,8 +178,6 @@ def test_that_the_first_layers_equal_those_of_pre_training_only_them():
     _same(both.first(1), one)
     assert (both.first(1).parameters, both.first(1).history) == (one.parameters, one.history)
     assert both.first(0).layers == ()
-    with pytest.raises(ValueError, match="have 2 layers"):
-        both.first(3)
 
 
 def test_that_features_are_the_representations_of_all_layers():
@@ -189,8 +187,6 @@ def test_that_features_are_the_representations_of_all_layers():
         expected.append(expit(expected[-1] @ layer.weights.T + layer.hidden_bias))
     assert sda.sizes == (36, 20, 12)
     np.testing.assert_allclose(joined, np.hstack(expected), rtol=2e-5, atol=1e-6)
-    with pytest.raises(ValueError, match="35 features"):
-        sda.transform(many[:, :35])
 
 
 def test_that_each_epoch_is_reported_with_all_before_it():
@@ -226,16 +222,9 @@ def test_that_the_smallest_problems_end_in_finite_features(rows, change):
         assert sda.history == SdaHistory()
 
 
-@pytest.mark.parametrize(
-    ("rows", "change", "message"),
-    [
-        *((np.zeros(shape), {}, "at least 1 sample and 1 feature") for shape in ((0, 4), (4, 0), (4,))),
-        (bars(100)[0], {"pretraining_rate": 1e38}, "pre-training of layer 1 diverged in epoch 1 because .* 1e\\+38"),
-    ],
-)
-def test_that_rows_and_rates_that_cannot_be_trained_with_are_refused(rows, change, message):
-    with pytest.raises(ValueError, match=message):
-        pretrain(rows, replace(SMALL, **change))
+def test_that_a_rate_too_large_for_pre_training_is_refused():
+    with pytest.raises(ValueError, match=r"pre-training of layer 1 diverged in epoch 1 because .* 1e\+38"):
+        pretrain(bars(100)[0], replace(SMALL, pretraining_rate=1e38))
 
 
 @pytest.mark.parametrize(
@@ -396,11 +385,8 @@ def test_that_the_smallest_problems_end_in_probabilities():
     np.testing.assert_array_equal(one_class.scores(X), 0.0)
 
 
-def test_that_rows_that_do_not_fit_the_autoencoders_are_refused(sda):
+def test_that_a_rate_too_large_for_fine_tuning_is_refused(sda):
     X, y = bars(20)
-    for attempt in (lambda: fine_tune(sda, X[:, 1:], y, 2), lambda: fine_tune(sda, X, y, 2).scores(X[:, 1:])):
-        with pytest.raises(ValueError, match="X has 35 features; these autoencoders were trained on 36 features"):
-            attempt()
     with pytest.raises(
         ValueError, match=r"fine-tuning diverged in epoch \d because fine_tuning_rate 1e\+38 is too large"
     ):

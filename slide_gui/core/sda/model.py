@@ -85,8 +85,6 @@ class SdaParameters:
         ValueError
             If a parameter is out of range. The message gives its value and the allowed range.
         """
-        if not isinstance(self.n_units, (tuple, list)):
-            raise ValueError(f"n_units is {self.n_units!r}; it must contain integers, one per layer")
         n_units = tuple(check_integer("n_units", units, 1) for units in self.n_units)
         return replace(
             self,
@@ -271,8 +269,8 @@ class Sda:
     ----------
     parameters : SdaParameters
     layers : tuple of DenoisingLayer
-    n_features, n_samples : int
-        Number of features d and of rows n in the training set.
+    n_features : int
+        Number of features d.
     history : SdaHistory
         Epochs of the training.
     """
@@ -280,7 +278,6 @@ class Sda:
     parameters: SdaParameters
     layers: tuple[DenoisingLayer, ...]
     n_features: int
-    n_samples: int
     history: SdaHistory
 
     @property
@@ -288,22 +285,8 @@ class Sda:
         """Numbers of columns of x, h¹, …, hˡ, which are the blocks of a multi-width kernel."""
         return (self.n_features, *(len(layer.weights) for layer in self.layers))
 
-    def check_width(self, rows: Values) -> None:
-        """Raise ValueError if the rows do not have the features of the training set."""
-        if rows.ndim != 2 or rows.shape[1] != self.n_features:
-            shape = f"{rows.shape[1]} features" if rows.ndim == 2 else f"{rows.ndim} dimensions"
-            raise ValueError(f"X has {shape}; these autoencoders were trained on {self.n_features} features")
-
     def first(self, depth: int) -> Sda:
-        """Return the lowest `depth` layers; they equal the result of pre-training only these.
-
-        Raises
-        ------
-        ValueError
-            If there are fewer layers.
-        """
-        if not 0 <= depth <= len(self.layers):
-            raise ValueError(f"depth is {depth}; these autoencoders have {len(self.layers)} layers")
+        """Return the lowest `depth` layers; they equal the result of pre-training only these."""
         parameters = self.parameters
         noise = parameters.noise[:depth] if isinstance(parameters.noise, tuple) else parameters.noise
         return replace(
@@ -320,13 +303,7 @@ class Sda:
         ----------
         rows : array_like of shape (n, d)
             Array or memmap, which is read in blocks.
-
-        Raises
-        ------
-        ValueError
-            If the rows do not have the features of the training set.
         """
-        self.check_width(rows)
         joined = np.empty((len(rows), sum(self.sizes)), self.parameters.dtype)
         columns = np.split(joined, np.cumsum(self.sizes)[:-1], axis=1)
         step = rows_per_block(max(self.sizes))
@@ -363,14 +340,7 @@ class SdaNetwork:
     best_epoch: int
 
     def scores(self, rows: Values, *, progress: Progress = NO_PROGRESS) -> Values:
-        """Return the log-probabilities log P(class | row), of shape (n, n_classes).
-
-        Raises
-        ------
-        ValueError
-            If the rows do not have the features of the training set.
-        """
-        self.sda.check_width(rows)
+        """Return the log-probabilities log P(class | row), of shape (n, n_classes)."""
         dtype = np.dtype(self.sda.parameters.dtype)
         result: Values = np.empty((len(rows), len(self.weights)), dtype)
         step = rows_per_block(max(self.sda.sizes))

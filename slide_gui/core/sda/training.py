@@ -144,16 +144,14 @@ def pretrain(X: Values, parameters: SdaParameters, progress: Progress = NO_PROGR
     Raises
     ------
     ValueError
-        If a parameter is out of range, if there are no rows or no features, or if training diverges.
+        If a parameter is out of range, or if training diverges.
     """
     parameters = parameters.checked()
     steady = MonotonicProgress(progress)
     rows: Values = np.asarray(X, parameters.dtype)
-    if rows.ndim != 2 or not rows.size:
-        raise ValueError(f"X has shape {rows.shape}; at least 1 sample and 1 feature are needed to train on")
     needed = autoencoder_bytes(rows.shape[0], rows.shape[1], parameters.n_units, parameters.dtype)
     check_free(needed, f"pre-training on {len(rows)} rows of {rows.shape[1]} features", "use fewer rows or units")
-    sda = Sda(parameters, (), rows.shape[1], rows.shape[0], SdaHistory())
+    sda = Sda(parameters, (), rows.shape[1], SdaHistory())
     sizes = np.array([rows.shape[1], *parameters.n_units], dtype=float)
     reached = np.concatenate([[0.0], np.cumsum(sizes[:-1] * sizes[1:])])
     for k, noise in enumerate(parameters.noises):
@@ -335,12 +333,10 @@ def fine_tune(
     Raises
     ------
     ValueError
-        If a parameter is out of range, if the rows do not have the features of the training set, or if training
-        diverges.
+        If a parameter is out of range, or if training diverges.
     """
     parameters = (parameters or sda.parameters).checked()
     steady = MonotonicProgress(progress)
-    sda.check_width(X)
     dtype = sda.parameters.dtype
     rows: Values = np.asarray(X, dtype)
     validation_set = None
