@@ -69,17 +69,10 @@ def crossed_mean(values: ArrayLike) -> CrossedMean:
     Parameters
     ----------
     values : array_like of shape (k, n)
-        Errors (0 or 1), or the differences of two methods' errors.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two splits or two rows.
+        Errors (0 or 1), or the differences of two methods' errors. k and n are at least 2.
     """
     values = np.asarray(values, np.float64)
     k, n = values.shape
-    if min(k, n) < 2:
-        raise ValueError(f"there are {k} splits and {n} rows; at least two of each are needed")
     of_rows, of_splits = values.sum(axis=0), values.sum(axis=1)
     total = float(of_splits.sum())
     rows, splits = float(of_rows.var(ddof=1)) / (k * k * n), float(of_splits.var(ddof=1)) / (k * n * n)

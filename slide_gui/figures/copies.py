@@ -47,15 +47,8 @@ def draw_copies(figure: Figure, result: CopiesResult, style: Style) -> None:
         An empty figure. Its size comes from the style.
     result : CopiesResult
         A result with at least one point.
-
-    Raises
-    ------
-    ValueError
-        If there is no point.
     """
     copies, model = result.copies, result.model
-    if not copies.points:
-        raise ValueError("there is nothing to draw: at least one m is needed")
     s, width = style.scale, style.width_mm
     tiles = min(_TILES * width, 0.42 * (style.height_mm or math.inf))
     plot = Plot(figure, style, 0.5 * width + tiles + 21.0 * s)

@@ -34,14 +34,7 @@ def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequen
         Curves with at least one point.
     marks : sequence of Published
         Published errors for comparison.
-
-    Raises
-    ------
-    ValueError
-        If there is no point.
     """
-    if not curves.points:
-        raise ValueError("there is nothing to draw: at least one point is needed")
     plot = Plot(figure, style, _ASPECT * style.width_mm)
     s = plot.scale
     names = [_label(depth) for depth in curves.depths]

@@ -36,15 +36,8 @@ def draw_flow(figure: Figure, result: FlowResult, style: Style) -> None:
     style : Style
         With `levels` "tile" each hᵏ has its own limits. Otherwise all share ±1, or a larger limit if the input exceeds
         it.
-
-    Raises
-    ------
-    ValueError
-        If there is no layer.
     """
     flow, model = result.flow, result.model
-    if not flow.layers:
-        raise ValueError("there is nothing to draw: the stack has no layer")
     s, columns = style.scale, len(flow.layers) + 1
     wide = (style.width_mm - 4.0 * s - (columns - 1) * _GAP * s) / columns
     high = wide * _height(model.image_shape, style.transposed)

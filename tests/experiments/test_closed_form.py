@@ -117,12 +117,7 @@ def test_that_a_dead_pixel_has_no_curve():
 
 
 def test_that_an_impossible_study_is_refused_in_a_sentence():
-    for wrong in ({"seeds": 0}, {"most": 0}, {"most_rows": 1}):
-        with pytest.raises(ValueError, match="at least one seed, one copy and two rows"):
-            CopiesStudy(stack_of(), ROWS, **wrong)
     assert CopiesStudy(stack_of(), ROWS, seeds=1, most=1, most_rows=2).run().n_rows == 2
-    with pytest.raises(ValueError, match="layer is 2; this stack has layers 1 to 1"):
-        CopiesStudy(stack_of(), ROWS, 2)
     nothing = np.zeros((9, 4), np.float32)
     with pytest.raises(ValueError, match="all inputs of layer 1 are 0, so its weights are 0; use other data"):
         CopiesStudy(fit_stack(nothing, StackParameters(depth=1)), nothing).run()
@@ -137,7 +132,7 @@ def _study(points, seeds=2):
         CopiesPoint(m, np.array(errors), np.array(of_row)[:, None], np.zeros((1, 2), np.float32))
         for m, errors, of_row in points
     )
-    return Copies(0.3, 1e-5, 1, np.zeros((1, 2)), 10, 10, seeds, made)
+    return Copies(0.3, 1, np.zeros((1, 2)), 10, 10, seeds, made)
 
 
 def test_that_a_curve_has_geometric_means_and_leaves_out_points_without_a_logarithm():
@@ -196,10 +191,6 @@ def test_that_shuffled_weights_can_be_unshuffled():
     assert there[4, 6] == weights[order[4], 6]
 
 
-def test_that_a_seed_gives_one_permutation_and_other_orders_are_refused():
+def test_that_a_seed_gives_one_permutation():
     np.testing.assert_array_equal(shuffling(50, 2), shuffling(50, 2))
     assert not np.array_equal(shuffling(50, 2), shuffling(50, 3))
-    rows = images(n=50).astype("float32")
-    stack = fit_stack(rows, StackParameters(depth=1))
-    with pytest.raises(ValueError, match="each of 0 to 63 once"):
-        fit_shuffled(rows, stack, np.zeros(64, np.int64))

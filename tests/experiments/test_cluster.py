@@ -394,7 +394,7 @@ def test_that_autoencoders_shared_by_runs_are_trained_once_in_the_cluster(two, t
     by_workers, alone = tmp_path / "by_workers.sqlite", tmp_path / "alone.sqlite"
     with without_stealing(two), RunStore(by_workers) as store:
         run_sweep(data, points_of(specs), store, cluster=two)
-    assert sum(two.client.run(lambda key: len(networks_here(key)), data.fingerprint).values()) == 2
+    assert sum(two.client.run(lambda key: len(networks_here(key)._pretrained), data.fingerprint).values()) == 2
     with threadpool_limits(1, user_api="blas"), RunStore(alone) as store:
         run_sweep(data, points_of(specs), store)
     assert len(specs) == len(results_of(alone))

@@ -175,8 +175,6 @@ def test_that_progress_rises_and_each_report_holds_the_earlier_ones():
     assert last.validation.error == found.validation_error > 0.0
     assert {payload.phase for payload in listener.payloads} >= {"fit", "learn", "train", "validation", "test"}
     assert any(payload.training is not None for payload in listener.payloads)
-    run(data, spec(data, method="median"), progress=listener)
-    assert len(listener.payloads[-1].grid) == 4 * 4 + 2
     network = run(
         data, spec(data, method="sda", training="split", sda=SdaParameters((5,), 0.1, 0.005, 2)), progress=listener
     )

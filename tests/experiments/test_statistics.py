@@ -96,10 +96,7 @@ def test_that_few_splits_have_at_most_the_degrees_of_freedom_of_cochran_and_cox(
     assert found.half == pytest.approx(cox * math.sqrt(found.variance), rel=1e-6)
 
 
-def test_that_a_matrix_of_one_split_or_one_row_is_refused_and_a_constant_one_is_certain():
-    for shape in ((1, 5), (5, 1)):
-        with pytest.raises(ValueError, match="at least two of each"):
-            crossed_mean(np.zeros(shape))
+def test_that_a_constant_matrix_is_certain():
     assert (crossed_mean(np.zeros((3, 4))).p, crossed_mean(np.ones((3, 4))).p) == (1.0, 0.0)
     assert crossed_mean(np.ones((3, 4))).half == 0.0
 

@@ -24,7 +24,6 @@ from slide_gui.experiments.runs.run import run
 from slide_gui.figures import canvas, weights
 from slide_gui.figures.canvas import fitted, width_mm
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.figures.curves import draw_curves
 from slide_gui.figures.evaluation import TextTable, draw_errors, draw_times, latex, markdown
 from slide_gui.figures.export import FORMATS, figure_bytes, save_export, save_figure, weights_csv
 from slide_gui.figures.run_figures import confusion_csv, draw_confusion, draw_widths
@@ -33,7 +32,7 @@ from slide_gui.figures.tables import save_table
 from slide_gui.figures.weights import NOISES, draw_weights, noise_animation
 from slide_gui.progress import Cancelled, Listener
 from tests.experiments.tiny import rectangles, spec
-from tests.figures.drawings import CURVES, DATA, DRAWINGS, drawn, weight_rows
+from tests.figures.drawings import DATA, DRAWINGS, drawn, weight_rows
 
 WEIGHTS = [weight_rows(), weight_rows("plain, features", shape=None, generated=False)]
 
@@ -123,7 +122,6 @@ def test_that_a_figure_has_its_width_and_all_of_it_is_on_the_page(name, width):
 
 def test_that_an_empty_figure_is_refused():
     for draw, content in (
-        (draw_curves, replace(CURVES, points=())),
         (draw_errors, EvaluationState((), ())),
         (draw_times, ()),
         (draw_weights, []),

@@ -175,7 +175,6 @@ class SolverOptions:
 class SolverStep:
     """State of the solver after one outer step."""
 
-    iteration: int
     gap: float
     n_support: int
 
@@ -386,7 +385,7 @@ class _WorkingSetSolver:
         progress: MonotonicProgress,
     ) -> None:
         n = len(y)
-        self._source, self._y, self._box, self._options = source, y, box, options
+        self._y, self._box, self._options = y, box, options
         self._progress, self._refinable = progress, refinable
         self._entire, self._largest, capacity = _division(n, options.memory // source.dtype.itemsize)
         values = scratch.floats(self._largest**2 + capacity * n, source.dtype)
@@ -421,7 +420,7 @@ class _WorkingSetSolver:
             gap, bias = kkt_gap(residual, beta, self._box)
             converged = gap < self._options.tol
             solution = replace(solution, gap=gap, bias=bias, converged=converged, residual=residual)
-            self._progress.report(0.0, SolverStep(0, gap, int(np.count_nonzero(beta))))
+            self._progress.report(0.0, SolverStep(gap, int(np.count_nonzero(beta))))
             if converged or gap > 0.5 * best or solution.steps >= self._options.limit:
                 return solution
             best = gap
@@ -441,13 +440,13 @@ class _WorkingSetSolver:
         else:
             residual, support = self._y.copy(), np.flatnonzero(beta)
             self._shift(residual, support, beta[support], support)
-        iteration, stalled, best, first, objective = 0, 0, np.inf, None, np.inf
+        stalled, best, first, objective = 0, np.inf, None, np.inf
         while True:
             gap, bias = kkt_gap(residual, beta, box)
             n_support = int(np.count_nonzero(beta))
             first = max(gap, options.tol * 10.0) if first is None else first
             done = 1.0 - np.log(max(gap, options.tol) / options.tol) / np.log(first / options.tol)
-            self._progress.report(float(np.clip(done, 0.0, 1.0)), SolverStep(iteration, gap, n_support))
+            self._progress.report(float(np.clip(done, 0.0, 1.0)), SolverStep(gap, n_support))
             # If there are more support vectors than fit in a working set, each step lowers the objective, not the gap.
             earlier, objective = objective, -0.5 * float(beta @ (self._y + residual))
             stalled = 0 if gap < 0.99 * best or earlier - objective > _LEAST_GAIN * gap * gap else stalled + 1
@@ -460,7 +459,6 @@ class _WorkingSetSolver:
                 beta, residual = self._minimise(self._matrix, residual, beta, box, 0.0)
             else:
                 beta = self._step(residual, beta, bias, gap)
-            iteration += 1
             if np.array_equal(beta, before):
                 return Solution(beta, bias, gap, self._steps, gap < options.tol, residual)
 

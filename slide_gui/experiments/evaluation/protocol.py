@@ -94,15 +94,12 @@ class SelectedCandidate:
 
     Attributes
     ----------
-    point : SweepPoint
-        The candidate on its first validation rows.
     final : SweepPoint
         The run that evaluates it on the test set.
     validation_error : float or None
         Its error on all validation rows. None if there was nothing to select.
     """
 
-    point: SweepPoint
     final: SweepPoint
     validation_error: float | None = None
 
@@ -239,7 +236,7 @@ class CellPlan:
         The only candidate of a method needs no results. Return None while results are missing.
         """
         if not self.selects:
-            return SelectedCandidate(points[0], self.final(points[0]))
+            return SelectedCandidate(self.final(points[0]))
         missing, left = self._race(points, runs)
         if missing:
             return None
@@ -252,9 +249,9 @@ class CellPlan:
             )
             best = best[: self.averaged]
             mean = RunSpec.mean_of([self.final(each.point).spec for each in best])
-            return SelectedCandidate(best[0].point, replace(best[0].point, spec=mean))
+            return SelectedCandidate(replace(best[0].point, spec=mean))
         (chosen,) = choose(candidates)
-        return SelectedCandidate(chosen.point, self.final(chosen.point, chosen.best_epoch), chosen.validation_error)
+        return SelectedCandidate(self.final(chosen.point, chosen.best_epoch), chosen.validation_error)
 
 
 def _similar(wrong: int, fewest: int) -> bool:
@@ -315,8 +312,6 @@ def plan(
         unknown = [name for name in given if name not in document[kind]]
         if unknown:
             raise ValueError(f"the protocol has no {unknown[0]!r}; choose from its {kind}: {', '.join(document[kind])}")
-    if extent not in EXTENTS:
-        raise ValueError(f"extent is {extent!r}; it must be one of {', '.join(EXTENTS)}")
     if splits is not None and splits < 1:
         raise ValueError(f"splits is {splits}; it must be 1 or more")
     cells = []

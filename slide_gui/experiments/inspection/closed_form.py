@@ -66,7 +66,6 @@ class Copies:
     """
 
     noise: float
-    ridge: float
     layer: int
     limit: NDArray[np.float64]
     n_rows: int
@@ -151,7 +150,7 @@ class CopiesStudy:
     Raises
     ------
     ValueError
-        If the layer does not exist, there are too many features, or a count is too small.
+        If there are too many features.
     """
 
     def __init__(
@@ -164,12 +163,8 @@ class CopiesStudy:
         most: int = MOST_COPIES,
         most_rows: int = MOST_ROWS,
     ) -> None:
-        if not 1 <= layer <= len(stack.layers):
-            raise ValueError(f"layer is {layer}; this stack has layers 1 to {len(stack.layers)}")
         if stack.n_features > WHOLE:
             raise ValueError(f"these data have {stack.n_features} features; copies are solved for up to {WHOLE}")
-        if seeds < 1 or most < 1 or most_rows < 2:
-            raise ValueError("at least one seed, one copy and two rows are needed")
         self._stack, self._rows, self._layer = stack, rows, layer
         self._seeds, self._most, self._most_rows = seeds, most, most_rows
         self._copies: list[CorruptedCopies] = []
@@ -209,7 +204,7 @@ class CopiesStudy:
         if not limit.any():
             raise ValueError(f"all inputs of layer {self._layer} are 0, so its weights are 0; use other data or layers")
         self._copies = [CorruptedCopies(values, p.noise, p.ridge, seed, windows) for seed in range(self._seeds)]
-        self._result = Copies(p.noise, p.ridge, self._layer, limit, len(chosen), n, self._seeds)
+        self._result = Copies(p.noise, self._layer, limit, len(chosen), n, self._seeds)
         return self._result
 
 
@@ -236,8 +231,6 @@ class ShuffledFit:
 
     Attributes
     ----------
-    order : ndarray of shape (d,), int64
-        Pixel j of the shuffled rows is pixel ``order[j]`` of the original rows.
     stack : Stack
         Stack fitted to the original rows.
     shuffled : Stack
@@ -248,7 +241,6 @@ class ShuffledFit:
         Largest absolute weight or bias of each layer.
     """
 
-    order: NDArray[np.int64]
     stack: Stack
     shuffled: Stack
     differences: tuple[float, ...]
@@ -256,7 +248,7 @@ class ShuffledFit:
 
 
 def shuffling(n_features: int, seed: int) -> NDArray[np.int64]:
-    """Return the original pixel at each position, shape (d,): a permutation determined by the seed."""
+    """Return the original pixel at each position of the shuffled rows, shape (d,), determined by the seed."""
     return np.random.default_rng(seed).permutation(n_features)
 
 
@@ -268,7 +260,7 @@ def unshuffled(weights: NDArray[np.float64], order: NDArray[np.int64]) -> NDArra
     weights : ndarray of shape (d, d + 1)
         Weights, bias last.
     order : ndarray of shape (d,)
-        As `ShuffledFit.order`.
+        Result of `shuffling`.
     """
     back = np.argsort(order)
     return weights[back][:, np.append(back, len(order))]
@@ -284,20 +276,12 @@ def fit_shuffled(
     rows : ndarray of shape (n, d)
         Rows that `stack` was fitted to.
     order : ndarray of shape (d,)
-        As `ShuffledFit.order`.
-
-    Raises
-    ------
-    ValueError
-        If `order` is not a permutation of the features.
+        Result of `shuffling`.
     """
-    if not np.array_equal(np.sort(order), np.arange(rows.shape[1])):
-        raise ValueError(f"order must hold each of 0 to {rows.shape[1] - 1} once")
     shape = stack.image_shape
     shuffled = fit_stack(np.take(rows, order, axis=1), stack.parameters, image_shape=shape, progress=progress)
     pairs = list(zip(stack.layers, shuffled.layers, strict=True))
     return ShuffledFit(
-        order,
         stack,
         shuffled,
         tuple(float(np.abs(unshuffled(there.weights, order) - here.weights).max()) for here, there in pairs),

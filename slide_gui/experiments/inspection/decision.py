@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.svm.kernel import squared_norms
+from slide_gui.core.svm.kernel import blocks_of, squared_norms
 from slide_gui.core.svm.model import class_scores, pairs_of, predicted_codes
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.run import Restored
@@ -122,11 +122,8 @@ class Decider:
         self._codes = restored.codes[self.rows]
         self.labels = restored.labels[: model.trained.n_classes]
         vectors = np.asarray(model.vectors, dtype=np.float32)
-        ends = np.cumsum(model.embedding.sizes)
-        self._blocks = [
-            np.ascontiguousarray(vectors[:, end - size : end])
-            for size, end in zip(model.embedding.sizes, ends, strict=True)
-        ]
+        self._columns = blocks_of(model.embedding.sizes)
+        self._blocks = [np.ascontiguousarray(vectors[:, columns]) for columns in self._columns]
         self._squares = [squared_norms(block) for block in self._blocks]
         self._train, self._images = dataset.train, dataset.image_shape is not None
 
@@ -180,12 +177,11 @@ class Decider:
     def _exponents(self, representations: NDArray[np.floating]) -> Array:
         """Return ‖h^t − h_s^t‖² / σ_t² for every layer and support vector, (l + 1, n_support)."""
         row = self.model.embedding(representations[None], None, np.float32)[0]
-        exponents, start = np.empty((len(self._blocks), len(self.rows))), 0
+        exponents = np.empty((len(self._blocks), len(self.rows)))
         for number, (block, squares) in enumerate(zip(self._blocks, self._squares, strict=True)):
-            part = row[start : start + block.shape[1]]
+            part = row[self._columns[number]]
             products = np.einsum("ij,j->i", block, part)
             exponents[number] = np.maximum(squares + np.float64(part @ part) - 2.0 * products, 0.0)
-            start += block.shape[1]
         return exponents
 
     def flip(self, image: NDArray[Any], progress: Progress = NO_PROGRESS) -> Flip:
@@ -274,11 +270,11 @@ def _duels(margins: Array, n_classes: int) -> tuple[int, int, dict[int, tuple[in
 
 def _in_turn(kernel: Array, *sides: NDArray[np.bool_]) -> Indices:
     """Return the nearest support vectors of each side, alternating between the sides."""
-    ranked = []
+    ranked: list[tuple[int, int]] = []
     for side in sides:
         members = np.flatnonzero(side)
         nearest = members[np.argsort(-kernel[members], kind="stable")[:_NEAREST]]
-        ranked += [(rank, number) for rank, number in enumerate(nearest.tolist())]
+        ranked += enumerate(nearest.tolist())
     return np.array([number for _, number in sorted(ranked, key=lambda each: each[0])], dtype=np.intp)
 
 

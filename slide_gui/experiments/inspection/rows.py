@@ -446,7 +446,6 @@ class Explanation:
     a: int
     b: int
     n: int
-    noise: float
     ridge: float
     survival: float
     product: float
@@ -480,7 +479,6 @@ def explain(scatter: Array, row: Array, noise: float, ridge: float, a: int, b: i
         a=a,
         b=b,
         n=round(float(scatter[-1, -1])),
-        noise=noise,
         ridge=ridge,
         survival=float(q[a]),
         product=float(np.einsum("i,i->", row, column)),

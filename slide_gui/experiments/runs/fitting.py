@@ -112,10 +112,6 @@ class Networks:
         self._pretrained: list[tuple[tuple[str, str], SdaFeatures]] = []
         self._tuned: dict[str, Tuned] = {}
 
-    def __len__(self) -> int:
-        """Return the number of cached pre-trained networks."""
-        return len(self._pretrained)
-
     def pretrained(
         self,
         dataset: Dataset,

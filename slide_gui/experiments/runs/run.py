@@ -175,8 +175,6 @@ class RunProgress:
         The layers so far.
     history : tuple of WidthsStep
         Steps of learning the widths so far.
-    grid : tuple of GridPoint
-        Points of cross-validation so far.
     chosen : ChosenBy or None
         Selection of the widths, once it is made.
     training : TrainingStep or None
@@ -194,7 +192,6 @@ class RunProgress:
     phase: str = "fit"
     stack: Stack | None = None
     history: tuple[WidthsStep, ...] = ()
-    grid: tuple[GridPoint, ...] = ()
     chosen: ChosenBy | None = None
     training: TrainingStep | None = None
     stage: Stage | None = None
@@ -210,7 +207,6 @@ class RunProgress:
 _FIELDS: dict[type, str] = {
     Stack: "stack",
     WidthsStep: "history",
-    GridPoint: "grid",
     ChosenBy: "chosen",
     Stage: "stage",
     SdaHistory: "epochs",

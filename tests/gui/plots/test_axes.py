@@ -182,7 +182,7 @@ def copies_of(n):
     for m in (2**k for k in range(n)):
         errors = np.array([0.9, 1.0, 1 / 0.9]) / np.sqrt(m)
         points.append(CopiesPoint(m, errors, 0.5 * np.tile(errors[:, None], 4), WEIGHTS.astype(np.float32)))
-    return Copies(0.3, 1e-5, 1, WEIGHTS, 50, 50, 3, tuple(points))
+    return Copies(0.3, 1, WEIGHTS, 50, 50, 3, tuple(points))
 
 
 @pytest.fixture
