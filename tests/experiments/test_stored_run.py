@@ -138,6 +138,8 @@ def test_that_a_setting_is_read_from_its_text_and_gives_the_run(change):
 def test_that_other_texts_are_not_settings():
     for text in (None, "", "[]", "{", json.dumps({"method": 3}), json.dumps({"labels": "many"})):
         assert Setting.from_text(text) is None
+    for unknown in ({"method": "later"}, {"svm": {"criterion": "later"}}, {"fit_rows": "later"}):
+        assert Setting.from_text(json.dumps(unknown)) is None
 
 
 def test_that_a_run_without_layers_is_on_the_curves_of_every_stack():

@@ -148,7 +148,9 @@ def _parsed(text: str) -> Setting | None:
     try:
         different = json.loads(text)
         warm = bool(different.pop("warm", False))
-        return Setting(RunSpec.from_document(_merged(RunSpec("").document(), different)), warm)
+        spec = RunSpec.from_document(_merged(RunSpec("").document(), different))
+        spec.checked()  # refuses methods and other choices that only another version has
+        return Setting(spec, warm)
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
 

@@ -272,5 +272,5 @@ def kind_of(run: StoredRun, shape: RunShape) -> RunKind | None:
     if setting is None:
         return None
     stack = replace(setting.spec.stack, noise=run.noise, depth=run.depth)
-    spec = replace(setting.spec, fingerprint=run.fingerprint, method=run.method, stack=stack)
+    spec = replace(setting.spec, fingerprint=run.fingerprint, stack=stack)
     return replace(RunKind.of(spec, shape), warm=setting.warm)
