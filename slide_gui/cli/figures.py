@@ -24,7 +24,7 @@ from slide_gui.figures.color_scale import MAPS
 from slide_gui.figures.copies import copies_export
 from slide_gui.figures.export import FigureExport, save_bundle, save_export
 from slide_gui.figures.flow import flow_export
-from slide_gui.figures.run_exports import CURVES, figure_names, run_export
+from slide_gui.figures.run_exports import CURVES, FIGURE_NAMES, run_export
 from slide_gui.figures.style import ANIMATION_DPI, LEVELS, SHOWN, WIDTHS, Style
 from slide_gui.figures.weights import as_shown, noise_animation, tile_limits, weights_export
 
@@ -327,8 +327,8 @@ def _draw_options(parser: argparse.ArgumentParser) -> None:
 def _draw(arguments: argparse.Namespace) -> int:
     style = _style(arguments)
     provenance = FigureProvenance.read(arguments.provenance)
-    if provenance.figure not in figure_names():
-        known = ", ".join(figure_names())
+    if provenance.figure not in FIGURE_NAMES:
+        known = ", ".join(FIGURE_NAMES)
         raise DataError(f"unknown figure {provenance.figure!r}, expected {known}", str(arguments.provenance))
     outputs = _outputs(arguments, provenance.figure, [provenance.source])
     if provenance.difference:

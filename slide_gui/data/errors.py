@@ -19,7 +19,6 @@ class DataError(ValueError):
     """
 
     def __init__(self, message: str, place: str = "") -> None:
-        self.place = place
         message = printable(message)
         if len(message) > _LONGEST:  # messages quote files, whose texts may be long
             message = f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 2 :]}"

@@ -139,6 +139,5 @@ RUN_FIGURES = {
 }
 
 
-def figure_names() -> tuple[str, ...]:
-    """Return the possible figure names of a provenance."""
-    return (CURVES, *RUN_FIGURES)
+FIGURE_NAMES = (CURVES, *RUN_FIGURES)
+"""The possible figure names of a provenance."""

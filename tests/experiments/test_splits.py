@@ -288,14 +288,13 @@ DATA = rectangles(100, 60)
 
 
 def test_that_a_subset_is_a_sorted_stratified_sample_of_each_set_and_its_source_reports_it():
-    cut = subset(DATA, 40, 20, seed=5)
+    cut = subset(DATA, 40, 20)
     for name, n in (("train", 40), ("test", 20)):
-        sample = np.sort(stratified_sample(getattr(DATA, f"{name}_labels"), n, 5))
+        sample = np.sort(stratified_sample(getattr(DATA, f"{name}_labels"), n, 0))
         for field in (name, f"{name}_labels"):
             np.testing.assert_array_equal(getattr(cut, field), getattr(DATA, field)[sample])
     assert cut.source == f"{DATA.source} (40 of 100 training and 20 of 60 test rows)"
     assert (cut.name, cut.image_shape, cut.generated) == (DATA.name, DATA.image_shape, DATA.generated)
-    assert not np.array_equal(subset(DATA, 40, 20).train, cut.train)
     for n_train, n_test in ((None, None), (100, 60), (200, 61)):
         assert subset(DATA, n_train, n_test) is DATA
     assert subset(DATA, 99, None).test is DATA.test

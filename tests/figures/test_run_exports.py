@@ -23,7 +23,7 @@ from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
 from slide_gui.figures.copies import copies_export
 from slide_gui.figures.export import FigureExport, save_bundle, save_export
 from slide_gui.figures.flow import flow_export
-from slide_gui.figures.run_exports import figure_names, run_export
+from slide_gui.figures.run_exports import FIGURE_NAMES, run_export
 from slide_gui.figures.style import Style
 from slide_gui.figures.weights import weights_export
 from tests.experiments.tiny import rectangles, spec
@@ -69,7 +69,7 @@ def export_of(figure, source):
 def test_that_a_bundle_reproduces_itself_by_script_and_by_command(source, figure):
     save_bundle(Path("bundle"), export_of(figure, source), STYLE)
     figures = [f"{figure}{suffix}" for suffix in (".csv", ".pdf", ".png", ".svg")]
-    extra = [f"{figure}-image.csv"] * (figure == "flow") + [f"{figure}.json"] * (figure in figure_names())
+    extra = [f"{figure}-image.csv"] * (figure == "flow") + [f"{figure}.json"] * (figure in FIGURE_NAMES)
     assert sorted(os.listdir("bundle")) == sorted([*figures, *extra, f"{figure}.py", "commands.txt", RECORD])
     before = {name: Path("bundle", name).read_bytes() for name in figures}
     os.makedirs("script")
@@ -93,7 +93,7 @@ def test_that_a_bundle_reproduces_itself_by_script_and_by_command(source, figure
 def test_that_an_unknown_figure_is_refused_before_training(source, capsys):
     Path("pie.json").write_text(provenance_of("pie", source).text(), encoding="utf-8")
     assert main(["draw", "pie.json"]) == 1
-    known = ", ".join(figure_names())
+    known = ", ".join(FIGURE_NAMES)
     assert capsys.readouterr().err == f"slide-gui: pie.json: unknown figure 'pie', expected {known}\n"
 
 

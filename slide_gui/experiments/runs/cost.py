@@ -78,9 +78,7 @@ class RunShape:
     @classmethod
     def of(cls, dataset: Dataset) -> RunShape:
         """Return the shape of a data set."""
-        labels = dataset.train_labels
-        classes = 2 if labels is None else len(np.unique(labels))
-        return cls(len(dataset.train), len(dataset.test), dataset.n_features, classes)
+        return cls(len(dataset.train), len(dataset.test), dataset.n_features, dataset.n_classes or 2)
 
 
 _START, _LEARNING, _TUNING, _EVALUATING, _FITTING = 0.03, 2.0e-6, 6.0e-7, 3.5e-11, 1.2e-10

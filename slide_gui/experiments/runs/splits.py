@@ -84,7 +84,7 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
         If no class has two rows, or there is only one group.
     """
     repetition, fold = divmod(split, N_FOLDS)
-    seed = _seed(repetition, seed)
+    seed = int(np.random.SeedSequence((repetition, seed)).generate_state(1, np.uint64)[0])
     if groups is None:
         counts = np.bincount(codes)
         n_folds = min(N_FOLDS, int(counts[counts > 1].sum()))
@@ -369,22 +369,16 @@ def _fold(codes: Indices, held_out: HeldOut) -> Indices:
     return np.sort(order[held_out.fold :: held_out.folds])
 
 
-def _seed(*parts: int) -> int:
-    return int(np.random.SeedSequence(parts).generate_state(1, np.uint64)[0])
-
-
-def subset(dataset: Dataset, n_train: int | None, n_test: int | None, seed: int = 0) -> Dataset:
+def subset(dataset: Dataset, n_train: int | None, n_test: int | None) -> Dataset:
     """Return a stratified subsample of a data set, or the data set itself if it is not larger.
 
     Parameters
     ----------
     n_train, n_test : int or None
         Largest numbers of training and test rows. None means all.
-    seed : int
-        Seed of the sample.
     """
-    train = _chosen(dataset.train_labels, len(dataset.train), n_train, seed)
-    test = _chosen(dataset.test_labels, len(dataset.test), n_test, seed)
+    train = _chosen(dataset.train_labels, len(dataset.train), n_train)
+    test = _chosen(dataset.test_labels, len(dataset.test), n_test)
     if train is None and test is None:
         return dataset
     counts = f"{n_train if train is not None else len(dataset.train)} of {len(dataset.train)} training and "
@@ -408,11 +402,11 @@ def subset(dataset: Dataset, n_train: int | None, n_test: int | None, seed: int 
     )
 
 
-def _chosen(labels: NDArray[np.int64] | None, n: int, wanted: int | None, seed: int) -> NDArray[np.intp] | None:
+def _chosen(labels: NDArray[np.int64] | None, n: int, wanted: int | None) -> NDArray[np.intp] | None:
     if wanted is None or wanted >= n:
         return None
     codes = np.zeros(n, np.intp) if labels is None else np.unique(labels, return_inverse=True)[1]
-    return np.sort(stratified_sample(codes, wanted, seed))
+    return np.sort(stratified_sample(codes, wanted, seed=0))
 
 
 def _chosen_rows(array: Any, rows: NDArray[np.intp] | None) -> Any:

@@ -247,8 +247,6 @@ def _connect(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
         from distributed.comm.addressing import parse_host_port
     except ImportError as error:
         raise ClusterError(f"{error.name or 'Dask'} is not installed: {how_to_get('cluster')}") from None
-    if choice.is_here:
-        raise ValueError("no workers and no scheduler are given; give one of them")
     # The program reports lost connections and workers itself, in one sentence.
     for name in ("distributed", "distributed.client", "distributed.utils", "distributed.comm", "distributed.nanny"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
