@@ -177,6 +177,7 @@ def test_that_runs_of_a_setting_are_found_by_noise_and_depth_and_cold_starts_are
     }
     assert known[0.2, 1][lines[0].hash].row_errors == lines[0].row_errors is not None
     assert known_results(setting, [replace(base, fingerprint="cd" * 32)], lines) == {}
+    assert known_results(setting, [base], [replace(lines[0], noise=2.0), replace(lines[0], depth=99)]) == {}
 
 
 ADDED = [column.name for column in COLUMNS if column.added]

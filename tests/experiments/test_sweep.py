@@ -211,6 +211,8 @@ def test_that_a_plan_has_the_expected_cost_and_the_stored_runs(tmp_path):
         second = plan_sweep(asked, DATA, store.runs())
         assert (second.n_runs, second.n_stored, second.measured) == (15, 7, True)
         assert str(second).startswith("15 runs, 7 already stored, about ")
+        odd = [replace(line, **change) for line in store.runs() for change in ({"noise": 2.0}, {"depth": 99})]
+        assert not plan_sweep(asked, DATA, odd).measured
         each = plan_sweep(replace(asked, choose="each"), DATA, store.runs())
         assert each.n_runs == 16
         whole = plan_sweep(replace(FAST, splits=(0,)), DATA, store.runs())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from slide_gui.data.dataset import Dataset
@@ -126,9 +127,10 @@ def known_results(
         base, way = by_data.get(run.fingerprint), Setting.from_text(run.setting)
         if base is None or way is None or not (run.is_current or run.is_shipped) or not setting.covers(way):
             continue
-        spec = setting.at(base, run.noise, run.depth, run.split, run.seed)
-        point = SweepPoint(run.noise, run.depth, run.split, run.seed, spec)
-        take(run.hash, way, PointResult.of(point, run))
+        with suppress(ValueError):  # a noise level, depth, split or seed of another version, or in a damaged row
+            spec = setting.at(base, run.noise, run.depth, run.split, run.seed)
+            point = SweepPoint(run.noise, run.depth, run.split, run.seed, spec)
+            take(run.hash, way, PointResult.of(point, run))
     for result in done:
         spec = result.point.spec
         if spec.fingerprint in by_data and setting.covers(Setting.of(spec)):

@@ -271,6 +271,9 @@ def kind_of(run: StoredRun, shape: RunShape) -> RunKind | None:
     setting = Setting.from_text(run.setting)
     if setting is None:
         return None
-    stack = replace(setting.spec.stack, noise=run.noise, depth=run.depth)
+    try:
+        stack = replace(setting.spec.stack, noise=run.noise, depth=run.depth).checked()
+    except ValueError:  # of another version, or in a damaged row
+        return None
     spec = replace(setting.spec, fingerprint=run.fingerprint, stack=stack)
     return replace(RunKind.of(spec, shape), warm=setting.warm)
