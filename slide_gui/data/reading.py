@@ -145,11 +145,6 @@ class ParseReport:
     quantity: bool = False
     labels_file: str = ""
 
-    @property
-    def sure(self) -> bool:
-        """True if the user need not check any guess."""
-        return all(guess.sure for guess in self.guesses)
-
 
 NO_GUESSES = ParseReport()
 """The report of files without guesses."""

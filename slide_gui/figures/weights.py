@@ -377,15 +377,10 @@ def weights_export(weights: Sequence[WeightRows], sources: Sequence[DataSource])
 def _weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSource], style: Style) -> str:
     """Return the command line that fits the same stacks and writes the same figure.
 
-    Raises
-    ------
-    ValueError
-        If the data sets were read, divided or fitted in different ways, for which there is no single command.
+    All data sets were read, divided and fitted in the same way.
     """
-    fits = [fit_words(source, rows.parameters) for rows, source in zip(weights, sources, strict=True)]
-    if any(fit != fits[0] for fit in fits):
-        raise ValueError("one command fits all data sets alike; export data sets with other parameters separately")
-    words: list[object] = ["weights", *(source.argument for source in sources), *fits[0]]
+    fit = fit_words(sources[0], weights[0].parameters)
+    words: list[object] = ["weights", *(source.argument for source in sources), *fit]
     for rows in weights:
         words += ["--pixels", *(pixel_argument(pixel, rows.image_shape) for pixel in rows.pixels)]
     words += ["--show", style.show, *style_words(style), *["--bias"] * style.bias]

@@ -13,7 +13,7 @@ from slide_gui.data.open import open_data
 from slide_gui.data.readers import tables
 from slide_gui.data.readers.csv import read_csv
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
-from tests.data.writers import write
+from tests.data.writers import is_sure, write
 
 
 def read(text, reading=AS_GUESSED):
@@ -170,11 +170,11 @@ def test_that_options_come_before_guesses():
         assert part.labels.tolist() == [0, 1, 2, 0, 1, 2]
         assert part.feature_names == ("a", "b", "c", "e")
     counting = "0,1,2,3,4\n" + text.partition("\n")[2]
-    assert (len(read(counting).rows), read(counting).opened.sure) == (7, False)
+    assert (len(read(counting).rows), is_sure(read(counting))) == (7, False)
     assert len(read(counting, ParseOptions(header=True)).rows) == 6
     last = ".1,2,3,4,0\n.5,6,7,8,1\n"
-    assert not read(last).opened.sure
-    assert read(last, ParseOptions(label_column="5")).opened.sure
+    assert not is_sure(read(last))
+    assert is_sure(read(last, ParseOptions(label_column="5")))
     none = read(last, ParseOptions(label_column="none"))
     assert none.labels is None
     assert none.rows.shape == (2, 5)

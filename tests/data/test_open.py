@@ -16,7 +16,7 @@ from slide_gui.data.readers.tables import decode, read_amat, read_amat_zip, read
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
-from tests.data.writers import amat_text, mat_bytes, npz_bytes, write, write_amat, write_idx, write_zip
+from tests.data.writers import amat_text, is_sure, mat_bytes, npz_bytes, write, write_amat, write_idx, write_zip
 
 
 def mnist_like(folder, n=6, suffix=""):
@@ -78,7 +78,7 @@ def test_that_the_benchmark_is_recognised_by_names_and_counts(tmp_path):
     data = open_data([write_zip(tmp_path / "any.zip", {"rectangles_train.amat": row * 1200})])
     assert (data.name, data.label_names) == ("Rectangles", ("wider", "taller"))
     assert "Larochelle" in data.citation
-    assert (data.opened.sure, data.opened.scaled) == (True, False)
+    assert (is_sure(data), data.opened.scaled) == (True, False)
     assert open_data([write_zip(tmp_path / "b.zip", {"rectangles_train.amat": row * 1199})]).name == "b"
 
 
@@ -97,10 +97,10 @@ def test_that_the_shape_of_images_is_guessed_unless_it_is_given(tmp_path):
     guessed = open_npz(tmp_path, X=x)
     assert guessed.image_shape == (8, 8)
     assert [guess.what for guess in guessed.opened.guesses] == ["images of 8 × 8 pixels"]
-    assert not guessed.opened.sure
+    assert not is_sure(guessed)
     wide = open_npz(tmp_path, ParseOptions(shape=(4, 16)), X=x)
     assert wide.image_shape == (4, 16)
-    assert wide.opened.sure
+    assert is_sure(wide)
     assert np.array_equal(wide.train, guessed.train)
     assert open_npz(tmp_path, ParseOptions(shape=()), X=x).image_shape is None
     assert open_npz(tmp_path, ParseOptions(shape=(1, 1)), X=x[:, :1]).image_shape == (1, 1)
@@ -226,7 +226,7 @@ def test_that_a_test_set_of_other_classes_is_refused_and_some_others_are_a_warni
     (guess,) = data.opened.guesses
     assert guess.what == "3 test rows of 5 in classes that the training set lacks"
     assert guess.why == "other: 1 row, r: 2 rows; a classifier misclassifies all of them"
-    assert not data.opened.sure
+    assert not is_sure(data)
     data = open_npz(tmp_path, X_train=np.eye(4), y_train=[0, 1, 0, 1], X_test=np.eye(4), y_test=[1, 5, 5, 0])
     (guess,) = (each for each in data.opened.guesses if "lacks" in each.what)
     assert (guess.what[:16], guess.why[:9]) == ("2 test rows of 4", "5: 2 rows")
@@ -251,7 +251,7 @@ def test_that_a_quantity_gives_no_classes_until_it_is_cut_into_ranges(tmp_path, 
     data = open_data([path])
     assert data.train_labels is None
     assert data.n_features == 3
-    assert not data.opened.sure
+    assert not is_sure(data)
     subject = "The column 'target'" if kind == "csv" else "The label"
     sentence = f"{subject} has {len(np.unique(quantity))} different numbers. It looks like a quantity.*--bins 3"
     with pytest.raises(DataError, match=sentence):
@@ -298,7 +298,7 @@ def test_that_zeros_and_ones_are_read_correctly(tmp_path):
     assert part.rows.dtype == np.float32
     assert np.array_equal(part.rows, rows)
     assert np.array_equal(part.labels, labels)
-    assert (part.image_shape, part.role, part.opened.sure) == ((28, 28), "train", True)
+    assert (part.image_shape, part.role, is_sure(part)) == ((28, 28), "train", True)
 
 
 @settings(max_examples=40)
@@ -417,7 +417,7 @@ def test_that_names_keep_their_letters_in_every_encoding(tmp_path, coding, block
     guesses = [(guess.what, guess.why) for guess in data.opened.guesses if "Windows" in guess.what]
     why = "line 1 is not UTF-8; if letters are wrong, save the file as UTF-8"
     assert guesses == ([("text read as Windows-1252", why)] if coding in ("cp1252", "latin-1") else [])
-    assert data.opened.sure == (not guesses)
+    assert is_sure(data) == (not guesses)
 
 
 def test_that_the_first_line_that_is_not_utf_8_is_named(tmp_path):

@@ -72,3 +72,8 @@ def idx_bytes(array: NDArray[np.generic]) -> bytes:
 def write_idx(path: Path, array: NDArray[np.generic]) -> Path:
     content = idx_bytes(array)
     return write(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
+
+
+def is_sure(read):
+    """Return True if the user need not check any guess about a part or a data set."""
+    return all(guess.sure for guess in read.opened.guesses)

@@ -323,18 +323,11 @@ class RunStore(AbstractContextManager["RunStore"]):
         Parameters
         ----------
         tags : sequence of str
-            New tags.
+            New tags, as `tags_of` returns them.
         seen : sequence of str, optional
             Tags before the edit. Tags that another process added or removed since stay added or removed. Without
             `seen`, `tags` replace all existing tags.
-
-        Raises
-        ------
-        ValueError
-            If a tag is empty or contains a comma.
         """
-        if any(not tag.strip() or "," in tag for tag in tags):
-            raise ValueError(f"tags are {tags!r}; each must be non-empty text without a comma")
         with self._db.writing():
             if seen is not None:
                 rows = self._db.rows("SELECT tags FROM runs WHERE hash = ?", (spec_hash,))
