@@ -1,5 +1,8 @@
 """Flow shows the decision of the classifier on its image."""
 
+import time
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -7,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.experiments.inspection.decision import Decider
 from slide_gui.experiments.inspection.likeness import Likeness
 from slide_gui.experiments.runs.run import restore
 from slide_gui.gui.pages.weights import flow
@@ -157,6 +161,39 @@ def test_that_flow_says_what_is_missing_and_trains_on_request_without_moving_the
     assert part.title.isVisible()
     settle()
     assert flow.view.geometry() == before
+
+
+def endless(*given, progress=None):
+    while True:
+        (progress or given[-1]).report(0.0)
+        time.sleep(0.001)
+
+
+def stop(window):
+    wait(lambda: window.queue.busy)
+    window.queue.stop()
+
+
+def test_that_the_search_resumes_on_return_and_a_stopped_step_says_so_until_the_next_image(window, part, monkeypatch):
+    decided, wanted = shown(part), window.workspace.state.selection.sample
+    for view in ("weights", "flow"):
+        window.weights_page.set_view(view)
+    wait(lambda: decided.controller.flip is not None)
+    for owner, name, label in ((Decider, "flip", decided.flip_text), (decision, "restore", decided.brief)):
+        with monkeypatch.context() as patched:
+            patched.setattr(owner, name, endless)
+            if name == "restore":
+                window.session.runs.show(replace(window.session.runs.result))
+            window.workspace.select(sample=(wanted := wanted + 1))
+            stop(window)
+            assert label.text() == "Stopped; another image starts it again."
+        window.workspace.select(sample=(wanted := wanted + 1))
+        wait(lambda: decided.controller.flip is not None)
+    monkeypatch.setattr(decision, "_AT_ONCE", 0)
+    monkeypatch.setattr(Decider, "decide", lambda *_: time.sleep(0.1))
+    window.workspace.select(sample=wanted + 1)
+    stop(window)
+    assert decided.controller.decision is None, "it belongs to another image"
 
 
 def test_that_nothing_is_predicted_while_another_view_is_shown_or_for_other_data(window, part):

@@ -134,6 +134,7 @@ def test_that_a_training_that_is_cancelled_or_fails_leaves_the_earlier_result_wi
     open_data(window, labelled(1))
     assert (runs.cancelled, runs.result) == (None, None)
     assert not classifier.continue_button.isVisible()
+    assert classifier.details.toolTip() == ""
 
 
 def start_sweep(curves, **changes):
@@ -462,6 +463,29 @@ def test_that_a_run_of_other_data_offers_to_open_them_and_is_shown_unless_they_c
             assert window.workspace.state.parameters.noise == 0.3
             assert not notice.isVisible()
         wait(lambda: not window.queue.busy)
+    open_file(window, saved(tmp_path / "second.npz", 2))
+    runs.open_run(key)
+    wait(notice.isVisible)
+    (tmp_path / "first.npz").unlink()
+    button(notice, "Open first").click()
+    wait(lambda: "could not be opened" in notice.accessibleName())
+    open_data(window, labelled(4))
+    assert not notice.isVisible()
+
+
+def test_that_a_run_opened_during_a_training_neither_replaces_it_nor_is_lost(window):
+    window.workspace.set_parameters(depth=1)
+    classifier, runs = train(window), window.session.runs
+    opened = runs.result
+    window.workspace.set_parameters(depth=4)
+    classifier.train_button.click()
+    wait(lambda: getattr(runs.training.latest, "history", ()))
+    runs.open_run(opened.hash)
+    wait(lambda: runs.result is not None)
+    wait(lambda: len(classifier._shares.bars) == 5)
+    classifier.train_button.click()
+    assert (runs.cancelled.stack.depth, runs.result.hash) == (4, opened.hash)
+    assert "depth 4" in classifier.cancelled.text()
 
 
 def test_that_a_cell_selects_its_images_and_classes_of_unequal_size_get_a_balanced_error_and_recalls(window):
@@ -517,8 +541,10 @@ def test_that_trying_the_data_ends_in_the_sentence_of_the_command_line_with_its_
     assert [option.name for option in options] == ["try", "curves"]
     export = options[0].export(NO_PROGRESS)
     assert sentence in export.extra["try.txt"]
+    window.session.runs.estimate.stop()
     open_file(window, saved(tmp_path / "second.npz", 2))
     assert not curves.sentence.isVisible()
+    assert "validation" not in curves.shown.currentText(), "the setting of the trial belongs to its data"
 
 
 def test_that_train_waits_for_a_second_press_while_data_are_being_opened(window):

@@ -36,6 +36,8 @@ class DecisionController(QObject):
     decision : Decision or None
     flip : Flip or None
         None during the search.
+    is_stopped : bool
+        True if the last computation failed or was stopped; the next image starts another one.
 
     Signals
     -------
@@ -55,6 +57,7 @@ class DecisionController(QObject):
         self.result: RunResult | None = None
         self.decision: Decision | None = None
         self.flip: Flip | None = None
+        self.is_stopped = False
         self._rested = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
         self._rested.timeout.connect(self._search_flip)
         runs.result_changed.connect(self._take_result)
@@ -76,6 +79,8 @@ class DecisionController(QObject):
         self._take_result()  # first, because the current classifier may belong to other data
         if self._image is None or not np.array_equal(image, self._image):
             self._image = image.copy()
+            if self._decider is None and self.is_stopped:
+                self._prepare()
             self._decide()
         self.changed.emit()
 
@@ -85,6 +90,7 @@ class DecisionController(QObject):
         self._following = False
         if self._decider is not None:  # its preparation continues
             self._stop()
+            self._image = None if self.flip is None else self._image  # `follow` searches again
 
     def _stop(self) -> None:
         self._rested.stop()
@@ -104,20 +110,24 @@ class DecisionController(QObject):
         """Prepare the SVM of the current result if it changed."""
         if not self._following:
             return
-        dataset, result = self._workspace.dataset, self._runs.result
+        result = self._runs.result
         if result is not None and (result.classifier is None or not self._runs.shows_open_data):
             result = None
         if result is self.result:
             return
         self._stop()
         self.result, self._decider, self.decision, self.flip = result, None, None, None
+        self._prepare()
+        self.changed.emit()
+
+    def _prepare(self) -> None:
+        dataset, result = self._workspace.dataset, self.result
         if result is not None and dataset is not None:
             self._submit(
                 "Preparing the classifier",
                 lambda progress: Decider(restore(dataset, result, progress=progress), dataset),
                 self._ready,
             )
-        self.changed.emit()
 
     @Slot(object)
     def _ready(self, decider: Decider) -> None:
@@ -165,11 +175,20 @@ class DecisionController(QObject):
         self.changed.emit()
 
     def _submit(self, title: str, work: Callable[[Progress], Any], deliver: Callable[[Any], None]) -> None:
+        def give_up(*_: object) -> None:
+            self.is_stopped = True
+            if deliver != self._flipped:
+                self.decision = None  # it may belong to an earlier image
+            self.changed.emit()
+
+        self.is_stopped = False
         self._workspace.queue.submit(
             title,
             work,
             channel=_CHANNEL,
             on_result=deliver,
+            on_failure=give_up,
+            on_stop=give_up,
             failure="The prediction could not be explained",
             background=True,
             automatic=True,

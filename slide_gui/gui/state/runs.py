@@ -239,9 +239,15 @@ class RunController(QObject):
             self.show(*self._earlier)
 
     def show(self, result: RunResult | None, folds_rate: ErrorRate | None = None) -> None:
-        """Show a result, with the error over all folds if it is one of them, or no result."""
-        self.result, self.spec = result, None if result is None else result.spec
-        self.folds_rate = folds_rate
+        """Show a result, with the error over all folds if it is one of them, or no result.
+
+        During a training, `spec` remains the run that is being trained.
+        """
+        self.result, self.folds_rate = result, folds_rate
+        if self.training.running:
+            self._earlier = result, folds_rate
+        else:
+            self.spec = None if result is None else result.spec
         self.result_changed.emit()
 
     # Live estimates --------------------------------------------------------------------------------------------
@@ -429,9 +435,9 @@ class RunController(QObject):
         for task in (self.sweep, self.training, self.trial):
             task.stop(forget=True)
         self.show(None)
-        waiting, self._shown_next = self._shown_next, None
+        waiting, self._shown_next, base = self._shown_next, None, self._base()
         if waiting is not None and waiting.spec.fingerprint == dataset.fingerprint:
             self._show_stored(waiting)
-        elif waiting is not None:
+        elif waiting is not None and base is not None and waiting.spec.source == base.source:
             text = f"{dataset.source} is open, but its contents have changed since the run, or it was read differently."
             self._workspace.problem.emit(UserMessage("The data differ from those of the run", text))

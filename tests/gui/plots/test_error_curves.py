@@ -151,6 +151,11 @@ def test_that_dragging_the_cursor_reports_noise_in_steps_and_is_not_a_click(plot
 
 
 def test_that_the_mouse_describes_a_point_and_a_click_reports_it_as_it_is_then(plot, emitted):
+    waiting = [ErrorPoint(0.9, depth, None, "", "running") for depth in (0, 1)]  # without keys
+    plot.set_points([*points(), *waiting])
+    QTest.mouseMove(plot, plot.position(waiting[1]).toPoint())
+    plot.set_points([*points(note="newer"), *waiting])
+    assert plot.current() == waiting[1]
     there = at(plot, "0.5/2")
     QTest.mouseMove(plot, there + QPoint(3, 2))
     assert plot.accessibleDescription().startswith("1.40 % (1.30–1.50); noise 0.50 · depth 2; n = 50")

@@ -53,8 +53,9 @@ class CriterionPlot(Plot):
     def set_history(self, history: Sequence[WidthsStep]) -> None:
         """Show the iterations of all starts; new data begin with an empty history."""
         if len(history) < len(self.history):
-            self._current = None
             self.show_full_range()
+        if self._current not in history:
+            self._current = None
         self.history, self._starts = history, {}
         for step in history:
             self._starts.setdefault(step.start, []).append(step)

@@ -258,6 +258,7 @@ class ClassifierPage(Page):
         self._shares.set_shares((), (), ())
         self.confusion.set_counts([], ())
         self.gallery.set_images([])
+        self.details.setToolTip("")
         self._show_filter(0, 0, "")
 
     def _show_training(self, seen: RunProgress) -> None:

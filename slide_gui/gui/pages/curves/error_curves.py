@@ -67,7 +67,8 @@ class ErrorPlot(Plot):
         if tuple(points) != self._points:
             self._points, current = tuple(points), self.current()
             if current is not None:
-                self._current = next((p for p in points if p.key == current.key), None)
+                place = current.noise, current.depth  # points that are being computed have no key
+                self._current = next((p for p in points if (p.noise, p.depth) == place), None)
             self._renew()
             self._describe()
 
@@ -198,7 +199,7 @@ class ErrorPlot(Plot):
         for point in self._points:
             if point.is_selected:
                 _draw_ring(painter, theme, self.position(point), RADIUS + 3.0)
-            if current is not None and point.key == current.key:
+            if point == current:
                 _draw_ring(painter, theme, self.position(point), 10.0 if point.chosen else 7.0)
         painter.restore()
         self._paint_ends(painter, theme, box)

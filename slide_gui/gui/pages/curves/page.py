@@ -146,6 +146,9 @@ class CurvesPage(Page):
         if isinstance(trial, TrialState) and self._trial_points != trial.points:
             self._trial_points, self._chosen = trial.points, Setting.of(trial.points[-1].spec).text
             self._show_view(1)
+        elif trial is None and self._trial_points:  # other data are open
+            of_trial = Setting.of(self._trial_points[-1].spec).text
+            self._trial_points, self._chosen = (), None if self._chosen == of_trial else self._chosen
         if isinstance(trial, TrialState) and not (trial.done or self._controller.trial.running):
             self._chosen = None  # a trial that was stopped early has no points
         self.refresh()

@@ -36,6 +36,7 @@ from slide_gui.text import count, counted, fixed, label_names, number, per_cent
 _SIDE, _GAP, _NARROW_GAP = 64, 20, 6
 _BARS, _CARD, _FLIP = 216, 74, 190  # widths of the bars, of a support vector, and of the changed image
 _MOST_BARS = 5
+_STOPPED = "Stopped; another image starts it again."
 
 
 class SupportVectorCard(QWidget):
@@ -235,7 +236,7 @@ class DecidedPart(QWidget):
             why = "The classifier is being trained and will predict the class of this image."
         why = why or "Train the classifier to see its prediction for this image, and why."
         self._why.setText(self._workspace.worded(why))
-        self.brief.setText("Preparing the classifier…")
+        self.brief.setText(_STOPPED if controller.is_stopped else "Preparing the classifier…")
         if decision is not None:
             self._show_decision(decision, self._names())
             flip = "" if controller.flip is None else self.flip_text.text().replace("\n", " · ")
@@ -283,7 +284,7 @@ class DecidedPart(QWidget):
         self._legend.setAccessibleName(", ".join(self._share_texts(decision.shares)))
         self._flip_image.setVisible(flip is not None and bool(flip.features))
         if flip is None:
-            self.flip_text.setText("searching for the fewest changes…")
+            self.flip_text.setText(_STOPPED if self.controller.is_stopped else "searching for the fewest changes…")
             return
         self.flip_text.setText(_flip_text(flip, self._workspace.worded("pixel"), names[flip.code]))
         self._flip_image.setPixmap(self._picture(flip.image, flip.features))
