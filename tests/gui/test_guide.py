@@ -16,6 +16,7 @@ from slide_gui.gui.help.tour_card import card_texts
 from slide_gui.gui.shell.commands import COMMANDS
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.shell.tour import STOPS
+from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.resources import resource
 from tests.gui.helpers import at_rest, dataset, labelled, open_data, train, wait
 
@@ -27,6 +28,14 @@ def guide(window):
     yield guide
     guide.reject()
     wait(lambda: not window.queue.busy)
+
+
+def test_that_links_follow_the_theme_and_the_page_stays_in_place(app, guide):
+    for theme in (DARK, LIGHT):
+        guide.text.verticalScrollBar().setValue(40)
+        apply_theme(app, theme.name)
+        assert f"color:{theme.accent_text.lower()}" in guide.text.toHtml()
+        assert guide.text.verticalScrollBar().value() == 40
 
 
 @pytest.mark.parametrize("width", [640, 800, 1000])

@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.gui.pages.weights.explained import html_math
-from slide_gui.gui.state.jobs import UserMessage
+from slide_gui.gui.state.jobs import JobStatus, UserMessage
 from tests.gui.helpers import at_rest, dialogs, every_view, settle, show_page, wait
 from tests.gui.test_accessibility import walk
 from tests.hostile import hostile_file
@@ -154,7 +155,12 @@ def test_that_every_page_and_dialog_shows_names_as_they_are_written(opened, pict
     (dialog,) = dialogs(window)
     look_at(dialog)
     dialog.hide()
-    window.notice.show_message(UserMessage(TAG, TAG, "Do it", details=TAG, path=TAG))
+    name, comparison = "R&D", window.pages.page("runs").comparison
+    window.job_bar.show_status(JobStatus(name, 0.1, None, str))
+    comparison.show_comparison(replace(comparison._shown, feature_names=(name,) * 99))
+    window.notice.show_message(UserMessage(TAG, TAG, name, details=TAG, path=TAG))
+    for part in (window.job_bar._cancel, window.notice.remedy, *comparison._pixels.buttons()[:2]):
+        assert "&&" in part.text()
     shown["notice"] = look_at(window)
     assert not picture.opened()
     for key, text in shown.items():

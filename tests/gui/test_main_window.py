@@ -410,3 +410,12 @@ def test_that_the_program_refuses_a_binding_in_one_sentence(monkeypatch, capsys)
     monkeypatch.setattr(app, "binding_problem", lambda: "PySide6 6.12.0 aborts on Python 3.11")
     assert app.run([]) == 1
     assert capsys.readouterr().err == "slide-gui: PySide6 6.12.0 aborts on Python 3.11\n"
+
+
+def test_that_the_panel_says_that_the_fit_is_stopped_while_another_job_runs(window):
+    finish = threading.Event()
+    window.queue.submit("Computing", lambda _progress: finish.wait(200), channel="other")
+    window.workspace.set_parameters(noise=0.7)
+    window.queue.stop(max(window.queue._jobs))
+    assert window.panel._note.text() == "Stopped (F5 refits): 0 of 4 layers are fitted"
+    finish.set()

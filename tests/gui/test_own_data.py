@@ -346,6 +346,9 @@ def test_that_share_seed_and_folds_are_set_in_the_panel(window, flowers):
     assert "30 of 40 rows for training\n10 held out\n4 features\nclasses: “kind”" in texts(window.panel)
     first = window.workspace.dataset
     window.workspace.select(pins=(1,))
+    split.share.setValue(40)
+    window.queue.stop()
+    assert split.share.value() == 25, "the split of the open data"
     split.share.setValue(50)
     wait_until_idle(window)
     assert counts(window) == (20, 20)
@@ -415,7 +418,10 @@ def test_that_all_folds_are_trained_and_pooled_on_every_page(window, flowers):
 def test_that_a_file_with_guessed_options_opens_with_a_preview(window, pixels):
     open_path(window, pixels)
     preview = window.reading_preview
-    assert preview.isVisible()
+    for height, has_rows in ((640, False), (720, True)):
+        window.resize(1280, height)
+        settle()
+        assert preview._table.isVisible() == has_rows
     assert window.workspace.dataset.image_shape is None
     assert preview.reading() == ParseOptions()
     shapes = [preview.shape.itemText(index) for index in range(preview.shape.count())]
@@ -484,6 +490,7 @@ def test_that_a_file_that_fails_at_the_start_leaves_the_example_and_its_error(sm
     (tmp_path / "broken.csv").write_text("a,b,c,d,label\n1,2,3,4,0\n1,2,3\n")
     closed_window.show()
     closed_window.start([tmp_path / "broken.csv"])
+    assert (closed_window.panel._datasets.currentText(), closed_window.workspace.dataset) == ("", None)
     at_rest(closed_window)
     assert closed_window.workspace.dataset.title == "Rectangles (generated)"
     assert closed_window.notice.isVisible()

@@ -473,17 +473,20 @@ def test_that_a_run_of_other_data_offers_to_open_them_and_is_shown_unless_they_c
     assert not notice.isVisible()
 
 
-def test_that_a_run_opened_during_a_training_neither_replaces_it_nor_is_lost(window):
+def test_that_a_run_opened_during_a_training_neither_replaces_it_nor_is_lost(window, every_payload):
     window.workspace.set_parameters(depth=1)
     classifier, runs = train(window), window.session.runs
     opened = runs.result
     window.workspace.set_parameters(depth=4)
     classifier.train_button.click()
-    wait(lambda: getattr(runs.training.latest, "history", ()))
-    runs.open_run(opened.hash)
-    wait(lambda: runs.result is not None)
-    wait(lambda: len(classifier._shares.bars) == 5)
-    classifier.train_button.click()
+
+    def open_and_cancel():
+        if runs.training.running and getattr(runs.training.latest, "history", ()):
+            runs.show(opened)
+            classifier.train_button.click()
+
+    runs.training.changed.connect(open_and_cancel)
+    wait(lambda: not runs.training.running)
     assert (runs.cancelled.stack.depth, runs.result.hash) == (4, opened.hash)
     assert "depth 4" in classifier.cancelled.text()
 

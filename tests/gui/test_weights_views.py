@@ -13,7 +13,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.flow import Forward, survivors
 from slide_gui.experiments.inspection.rows import input_rms, weight_rows
 from slide_gui.figures.weights import as_shown, tile_limits
-from slide_gui.gui.pages.weights import flow
+from slide_gui.gui.pages.weights import flow, shuffle
 from slide_gui.gui.pages.weights.explained import ExplainedWeight
 from slide_gui.gui.pages.weights.page import FLOW, WEIGHTS
 from slide_gui.gui.pages.weights.selected_rows import TileSource
@@ -346,7 +346,7 @@ def test_that_the_queue_fits_to_shuffled_pixels_and_unshuffled_rows_equal_the_or
     assert [[tile is None for tile in row.tiles] for row in view.tiles.rows] == [[False] * 3, [False, True, True]]
     assert window.queue.busy
     wait(lambda: view.fit is not None)
-    order = view.fit.order
+    order = view._order
     for row in view.tiles.rows:
         original, shuffled, put_back = row.tiles
         np.testing.assert_allclose(put_back.values, original.values, atol=1e-6)
@@ -362,13 +362,13 @@ def test_that_the_queue_fits_to_shuffled_pixels_and_unshuffled_rows_equal_the_or
     assert len(view.numbers().split("\n")) == 1 + 4
 
 
-def test_that_each_press_shuffles_again_and_other_layers_data_or_views_drop_the_fit(window):
+def test_that_each_press_shuffles_again_and_other_layers_data_or_views_drop_the_fit(window, monkeypatch):
     view = window.weights_page.set_view("shuffle")
     orders = []
     for _ in range(2):
         view.button.click()
         wait(lambda: view.fit is not None)
-        orders.append(view.fit.order)
+        orders.append(view._order)
     assert not np.array_equal(*orders)
     window.workspace.set_parameters(noise=0.55)
     at_rest(window)
@@ -381,6 +381,11 @@ def test_that_each_press_shuffles_again_and_other_layers_data_or_views_drop_the_
     settle(0.05)
     assert view.fit is None
     window.weights_page.set_view("shuffle")
+    with monkeypatch.context() as patched:
+        patched.setattr(shuffle, "fit_shuffled", lambda *_, **__: 1 / 0)
+        view.start()
+        wait(lambda: "could not be fitted" in window.notice.accessibleName())
+        assert view.status.text() == ""
     view.start()
     wait(lambda: view.fit is not None)
     window.workspace.set_parameters(depth=0)
@@ -408,6 +413,13 @@ def test_that_fill_masks_a_fraction_equal_to_the_noise_shows_the_values_of_numpy
         np.testing.assert_allclose(by_mask[M], (mean[M] + scale[M] * z), atol=1e-6)
     window.workspace.set_parameters(depth=0)
     assert (len(view.tiles.rows[0].tiles), view.numbers(), view.button.isEnabled()) == (1, "", False)
+    window.workspace.set_parameters(depth=1)
+    at_rest(window)
+    view.draw()
+    window.queue.stop()
+    assert view.status.text().startswith("The filling was stopped.")
+    view.button.click()
+    wait(lambda: "error on hidden pixels" in view.status.text())
 
 
 def sharing(window):

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QSettings, Qt, Signal, Slot
-from PySide6.QtGui import QIcon, QPixmap, QResizeEvent
+from PySide6.QtGui import QIcon, QPixmap
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -256,7 +256,7 @@ class ReadingPreview(QFrame):
     def _show_images(self) -> None:
         """Show the first rows with the current settings, as images or as a table."""
         dataset = self._workspace.dataset
-        self._show_rows_if_high()
+        self.fit()
         for cell in chain(*self._cells):
             cell.clear()
             cell.hide()
@@ -271,13 +271,9 @@ class ReadingPreview(QFrame):
         else:
             self._show_table(dataset)
 
-    def _show_rows_if_high(self) -> None:
+    def fit(self) -> None:
         """Hide the first rows if they would leave the page too little height."""
         self._table.setVisible(self.window().height() >= _LOWEST_WINDOW)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._show_rows_if_high()
 
     def _show_pictures(self, dataset: Dataset, shape: tuple[int, int]) -> None:
         rows = dataset.train[:_SHOWN_IMAGES]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QUrl, Signal, Slot
+from PySide6.QtCore import QEvent, Qt, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QTextCursor, QTextDocument, QTextFormat
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QTabBar, QTextBrowser, QVBoxLayout, QWidget
 
@@ -83,6 +83,14 @@ class Guide(QDialog):
     def turn_to(self, name: str) -> None:
         """Show one of `GUIDE_PAGES`."""
         self.tabs.setCurrentIndex(list(GUIDE_PAGES).index(name))
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Show the links in the colours of a new theme."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "missing"):
+            place = self.text.verticalScrollBar().value()
+            self._show(self.tabs.currentIndex())
+            self.text.verticalScrollBar().setValue(place)
 
     @Slot(int)
     def _show(self, number: int) -> None:

@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSizePolicy, QWidget
 
 from slide_gui.gui.state.jobs import JobStatus
-from slide_gui.gui.widgets.controls import ElidedLabel, label
+from slide_gui.gui.widgets.controls import ElidedLabel, label, literal
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.text import time_left
 
@@ -53,7 +53,8 @@ class JobBar(QWidget):
         self._text.setText("" if status is None else status.title)
         if status is not None:
             text = f"Cancel {status.title[:1].lower()}{status.title[1:]}"
-            self._cancel.setText(self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, self.width() // 3))
+            shown = self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, self.width() // 3)
+            self._cancel.setText(literal(shown))
             self._cancel.setToolTip(text)
             self._cancel.setAccessibleName(text)
             self._bar.setValue(round(1000 * status.fraction))

@@ -433,8 +433,9 @@ class MainWindow(QMainWindow):
         self._show_panel()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide the panel if it would leave too little width for the page."""
+        """Hide the panel, or the first rows of the data, if they would leave too little space for the page."""
         super().resizeEvent(event)
+        self.reading_preview.fit()
         if (event.oldSize().width() < _NARROW) != (self.width() < _NARROW):
             self._panel_is_shown[True] = False
             self._show_panel()

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.theme import figure_font
-from slide_gui.gui.widgets.controls import PlainLabel
+from slide_gui.gui.widgets.controls import PlainLabel, literal
 from slide_gui.gui.widgets.layouts import nested
 
 
@@ -91,7 +91,7 @@ class Notice(QFrame):
         self._title.setText(message.title)
         self._text.setText(message.sentence)
         self._details.setPlainText(message.details)
-        self.remedy.setText(message.remedy)
+        self.remedy.setText(literal(message.remedy))
         self.remedy.setVisible(bool(message.remedy))
         self._fold.setVisible(bool(message.details))
         self._copy.setVisible(bool(message.details or message.path))

@@ -318,6 +318,7 @@ class ParameterPanel(VerticalScroll):
         self._note = label("", inside, wraps=True, height=32)
         self._layout.addWidget(self._note)
         workspace.dataset_changed.connect(self._show_dataset)
+        workspace.not_opened.connect(self._show_split)
         workspace.state_changed.connect(self._show_state)
         workspace.fitting.changed.connect(self._show_fit)
         self._show_state(workspace.state, None)
@@ -484,6 +485,12 @@ class ParameterPanel(VerticalScroll):
         self._restore_dataset()
 
     @Slot()
+    def _show_split(self) -> None:
+        """Show how the open data are split."""
+        if self._workspace.dataset is not None:
+            self.split.set_dataset(self._workspace.dataset)
+
+    @Slot()
     def _fill_menu(self) -> None:
         """List the benchmark data sets and recent files."""
         self._datasets.clear()
@@ -500,13 +507,11 @@ class ParameterPanel(VerticalScroll):
         self._restore_dataset()
 
     def _restore_dataset(self) -> None:
-        """Show the open data set in the menu, even if it is not among the entries."""
+        """Show the open data set in the menu, even if it is not among the entries, or that there is none yet."""
         dataset = self._workspace.dataset
-        if dataset is None:
-            return
-        keys = [entry.key for entry in entries()]
-        self._datasets.setCurrentIndex(keys.index(dataset.key) if dataset.key else -1)
-        self._datasets.setPlaceholderText(dataset.title)
+        known = dataset is not None and dataset.key
+        self._datasets.setCurrentIndex(self._datasets.findData(known) if known else -1)
+        self._datasets.setPlaceholderText("opening…" if dataset is None else dataset.title)
 
     @Slot(object, object)
     def _show_state(self, state: State, old: State | None) -> None:
@@ -533,10 +538,8 @@ class ParameterPanel(VerticalScroll):
         stack, depth = workspace.fitting.stack, workspace.state.parameters.depth
         if depth == 0:
             self._note.setText("Depth 0: the data are shown without a denoiser.")
-        elif stack is None:
-            self._note.setText("Fitting the first layers…")
-        elif not workspace.fitting.is_fresh(depth):
-            doing = "Fitting…" if workspace.queue.busy else "Stopped (F5 refits):"
+        elif stack is None or not workspace.fitting.is_fresh(depth):
+            doing = "Fitting…" if workspace.queue.wants("fit") else "Stopped (F5 refits):"
             fresh = min(workspace.fitting.n_fresh, depth)
             self._note.setText(f"{doing} {fresh} of {depth} layers are fitted")
         else:

@@ -182,9 +182,9 @@ class JobQueue(QObject):
         """True if a job that is not cancelled is running or waiting."""
         return bool(self._jobs)
 
-    def wants(self, number: int) -> bool:
-        """True if this job is running or waiting and not cancelled."""
-        return number in self._jobs
+    def wants(self, channel: str) -> bool:
+        """True if a job on this channel is running or waiting and not cancelled."""
+        return any(job.channel == channel for job in self._jobs.values())
 
     def submit(
         self,
@@ -299,7 +299,7 @@ class JobQueue(QObject):
     def _drain(self) -> None:
         """Deliver payloads, at most one per job and `_REDRAW_SECONDS`, and ends of jobs at once."""
         for job in list(self._jobs.values()):
-            if not job.awake or not self.wants(job.number):  # a callback may have cancelled this job
+            if not job.awake or job.number not in self._jobs:  # a callback may have cancelled this job
                 continue
             latest = job.drained if job.payload is None else job.delivered
             wait = latest + _REDRAW_SECONDS - time.monotonic()

@@ -63,7 +63,6 @@ class RunLibrary(QObject):
         # Runs requested for deletion → those it deleted; other processes had deleted the rest.
         self._deleted: dict[tuple[str, ...], list[str]] = {}
         self._jobs = 0
-        self._last_job = 0
 
     @property
     def stored_runs(self) -> tuple[StoredRun, ...]:
@@ -73,7 +72,7 @@ class RunLibrary(QObject):
     @property
     def reading(self) -> bool:
         """True if `runs` is about to change."""
-        return self._queue.wants(self._last_job)
+        return self._queue.busy
 
     def close(self) -> None:
         """Wait until all requested changes are made."""
@@ -191,7 +190,7 @@ class RunLibrary(QObject):
             return (*(run for run in shipped_results().runs if run.hash not in stored), *listed)
 
         self._jobs += 1  # a channel per change, so that none replaces another
-        self._last_job = self._queue.submit(
+        self._queue.submit(
             "Reading the runs",
             work,
             channel=f"store-{self._jobs}",
@@ -217,8 +216,8 @@ class RunLibrary(QObject):
         channel: str,
         deliver: Callable[[Any], None],
         stopped: Callable[..., None] | None = None,
-    ) -> int:
-        return self._workspace.queue.submit(
+    ) -> None:
+        self._workspace.queue.submit(
             title,
             work,
             channel=channel,

@@ -115,6 +115,8 @@ class Workspace(QObject):
         A `UserMessage` to show.
     confirmed_changed()
         The user confirmed how the open files were read.
+    not_opened()
+        Other data, or the open data with other settings, could not be opened, or the user stopped it.
     """
 
     dataset_changed = Signal(object)
@@ -122,6 +124,7 @@ class Workspace(QObject):
     rested = Signal()
     problem = Signal(object)
     confirmed_changed = Signal()
+    not_opened = Signal()
 
     def __init__(self, queue: JobQueue, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -136,7 +139,6 @@ class Workspace(QObject):
         self.dataset: Dataset | None = None
         self.feature_names: tuple[str, ...] = ()
         self.earlier: tuple[FittedModel, ...] = ()
-        self._opening = 0
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
         self._rest.timeout.connect(self.rested)
         for changed in (self.dataset_changed, self.state_changed, self.fitting.changed, self.history.indexChanged):
@@ -191,16 +193,16 @@ class Workspace(QObject):
     @property
     def is_opening(self) -> bool:
         """True if data are being opened or are about to be."""
-        return self.queue.wants(self._opening)
+        return self.queue.wants("open")
 
     def _submit_opening(self, title: str, work: Callable[[Progress], Opened], failure: str) -> None:
-        self._opening = self.queue.submit(
+        self.queue.submit(
             title,
             work,
             channel="open",
             on_result=self._opened,
-            on_failure=lambda _error: self.fall_back(),
-            on_stop=self.fall_back,
+            on_failure=self._not_opened,
+            on_stop=self._not_opened,
             failure=failure,
         )
 
@@ -213,10 +215,15 @@ class Workspace(QObject):
 
     def restore(self, opened: Opened, state: State) -> None:
         """Show a snapshot's data with a state; data that are being opened are dropped."""
-        self.queue.cancel(self._opening)
+        self.queue.cancel(channel="open")
         if opened.dataset is not self.dataset:
             self._opened(opened)
         self._replace(state)
+
+    @Slot()
+    def _not_opened(self, _error: Exception | None = None) -> None:
+        self.fall_back()
+        self.not_opened.emit()
 
     def fall_back(self) -> None:
         """Open the fallback if no data are open."""

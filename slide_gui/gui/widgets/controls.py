@@ -172,6 +172,11 @@ def add_button(parent: QWidget, row: QBoxLayout, text: str, tip: str = "", kind:
     return button
 
 
+def literal(text: str) -> str:
+    """Return the text of a button that shows each & of a name, instead of underlining the next letter."""
+    return text.replace("&", "&&")
+
+
 def add_choices(box: QComboBox, choices: Iterable[Choice]) -> None:
     """Add the texts of choices with their tooltips; the data of an item is its key."""
     for choice in choices:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QHideEvent, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
@@ -248,6 +248,13 @@ class DrawingCanvas(ImageView):
             self._stroke(index, self._ink)
 
     def mouseReleaseEvent(self, _event: QMouseEvent) -> None:
+        self._end_stroke()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._end_stroke()  # another widget receives the release
+
+    def _end_stroke(self) -> None:
         if self._ink is not None:
             before, self._before, self._ink = self._before, None, None
             assert before is not None

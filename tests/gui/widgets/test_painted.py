@@ -239,6 +239,12 @@ def test_that_a_fast_stroke_has_no_gaps_the_right_button_and_shift_erase_and_bru
     canvas.set_brush(2)
     stroke(canvas, (5, 5))
     assert lit(canvas) == {(0, 0), (0, 1), (1, 0), (1, 1), (5, 5), (5, 6), (6, 5), (6, 6)}
+    QTest.mousePress(canvas, LEFT, pos=centre(canvas, 0))
+    for shown in (False, True):
+        canvas.setVisible(shown)
+    before = canvas.image
+    QTest.mouseMove(canvas, centre(canvas, 40))
+    assert canvas.image is before, "a stroke ends when the canvas is hidden"
 
 
 def test_that_strokes_and_resets_that_change_something_are_reported_and_can_be_shown_again(canvas, strokes):

@@ -27,7 +27,7 @@ from slide_gui.gui.state.session import Session
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
-from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll, label, with_keys
+from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll, label, literal, with_keys
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.tiles import TileRow, row_tile
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
@@ -273,7 +273,7 @@ class ComparisonView(QWidget):
             button.setVisible(number < len(names))
             if number < len(names):
                 end = Qt.TextElideMode.ElideMiddle
-                button.setText(button.fontMetrics().elidedText(names[number], end, _LONGEST_NAME))
+                button.setText(literal(button.fontMetrics().elidedText(names[number], end, _LONGEST_NAME)))
                 button.setToolTip(names[number])
                 button.setAccessibleName(f"feature {names[number]}")
         self._pixels.choose(0)

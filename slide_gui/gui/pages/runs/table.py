@@ -363,9 +363,12 @@ class RunTable(QWidget):
 
     def selected(self) -> tuple[str, ...]:
         """Return the keys of the selected runs in the order of the lines."""
+        return tuple(run.hash for run in self._selected_runs())
+
+    def _selected_runs(self) -> list[StoredRun]:
         ranges = list(cast("Iterable[QItemSelectionRange]", self._view.selectionModel().selection()))
         lines = sorted({line for r in ranges for line in range(r.top(), r.bottom() + 1)})
-        return tuple(self._model.rows[line].hash for line in lines)
+        return [self._model.rows[line] for line in lines]
 
     def shown(self) -> tuple[str, ...]:
         """Return the keys of the selected runs, or of all visible ones, in the order of the lines."""
@@ -510,12 +513,13 @@ class RunTable(QWidget):
     @Slot()
     def _show_counts(self) -> None:
         """Update the count, the buttons and the text of the empty table."""
-        self._selected = self.selected()
+        runs = self._selected_runs()
+        self._selected = tuple(run.hash for run in runs)
         chosen, shown, total = len(self._selected), len(self._model.rows), len(self._model.runs)
         text = counted(total, "run") if total else ""  # the placeholder of an empty table explains why
         text = f"{count(shown)} of {text}" if shown != total else text
         self._count.setText(f"{text} · {count(chosen)} chosen" if chosen else text)
-        n_stored = sum(run.hash in self._selected and not run.is_shipped for run in self._model.rows) if chosen else 0
+        n_stored = sum(not run.is_shipped for run in runs)
         possible = {
             "open": chosen == 1,
             "compare": chosen == 2,
@@ -561,7 +565,7 @@ class RunTable(QWidget):
 
     @Slot(QModelIndex)
     def _double_clicked(self, index: QModelIndex) -> None:
-        if index.column() == TAG:
+        if index.flags() & Qt.ItemFlag.ItemIsEditable:
             self._view.edit(index)
         else:
             self.open_requested.emit(self._model.rows[index.row()].hash)

@@ -275,7 +275,7 @@ class CopiesView(Experiment):
             self._forget()
         stack = self._workspace.fitting.stack
         self.set_layer(self.layer)
-        if self._job is not None and not self._workspace.queue.wants(self._job):  # the user stopped it
+        if self._job is not None and not self._workspace.queue.wants(_CHANNEL):  # the user stopped it
             self._job, self._restarts = None, False
         if self._is_fitted and stack is not None and self._fitted is not stack.layers[self.layer - 1]:
             self._begin(self.layer)
@@ -322,7 +322,7 @@ class CopiesView(Experiment):
 
     def _stop(self) -> None:
         if self._job is not None:
-            self._workspace.queue.cancel(self._job)
+            self._workspace.queue.cancel(channel=_CHANNEL)
         self._job, self._restarts = None, False
 
     def hideEvent(self, event: QHideEvent) -> None:

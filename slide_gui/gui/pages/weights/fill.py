@@ -49,7 +49,9 @@ class FillView(Experiment):
         sentence, tiles = self._start(), []
         self.button.setEnabled(not sentence)
         self.button.setText(self._workspace.worded("Hide other pixels"))
-        if sentence:
+        if not sentence and self._is_stale and not self._workspace.queue.wants("fill"):
+            sentence = self._workspace.worded("The filling was stopped. Press Hide other pixels to fill again.")
+        elif sentence:
             self._wanted, self._is_stale = None, True
         if self.pictures is not None and self._workspace.state.parameters.depth:
             hidden = np.isnan(self.pictures[1])
@@ -91,7 +93,16 @@ class FillView(Experiment):
         if wanted != self._wanted:
             self._wanted, self._is_stale = wanted, True
             submit, failure = self._workspace.queue.submit, "The hidden features could not be filled"
-            submit("Filling features", work, channel="fill", on_result=self._filled, failure=failure, automatic=True)
+            submit(
+                "Filling features",
+                work,
+                channel="fill",
+                on_result=self._filled,
+                on_failure=lambda _error: self.refresh(),
+                on_stop=self.refresh,
+                failure=failure,
+                automatic=True,
+            )
         return ""
 
     @Slot(object)

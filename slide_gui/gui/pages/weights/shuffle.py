@@ -34,7 +34,6 @@ class ShuffleView(Experiment):
         self._seed = -1
         self._order: NDArray[np.int64] | None = None
         self.fit: ShuffledFit | None = None
-        self._job = -1
         tip = with_keys("Shuffle all features of the data at random and fit the layers to them", "Ctrl+J")
         self.button = self._add_action("Shuffle pixels", tip, self.start)
         self._workspace.dataset_changed.connect(self._forget)
@@ -50,11 +49,12 @@ class ShuffleView(Experiment):
         rows, stack = dataset.train, model.stack
         order = self._order = shuffling(dataset.n_features, self._seed)
         self.fit = None
-        self._job = self._workspace.queue.submit(
+        self._workspace.queue.submit(
             "Fitting to shuffled features",
             lambda progress: fit_shuffled(rows, stack, order, progress=progress),
             channel=_CHANNEL,
             on_result=self._fitted,
+            on_failure=lambda _error: self.refresh(),
             on_stop=self.refresh,
             failure="The layers could not be fitted to shuffled features",
         )
@@ -129,7 +129,7 @@ class ShuffleView(Experiment):
             if self.fit.stack.windows is not None:
                 return f"A kernel depends on the positions of pixels: put back, W differs by {worst} of {most}."
             return f"Put back, W differs by at most {worst}; its largest weight is {most}."
-        if self._workspace.queue.wants(self._job):
+        if self._workspace.queue.wants(_CHANNEL):
             return f"Fitting to shuffled features, seed {self._seed}…"
         if not self._workspace.state.parameters.depth:
             return NO_LAYER
