@@ -213,7 +213,7 @@ class Visitor:
             else:
                 if place is None:
                     act("key", "Right")
-                    place = canvas.cursor_index
+                    place = canvas._current
                 (r0, c0), (r1, c1) = divmod(place, 28), divmod(feature, 28)
                 moves = [("Down", r1 - r0), ("Up", r0 - r1), ("Right", c1 - c0), ("Left", c0 - c1)]
                 act("key", *[key for key, times in moves for _ in range(times)], "space")

@@ -82,7 +82,7 @@ def settings(window):
 def test_that_settings_change_theme_size_and_session_at_once_or_at_the_next_start(window, settings):
     for name, theme in (("dark", DARK), ("light", LIGHT)):
         settings.theme.setCurrentText(name)
-        settings.theme.activated.emit(settings.theme.currentIndex())
+        settings.theme.textActivated.emit(name)
         assert (theme_of(window), stored_theme(window.settings)) == (theme, name)
     settings.scale.setCurrentText("150 %")
     settings.scale.activated.emit(settings.scale.currentIndex())

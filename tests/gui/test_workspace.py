@@ -110,7 +110,7 @@ def test_that_a_failed_fit_is_reported_and_the_old_layers_stay_stale(workspace):
 def test_that_cancel_keeps_the_old_layers_and_a_new_request_fits_again(workspace):
     old = workspace.fitting.stack
     workspace.set_parameters(noise=0.7)
-    workspace.cancel()
+    workspace.queue.stop()
     settle(0.2)
     assert workspace.fitting.stack is old
     assert workspace.model() is None

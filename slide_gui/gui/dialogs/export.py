@@ -143,10 +143,6 @@ class ExportController(QObject):
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
             self.message.emit(UserMessage("The folder could not be shown", f"No program opened it: {folder}"))
 
-    def copy_image(self, shown: QWidget) -> None:
-        """Copy a picture of a widget to the clipboard."""
-        QApplication.clipboard().setPixmap(shown.grab())
-
     def copy_table(self, text: str, why_nothing: str) -> None:
         """Copy numbers to the clipboard, or report why there are none."""
         if text:

@@ -72,7 +72,7 @@ class SettingsDialog(QDialog):
         row.addStretch(1)
         self.close_button = add_button(self, row, "Close", kind="primary")
         self.close_button.setDefault(True)
-        self.theme.activated.connect(self._choose_theme)
+        self.theme.textActivated.connect(self.theme_chosen)
         self.scale.activated.connect(self._choose_scale)
         self.budget.valueChanged.connect(self._store_budget)
         self.reopen.clicked.connect(self._store_reopen)
@@ -144,10 +144,6 @@ class SettingsDialog(QDialog):
     def _show_place(self) -> None:
         choice = self._cluster.state.choice
         self.place.setText("in this window" if choice.is_here else str(choice))
-
-    @Slot(int)
-    def _choose_theme(self, index: int) -> None:
-        self.theme_chosen.emit(THEMES[index])
 
     @Slot(int)
     def _choose_scale(self, index: int) -> None:

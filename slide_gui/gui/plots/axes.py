@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QMargins, QPointF, QRectF, QSizeF, Qt, Slot
+from PySide6.QtCore import QMargins, QPointF, QRectF, QSizeF, Qt, Slot
 from PySide6.QtGui import (
     QBrush,
     QColor,
@@ -185,8 +185,8 @@ class Plot(HoverWidget):
         self._dragging, self._grabbed = False, False
         self._filled = False
         self._still, self._version = CachedPixmap(), 0
-        # Pixel ratio of the screen for which the axes were drawn, or 0 if they must be drawn anew.
-        self._ratio = 0.0
+        # Pixel ratio of the screen, theme and font for which the axes were drawn.
+        self._look: object = None
         # True if the items must be updated before the next painting.
         self._is_outdated = True
         self.is_faint = False
@@ -271,7 +271,7 @@ class Plot(HoverWidget):
         self._back.setVisible(filled and self.is_zoomed())
         self._redraw()
 
-    def _set_faint(self, faint: bool) -> None:
+    def set_stale(self, faint: bool) -> None:
         """Grey the items of an outdated plot, or restore their colours."""
         if faint != self.is_faint:
             self.is_faint = faint
@@ -385,8 +385,9 @@ class Plot(HoverWidget):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         theme = theme_of(self)
-        if self._ratio != self.devicePixelRatioF():  # the widths of pens depend on it
-            self._ratio, self._is_outdated = self.devicePixelRatioF(), True
+        look = self.devicePixelRatioF(), theme, self.font().key()
+        if look != self._look:  # the widths of pens depend on it
+            self._look, self._is_outdated = look, True
             self._dress_axes(theme)
         if self._is_outdated:
             self._is_outdated = False
@@ -434,11 +435,6 @@ class Plot(HoverWidget):
             if ticks != self._tick_texts[i]:
                 self._tick_texts[i] = ticks
                 axis.setTicks([ticks])
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
-            self._ratio = 0.0
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

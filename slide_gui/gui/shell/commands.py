@@ -323,7 +323,8 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         Command("export", "Export…", "Ctrl+E", _export, "Export the contents of the page"),
         Command(
-            "copy_image", "Copy page as picture", "Ctrl+Shift+C", lambda w: w.exports.copy_image(w.pages.shown())
+            "copy_image", "Copy page as picture", "Ctrl+Shift+C",
+            lambda w: QGuiApplication.clipboard().setPixmap(w.pages.shown().grab()),
         ),
         Command(
             "copy_table", "Copy numbers as table", "Ctrl+Alt+C", _copy_table,

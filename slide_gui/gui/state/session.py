@@ -117,4 +117,4 @@ class Session(QObject):
         for part in ("runs", "evaluation", "cluster"):
             if part in vars(self):
                 getattr(self, part).stop()
-        self.workspace.cancel()  # last, because the evaluation reads its stored cells after its job has ended
+        self.queue.stop()  # last, because the evaluation reads its stored cells after its job has ended

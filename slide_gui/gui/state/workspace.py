@@ -396,11 +396,6 @@ class Workspace(QObject):
         if state.parameters != old.parameters:
             self.fitting.fit(settle=True)
 
-    @Slot()
-    def cancel(self) -> None:
-        """Cancel all jobs; the previous layers stay, in grey if they do not match the parameters."""
-        self.queue.stop()
-
 
 def panel_parameters(parameters: StackParameters) -> dict[str, Any]:
     """Return the parameters of a stack that the panel sets, by name."""

@@ -222,20 +222,16 @@ class UndoOfWindow(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Stop these shortcuts from reaching the text field."""
-        return isinstance(event, QKeyEvent) and pass_undo_to_window(event, self._line, always=self._always)
-
-
-def pass_undo_to_window(event: QKeyEvent, line: QLineEdit, *, always: bool = False) -> bool:
-    """Leave a shortcut of undo or redo to the window, as `UndoOfWindow` does; return True if the event is one."""
-    keys = QKeySequence.StandardKey
-    passes = (
-        event.type() == QEvent.Type.ShortcutOverride
-        and (event.matches(keys.Undo) or event.matches(keys.Redo))
-        and (always or not line.isModified())
-    )
-    if passes:
-        event.ignore()
-    return passes
+        keys = QKeySequence.StandardKey
+        passes = (
+            isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.ShortcutOverride
+            and (event.matches(keys.Undo) or event.matches(keys.Redo))
+            and (self._always or not self._line.isModified())
+        )
+        if passes:
+            event.ignore()
+        return passes
 
 
 @Slot(QAbstractButton, bool)

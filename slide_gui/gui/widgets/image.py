@@ -347,7 +347,7 @@ class FeatureBars(Picker):
     def _stepped(self, step: tuple[int, int]) -> int | None:
         if not self._count:
             return None
-        index = self.cursor_index
+        index = self._current
         return self._count // 2 if index is None else min(max(index + step[1] - step[0], 0), self._count - 1)
 
     def bar(self, index: int) -> QRectF:

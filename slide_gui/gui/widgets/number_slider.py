@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QObject, QRect, QSignalBlocker, Qt, QTimer, S
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSizePolicy, QSlider, QStyle, QStyleOptionSlider, QWidget
 
-from slide_gui.gui.widgets.controls import PlainLabel, pass_undo_to_window
+from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow
 from slide_gui.gui.widgets.controls import label as caption
 from slide_gui.gui.widgets.layouts import flush
 
@@ -89,6 +89,7 @@ class NumberSlider(QWidget):
         self._rest.timeout.connect(self._settle)
         for each in (self._number, self._label):
             each.installEventFilter(self)
+        UndoOfWindow(self._number)
 
     def _arrange(self) -> None:
         layout = flush(QGridLayout(self), 2)
@@ -121,10 +122,6 @@ class NumberSlider(QWidget):
         """Show a unit or another number after the value, such as "p = 0.70"."""
         self._extra.setText(text)
 
-    def _describe(self) -> None:
-        """Describe the value for screen readers, because the slider itself counts steps."""
-        self._slider.setAccessibleDescription("; ".join(filter(None, (self._shown_text, self.toolTip()))))
-
     @Slot()
     def reset(self) -> None:
         """Restore the default."""
@@ -141,7 +138,8 @@ class NumberSlider(QWidget):
     def _show_text(self, value: float) -> None:
         self._shown_text = self._text(value)
         self._number.setText(self._shown_text)
-        self._describe()
+        # The slider itself counts steps.
+        self._slider.setAccessibleDescription("; ".join(filter(None, (self._shown_text, self.toolTip()))))
 
     def _go(self, value: float) -> None:
         """Move to a value that the user chose."""
@@ -192,8 +190,6 @@ class NumberSlider(QWidget):
             self._number.setFocus(Qt.FocusReason.MouseFocusReason)
         if watched is not self._number or not isinstance(event, QKeyEvent):
             return False
-        if pass_undo_to_window(event, self._number):
-            return True
         if event.type() == QEvent.Type.KeyPress:
             steps = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}.get(Qt.Key(event.key()))
             if steps is not None:

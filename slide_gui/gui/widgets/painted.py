@@ -393,12 +393,6 @@ class Picker(HoverWidget):
         self._missing: tuple[int, ...] = ()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
-    @property
-    def cursor_index(self) -> int | None:
-        """Return the value with the cross-hair, or None."""
-        index: int | None = self._current
-        return index
-
     def set_cursor(self, index: int | None) -> None:
         """Move the cross-hair to a value without emitting a signal."""
         if index is not None and not 0 <= index < self._count:

@@ -290,11 +290,6 @@ class ImageLayout:
         """Return width and height of an image."""
         raise NotImplementedError
 
-    @property
-    def device_size(self) -> tuple[int, int]:
-        """Return width and height of an image in device pixels."""
-        return round(self.size[0] * self.ratio), round(self.size[1] * self.ratio)
-
     def grid(self, box: QRectF) -> PixelGrid:
         """Return the positions of an image's pixels."""
         return PixelGrid((self.shape[0], self.shape[1]), box.x(), box.y(), self.scale)

@@ -150,7 +150,8 @@ class WeightTiles(PaintedWidget):
         self._current = (0, 0)
         self.enlarged: tuple[int, int] | None = None
         self._hovered: tuple[int, int, int] | None = None
-        self._images: dict[Hashable, tuple[tuple[int, int], QImage]] = {}  # with the size for which each was drawn
+        # With the size and theme for which each was drawn.
+        self._images: dict[Hashable, tuple[object, QImage]] = {}
         self.hint = ""
         self._back = QPushButton(_BACK, self)
         self._back.setProperty("kind", "flat")
@@ -337,15 +338,15 @@ class WeightTiles(PaintedWidget):
         size = 0, 0  # Qt enlarges all other images
         if isinstance(tile, Mosaic) or is_bars:
             size = round(box.width() * ratio), round(box.height() * ratio)
-        drawn_size, image = self._images.get(tile.identity, (size, None))
-        if image is None or drawn_size != size:
+        drawn_for, image = self._images.get(tile.identity, (None, None))
+        if image is None or drawn_for != (size, theme):
             if isinstance(tile, Mosaic):
                 image = mosaic_image(tile, size, theme)
             elif is_bars:
                 image = bar_image(tile.values, tile.scale, size, QColor(theme.background))
             else:
                 image = image_of(tile.values, tile.scale, theme)
-            self._images[tile.identity] = size, image
+            self._images[tile.identity] = (size, theme), image
         return image
 
     # Mouse and keys
@@ -509,11 +510,6 @@ class WeightTiles(PaintedWidget):
             self.setAccessibleDescription(name if self.enlarged is None else f"{name}, enlarged")
         else:
             self.setAccessibleDescription(self._placeholder)
-
-    def changeEvent(self, event: QEvent) -> None:
-        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
-            self._images.clear()
-        super().changeEvent(event)
 
 
 def _fitting(title: str, metrics: QFontMetrics, width: float) -> str:

@@ -261,14 +261,14 @@ def test_that_the_best_start_so_far_is_in_the_accent_colour_with_its_least_value
 
 def test_that_mouse_and_keys_select_an_iteration(criterion_plot):
     QTest.mouseMove(criterion_plot, criterion_plot.at(7, 4.0).toPoint() + QPoint(2, 0))
-    assert criterion_plot.current() == history()[7]
+    assert criterion_plot._current == history()[7]
     assert "iteration 7; C = 8.00; 830 support vectors" in criterion_plot.accessibleDescription()
     keys = Qt.Key
     for key, iteration in ((keys.Key_Right, 8), (keys.Key_Home, 0), (keys.Key_Left, 0), (keys.Key_End, 19)):
         QTest.keyClick(criterion_plot, key)
-        assert criterion_plot.current().iteration == iteration
+        assert criterion_plot._current.iteration == iteration
     criterion_plot.set_history(history(last=5.0))
-    assert criterion_plot.current() is None, "it belongs to another history of the same length"
+    assert criterion_plot._current is None, "it belongs to another history of the same length"
     QTest.keyClick(criterion_plot, keys.Key_Right)
 
 
@@ -287,4 +287,4 @@ def test_that_any_criterion_can_be_drawn_and_selected(criterion_plot, values):
     criterion_plot.grab()
     QTest.keyClick(criterion_plot, Qt.Key.Key_Home)
     criterion_plot.grab()
-    assert criterion_plot.current() is not None
+    assert criterion_plot._current is not None

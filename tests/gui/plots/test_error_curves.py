@@ -155,7 +155,7 @@ def test_that_the_mouse_describes_a_point_and_a_click_reports_it_as_it_is_then(p
     plot.set_points([*points(), *waiting])
     QTest.mouseMove(plot, plot.position(waiting[1]).toPoint())
     plot.set_points([*points(note="newer"), *waiting])
-    assert plot.current() == waiting[1]
+    assert plot._current == waiting[1]
     there = at(plot, "0.5/2")
     QTest.mouseMove(plot, there + QPoint(3, 2))
     assert plot.accessibleDescription().startswith("1.40 % (1.30–1.50); noise 0.50 · depth 2; n = 50")
@@ -168,7 +168,7 @@ def test_that_the_mouse_describes_a_point_and_a_click_reports_it_as_it_is_then(p
     QTest.mouseRelease(plot, Qt.MouseButton.LeftButton, pos=there)
     assert len(emitted["clicked"]) == 1
     QApplication.sendEvent(plot, QEvent(QEvent.Type.Leave))
-    assert plot.current() is None
+    assert plot._current is None
     assert plot.accessibleDescription() == "3 points"
 
 
@@ -177,14 +177,14 @@ def test_that_keys_go_along_and_across_the_lines_and_enter_clicks(plot, emitted)
     keys, seen = Qt.Key, []
     for key in (keys.Key_Right, keys.Key_End, keys.Key_Right, keys.Key_Up, keys.Key_Down, keys.Key_Home):
         QTest.keyClick(plot, key)
-        seen.append(plot.current().key)
+        seen.append(plot._current.key)
     assert seen == ["0.5/2", "0.8/2", "0.8/2", "0.8/1", "0.8/2", "0.0/2"]
     QTest.keyClick(plot, keys.Key_Return)
     assert [p.key for p in emitted["clicked"]] == ["0.0/2"]
     QTest.keyClick(plot, keys.Key_Right, Qt.KeyboardModifier.ShiftModifier)
     assert emitted["moved"] == [0.51]
     QTest.keyClick(plot, keys.Key_Escape)
-    assert plot.current() is None
+    assert plot._current is None
 
 
 def test_that_lines_and_points_are_painted_once_while_the_cursor_and_the_mouse_move(plot, monkeypatch):

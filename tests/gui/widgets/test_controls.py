@@ -203,9 +203,9 @@ def test_that_mouse_and_keys_report_each_pixel_once_and_none_when_the_mouse_leav
     assert hovered == [16, None, 0, 1, 10, 53]
     assert clicked == [16, 10, 53]
     view.set_cursor(12)
-    assert view.cursor_index == 12
+    assert view._current == 12
     view.set_cursor(54)
-    assert view.cursor_index is None
+    assert view._current is None
     assert len(hovered) == 6  # only the user's moves are reported
 
 

@@ -359,7 +359,7 @@ def test_that_hovering_any_tile_crosses_all_and_shows_their_values(flow_view):
     before = flow_view.grab().toImage()
     QTest.mouseMove(flow_view, spot)
     assert hovered[-1] == 5 * 28 + 7
-    assert flow_view.canvas.cursor_index == 5 * 28 + 7
+    assert flow_view.canvas._current == 5 * 28 + 7
     after = flow_view.grab().toImage()
     for k in range(1, 5):
         head = layout.head(layout.lower(k)).toAlignedRect()

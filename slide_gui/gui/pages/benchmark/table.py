@@ -290,13 +290,10 @@ class EvaluationTable(QTableWidget):
             self.setVerticalHeaderItem(line, title)
             for number, cell in enumerate(row.cells):
                 spoken = SIGNIFICANCE_MARKS[cell.standing].spoken if cell.standing else ""
-                self._set_item(line, number, cell.tip, cell.main, spoken, cell.aside, cell.note)
-
-    def _set_item(self, line: int, column: int, tip: str, *texts: str) -> None:
-        """Set the tooltip of a cell and its text for screen readers; the delegate draws it."""
-        item = QTableWidgetItem(", ".join(filter(None, texts)))
-        item.setToolTip(tip)
-        self.setItem(line, column, item)
+                # The text is for screen readers; the delegate draws the cell.
+                item = QTableWidgetItem(", ".join(filter(None, (cell.main, spoken, cell.aside, cell.note))))
+                item.setToolTip(cell.tip)
+                self.setItem(line, number, item)
 
     def text(self) -> str:
         """Return the table as displayed, as tab-separated text with numbers that other programs can read."""

@@ -67,17 +67,9 @@ class CriterionPlot(Plot):
         self.setAccessibleName(f"{name}, by iteration: plot")
         self._renew()
 
-    def set_stale(self, stale: bool) -> None:
-        """Grey the plot because the parameters have changed, or restore it."""
-        self._set_faint(stale)
-
     def best(self) -> WidthsStep | None:
         """Return the step with the smallest criterion so far; nan counts as the largest."""
         return _least(self.history)
-
-    def current(self) -> WidthsStep | None:
-        """Return the iteration under mouse or cursor."""
-        return self._current
 
     def position(self, step: WidthsStep) -> QPointF:
         """Return the position of an iteration in pixels, within the axes; at the top if its criterion is not finite."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QIcon, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QListView, QWidget
 
@@ -49,7 +49,7 @@ class _ImageModel(QAbstractListModel):
     def __init__(self, view: Thumbnails) -> None:
         super().__init__(view)
         self._view = view
-        self.icons: dict[int, QIcon] = {}
+        self.icons: dict[tuple[int, str], QIcon] = {}
 
     def rowCount(self, parent: QModelIndex | QPersistentModelIndex = _NONE) -> int:
         return 0 if parent.isValid() else len(self._view.images)
@@ -59,9 +59,11 @@ class _ImageModel(QAbstractListModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return image.caption
         if role == Qt.ItemDataRole.DecorationRole:
-            if index.row() not in self.icons:
-                self.icons[index.row()] = self._render(image.pixels, theme_of(self._view))
-            return self.icons[index.row()]
+            theme = theme_of(self._view)
+            key = index.row(), theme.name
+            if key not in self.icons:
+                self.icons[key] = self._render(image.pixels, theme)
+            return self.icons[key]
         if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
             return image.note
         return None
@@ -157,8 +159,3 @@ class Thumbnails(QListView):
         if not self.images:
             with QPainter(self.viewport()) as painter:
                 paint_placeholder(painter, self.viewport(), self._placeholder)
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange:
-            self._content.icons.clear()

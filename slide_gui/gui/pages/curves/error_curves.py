@@ -51,6 +51,7 @@ class ErrorPlot(Plot):
         titles = "Noise level 1 − p", "Test error (%)"
         super().__init__(QMargins(44, 36, 132, 48), titles, parent=parent)
         self._points: tuple[ErrorPoint, ...] = ()
+        self._current: ErrorPoint | None = None
         self._placeholder = "There are no points yet."
         self._lines: dict[int, list[ErrorPoint]] = {}
         self._paper: float | None = None
@@ -65,7 +66,7 @@ class ErrorPlot(Plot):
     def set_points(self, points: Sequence[ErrorPoint]) -> None:
         """Replace the points: unique keys, and at most one point per noise level and depth."""
         if tuple(points) != self._points:
-            self._points, current = tuple(points), self.current()
+            self._points, current = tuple(points), self._current
             if current is not None:
                 place = current.noise, current.depth  # points that are being computed have no key
                 self._current = next((p for p in points if (p.noise, p.depth) == place), None)
@@ -78,11 +79,6 @@ class ErrorPlot(Plot):
         if titles != self._titles:
             self._titles = titles
             self._changed()
-
-    def current(self) -> ErrorPoint | None:
-        """Return the point under mouse or cursor."""
-        current: ErrorPoint | None = self._current
-        return current
 
     def set_paper(self, error: float | None) -> None:
         """Mark the paper's error for raw input, in per cent."""
@@ -98,7 +94,7 @@ class ErrorPlot(Plot):
 
     def banded(self) -> int | None:
         """Return the depth of the line whose intervals are shown."""
-        current = self.current()
+        current = self._current
         return self._depth if current is None else current.depth
 
     def set_cursor(self, noise: float | None) -> None:
@@ -193,7 +189,7 @@ class ErrorPlot(Plot):
             painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
-        box, current = self.box(), self.current()
+        box, current = self.box(), self._current
         painter.save()
         painter.setClipRect(box)
         for point in self._points:
@@ -244,11 +240,11 @@ class ErrorPlot(Plot):
             write(painter, place, RIGHT, values.get(depth, ""), theme.text)
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
-        point = self.current()
+        point = self._current
         return None if point is None else (self.position(point), lines_of(point))
 
     def _describe(self) -> None:
-        point = self.current()
+        point = self._current
         if point is not None:
             self.setAccessibleDescription("; ".join(lines_of(point)))
             return
@@ -327,12 +323,12 @@ class ErrorPlot(Plot):
         )
 
     def _end(self, last: bool) -> ErrorPoint | None:
-        current = self.current()
+        current = self._current
         return self._first() if current is None else self._lines[current.depth][-1 if last else 0]
 
     def _stepped(self, step: tuple[int, int]) -> ErrorPoint | None:
         """Return the target of an arrow key: along the line, or to the next line up or down."""
-        now, (down, right) = self.current(), step
+        now, (down, right) = self._current, step
         if now is None:
             return self._first()
         line = self._lines[now.depth]

@@ -118,7 +118,7 @@ class CopiesPlot(Plot):
             # Ends in thirds of a decade, so that the axis moves rarely.
             self._set_full_range((-0.32, _LAST + 0.32), (math.floor(3 * low) / 3, math.ceil(3 * high) / 3))
             self._set_filled(bool(self._series))
-        self._set_faint(stale)
+        self.set_stale(stale)
         self._describe()
 
     def set_chosen(self, copies: int | None) -> None:
@@ -321,8 +321,7 @@ class CopiesView(Experiment):
         self._show()
 
     def _stop(self) -> None:
-        if self._job is not None:
-            self._workspace.queue.cancel(channel=_CHANNEL)
+        self._workspace.queue.cancel(channel=_CHANNEL)
         self._job, self._restarts = None, False
 
     def hideEvent(self, event: QHideEvent) -> None:

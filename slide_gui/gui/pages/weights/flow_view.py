@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QLineF, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QLineF, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
@@ -268,7 +268,7 @@ class FlowView(Picker):
         super().__init__(parent)
         self.columns: tuple[FlowColumn, ...] = ()
         self._shape: tuple[int, ...] = (28, 28)
-        self._images: dict[FlowTile, QImage] = {}
+        self._images: dict[tuple[FlowTile, str], QImage] = {}
         self.canvas = DrawingCanvas(self)
         self.canvas.drawn.connect(self.drawn)
         self.canvas.pixel_hovered.connect(self._hover)
@@ -398,15 +398,16 @@ class FlowView(Picker):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
     def _image(self, tile: FlowTile, values: NDArray[np.float32]) -> QImage:
-        image = self._images.get(tile)
+        layout, theme = self.layout_of(), theme_of(self)
+        image = self._images.get((tile, theme.name))
         if image is None:
-            layout, theme = self.layout_of(), theme_of(self)
             if layout.bars:
-                scale = ColorScale.symmetric(theme.diverging, _limit(tile))
-                image = bar_image(np.nan_to_num(values), scale, layout.device_size, QColor(theme.background))
+                scale = ColorScale.symmetric(theme.diverging, max(abs(tile.scale.low), abs(tile.scale.high)))
+                size = round(layout.size[0] * layout.ratio), round(layout.size[1] * layout.ratio)
+                image = bar_image(np.nan_to_num(values), scale, size, QColor(theme.background))
             else:
                 image = image_of(values, tile.scale, theme, zeroth=QColor(theme.accent_wash))
-            self._images[tile] = image
+            self._images[tile, theme.name] = image
         return image
 
     # Mouse and keys
@@ -433,15 +434,6 @@ class FlowView(Picker):
         super().resizeEvent(event)
         self._images = {}
         self._place()
-
-    def changeEvent(self, event: QEvent) -> None:
-        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
-            self._images = {}
-        super().changeEvent(event)
-
-
-def _limit(tile: FlowTile) -> float:
-    return max(abs(tile.scale.low), abs(tile.scale.high))
 
 
 def _arrow(painter: QPainter, colour: str, points: list[QPointF]) -> None:
