@@ -309,6 +309,30 @@ def test_that_the_hinge_loss_is_the_mean_over_the_validation_rows(data):
     assert RunResult.from_parts(found.document(), found.arrays()).validation_loss == found.validation_loss
 
 
+def test_that_a_result_with_a_class_that_only_the_test_set_has_is_read_again():
+    labels = np.where(np.arange(300) % 9 == 0, 3, THREE.test_labels)
+    data = replace(THREE, test_labels=labels)
+    found = run(data, spec(data, widths="median", C=1.0))
+    assert (len(found.labels), found.decisions.shape[1]) == (4, 3)
+    assert same_numbers(RunResult.from_parts(found.document(), found.arrays()), found)
+
+
+@pytest.mark.parametrize("data", [DATA, THREE])
+def test_that_rows_of_a_class_that_is_wholly_held_out_do_not_count_in_the_hinge_loss(data):
+    last = data.train_labels.max() + 1
+    labels = np.where(np.arange(120) % 10 == 0, last, data.train_labels)
+    data = replace(data, train_labels=labels, groups=np.where(labels == last, 0, 1 + np.arange(120) % 8))
+    split = next(k for k in range(5) if last in labels[split_rows(labels, k, 0, data.groups)[1]])
+    found = run(data, spec(data, widths="median", C=1.0, training="split", split=split))
+    again, (_, validation) = restore(data, found), split_rows(labels, split, 0, data.groups)
+    known = validation[labels[validation] < last]
+    scores = again.model.scores(again.representation.transform(data.train[known]))
+    scores = np.column_stack([-scores, scores]) / 2 if scores.ndim == 1 else scores
+    true = np.arange(last) == labels[known][:, None]
+    losses = np.maximum(0.0, 1.0 - (scores[true] - np.where(true, -np.inf, scores).max(axis=1)))
+    assert found.validation_loss == pytest.approx(losses.mean(), rel=1e-5)
+
+
 def test_that_only_margins_have_a_hinge_loss_and_only_fine_tuning_a_best_epoch():
     parameters = SdaParameters((10,), pretraining_epochs=1, fine_tuning_epochs=2)
     tuned = run(DATA, spec(DATA, method="sda", sda=parameters, training="split"))

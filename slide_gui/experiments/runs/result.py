@@ -188,8 +188,9 @@ class RunResult:
         The misclassified rows among them, sorted.
     predicted : ndarray of int, shape (m,)
         Predicted class of each misclassified row, as an index of `labels`.
-    decisions : ndarray of shape (m, 1) or (m, k)
-        Decision values of each: the margin for two classes, otherwise one score per class.
+    decisions : ndarray of shape (m, 1) or (m, c)
+        Decision values of each: the margin for two classes, otherwise one score for each of the c ≤ k classes that the
+        classifier knows.
     train_error : float
         Error on the training rows, or on a stratified sample of 5 000 of them.
     validation_error : float or None
@@ -199,8 +200,9 @@ class RunResult:
     network : NetworkRecord or None
         Training history of the autoencoders, None without autoencoders.
     validation_loss : float or None
-        Mean hinge loss of an SVM on the validation rows. With more than two classes, the margin is the score of the
-        true class minus the highest other score. None for other classifiers, without validation rows, or if unknown.
+        Mean hinge loss of an SVM on the validation rows whose class it knows. With more than two classes, the margin is
+        the score of the true class minus the highest other score. None for other classifiers, without such rows, or if
+        unknown.
     """
 
     spec: RunSpec
@@ -333,7 +335,7 @@ class RunResult:
             "judged": n > 0 and self.judged.min() >= 0 and _rises(self.judged),
             "misclassified": _rises(self.misclassified) and bool(np.isin(self.misclassified, self.judged).all()),
             "predicted": len(self.predicted) == m and bool(((self.predicted >= 0) & (self.predicted < k)).all()),
-            "decisions": self.decisions.shape in ((m, 1), (m, k)),
+            "decisions": len(self.decisions) == m and 1 <= self.decisions.shape[1] <= k,
         }
         classifier = self.classifier
         if classifier is not None:

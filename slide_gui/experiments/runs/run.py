@@ -68,14 +68,20 @@ class Predictions:
         return len(self.wrong) / len(self.rows)
 
     @property
-    def hinge_loss(self) -> float:
-        """Mean hinge loss. With several classes, the margin is the true class's score minus the highest other score."""
-        if self.decisions.shape[1] == 1:
-            margins = np.where(self.truth == 1, 1.0, -1.0) * self.decisions[:, 0]
+    def hinge_loss(self) -> float | None:
+        """Mean hinge loss of the rows whose class has a score; None without such rows.
+
+        With several classes, the margin is the true class's score minus the highest other score.
+        """
+        n_scores = self.decisions.shape[1]
+        has_score = self.truth < max(n_scores, 2)  # groups may hold out all rows of a class
+        truth, decisions = self.truth[has_score], self.decisions[has_score]
+        if n_scores == 1:
+            margins = np.where(truth == 1, 1.0, -1.0) * decisions[:, 0]
         else:
-            is_true = np.arange(self.decisions.shape[1]) == self.truth[:, None]
-            margins = self.decisions[is_true] - np.where(is_true, -np.inf, self.decisions).max(axis=1)
-        return float(np.maximum(0.0, 1.0 - margins).mean())
+            is_true = np.arange(n_scores) == truth[:, None]
+            margins = decisions[is_true] - np.where(is_true, -np.inf, decisions).max(axis=1)
+        return float(np.maximum(0.0, 1.0 - margins).mean()) if len(truth) else None
 
     def confusion(self, k: int) -> NDArray[np.int64]:
         """Return the confusion matrix: true classes on the first axis, predicted ones on the second, (k, k)."""
