@@ -504,6 +504,10 @@ class MainWindow(QMainWindow):
     @Slot()
     def _follow_jobs(self) -> None:
         self.actions_by_name["cancel"].follow()
+        if not self.session.busy:
+            # It would delay the first plot or training. A worker thread must not import it: PySide6 creates its classes
+            # when they are first used, and crashes if two threads do that at once.
+            import slide_gui.gui.plots.axes  # noqa: F401
 
     @Slot()
     def follow(self) -> None:

@@ -103,10 +103,7 @@ class Fitting(QObject):
             assert fit is not None
             progress.report(1.0, fit)
             explorer.prepare(parameters, progress)
-            # They would delay the first run and the first plot. Earlier, they would delay the picture of these layers.
-            import pyqtgraph  # noqa: F401
-
-            progress.report(1.0)
+            # It would delay the start of the first run. Earlier, it would delay the picture of the fitted layers.
             import slide_gui.experiments.sweeps.trial  # noqa: F401
 
             return fit
