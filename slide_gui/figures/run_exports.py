@@ -95,11 +95,6 @@ def confusion_export(result: RunResult, names: Sequence[str]) -> FigureExport:
     )
 
 
-def widths_export(result: RunResult, _names: Sequence[str] = ()) -> FigureExport:
-    """Return the export of how a run learned its widths, without a bundle."""
-    return export_of("widths", result, draw_widths, widths_csv)
-
-
 @dataclass(frozen=True)
 class RunFigure:
     """A figure of one run, for the Classifier page, `slide-gui train` and `slide-gui draw`.
@@ -132,7 +127,7 @@ RUN_FIGURES = {
         RunFigure(
             "widths",
             "the widths during learning",
-            widths_export,
+            lambda result, _names: export_of("widths", result, draw_widths, widths_csv),
             applies=lambda result: bool(result.classifier and result.classifier.history),
         ),
     )

@@ -21,7 +21,7 @@ from slide_gui.core.svm.kernel import (
     widths_from,
 )
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.core.svm.selection import C_GRID, choose_widths, enough_fresh, fit_svm, tune
+from slide_gui.core.svm.selection import C_GRID, choose_widths, enough_fresh, fit_svm, median_width_search, tune
 from slide_gui.core.svm.training import StepLog, TrainingSet, TrainingStep
 from slide_gui.progress import NO_PROGRESS, Cancelled
 from tests.core.svm_data import SIZES, WIDTHS, StopAfter, layers, sample, three_classes
@@ -107,9 +107,11 @@ def test_that_a_model_of_the_same_rows_starts_the_next_training_and_one_of_other
         np.testing.assert_array_equal(found.trained.coefficients, few.trained.coefficients)
 
 
-def test_that_one_class_and_a_subset_of_one_row_are_refused():
+def test_that_one_class_a_class_of_one_row_and_a_subset_of_one_row_are_refused():
     with pytest.raises(ValueError, match="all rows belong to one class"):
         fit_svm(Z, np.zeros(120, dtype=int), SvmParameters(SIZES))
+    with pytest.raises(ValueError, match=r"a class has 1 of the 5 training rows.*; use another split"):
+        median_width_search(TrainingSet(Z[:5], np.array([0, 0, 1, 0, 0]), SIZES), SvmParameters(SIZES))
     with pytest.raises(ValueError, match="subset_size is 1"):
         fit_svm(Z, CODES, SvmParameters(SIZES, subset_size=1))
     fit_svm(Z[:4], np.array([0, 1, 0, 1]), SvmParameters(SIZES, subset_size=2, starts=1))

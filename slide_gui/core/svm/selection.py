@@ -48,7 +48,8 @@ def _folds(codes: Indices, seed: int, row_groups: Indices | None = None) -> Indi
     """Return the fold of each row (see `stratified_folds`). Refuse a class with fewer than two rows."""
     counts = np.bincount(codes)
     if counts.min() < 2:
-        raise ValueError(f"class {int(counts.argmin())} has {counts.min()} rows; cross-validation needs at least 2")
+        problem = f"a class has {counts.min()} of the {len(codes)} training rows, but cross-validation needs 2"
+        raise ValueError(f"{problem}; use another split, give more rows of this class, or leave it out")
     return stratified_folds(codes, seed, row_groups)
 
 
