@@ -39,12 +39,12 @@ def test_that_an_empty_store_takes_the_runs_of_a_folder_and_the_folder_alone_sho
 
 
 def test_that_shipped_tables_are_printed_with_their_origin_and_without_a_store(cli):
-    shipped = cli("benchmark rectangles mnist --shipped --methods slide-svm raw-svm --json").json
+    shipped = cli("benchmark rectangles mnist --shipped --quick --methods slide-svm raw-svm --json").json
     assert [info["key"] for info in shipped["data"]] == ["rectangles", "mnist"]
     assert all(info["generated"] for info in shipped["data"])
     assert [len(cell["splits"]) for cell in shipped["cells"]] == [1, 1, 1, 1]
     assert "shipped with the program" in shipped["origin"]
-    assert "Quick protocol, shipped with the program" in cli("benchmark --shipped").out
+    assert "Quick protocol, shipped with the program" in cli("benchmark --shipped --quick").out
     line = "benchmark mnist=d.npz --shipped --store r.sqlite --results r --stored --splits 3 --workers 2 --generated"
     names = "--store, --results, --stored, --splits, --workers, --generated, KEY=FILE"
     assert f"computes nothing; leave out {names}\n" in cli(line, code=2).err
@@ -62,7 +62,8 @@ def test_that_the_full_table_is_shown_first_if_it_is_shipped(cli, tmp_path):
 def test_that_damaged_shipped_results_are_refused_with_the_remedy(cli, monkeypatch):
     names = [file.name for file in resource("shipped").iterdir()]
     for name in names:
-        for damage in (b"{", b"", lzma.compress(b"[]"), None):
+        damages = (b"{", b"", lzma.compress(b"[]"), None)
+        for damage in damages[:-1] if name.endswith(".json.xz") else damages:  # without one table, the other is shown
             shutil.copytree(resource("shipped"), "damaged", dirs_exist_ok=True)
             Path("damaged", name).unlink()
             if damage is not None:

@@ -13,6 +13,7 @@ from slide_gui.experiments.runs.result import unpack_arrays
 from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.gui.pages.weights.decided import DecidedPart
+from slide_gui.gui.state.evaluation import EvaluationChoice
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.workspace import State
 from slide_gui.resources import resource
@@ -122,6 +123,7 @@ def test_that_a_click_on_a_shipped_point_computes_its_model(fresh, jobs):
 
 
 def test_that_the_benchmark_fills_its_table_at_the_first_click_and_states_its_cost(fresh, jobs):
+    fresh.session.evaluation.choose(EvaluationChoice.everything("quick"))
     page = opened(fresh, "evaluation")
     wait(lambda: any(cell.main for row in page.errors.rows for cell in row.cells))
     assert set(jobs) <= READING
@@ -182,6 +184,7 @@ def test_that_a_new_run_replaces_the_shipped_one_and_keeps_the_shipped_benchmark
     page = opened(fresh, "classifier")
     wait(lambda: bool(page.numbers()))
     assert not page.details.text().startswith("shipped")
+    fresh.session.evaluation.choose(EvaluationChoice.everything("quick"))
     benchmark = opened(fresh, "evaluation")
     wait(lambda: fresh.session.evaluation.known)
     assert all(cell.rate for cell in fresh.session.evaluation.state().cells if cell.data == "rectangles")

@@ -148,6 +148,7 @@ class EvaluationController(QObject):
 
         def work(progress: Progress) -> tuple[object, ...]:
             state = stored_evaluation(table, rows, progress=progress)
+            progress.report(1.0, (table, state, {}))  # the page need not wait for the cost, which takes a second
             return table, state, remaining_cost(table, state, rows)
 
         self.reading.start(work)
