@@ -317,6 +317,10 @@ def test_that_copy_report_copies_versions_settings_and_the_log_without_folders_a
     assert "first line" not in text
     assert not any(part in text for part in (str(tmp_path), str(Path.home()), "given"))
     assert window.notice.accessibleName().startswith("The report was copied")
+    window.activateWindow()
+    at_rest(window)
+    QTest.keyClick(window.notice._copy, Qt.Key.Key_Escape)
+    assert not window.notice.isVisible()
 
 
 @pytest.mark.parametrize(

@@ -283,8 +283,8 @@ def _step(name: str, text: str, shortcut: str, parameter: str, step: float, limi
 
 
 def _page(number: int, page: PageSpec) -> Command:
-    keys = f"Ctrl+{number}"
-    return Command(f"page_{page.name}", page.title, keys, lambda w: w.pages.turn_to(page.name), submenu="Page")
+    keys, title = f"Ctrl+{number}", page.title or page.text
+    return Command(f"page_{page.name}", title, keys, lambda w: w.pages.turn_to(page.name), submenu="Page")
 
 
 def _weights_view(number: int, view: ViewSpec) -> Command:
@@ -293,7 +293,7 @@ def _weights_view(number: int, view: ViewSpec) -> Command:
     def run(window: MainWindow) -> object:
         return _weights(window).set_view(view.name)
 
-    return Command(f"view_{view.name}", view.title, keys, run, view.tip, submenu=submenu)
+    return Command(f"view_{view.name}", view.title or view.text, keys, run, view.tip, submenu=submenu)
 
 
 def _theme(number: int, theme: str) -> Command:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QHideEvent, QKeyEvent, QShowEvent
+from PySide6.QtGui import QGuiApplication, QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -24,7 +24,8 @@ from slide_gui.gui.widgets.layouts import nested
 class Notice(QFrame):
     """Title, one sentence, foldable details that can be copied, and a button with the remedy.
 
-    It is hidden until `show_message`, and Escape dismisses it. It takes its space in a layout and covers nothing.
+    It is hidden until `show_message`; Escape, a command of the window, dismisses it, too. It takes its space
+    in a layout and covers nothing.
 
     Attributes
     ----------
@@ -119,9 +120,3 @@ class Notice(QFrame):
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         self.shown_changed.emit()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.hide()
-        else:
-            super().keyPressEvent(event)

@@ -22,7 +22,7 @@ class PageSpec:
     name : str
         Name of the page; the command is ``page_<name>``.
     text, title : str
-        Text in the navigation, and title in menus and palette.
+        Text in the navigation, and title in menus and palette if it differs.
     icon : str
         Icon in the navigation, in the notation of `slide_gui.gui.theme.icon`.
     make : callable
@@ -33,16 +33,15 @@ class PageSpec:
 
     name: str
     text: str
-    title: str
     icon: str
     make: Callable[[Session, tuple[PageView, ...], QWidget], Page]
     views: tuple[PageView, ...] = ()
+    title: str = ""
 
 
 PAGES = (
     PageSpec(
         "weights",
-        "Weights",
         "Weights",
         '<rect x="3.5" y="3.5" width="17" height="17" rx="2"/><path d="M12 6v12M6 12h12" stroke-width="2.5"/>',
         late("slide_gui.gui.pages.weights.page", "WeightsPage"),
@@ -50,7 +49,6 @@ PAGES = (
     PageSpec(
         "curves",
         "Curves",
-        "Error curves",
         '<path d="M4 4v16h16"/><path d="M7.5 8c2 6 5 8.5 7.5 6.5s3-4.5 5-7"/>',
         late("slide_gui.gui.pages.curves.page", "CurvesPage"),
         (
@@ -61,10 +59,10 @@ PAGES = (
             ),
             PageView("Heat map", "The same points by noise and depth", "error at every noise level and depth"),
         ),
+        "Error curves",
     ),
     PageSpec(
         "classifier",
-        "Classifier",
         "Classifier",
         '<path d="M4.5 19.5C9 18 9.5 6 19.5 4.5"/><circle cx="7" cy="8" r="2"/>'
         '<circle cx="17" cy="16" r="2" fill="currentColor"/>',
@@ -72,7 +70,6 @@ PAGES = (
     ),
     PageSpec(
         "evaluation",
-        "Benchmark",
         "Benchmark",
         '<path d="M4 20h16"/><path d="M6.5 16.5v-5M12 16.5V4.5M17.5 16.5v-8" stroke-width="3"/>',
         late("slide_gui.gui.pages.benchmark.page", "EvaluationPage"),
@@ -91,7 +88,6 @@ PAGES = (
     ),
     PageSpec(
         "runs",
-        "Runs",
         "Runs",
         '<path d="M4.5 12a7.5 7.5 0 1 0 2.5-5.600"/><path d="M7 2.800v3.800h3.800M12 8v4.300l3 1.800"/>',
         late("slide_gui.gui.pages.runs.page", "RunsPage"),

@@ -100,7 +100,7 @@ class CommandPalette(QDialog):
         for page in PAGES:
             for number, view in enumerate(page.views):
                 show = partial(window.pages.show_view, page.name, number)
-                yield PaletteEntry(f"{page.title}: {view.text}", "view", show, tip=view.tip)
+                yield PaletteEntry(f"{page.title or page.text}: {view.text}", "view", show, tip=view.tip)
         for each in entries():
             yield PaletteEntry(f"Open {each.title}", "data set", partial(window.open_entry, each.key))
         for opening in window.recent.openings:

@@ -139,7 +139,13 @@ class RunLibrary(QObject):
 
     def load(self, key: str, deliver: Callable[[RunResult], None]) -> None:
         """Load a stored result and pass it to `deliver`."""
-        self._submit("Loading a run", lambda progress: self.load_results([key], progress)[0], "load", deliver)
+        self._workspace.queue.submit(
+            "Loading a run",
+            lambda progress: self.load_results([key], progress)[0],
+            channel="load",
+            on_result=deliver,
+            failure=_FAILURE,
+        )
 
     def load_results(self, keys: Sequence[str], progress: Progress) -> list[RunResult]:
         """Return stored results, or shipped ones of the same runs; called in the job queue.
@@ -178,7 +184,18 @@ class RunLibrary(QObject):
             names = dataset.label_names, dataset.feature_names
             return RunComparison(first, second, rows, "", dataset.image_shape, *names)
 
-        self._submit("Comparing two runs", work, "compare", deliver, lambda *_: deliver(None))
+        def end(_error: Exception | None = None) -> None:
+            deliver(None)
+
+        self._workspace.queue.submit(
+            "Comparing two runs",
+            work,
+            channel="compare",
+            on_result=deliver,
+            on_failure=end,
+            on_stop=end,
+            failure=_FAILURE,
+        )
 
     def _change_and_read(self, change: Callable[[RunStore], object] | None) -> None:
         def work(_progress: Progress) -> tuple[StoredRun, ...]:
@@ -208,24 +225,6 @@ class RunLibrary(QObject):
     @Slot(object)
     def _fail(self, _error: Exception) -> None:
         self.changed.emit()
-
-    def _submit(
-        self,
-        title: str,
-        work: Callable[[Progress], Any],
-        channel: str,
-        deliver: Callable[[Any], None],
-        stopped: Callable[..., None] | None = None,
-    ) -> None:
-        self._workspace.queue.submit(
-            title,
-            work,
-            channel=channel,
-            on_result=deliver,
-            on_failure=stopped or self._fail,
-            on_stop=stopped,
-            failure=_FAILURE,
-        )
 
 
 def opened_store(path: Path) -> RunStore:

@@ -59,18 +59,17 @@ class ImageView(Picker):
     def _describe(self) -> None:
         if self._values is None:
             return
-        rows, columns = self._values.shape
-        texts = [f"image of {rows} × {columns} pixels", *self._pinned()]
+        texts, columns = self._contents(self._values), self._values.shape[1]
         if self._current is not None:
             (row, column), value = divmod(self._current, columns), float(self._values.flat[self._current])
             texts[:0] = [f"row {row}, column {column}: {fixed(value, 2)}", *self._was_missing()]
         self.setAccessibleDescription("; ".join(texts))
 
-    def _pinned(self) -> list[str]:
-        """Describe how many values are pinned, and whether the selected one is."""
-        pins = [index for index, _ in self._pins]
+    def _contents(self, values: NDArray[np.float32]) -> list[str]:
+        """Describe the image, how many values are pinned, and whether the selected one is."""
+        pins, (rows, columns) = [index for index, _ in self._pins], values.shape
         here = ["this value is pinned"] if self._current in pins else []
-        return [*here, f"{len(pins)} pinned"] if pins else []
+        return [f"image of {rows} × {columns} pixels", *here, *([f"{len(pins)} pinned"] if pins else [])]
 
     def grid(self) -> PixelGrid | None:
         """Return the positions of the pixels in the widget's coordinates, or None without an image."""
@@ -275,16 +274,8 @@ class DrawingCanvas(ImageView):
         else:
             super().keyPressEvent(event)
 
-    def _describe(self) -> None:
-        if self._values is None:
-            return
-        lit = int(np.count_nonzero(self._values > 0.5))
-        text = f"{lit} of {self._values.size} cells above 0.5"
-        if self._current is not None:
-            row, column = divmod(self._current, self._values.shape[1])
-            value = f"{float(self._values[row, column]):.2f}"
-            text = "; ".join([f"row {row}, column {column}: {value}", text])
-        self.setAccessibleDescription(text)
+    def _contents(self, values: Image) -> list[str]:
+        return [f"{int(np.count_nonzero(values > 0.5))} of {values.size} cells above 0.5"]
 
     def _paint_cursor(self, painter: QPainter, grid: PixelGrid, index: int) -> None:
         if self._brush == 1:

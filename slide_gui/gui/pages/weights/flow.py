@@ -182,8 +182,7 @@ class FlowPart(View):
     @Slot()
     def toggle_corruption(self) -> None:
         """Switch the corruption of the input on or off."""
-        self._corrupt.setChecked(not self._corrupt.isChecked())
-        self.refresh()
+        self._corrupt.click()
 
     def show_clean(self) -> None:
         """Switch the corruption off, because the classifier predicts from clean inputs."""

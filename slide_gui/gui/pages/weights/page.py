@@ -34,7 +34,6 @@ VIEWS = (
         "Weights",
         "All rows of W of each layer, and those of the pixel under the mouse and of the pinned pixels",
         name=WEIGHTS,
-        title="Weights",
         make=WeightsView,
         needs=frozenset({"show", "levels", "colors"}),
     ),
@@ -51,7 +50,6 @@ VIEWS = (
         "Why it works",
         "The formula with its numbers, corrupted copies, shuffled pixels and hidden pixels",
         name=WHY,
-        title="Why it works",
         make=WhyView,
     ),
 )

@@ -108,7 +108,7 @@ class ViewSpec(PageView):
     name : str
         Name for `WeightsPage.set_view`.
     title : str
-        Title in the menu and the palette.
+        Title in the menu and the palette if it differs from the text of the tab.
     make : callable
         Build the view; it imports the view's module to keep the start fast.
     needs : frozenset of str
@@ -116,9 +116,9 @@ class ViewSpec(PageView):
     """
 
     name: str
-    title: str
     make: Callable[[ViewContext, QWidget], View]
     needs: frozenset[str] = frozenset({"colors"})
+    title: str = ""
 
 
 class ShownImage(QObject):
