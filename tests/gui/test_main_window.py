@@ -204,8 +204,8 @@ def test_that_the_panel_shows_contributions_and_page_and_readout_name_them(windo
     assert "contributions" not in window.weights_page.subtitle.text()
 
 
-LATE = ("sqlite3", "numpy.ma", "slide_gui.core.svm", "slide_gui.gui.help.guide", "slide_gui.gui.shell.palette")
-HEAVY = ("matplotlib", "sklearn", "scipy", "pyqtgraph", "requests", "PIL", "pandas", "joblib")
+LATE = ("sqlite3", "numpy.ma", "pyqtgraph", "slide_gui.core.svm", "slide_gui.gui.help.guide")
+HEAVY = ("matplotlib", "sklearn", "scipy", "requests", "PIL", "pandas", "joblib")
 
 SCRIPT = """
 import json, sys, time
