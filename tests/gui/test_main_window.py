@@ -204,7 +204,7 @@ def test_that_the_panel_shows_contributions_and_page_and_readout_name_them(windo
     assert "contributions" not in window.weights_page.subtitle.text()
 
 
-LATE = ("sqlite3", "numpy.ma", "pyqtgraph", "slide_gui.core.svm", "slide_gui.gui.help.guide")
+LATE = ("sqlite3", "numpy.ma", "slide_gui.core.svm", "slide_gui.gui.help.guide", "slide_gui.gui.shell.palette")
 HEAVY = ("matplotlib", "sklearn", "scipy", "requests", "PIL", "pandas", "joblib")
 
 SCRIPT = """
@@ -240,7 +240,7 @@ def test_that_the_first_fit_loads_the_modules_of_runs_but_nothing_heavy_and_a_pl
     loaded = json.loads(done.stdout)
     assert set(loaded) == {"shown", "fitted", "plot"}
     assert "pyqtgraph" in loaded.pop("plot")
-    assert [name for name in LATE if name in loaded["shown"]] == []
+    assert [name for name in (*LATE, "pyqtgraph") if name in loaded["shown"]] == []
     assert "slide_gui.experiments.sweeps.trial" in loaded["fitted"]
     for moment in loaded.values():
         assert "PySide6.QtWidgets" in moment

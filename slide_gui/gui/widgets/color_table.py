@@ -7,7 +7,7 @@ from itertools import product
 from typing import NamedTuple
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -100,7 +100,6 @@ class ColorTable(QTableWidget):
         self.verticalHeader().setTextElideMode(Qt.TextElideMode.ElideRight)  # headings of rows begin with numbers
         self.verticalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.clicked.connect(self._report)
-        self.activated.connect(self._report)
         self.setMinimumSize(280, 140)
         self._describe()
 
@@ -177,6 +176,13 @@ class ColorTable(QTableWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Report the current cell on Enter; `activated` would also follow a click in some styles."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._report(self.currentIndex())
+        else:
+            super().keyPressEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
