@@ -530,10 +530,7 @@ SMALL = rectangles(80, 50)
 CELL = CellPlan("rectangles", "slide-svm", 1, (("noise", (0.4,)), ("depth", (1,))), widths="median", C=10.0)
 
 
-def test_that_the_evaluation_times_features_itself_if_their_fit_was_shared(tmp_path, monkeypatch):
-    def load(_key, _progress):
-        return SMALL
-
+def test_that_the_evaluation_times_features_itself_if_their_fit_was_shared_but_not_the_input(tmp_path, monkeypatch):
     final = CELL.final(CELL.candidates(SMALL.fingerprint, "rectangles", 0)[0]).spec
     alone, shared = run(SMALL, final), run(SMALL, final, reuse=Reuse(deepest=3))
     assert shared.timings.features is None
@@ -541,9 +538,13 @@ def test_that_the_evaluation_times_features_itself_if_their_fit_was_shared(tmp_p
     for result, expected in ((shared, 42.0), (alone, alone.timings.features)):
         with RunStore(tmp_path / f"{expected}.sqlite") as store:
             store.save(result)
-            (cell,) = run_evaluation([CELL], load, store).cells
+            (cell,) = run_evaluation([CELL], lambda *_: SMALL, store).cells
         assert cell.features == pytest.approx(expected)
         assert [each.spec_hash for each in cell.answers] == [final.hash]
+    without_layers = replace(CELL, axes=(("noise", (0.0,)), ("depth", (0,))))
+    with RunStore(tmp_path / "input.sqlite") as store:
+        (cell,) = run_evaluation([without_layers], lambda *_: SMALL, store).cells
+    assert (len(cell.answers), cell.features) == (1, None)
 
 
 def test_that_a_reuse_reports_the_stacks_that_need_no_pass():

@@ -267,11 +267,13 @@ class _Evaluation:
         self._report()
 
     def _measure_features(self) -> None:
-        """Measure SLIDE's feature generation if no stored run includes all of it."""
+        """Measure SLIDE's feature generation if no stored run includes all of it, unless no layer was selected."""
         for cell in self._state.cells:
             if cell.method == REFERENCE and cell.answers and cell.features is None:
                 last = cell.answers[-1]
                 spec = self._finals[last.spec_hash]
+                if not spec.layers:
+                    continue
                 seconds = feature_seconds(self._datasets[cell.data], spec, progress=self._progress.pulse)
                 task = Task(CellPlan(cell.data, cell.method, cell.n_splits), last.split)
                 self._state = with_answer(self._state, task, replace(last, features=seconds))

@@ -178,12 +178,13 @@ def _stored_answer(task: Task, info: DataInfo, rows: Mapping[str, StoredRun]) ->
 def split_answer(split: int, selected: SelectedCandidate, spec: RunSpec, row: StoredRun) -> SplitAnswer:
     """Return the result of a split from its run on test rows."""
     values: dict[str, Any] = {name: getattr(row, name) for name in _SAME}
+    values["features"] = row.features if spec.layers else None  # the input takes no time to generate
     guard = describe_widths(GUARD) if row.chosen_by == GUARD else ""
     chosen = ", ".join(filter(None, [describe_choice(spec), guard]))
     return SplitAnswer(split, row.hash, chosen, validation_error=selected.validation_error, **values)
 
 
-_SAME = ("error", "n_train", "n_test", "row_errors", "features", "seconds")
+_SAME = ("error", "n_train", "n_test", "row_errors", "seconds")
 """Columns of a stored run that are fields of `SplitAnswer`."""
 
 
@@ -242,7 +243,7 @@ class SplitAnswer:
     validation_error : float or None
         Validation error of the selected candidate. None if there was only one candidate.
     features : float or None
-        Seconds of feature generation, as in `Timings`.
+        Seconds of feature generation, as in `Timings`; None without layers.
     seconds : float
         Duration of the run on test rows.
     """
@@ -472,7 +473,8 @@ INCLUDED = (
     "Feature generation consists of fitting the representation on the whole training set (SLIDE: scatter, closed form, "
     "all layers; autoencoders: pre-training of all layers) and computing the features of the training rows. It "
     "excludes fine-tuning, the classifier, the selection of parameters and the reading of data. The times are medians "
-    "of elapsed time over the runs on test rows, even if several workers share the computer."
+    "of elapsed time over the runs on test rows, even if several workers share the computer. A selection without "
+    "layers has no time."
 )
 """Definition of the reported seconds."""
 
