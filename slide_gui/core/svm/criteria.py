@@ -267,7 +267,14 @@ LEARNED_BY = table_of(
 
 
 def resolved(criterion: str, n_classes: int) -> str:
-    """Return the key in `CRITERIA` for a key in `LEARNED_BY`; "auto" depends on the number of classes."""
+    """Return the key in `CRITERIA` for a key in `LEARNED_BY`; "auto" depends on the number of classes.
+
+    Raises
+    ------
+    ValueError
+        If the key is unknown.
+    """
+    check_choice("criterion", criterion, LEARNED_BY)
     if criterion == AUTO:
         return "span" if n_classes == 2 else "press"
     return criterion

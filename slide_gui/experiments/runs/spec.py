@@ -228,8 +228,10 @@ class RunSpec:
         Raises
         ------
         ValueError
-            If there is one member or too many, or if they do not use the same rows.
+            If there are fewer than two members or too many, or if they do not use the same rows.
         """
+        if not members:
+            raise ValueError("there are no members to average; give at least two runs")
         rows = {name: getattr(members[0].checked(), name) for name in _ROWS}
         return cls(source=members[0].source, method="mean-margin", **rows, members=tuple(members)).checked()
 
