@@ -270,7 +270,8 @@ def _copies(arguments: argparse.Namespace) -> int:
     style, parameters = _style(arguments), options.stack_parameters(arguments)
     layer, depth, most, seeds = arguments.layer, parameters.depth, arguments.most, arguments.seeds
     if not 1 <= layer <= depth:
-        raise UsageError(f"--layer is {layer}; at depth {depth} it must be 1 to {depth}")
+        allowed = f"at depth {depth} it must be 1 to {depth}" if depth else "at depth 0 there is none; use --depth 1"
+        raise UsageError(f"--layer is {layer}; {allowed}")
     if most < 1 or seeds < 1 or (arguments.rows is not None and arguments.rows < 2):
         raise UsageError("at least one copy, one seed and two rows are needed")
 

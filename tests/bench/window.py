@@ -41,10 +41,7 @@ def wait(
     meanwhile: Callable[[], None] = lambda: None,
     pause: float = 0.001,  # seconds
 ) -> None:
-    """Process events until something is done, which is checked after each event and at least once per `pause`.
-
-    Frequent checks take time from the worker; without a pause they keep one core busy.
-    """
+    """Process events until something is done; check after each event, and after each pause, which costs the worker."""
     from PySide6.QtCore import QEventLoop, Qt, QTimer
 
     end, flags = time.perf_counter() + _LIMIT, QEventLoop.ProcessEventsFlag.AllEvents

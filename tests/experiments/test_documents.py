@@ -136,6 +136,7 @@ A = RESULT.arrays()
         ("misclassified", A["misclassified"][::-1]),
         ("misclassified", np.repeat(A["misclassified"][:1], len(A["misclassified"]))),
         ("decisions", A["decisions"][:, :2]),
+        ("decisions", A["decisions"].ravel()),
         ("coefficients", A["coefficients"][1:]),
         ("support", A["support"][1:]),
     ],

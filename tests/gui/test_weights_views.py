@@ -272,7 +272,7 @@ def test_that_copies_stop_when_another_page_is_shown_and_do_not_start_again(wind
     assert part._job is None
     assert [each.text() for each in start_buttons(part) if each.isVisible()] == ["Start"]
     window.workspace.set_parameters(depth=0)
-    assert part.plot.is_faint
+    assert part.plot.is_stale
     assert not any(each.isVisible() for each in start_buttons(part))
 
 

@@ -163,7 +163,7 @@ def approximate_factor(scatter: NDArray[np.floating], noise: float, ridge: float
 
 
 def approximate_weights(factor: Single, scatter: NDArray[np.floating], noise: float, ridge: float = RIDGE) -> Single:
-    """Return W in float32 from the factor that `approximate_factor` returns.
+    """Return W in float32, given the result of `approximate_factor`.
 
     The error of each row is at most 1e-3 of its length. Both steps together take a third of the time of
     `denoiser_weights`.

@@ -335,7 +335,7 @@ class RunResult:
             "judged": n > 0 and self.judged.min() >= 0 and _rises(self.judged),
             "misclassified": _rises(self.misclassified) and bool(np.isin(self.misclassified, self.judged).all()),
             "predicted": len(self.predicted) == m and bool(((self.predicted >= 0) & (self.predicted < k)).all()),
-            "decisions": len(self.decisions) == m and self.decisions.shape[1] in (1, k, *range(3, k)),
+            "decisions": self.decisions.shape in {(m, c) for c in (1, k, *range(3, k))},
         }
         classifier = self.classifier
         if classifier is not None:

@@ -165,7 +165,7 @@ class Plot(HoverWidget):
 
     Attributes
     ----------
-    is_faint : bool
+    is_stale : bool
         True if the plot is outdated and therefore grey.
     """
 
@@ -189,7 +189,7 @@ class Plot(HoverWidget):
         self._look: object = None
         # True if the items must be updated before the next painting.
         self._is_outdated = True
-        self.is_faint = False
+        self.is_stale = False
         self._curves: dict[Hashable, Any] = {}
         # Holder of the items, never visible.
         self._view = pg.GraphicsView(self, background=None)
@@ -271,12 +271,12 @@ class Plot(HoverWidget):
         self._back.setVisible(filled and self.is_zoomed())
         self._redraw()
 
-    def set_stale(self, faint: bool) -> None:
+    def set_stale(self, stale: bool) -> None:
         """Grey the items of an outdated plot, or restore their colours."""
-        if faint != self.is_faint:
-            self.is_faint = faint
+        if stale != self.is_stale:
+            self.is_stale = stale
             for item in self._faded:
-                item.setOpacity(STALE if faint else 1.0)
+                item.setOpacity(STALE if stale else 1.0)
             self._changed()
 
     def _curve(self, key: Hashable, z: float) -> Any:

@@ -433,7 +433,7 @@ class MainWindow(QMainWindow):
         self._show_panel()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide the panel, or the first rows of the data, if they would leave too little space for the page."""
+        """Hide the panel in a narrow window, and the first rows of the data in a low one."""
         super().resizeEvent(event)
         self.reading_preview.fit()
         if (event.oldSize().width() < _NARROW) != (self.width() < _NARROW):

@@ -24,8 +24,8 @@ from slide_gui.gui.widgets.layouts import nested
 class Notice(QFrame):
     """Title, one sentence, foldable details that can be copied, and a button with the remedy.
 
-    It is hidden until `show_message`; Escape, a command of the window, dismisses it, too. It takes its space
-    in a layout and covers nothing.
+    It is hidden until `show_message`, and the window's command for Esc hides it again. It takes its space in a layout
+    and covers nothing.
 
     Attributes
     ----------

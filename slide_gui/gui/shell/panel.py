@@ -507,7 +507,7 @@ class ParameterPanel(VerticalScroll):
         self._restore_dataset()
 
     def _restore_dataset(self) -> None:
-        """Show the open data set in the menu, even if it is not among the entries, or that there is none yet."""
+        """Show the open data set in the menu, even if it has no entry there, or show that data are being opened."""
         dataset = self._workspace.dataset
         known = dataset is not None and dataset.key
         self._datasets.setCurrentIndex(self._datasets.findData(known) if known else -1)

@@ -178,7 +178,7 @@ class ColorTable(QTableWidget):
         self._fit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Report the current cell on Enter; `activated` would also follow a click in some styles."""
+        """Report the current cell on Enter. In some styles, `activated` also follows a single click."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._report(self.currentIndex())
         else:

@@ -46,7 +46,7 @@ def wrapped(text: str) -> str:
 
 
 def keys_text(keys: str | int) -> str:
-    """Return how the platform writes a shortcut, such as ⌘K for "Ctrl+K" on macOS; keys are Qt's text or code."""
+    """Return a shortcut as the platform writes it, such as ⌘K for Ctrl+K on macOS; `keys` is Qt's text or key code."""
     return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
 
 
@@ -173,7 +173,7 @@ def add_button(parent: QWidget, row: QBoxLayout, text: str, tip: str = "", kind:
 
 
 def literal(text: str) -> str:
-    """Return the text of a button that shows each & of a name, instead of underlining the next letter."""
+    """Return a name as the text of a button, where Qt would otherwise read & as the mark of a shortcut."""
     return text.replace("&", "&&")
 
 

@@ -189,7 +189,7 @@ class DrawingCanvas(ImageView):
 
     @Slot()
     def reset(self) -> None:
-        """Restore the image as it was before all strokes; this can be undone like a stroke."""
+        """Remove all strokes; this can be undone like a stroke."""
         if self.is_drawn_on:
             before = self._values
             self.show_drawn(None)
