@@ -145,9 +145,6 @@ def _milliseconds(name: str, times: list[float], floor: float, note: str, most: 
     return Figure(name, 1000 * percentile(times, 0.95), "ms", 1000 * floor, note, most=most)
 
 
-# Processes -----------------------------------------------------------------------------------------------------------
-
-
 def _environment(compiled: str = "") -> dict[str, str]:
     """Return environment variables of a measured process; it writes compiled modules to the folder, if one is given."""
     variables = {"SLIDE_GUI_BENCH_STARTED": repr(time.time())}
@@ -171,9 +168,6 @@ def _own_process(benchmark: Callable[[], Iterator[Figure]]) -> Callable[[], Iter
 def figures_of(name: str) -> list[dict[str, Any]]:
     """Return the figures of a benchmark of this module as dictionaries."""
     return [vars(figure) for figure in globals()[name]()]
-
-
-# Benchmarks ----------------------------------------------------------------------------------------------------------
 
 
 def start() -> Iterator[Figure]:

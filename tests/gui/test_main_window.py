@@ -24,7 +24,7 @@ from slide_gui.gui.shell.commands import COMMANDS, MENUS
 from slide_gui.gui.shell.palette import CommandPalette
 from slide_gui.gui.shell.report import without_folders
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from tests.gui.helpers import at_rest, centre, choose, image_and_tiles, record, settle, wait
+from tests.gui.helpers import at_rest, centre, choose, image_and_tiles, labelled, open_data, record, settle, wait
 
 
 def test_that_every_command_has_its_own_name_and_shortcut(window):
@@ -204,13 +204,19 @@ def test_that_the_panel_shows_contributions_and_page_and_readout_name_them(windo
     assert "contributions" not in window.weights_page.subtitle.text()
 
 
+def test_that_the_pixel_under_a_resting_mouse_is_selected_while_data_are_opened(window):
+    window.workspace.select(pins=())
+    window.workspace.dataset_changed.connect(lambda _data: window.weights_page.pixels.point_at(5))
+    open_data(window, labelled(1))
+    assert window.weights_page.pixels.feature == 5
+
+
 LATE = ("sqlite3", "numpy.ma", "slide_gui.core.svm", "slide_gui.gui.help.guide", "slide_gui.gui.shell.palette")
 HEAVY = ("matplotlib", "sklearn", "scipy", "requests", "PIL", "pandas", "joblib")
 
 SCRIPT = """
 import json, sys, time
-from slide_gui.gui.app import make_application, make_window
-from slide_gui.gui.app import tear_down
+from slide_gui.gui.app import make_application, make_window, tear_down
 
 app = make_application()
 window = make_window([])

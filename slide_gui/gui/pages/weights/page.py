@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from PySide6.QtCore import Slot
-from PySide6.QtGui import QColor, QShowEvent
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from slide_gui.figures.style import Style
@@ -248,7 +248,6 @@ class WeightsPage(Page):
         """Show the workspace's current state."""
         theme, selection = theme_of(self), self._workspace.state.selection
         self._source.color_map = theme.diverging if selection.colors == "auto" else selection.colors
-        self.pixels.colors = (QColor(theme.accent), *(theme.pin(number) for number in range(len(selection.pins))))
         self.pixels.watch()
         self._show_fit()
 

@@ -8,7 +8,6 @@ from itertools import zip_longest
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtGui import QColor
 
 from slide_gui.core.slide.approximation import ApproximateLayer
 from slide_gui.core.slide.stack import Layer
@@ -28,11 +27,6 @@ STRENGTH = 0.4
 class PixelSelection(QObject):
     """The pixel whose rows the views show, and the weight under the cursor.
 
-    Attributes
-    ----------
-    colors : tuple of QColor
-        Colours of `features`.
-
     Signals
     -------
     moved()
@@ -51,7 +45,6 @@ class PixelSelection(QObject):
         self._middle = 0
         self._target: int | None = None
         self.source: int | None = None
-        self.colors: tuple[QColor, ...] = ()
         workspace.dataset_changed.connect(self._forget)
 
     @property

@@ -163,7 +163,8 @@ class WeightsView(View):
 
     @Slot()
     def refresh(self) -> None:
-        state, features, colors = self._workspace.state, self._pixels.features(), self._pixels.colors
+        state, features, theme = self._workspace.state, self._pixels.features(), theme_of(self)
+        colors = QColor(theme.accent), *(theme.pin(number) for number in range(len(features) - 1))
         if not self._noise.isHidden():
             self._noise.set_value(state.parameters.noise)
             self._noise.set_extra(f"p = {1 - state.parameters.noise:.2f}")
