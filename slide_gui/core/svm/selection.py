@@ -109,8 +109,9 @@ class CrossValidation:
         codes, inside = self.codes, self.folds != fold
         n_classes = int(codes.max()) + 1
         outside = np.flatnonzero(~inside)
-        margins, converged = np.empty((len(outside), len(pairs_of(n_classes)))), True
-        for column, pair in enumerate(pairs_of(n_classes)):
+        trained: list[tuple[Indices, Array, float]] = []  # support vectors, their β, and bias of each pair
+        converged = True
+        for pair in pairs_of(n_classes):
             members = np.flatnonzero(inside & ((codes == pair[0]) | (codes == pair[1])))
             y = np.where(codes[members] == pair[1], 1.0, -1.0)
             options, start = replace(self.options, C=C), self._starts.get((fold, *pair))
@@ -119,8 +120,13 @@ class CrossValidation:
             self._starts[fold, pair[0], pair[1]] = solution.beta
             converged = converged and solution.converged
             support = np.flatnonzero(solution.beta)
-            values = source.kernel(outside, members[support], progress=progress)
-            margins[:, column] = values @ solution.beta[support] + solution.bias
+            trained.append((members[support], solution.beta[support], solution.bias))
+        # A support vector belongs to several pairs, and computing its kernel values is slower than copying them.
+        support = np.unique(np.concatenate([members for members, _, _ in trained]))
+        values = source.kernel(outside, support, progress=progress)
+        margins = np.empty((len(outside), len(trained)))
+        for column, (members, beta, bias) in enumerate(trained):
+            margins[:, column] = np.take(values, np.searchsorted(support, members), axis=1) @ beta + bias
         return predicted_codes(margins, n_classes) != codes[outside], converged
 
 
