@@ -76,12 +76,12 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     split, seed : int
         Both determine the split.
     groups : ndarray of int, shape (n,), optional
-        Rows of one group stay together, so their folds have about equal sizes.
+        Rows of one group stay together, so their folds have about equal sizes. A few groups make fewer than five folds.
 
     Raises
     ------
     ValueError
-        If no class has two rows, or there is only one group.
+        If no class has two rows, or if there is only one group, or one for each class.
     """
     repetition, fold = divmod(split, N_FOLDS)
     seed = int(np.random.SeedSequence((repetition, seed)).generate_state(1, np.uint64)[0])
@@ -91,14 +91,16 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
         folds = stratified_folds(codes, seed, n_folds=n_folds) if n_folds else np.full(len(codes), -1)
     else:
         n_folds = min(N_FOLDS, len(np.unique(groups)))
-        folds = deal_groups(codes, groups, (1.0 / n_folds,) * n_folds, seed)
+        dealt = deal_groups(codes, groups, (1.0 / n_folds,) * n_folds, seed)
+        folds = np.unique(dealt, return_inverse=True)[1]  # groups of one class each can leave folds empty
+        n_folds = int(folds.max()) + 1
     held_out = np.flatnonzero(folds == fold % max(n_folds, 1))
     if groups is None:
         held_out = np.sort(held_out[stratified_sample(codes[held_out], MOST_VALIDATION, seed)])
     if not len(held_out):
         raise ValueError("no row can be held out; a class needs at least two rows")
     if len(held_out) == len(codes):
-        raise ValueError("all training rows are in one group, so they cannot be split; leave out the groups")
+        raise ValueError("the training rows have too few groups to be split; leave out the groups")
     return np.setdiff1d(np.arange(len(codes)), held_out, assume_unique=True), held_out
 
 
