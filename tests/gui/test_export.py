@@ -61,6 +61,8 @@ def test_that_the_dialog_suggests_a_name_and_a_missing_suffix_replaces_no_other_
     (tmp_path / "figure.svg").write_text("another")
     dialog = dialog_of(trained, "classifier")
     assert dialog.windowTitle() == "Export the confusion matrix"
+    choose(dialog.format_box, "png")
+    assert "Text" not in dialog._note.text()
     choose(dialog.format_box, "svg")
     suggested = []
 

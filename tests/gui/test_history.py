@@ -114,12 +114,13 @@ def test_that_menu_and_keys_undo_the_same_change_also_from_the_image(window):
     undo = window.actions_by_name["undo"]
     cell = int(np.flatnonzero(part.flow.clean == 0)[0])
     draw(part, cell)
+    assert part._image_row._caption.text() == "17/250, drawn on"
     window.workspace.toggle_pin(3)
     undo.trigger()
     window.activateWindow()
     part.view.canvas.setFocus()
     QTest.keyClick(part.view.canvas, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-    assert not part.view.canvas.is_drawn_on
+    assert "drawn on" not in part._image_row._caption.text()
     window.follow()
     assert window.actions_by_name["redo"].text() == "Redo stroke"
 

@@ -269,8 +269,8 @@ def test_that_missing_cells_are_counted_and_crossed_out(window, tmp_path):
             shown.show_test(position - len(data.train))
         at_rest(window)
         assert shown.missing == crossed
-        assert f"{len(crossed)} missing, filled" in shown.caption
         texts = "".join(label.text() for label in window.findChildren(QLabel))
+        assert f" · {len(crossed)} missing, filled · " in texts  # between the class and the number of the row
         assert f"{len(crossed)} missing cell{'s' * (len(crossed) > 1)} filled" in texts
         pointer, _ = image_and_tiles(window)
         pointer.set_cursor(crossed[0])

@@ -190,12 +190,13 @@ class ExportController(QObject):
         self.message.emit(UserMessage("The export could not be written", reason))
 
 
-_NOTE = "Text remains text; equal figures give identical files."
+_SAME = "Equal figures give identical files."
+_TEXT = f"Text remains text. {_SAME}"
 # Title and note of each format.
 _FORMATS = {
-    "pdf": ("PDF, for print", _NOTE),
-    "svg": ("SVG, to edit", _NOTE),
-    "png": ("PNG, 300 dots per inch", _NOTE),
+    "pdf": ("PDF, for print", _TEXT),
+    "svg": ("SVG, to edit", _TEXT),
+    "png": ("PNG, 300 dots per inch", _SAME),
     "csv": ("CSV, the numbers", "Numbers with all digits."),
     "gif": ("GIF, 256 colours", "Supported by all programs; colours are rounded to 256 per picture."),
     "tex": ("LaTeX, the table", "A table float with notes in its caption."),

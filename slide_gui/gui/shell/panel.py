@@ -395,7 +395,8 @@ class ParameterPanel(VerticalScroll):
         name_box(self._datasets, "Data set")
         row = nested(self._layout, QHBoxLayout())
         row.setSpacing(8)
-        self._badge = label("generated", self, "badge")
+        self._badge = label("", self, "badge")
+        self._badge.hide()  # until data are open
         self._counts = label("loading…", self, wraps=True, height=30)
         row.addWidget(self._badge, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._counts, 1)
@@ -452,6 +453,7 @@ class ParameterPanel(VerticalScroll):
     @Slot(object)
     def _show_dataset(self, dataset: Dataset) -> None:
         self._badge.setText("generated" if dataset.generated else "real")
+        self._badge.show()
         what = counted(dataset.n_features, "feature")
         if dataset.image_shape:
             what = f"{dataset.image_shape[0]} × {dataset.image_shape[1]} pixels"

@@ -237,8 +237,8 @@ class ClassifierPage(Page):
         elif controller.result is not None:
             self._show_result(controller.result)
         elif controller.cancelled is not None:
-            self._show_training(controller.training.latest)  # how far it had come
-            self.criterion.set_stale(panel_parameters(controller.cancelled.stack) != self._panel())
+            stale = panel_parameters(controller.cancelled.stack) != self._panel()
+            self._show_training(controller.training.latest, stale)  # how far it had come
             self.rate.setText("")
             self.details.setText("")
         else:
@@ -261,7 +261,7 @@ class ClassifierPage(Page):
         self.details.setToolTip("")
         self._show_filter(0, 0, "")
 
-    def _show_training(self, seen: RunProgress) -> None:
+    def _show_training(self, seen: RunProgress, stale: bool = False) -> None:
         if self._shown is not None:  # an earlier result
             self._clear()
         self.criterion.set_placeholder("The criterion is drawn while the widths are learned.")
@@ -270,8 +270,11 @@ class ClassifierPage(Page):
             assert spec is not None
             criterion = resolved(spec.svm.criterion, self._controller.n_classes)  # with "auto" resolved
             self.criterion.set_name(_criterion_title(criterion))
-            self._shares.set_shares(spec.group_names, seen.history[-1].shares, seen.history[-1].widths)
+            self._shares.set_shares(spec.group_names, seen.history[-1].shares, seen.history[-1].widths, stale)
+        else:
+            self._shares.set_shares((), (), ())
         self.criterion.set_history(seen.history)
+        self.criterion.set_stale(stale)
         if seen.test is not None and seen.test.done:
             self.rate.setText(str(seen.test.rate))
             done, total = count(seen.test.done), count(seen.test.total)

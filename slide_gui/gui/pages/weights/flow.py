@@ -106,10 +106,10 @@ class FlowPart(View):
         self._take_image()
 
     def _build_tools(self) -> None:
-        image = ImageRow(self._shown, self._workspace.worded, self)
-        image.setMinimumWidth(_IMAGE_ROW)
-        image.setMaximumWidth(2 * _IMAGE_ROW)
-        self._tools.addWidget(image, 1)
+        self._image_row = ImageRow(self._shown, self._workspace.worded, self)
+        self._image_row.setMinimumWidth(_IMAGE_ROW)
+        self._image_row.setMaximumWidth(2 * _IMAGE_ROW)
+        self._tools.addWidget(self._image_row, 1)
         self._tools.addStretch(1)
         self._tools.addWidget(label("learned on", self))
         self.learned = ElidedBox(self, least=14)
@@ -278,6 +278,7 @@ class FlowPart(View):
         self._take_stack()
         image, stack = self._image, self._stack
         self._reset.setEnabled(self.view.canvas.is_drawn_on)
+        self._image_row.set_drawn_on(self.view.canvas.is_drawn_on)
         if image is None or not self.isVisible():
             return
         noise = self._workspace.state.parameters.noise

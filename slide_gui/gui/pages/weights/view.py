@@ -219,7 +219,7 @@ class ImageRow(QWidget):
     def __init__(self, shown: ShownImage, worded: Callable[[str], str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shown, self._worded = shown, worded
-        self._caption = ElidedLabel("", self)
+        self._caption, self._drawn_on = ElidedLabel("", self), ""
         row = flush(QHBoxLayout(self), 0)
         row.addWidget(self._caption, 1)
         self._buttons = [add_button(self, row, text, kind="flat") for text in ("◀", "▶", "mean")]
@@ -232,12 +232,18 @@ class ImageRow(QWidget):
         shown.changed.connect(self._follow)
         self._follow()
 
+    def set_drawn_on(self, is_drawn_on: bool) -> None:
+        """Say that the image has strokes, or that it has none."""
+        self._drawn_on = ", drawn on" if is_drawn_on else ""
+        self._follow()
+
     @Slot()
     def _follow(self) -> None:
         # The class comes first, because the end of a long line is elided.
         place, *others = self._shown.caption.split(" · ")
         place = place if self._shown.is_mean else place.replace(" of ", "/")
-        self._caption.setText(" · ".join([*reversed(others), place]))
+        first, *rest = *others, place
+        self._caption.setText(" · ".join([f"{first}{self._drawn_on}", *rest]))
         self._buttons[2].setChecked(self._shown.is_mean)
         tips = "Previous image", "Next image", "Mean of the training images"
         keys = "Ctrl+Left", "Ctrl+Right", "Ctrl+M"
