@@ -87,7 +87,7 @@ def assemble(
             )
     warnings = _without_tiny(rows, train.feature_names)
     _without_tiny(test_rows, ())
-    known = recognise([part.place for part in sets], len(rows), len(test_rows), rows.shape[1])
+    known = recognise([part.place for part in sets], rows, len(test_rows))
     train, *tests = _with_classes(sets, reading)
     guesses = [*train.opened.guesses]
     if scaled and reading.scaled is None:
@@ -309,7 +309,10 @@ def _refuse_columns(reading: ParseOptions, place: str) -> None:
     options = {"label column": reading.label_column, "group column": reading.group, "header line": reading.header}
     for name, value in options.items():
         if value is not None:
-            raise DataError(f"is not a text table, so it has no {name}; open it without this option", place)
+            raise DataError(
+                f"is not a table with commas, semicolons or tabs, so it has no {name}; open it without this option",
+                place,
+            )
 
 
 def _with_image_shape(part: DataPart, reading: ParseOptions) -> DataPart:

@@ -6,8 +6,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
+
+from numpy.typing import NDArray
 
 from slide_gui.resources import toml_resource
+
+_MEAN_TOLERANCE = 0.01
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,8 @@ class Entry:
         Addresses of the files, tried in this order; each ends in a slash.
     files : tuple of RemoteFile
         Files to download.
+    mean_pixel : float
+        Mean pixel, which tells these files from others of the same names; 0 if their names are unique.
     """
 
     key: str
@@ -61,6 +68,7 @@ class Entry:
     sets: tuple[tuple[str, ...], ...]
     mirrors: tuple[str, ...]
     files: tuple[RemoteFile, ...]
+    mean_pixel: float = 0.0
 
 
 @lru_cache(maxsize=1)
@@ -91,22 +99,23 @@ def is_known(key: str) -> bool:
     return any(each.key == key for each in entries())
 
 
-def recognise(places: Iterable[str], n_train: int, n_test: int, n_features: int) -> Entry | None:
-    """Return the benchmark data set with these file names and numbers of rows, or None.
+def recognise(places: Iterable[str], rows: NDArray[Any], n_test: int) -> Entry | None:
+    """Return the benchmark data set with these file names, numbers of rows and mean pixel, or None.
 
     Parameters
     ----------
     places : iterable of str
         Paths of the files, with the members of archives.
-    n_train, n_test : int
-        Numbers of rows; one may be 0 if only one file was opened.
-    n_features : int
-        Number of features; the benchmarks have 784.
+    rows : ndarray of shape (n, d)
+        Rows of the training set, or of the only file; the benchmarks have 784 features.
+    n_test : int
+        Number of test rows; 0 if only one file was opened.
     """
     names = {part for place in places for part in re.split(r"[\\/]|, ", place.lower())}
     for candidate in entries():
         members = {name for names_of_set in candidate.sets for name in names_of_set}
         counts = ((candidate.n_train, candidate.n_test), (candidate.n_train, 0), (candidate.n_test, 0))
-        if n_features == 784 and (n_train, n_test) in counts and names & members:
-            return candidate
+        if rows.shape[1] == 784 and (len(rows), n_test) in counts and names & members:
+            mean = candidate.mean_pixel  # Fashion-MNIST and KMNIST have the file names and sizes of MNIST
+            return candidate if not mean or abs(rows.mean() - mean) < _MEAN_TOLERANCE else None
     return None

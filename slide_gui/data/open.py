@@ -32,8 +32,24 @@ DATA_SUFFIXES = (".amat", ".zip", ".npz", ".npy", ".csv", ".tsv", ".mat", ".gz",
 """Name endings of data files, for file dialogs and folders; the reader is chosen by content."""
 
 _KINDS = ".amat (or a .zip of it), IDX (or .gz), .npz, .npy, .csv or .mat (version 5)"
-_PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*", b"RIFF")
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_OTHER_FORMATS = {
+    rb"(?s)\A(\x89PNG|\xff\xd8\xff|GIF8[79]a|BM.{4}\0{4}|II\*\0|MM\0\*|RIFF.{4}WEBP)": (
+        "is a single picture; open a folder with one sub-folder of pictures per class"
+    ),
+    rb"\A\x80[\2-\5]": "is a Python pickle, which is never read; save its arrays as X and y with numpy.savez",
+    rb"\APAR1|\A\xd0\xcf\x11\xe0": "is a Parquet or Excel file; save its table as CSV",
+    rb"\A# Created by Octave": "is a text file of Octave; save it with -v7",
+    rb"(?i)\A\s*<(!doctype html|html)": "is a web page instead of data; download the file again",
+    rb"\Aversion https://git-lfs": "is only a pointer to a file; fetch it with git lfs pull",
+    rb"(?i)\A\s*(%.*\n\s*)*(@relation\b|%.*\Z)": (
+        "is an ARFF file; save it as CSV, with the names of the columns in the first line"
+    ),
+    rb"(?m)^[-+.\d]+ +\d+:[-+.\de]+( |\r?$)": (
+        "is a LIBSVM file; load it with scikit-learn's load_svmlight_file, and save X.toarray() and y with numpy.savez"
+    ),
+}
+"""Patterns at the beginning of files of other formats, and what to do with such a file."""
 
 
 def open_data(
@@ -93,7 +109,7 @@ def read_parts(
             files = [file for file in files if file.name.lower().endswith(DATA_SUFFIXES)]
             if not files:
                 return read_image_folder(paths[0], progress=progress)
-            paths = files
+            paths = [file for file in files if file.suffix != ".gz" or file.with_suffix("") not in files]  # or unpacked
         return _read_files(paths, reading, progress, read_table)
 
 
@@ -148,13 +164,12 @@ def _read_file(path: Path, start: bytes, read_table: Callable[[Path], DataPart],
         return read_npy(path, progress=progress)
     if start.startswith((MATLAB_MAGIC, *MATLAB_73)):
         return read_mat(path, progress=progress)
-    if start.startswith(_PICTURES):
-        raise DataError("is a single picture; open a folder with one sub-folder of pictures per class", str(path))
     start = utf8_start(start)
+    for pattern, problem in _OTHER_FORMATS.items():
+        if re.search(pattern, start):
+            raise DataError(problem, str(path))
     if not _is_text(start):
         raise DataError(f"has an unknown format (it begins with {start[:8].hex(' ')}), expected {_KINDS}", str(path))
-    if re.search(rb"^\s*@relation\b", start, re.IGNORECASE | re.MULTILINE):
-        raise DataError("is an ARFF file; save it as CSV, with the names of the columns in the first line", str(path))
     suffix, lines = path.suffix.lower(), [line for line in start.splitlines() if line.strip()]
     first = next((line for line in lines if not line.startswith(b"#")), None)
     if suffix in (".csv", ".tsv") and (first is None or len(first.split()) == 1):  # comments or one very long name

@@ -84,7 +84,7 @@ def test_that_names_give_role_and_kind_in_any_order():
     assert known_names(["X", "y_test"], "f") == {("", "rows"): "X"}  # there are no rows for these labels
     for names, shown in (
         (["a", "y"], "a, y"),
-        ([], "no arrays"),
+        ([], "no numbers"),
         ([f"n{k}" for k in range(12)], "n0, n1, n10, n11, n2"),
     ):
         with pytest.raises(DataError, match=f"contains {shown}.*; name the arrays"):
@@ -191,7 +191,7 @@ def test_that_sub_folders_are_classes_in_the_order_of_their_names(tmp_path):
 @pytest.mark.parametrize(
     ("names", "labels"),
     [
-        (["train/a/0.png", "train/b/0.png", "test/b/0.png"], [("train", [0, 1]), ("test", [1])]),
+        (["train/a/0.png", "train/b/0.png", "test/b/0.png", "val/b/0.png"], [("train", [0, 1]), ("test", [1])]),
         (["training/a/0.png", "training/b/0.png"], [("train", [0, 1])]),
         (["0.png", "1.png"], [("train", None)]),
     ],
@@ -199,22 +199,27 @@ def test_that_sub_folders_are_classes_in_the_order_of_their_names(tmp_path):
 def test_that_folders_named_train_and_test_are_the_sets(tmp_path, names, labels):
     parts = read_image_folder(save_all(tmp_path, *names))
     assert [(part.role, None if part.labels is None else part.labels.tolist()) for part in parts] == labels
+    assert [guess.what for guess in parts[0].opened.guesses] == ["folder val left out"] * ("val/b/0.png" in names)
+    assert (parts[0].labels is None) == ("move those of each class to a sub-folder" in parts[0].opened.unlabelled)
 
 
-def test_that_colours_and_16_bits_become_grey_between_0_and_1(tmp_path):
+def test_that_colours_and_16_bits_become_grey_between_0_and_1_upright_and_on_white(tmp_path):
     assert np.array_equal(read_image(save(tmp_path / "rgb.png", np.full((3, 3, 3), 255, np.uint8))), np.ones((3, 3)))
     deep = read_image(save(tmp_path / "a.png", np.array([[0, 65535], [32768, 13107]], np.uint16)))
     np.testing.assert_allclose(deep, [[0, 1], [32768 / 65535, 0.2]], rtol=1e-6)
+    drawing = save(tmp_path / "x.png", np.array([[[0, 0, 0, 255], [0, 0, 0, 0], [255, 0, 0, 0]]], np.uint8))
+    assert read_image(drawing).tolist() == [[0, 1, 1]]
+    turned = Image.Exif()
+    turned[0x112] = 6  # the camera was turned by 90 degrees
+    Image.fromarray(np.array([[0, 255, 255]], np.uint8)).save(tmp_path / "y.png", exif=turned)
+    assert read_image(tmp_path / "y.png").tolist() == [[0], [1], [1]]
 
 
-def test_that_pictures_of_different_sizes_are_refused(tmp_path):
+def test_that_pictures_of_different_sizes_or_of_floating_point_numbers_are_refused(tmp_path):
     save_all(tmp_path, "a/0.png")
     save(tmp_path / "a" / "1.png", np.zeros((4, 5), np.uint8))
     with pytest.raises(DataError, match=r"1\.png: has 5 × 4 pixels, expected 6 × 4 like the others; make all pictures"):
         read_image_folder(tmp_path)
-
-
-def test_that_pictures_of_floating_point_numbers_are_refused(tmp_path):
     with pytest.raises(DataError, match=r"x\.tiff: has pixels of floating-point numbers; save it with 8 or 16 bits"):
         read_image(save(tmp_path / "x.tiff", np.full((4, 4), 0.5, np.float32)))
 

@@ -151,17 +151,10 @@ def test_that_the_catalogue_has_five_data_sets_with_hashes_and_generators_of_the
 
 def test_that_files_are_found_up_to_two_folders_deep(tmp_path, monkeypatch):
     monkeypatch.setenv("SLIDE_GUI_DATA", f"{tmp_path / 'absent'}{os.pathsep}{tmp_path}")
-    for place, is_found in (
-        ("a/b/c", False),
-        (".hidden", False),
-        ("b/deep", True),
-        ("c", True),
-        ("b", True),
-        (".", True),
-    ):
+    for place in ("a/b/c", ".hidden", "b/deep", "c", "b", "."):
         (tmp_path / place).mkdir(parents=True, exist_ok=True)
         path = write(tmp_path / place / "rectangles.zip", b"x")
-        assert catalogue.find("rectangles") == ([path] if is_found else None)
+        assert catalogue.find("rectangles") == (None if place in ("a/b/c", ".hidden") else [path])
     for name in ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte"):
         write(tmp_path / name, b"x")
     assert catalogue.find("mnist") is None
@@ -169,14 +162,18 @@ def test_that_files_are_found_up_to_two_folders_deep(tmp_path, monkeypatch):
     assert len(catalogue.find("mnist") or []) == 4
 
 
-def test_that_a_benchmark_is_recognised_by_one_or_both_counts_and_784_features():
-    places = ["/data/rectangles.zip, rectangles_train.amat"]
-    for counts in ((1200, 50_000), (1200, 0), (50_000, 0)):
-        benchmark = recognise(places, *counts, 784)
-        assert benchmark.key == "rectangles"
-    for numbers in ((1200, 50_000, 783), (1200, 49_999, 784), (50_000, 1200, 784), (1199, 0, 784), (1200, 1, 784)):
-        assert recognise(places, *numbers) is None
-    assert recognise(["/data/mine.amat"], 1200, 50_000, 784) is None
+def test_that_a_benchmark_is_recognised_by_names_counts_784_features_and_the_mean_pixel_if_names_are_shared():
+    def key(place, n_train, n_test, d=784, mean=0.0):
+        found = recognise([place], np.broadcast_to(np.float32(mean), (n_train, d)), n_test)
+        return found and found.key
+
+    place, images = "/data/rectangles.zip, rectangles_train.amat", "/data/train-images-idx3-ubyte.gz"
+    assert [key(place, *counts) for counts in ((1200, 50_000), (1200, 0), (50_000, 0))] == ["rectangles"] * 3
+    for numbers in ((1200, 50_000, 783), (1200, 49_999), (50_000, 1200), (1199, 0), (1200, 1)):
+        assert key(place, *numbers) is None
+    assert key("/data/mine.amat", 1200, 50_000) is None
+    means = (0.1307, 0.1325, 0.2860, 0.1918)  # MNIST's two sets, Fashion-MNIST, KMNIST
+    assert [key(images, 60_000, 10_000, mean=mean) for mean in means] == ["mnist", "mnist", None, None]
 
 
 def test_that_load_prefers_real_files_to_generated_data(tmp_path, monkeypatch):

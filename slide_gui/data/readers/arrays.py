@@ -24,6 +24,8 @@ _NAME = re.compile(rf"(train|test)?_?(?:({_ROWS})|({_LABELS}))_?(train|test)?", 
 
 _LAST_LETTER, _SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # of Unicode
 
+_UNLABELLED = "no array of labels is named y, labels or target; save rows and labels as X and y in one file"
+
 SMALLEST_SQUARE = 64
 """The smallest number of features of a table that are guessed to be a square image (8 × 8)."""
 
@@ -64,7 +66,7 @@ def known_names(names: Iterable[str], place: str) -> dict[tuple[str, str], str]:
     if not any(kind == "rows" for _, kind in known):
         shown = ", ".join(sorted(names)[:8])
         raise DataError(
-            f"contains {shown or 'no arrays'}; name the arrays X and y, or X_train, y_train, X_test and y_test", place
+            f"contains {shown or 'no numbers'}; name the arrays X and y, or X_train, y_train, X_test and y_test", place
         )
     return {(role, kind): name for (role, kind), name in known.items() if (role, "rows") in known}
 
@@ -100,7 +102,8 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
                 "first axis and one label per sample",
                 place,
             )
-        opened, role = ParseReport(guesses=square_guess(guessed)), role or role_of(file_name)
+        opened = ParseReport(guesses=square_guess(guessed), unlabelled="" if label_name else _UNLABELLED)
+        role = role or role_of(file_name)
         parts.append(DataPart(rows, labels, shape or guessed, f"{place}, {name}", role, names, opened=opened))
     return parts
 
@@ -120,7 +123,9 @@ def real_rows(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generi
     elif array.ndim == 4 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim not in (2, 3) or array.size == 0:
-        raise DataError(f"has shape {_sizes(array)}, expected features n × d or grey images n × h × w", place)
+        remedies = {1: "; save rows and labels as X and y in one .npz file", 4: "; make colour images grey"}
+        expected, remedy = "expected features n × d or grey images n × h × w", remedies.get(array.ndim, "")
+        raise DataError(f"has shape {_sizes(array)}, {expected}{remedy}", place)
     shape = (array.shape[1], array.shape[2]) if array.ndim == 3 else None
     return array.reshape(array.shape[0], -1), shape
 
@@ -132,7 +137,8 @@ def _sizes(array: NDArray[np.generic]) -> str:
 def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic], tuple[str, ...]]:
     """Return labels and, for texts, the class names."""
     if array.size == 0 or array.size != max(array.shape, default=0):
-        raise DataError(f"has shape {_sizes(array)}, expected a vector of labels", place)
+        remedy = "save one class per row instead of one column per class"
+        raise DataError(f"has shape {_sizes(array)}, expected a vector of labels; {remedy}", place)
     if array.dtype.kind not in "US":
         return array.ravel(), ()
     flat = np.ascontiguousarray(array.ravel())
@@ -248,7 +254,7 @@ def _header(stream: IO[bytes], place: str, texts: bool) -> tuple[tuple[int, ...]
     kinds = "biufUS" if texts and dtype.itemsize else "biuf"
     if dtype.kind not in kinds or any(size < 0 for size in shape):
         raise DataError(
-            "contains Python objects, which are never read; save real numbers"
+            f"contains Python objects, which are never read; save real numbers{' or str' if texts else ''}"
             if dtype.hasobject
             else f"has type {dtype} and shape {shape}; expected real numbers",
             place,

@@ -19,6 +19,7 @@ from slide_gui.data.readers.parts import (
     MOST_CLASSES,
     DataPart,
     is_missing,
+    looks_like_quantity,
     role_of,
     skipped_guess,
     square_guess,
@@ -62,7 +63,7 @@ def read_csv(
     4. The text column with the fewest different texts, at least two and not all different; the last of equal ones.
        Rules 3 and 4 do not apply if each column of text has ten or more texts, which are all different.
     5. No labels, if the table has no names and its columns make a square image of at least 8 × 8.
-    6. The last column, if it has integers of more than one value.
+    6. The last column, if it has integers of more than one value. If they look like a quantity, rule 7 comes first.
     7. The first column, if it has such integers and the other columns make a square image.
 
     All other text columns are left out.
@@ -479,10 +480,13 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
     if layout.reading.label_column is not None or d - 1 in layout.left_out:
         return None, (), "all columns are features; choose the label column"
     unlabelled_image = not layout.named and square_shape(d, SMALLEST_SQUARE) is not None
-    if not unlabelled_image and (layout.reading.bins or _look_like_labels(values)):
+    first = table.rows[:, 0]
+    is_first = bool(square_shape(d - 1, SMALLEST_SQUARE)) and _look_like_labels(np.unique(first))
+    is_pixel = is_first and looks_like_quantity(table.column) and not looks_like_quantity(first)
+    if not unlabelled_image and (layout.reading.bins or (_look_like_labels(values) and not is_pixel)):
         why = "it is the last one and has numbers" if layout.reading.bins else "it is the last one and has integers"
         return d - 1, (Guess(f"labels in column {_shown(d - 1, layout.columns)}", why),), ""
-    if not unlabelled_image and square_shape(d - 1, SMALLEST_SQUARE) and _look_like_labels(np.unique(table.rows[:, 0])):
+    if not unlabelled_image and is_first:
         guess = Guess(f"labels in column {_shown(0, layout.columns)}", "it has integers, and the others make an image")
         return 0, (guess,), ""
     if unlabelled_image:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory, read_small
 from slide_gui.data.readers.parts import DataPart
+from slide_gui.data.reading import Guess, ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.text import clean_name, plural
 
 IMAGE_SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"))
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
@@ -26,8 +29,8 @@ def read_image_folder(folder: Path, *, progress: Progress = NO_PROGRESS) -> list
     """Read all pictures of a folder as grey images in [0, 1].
 
     Each sub-folder is a class, numbered in alphabetical order. Sub-folders named train and test contain sub-folders of
-    classes themselves. Pictures directly in the folder have no labels. Hidden files and files without the suffix of a
-    picture are skipped.
+    classes themselves; others next to them, such as val, are left out with a note. Pictures directly in the folder have
+    no labels. Hidden files and files without the suffix of a picture are skipped.
 
     Raises
     ------
@@ -40,7 +43,13 @@ def read_image_folder(folder: Path, *, progress: Progress = NO_PROGRESS) -> list
         return [_read_part(folder, "train", _class_names([folder]), progress)]
     names, n = _class_names(list(below.values())), len(below)
     roles = enumerate(sorted(below, reverse=True))  # the training set first
-    return [_read_part(below[role], role, names, progress.part(k / n, (k + 1) / n)) for k, role in roles]
+    parts = [_read_part(below[role], role, names, progress.part(k / n, (k + 1) / n)) for k, role in roles]
+    others = [entry for entry in _folders(folder) if entry.name.lower() not in _PARTS and _class_names([entry])]
+    if others:
+        names_left = ", ".join(clean_name(entry.name) for entry in others)
+        note = Guess(f"{plural('folder', 'folders', len(others))} {names_left} left out", "not train or test")
+        parts[0] = replace(parts[0], opened=replace(parts[0].opened, guesses=(note,)))
+    return parts
 
 
 def image_files(folder: Path) -> list[Path]:
@@ -51,7 +60,7 @@ def image_files(folder: Path) -> list[Path]:
 
 
 def read_image(path: Path) -> NDArray[np.float32]:
-    """Read a picture as grey values in [0, 1].
+    """Read a picture as grey values in [0, 1], upright and on a white background.
 
     Parameters
     ----------
@@ -68,7 +77,7 @@ def read_image(path: Path) -> NDArray[np.float32]:
     DataError
         If it cannot be read or is too large.
     """
-    from PIL import Image
+    from PIL import Image, ImageOps
 
     # Read from memory, because Pillow allocates the length that a damaged file declares.
     content = io.BytesIO(read_small(path, _MOST_BYTES, "a picture"))
@@ -84,7 +93,11 @@ def read_image(path: Path) -> NDArray[np.float32]:
             if picture.mode.startswith("I"):  # 16 bits per pixel
                 wide: NDArray[np.float32] = np.asarray(picture, np.float32) / np.float32(65535)
                 return np.minimum(wide, np.float32(1))
-            return np.asarray(picture.convert("L"), np.float32) / np.float32(255)
+            upright: Image.Image = ImageOps.exif_transpose(picture)
+            if upright.has_transparency_data:  # drawings may be black wherever they are not transparent
+                white = Image.new("RGBA", upright.size, "white")
+                upright = Image.alpha_composite(white, upright.convert("RGBA"))
+            return np.asarray(upright.convert("L"), np.float32) / np.float32(255)
     except DataError:
         raise
     except Exception as error:  # Pillow's decoders raise many types, also decompression bomb warnings
@@ -120,4 +133,5 @@ def _read_part(folder: Path, role: str, names: tuple[str, ...], progress: Progre
         rows[index] = pixels.ravel()
         progress.report((index + 1) / len(files))
     labels = np.array([label for _, label in files], np.int64) if names else None
-    return DataPart(rows, labels, shape, str(folder), role, names)
+    unlabelled = "" if names else "the pictures are not in sub-folders; move those of each class to a sub-folder"
+    return DataPart(rows, labels, shape, str(folder), role, names, opened=ParseReport(unlabelled=unlabelled))

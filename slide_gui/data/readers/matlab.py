@@ -49,7 +49,7 @@ def read_mat(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     with path.open("rb") as stream:
         header = stream.read(_HEADER)
         if header.startswith(MATLAB_73):
-            raise DataError("has MATLAB version 7.3 (HDF5), which is not supported; save it with -v7", place)
+            raise DataError("is an HDF5 file (MATLAB 7.3), which is not supported; save it with -v7, or as .npz", place)
         if len(header) < _HEADER or not header.startswith(MATLAB_MAGIC) or header[126:] != b"IM":
             raise DataError("has no MATLAB version 5 header of little-endian numbers; save it with -v7", place)
         while tag := stream.read(8):

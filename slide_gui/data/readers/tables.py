@@ -21,7 +21,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory, member_stream, zip_members
 from slide_gui.data.readers.encoding import unmarked_stream
 from slide_gui.data.readers.parts import DataPart, is_missing, role_of, skipped_guess, square_guess, square_shape
-from slide_gui.data.reading import ParseReport
+from slide_gui.data.reading import Guess, ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
@@ -126,7 +126,11 @@ def read_amat(path: Path, *, progress: Progress = NO_PROGRESS) -> DataPart:
         the line.
     """
     with path.open("rb") as stream:
-        return _read_numbers(stream, path.stat().st_size, str(path), path.name, progress)
+        part = _read_numbers(stream, path.stat().st_size, str(path), path.name, progress)
+    if path.suffix.lower() == ".amat":
+        return part
+    last = Guess("labels in the last column", "as in .amat files; to choose another, save the table as CSV")
+    return replace(part, opened=replace(part.opened, guesses=(*part.opened.guesses, last)))
 
 
 def read_amat_zip(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
