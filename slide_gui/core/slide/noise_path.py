@@ -85,7 +85,7 @@ class NoisePath:
     def rows(self, features: NDArray[np.intp], noise: float) -> Array:
         """Return some rows of the weights W at a noise level.
 
-        The rows are those that a new fit with the same ridge would give.
+        Up to rounding errors, the rows are those that a new fit with the same ridge would give.
 
         Parameters
         ----------

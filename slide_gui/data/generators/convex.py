@@ -48,8 +48,8 @@ def convex(n_train: int = 8000, n_test: int = 50_000, seed: int = 0, progress: P
     Raw-SVM, 500 training images         38.6 %                        37.9 %
     Raw-SVM, 2 000                       28.3 %                        27.6 %
     Raw-SVM, 6 400                       20.5 %                        20.4 %
-    Raw-SVM, 8 000                       18.7, 19.1 % (published)      19.4 %
-    PCA-SVM, 8 000                       11.9 % (published)            12.1 %
+    Raw-SVM, 8 000                       18.7, 19.1 % (published)      19.6 %
+    PCA-SVM, 8 000                       11.9 % (published)            12.2 %
     ===================================  ============================  ============================
 
     Parameters

@@ -51,7 +51,7 @@ def rectangles_images(
     flipped at random in both directions. A pair is rejected if the standard deviation of a patch is below 0.05. Label 1
     is a rectangle with more rows than columns.
 
-    An SVM on 12 000 raw images has an error of 22.6 % (published for the benchmark: 23.3 and 24.0 %).
+    An SVM on 12 000 raw images has an error of 22.7 % (published for the benchmark: 23.3 and 24.0 %).
 
     Parameters
     ----------

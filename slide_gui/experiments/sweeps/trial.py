@@ -38,6 +38,7 @@ _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
 _FEWER = 0.7  # factor between two numbers of labels
 _MARGIN = 1.2  # factor of the expected time of the runs on the test set
 _UNTESTED = "The budget ended before the test on held-out rows; these rows selected the setting."
+_GROUPED = "Rows of one group are alike, so the uncertainty is larger than stated."
 _NUMBERS = ("no layers", "one layer", "two layers", "three layers")
 
 
@@ -150,6 +151,7 @@ class Trial:
             f"{guessing}.",
             f"Best setting: {_setting(result, ', ')}." if depth else "",
             compared,
+            _GROUPED if self.dataset.groups is not None else "",
             _UNTESTED if result.spec.evaluate != "test" else "",
             ClassRates.of(result.confusion, self.class_names).sentence,
             f"Trained on {trained}." if result.n_train < len(self.dataset.train) else "",
