@@ -258,7 +258,7 @@ def test_that_the_memory_of_all_pictures_is_checked(tmp_path, monkeypatch):
 
 
 def test_that_a_folder_without_readable_pictures_is_refused(tmp_path):
-    with pytest.raises(DataError, match="contains no pictures; expected a sub-folder of pictures for each class"):
+    with pytest.raises(DataError, match="contains no pictures of classes; open a folder with one sub-folder"):
         read_image_folder(tmp_path)
     for content in (b"", b"\x89PNG\r\n\x1a\n", b"hello"):
         write(tmp_path / "0.png", content)

@@ -24,7 +24,7 @@ _NAME = re.compile(rf"(train|test)?_?(?:({_ROWS})|({_LABELS}))_?(train|test)?", 
 
 _LAST_LETTER, _SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # of Unicode
 
-_UNLABELLED = "no array of labels is named y, labels or target; save rows and labels as X and y in one file"
+_UNLABELLED = "no labels belong to these rows; save both in one file, as X and y or as X_train and y_train"
 
 SMALLEST_SQUARE = 64
 """The smallest number of features of a table that are guessed to be a square image (8 × 8)."""

@@ -343,7 +343,7 @@ def _append(
     if replace_texts is not None:
         tokens = replace_texts(tokens, lines)
     underscores = b"_" in (text if replace_texts is None else b"".join(tokens))
-    numbers = _floats(tokens, columns, lines, table.label, place, underscores=underscores)
+    numbers = _floats(tokens, table, lines, place, delimiter=delimiter, underscores=underscores)
     table.append(numbers.reshape(-1, columns))
     return len(counts)
 
@@ -399,7 +399,7 @@ def is_number(cell: str | bytes) -> bool:
 
 
 def _floats(
-    tokens: list[bytes], columns: int, lines: NDArray[np.int64], label: int | None, place: str, *, underscores: bool
+    tokens: list[bytes], table: Table, lines: NDArray[np.int64], place: str, *, delimiter: bytes, underscores: bool
 ) -> NDArray[np.float64]:
     """Convert all tokens, and missing cells to NaN; refuse the first other token, with its line and column.
 
@@ -416,16 +416,17 @@ def _floats(
     for index, token in enumerate(tokens):
         numbers[index] = float(token) if is_number(token) and b"_" not in token else np.nan
         if not abs(numbers[index]) < _FLOAT32_BOUND:
-            row, column = divmod(index, columns)
+            row, column = divmod(index, table.columns)
             text = token.strip().decode("utf-8", "backslashreplace")
             shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
             missing = is_missing(shown)
-            if missing and column != label:
+            if missing and column != table.label:
                 continue
             if column == 0 and shown.startswith("#"):
                 raise DataError(f"line {lines[row]} {_LATE_COMMENT}", place)
             limit = " up to 3.4e38" if np.isfinite(numbers[index]) else ""
-            unknown = "" if limit or column == label else " write NA if it is unknown,"
+            unknown = "" if limit or column == table.label else " write NA if it is unknown,"
+            unknown += "" if limit or delimiter else " save a table with text as CSV,"
             problem = f"found {shown!r}, expected a finite number{limit}; correct it,{unknown} or leave the row out"
             if missing:
                 problem = f"the label is missing (found {shown!r}); fill it in, or leave the row out"
