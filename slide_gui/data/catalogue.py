@@ -72,14 +72,18 @@ def load(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Datase
     KeyError
         If the key is unknown.
     DataError
-        If its files are damaged.
+        If its files are damaged, or have other data.
     """
     files = find(key)
     if not files:
         return generate(key, progress=progress, seed=seed)
     from slide_gui.data.open import open_data  # imports all readers
 
-    return open_data(files, progress=progress)
+    data = open_data(files, progress=progress)
+    if data.key != key:
+        message = f"has the name of a file of {entry(key).title}, but other data; move it out of this folder"
+        raise DataError(message, str(files[0]))
+    return data
 
 
 def generate(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Dataset:

@@ -17,7 +17,7 @@ from slide_gui.data.entries import Entry, RemoteFile, entries, recognise
 from slide_gui.data.errors import DataError
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
-from tests.data.writers import amat_text, write, write_zip
+from tests.data.writers import amat_text, write, write_zip, zip_bytes
 
 CONTENT = bytes(range(256)) * 4096  # 1 MiB
 FILE = RemoteFile("file.bin", (f"sha256:{hashlib.sha256(CONTENT).hexdigest()}",))
@@ -186,12 +186,12 @@ def test_that_load_prefers_real_files_to_generated_data(tmp_path, monkeypatch):
     row = amat_text(np.zeros((1, 784)), np.ones(1))
     write_zip(tmp_path / "rectangles.zip", {"rectangles_train.amat": row * 1200})
     real = catalogue.load("rectangles")
-    assert real.name == "Rectangles"
-    assert not real.generated
-    assert catalogue.generate("rectangles").generated
-    (tmp_path / "rectangles.zip").write_bytes(b"PK\x03\x04 damaged")
-    with pytest.raises(DataError):
-        catalogue.load("rectangles")
+    assert (real.name, real.generated) == ("Rectangles", False)
+    other = zip_bytes({"rectangles_train.amat": row * 1199})
+    for content, sentence in ((b"PK\x03\x04 damaged", "is not a readable zip"), (other, "but other data; move it out")):
+        write(tmp_path / "rectangles.zip", content)
+        with pytest.raises(DataError, match=sentence):
+            catalogue.load("rectangles")
 
 
 def test_that_the_real_files_here_have_the_hashes_of_the_catalogue():
