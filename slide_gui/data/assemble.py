@@ -37,8 +37,9 @@ def assemble(
 
     A test set alone becomes the training set. Columns are matched by name if both parts have names, else by position.
     Images of integers are divided by the smallest of 1, 16 and 255 that bounds both parts; scikit-learn's digits have
-    16 levels. `ParseOptions.scaled` decides whether other features are scaled to [0, 1] one by one. All other numbers
-    are unchanged, except that those smaller than 1e-30 become 0.
+    16 levels. If their shape is certain, they may also have up to 16 bits, or fractions up to 255.
+    `ParseOptions.scaled` decides whether other features are scaled to [0, 1] one by one. All other numbers are
+    unchanged, except that those smaller than 1e-30 become 0.
 
     Parameters
     ----------
@@ -397,18 +398,19 @@ def _dataset_name(paths: Sequence[Path]) -> str:
 
 
 def _pixel_divisor(parts: Sequence[DataPart]) -> int:
-    """Return the divisor of the pixels: 1, 16 or 255 for images of integers, else 1."""
+    """Return the divisor of the pixels: the greatest value of their bit depth or 16, or 1 for other numbers."""
     if any(part.image_shape is None or part.rows.dtype.kind == "b" for part in parts):
         return 1
     low = min(float(np.fmin.reduce(part.rows, axis=None)) for part in parts)
     high = max(float(np.fmax.reduce(part.rows, axis=None)) for part in parts)
-    if not (low >= 0 and 1 < high <= 255):
+    certain = all(guess.sure or not guess.of_shape for part in parts for guess in part.opened.guesses)
+    if not (low >= 0 and 1 < high <= (65535 if certain else 255)):
         return 1
     for part in parts:
         for block in _blocks(part.rows) if part.rows.dtype.kind == "f" else ():
             if (np.rint(part.rows[block]) != part.rows[block])[~np.isnan(part.rows[block])].any():
-                return 1
-    return 16 if high <= 16 else 255
+                return 255 if certain and 16 < high <= 255 else 1
+    return next(level for level in (16, 255, 1023, 4095, 16383, 65535) if high <= level)
 
 
 def _float32_rows(part: DataPart, scale: Scale | int, progress: Progress) -> NDArray[np.float32]:

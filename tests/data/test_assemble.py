@@ -15,16 +15,9 @@ from slide_gui.data.assemble import assemble
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.entries import entry
 from slide_gui.data.errors import DataError
-from slide_gui.data.readers.parts import (
-    DataPart,
-    integer_labels,
-    looks_like_quantity,
-    named_labels,
-    quantile_ranges,
-    role_of,
-    square_shape,
-)
-from slide_gui.data.reading import AS_GUESSED, ParseOptions
+from slide_gui.data.readers import parts as parts_module
+from slide_gui.data.readers.parts import DataPart
+from slide_gui.data.reading import AS_GUESSED, ParseOptions, ParseReport
 from tests.core.svm_data import StopAfter
 
 PATHS = [Path("folder/mine.npz")]
@@ -42,8 +35,8 @@ def assembled(*parts, paths=PATHS, reading=AS_GUESSED):
     return assemble(parts, paths, reading)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.float64, np.float32, np.int64])
-@pytest.mark.parametrize(("high", "scale"), [(1, 1), (2, 16), (16, 16), (17, 255), (255, 255)])
+@pytest.mark.parametrize("dtype", [np.uint16, np.float64, np.float32, np.int64])
+@pytest.mark.parametrize(("high", "scale"), [(1, 1), (2, 16), (16, 16), (17, 255), (255, 255), (4e3, 4095)])
 def test_that_integer_pixels_are_divided_by_the_smallest_scale_that_bounds_both_sets(dtype, high, scale):
     low = np.array([[0, 1, 0, 1, 1, 0]], dtype)
     bright = low.copy()
@@ -59,7 +52,8 @@ def test_that_integer_pixels_are_divided_by_the_smallest_scale_that_bounds_both_
     [
         image([[0.0, 1.0, 2.5, 3.0, 4.0, 5.0]]),
         image([[-1.0, 1.0, 2.0, 3.0, 4.0, 5.0]]),
-        image([[0.0, 1.0, 2.0, 3.0, 4.0, 256.0]]),
+        image([[0.0, 1.0, 2.0, 3.0, 4.0, 256.0]], opened=ParseReport(guesses=parts_module.square_guess((2, 3)))),
+        image([[0.0, 1.0, 2.0, 3.0, 4.0, 65536.0]]),
         image([[True, False] * 3]),
         plain(np.array([[0, 0.25, 0.5, 0.75, 0.875, 1], [0.5] * 6], np.float32)),
     ],
@@ -134,11 +128,12 @@ def test_that_a_constant_feature_becomes_0_and_keeps_its_distances_in_the_test_s
 
 def test_that_all_numbers_are_checked_before_images_are_scaled(monkeypatch):
     monkeypatch.setattr(assemble_module, "_BLOCK", 6)
-    values = np.full((5, 6), 200.0)
-    assert assembled(image(values)).train.max() == np.float32(200 / 255)
-    assert assembled(image(values), image([[0.5] * 6], "test")).train.max() == 200.0
+    values = np.full((5, 6), 12.0)
+    assert assembled(image(values)).train.max() == np.float32(12 / 16)
+    assert assembled(image(values), image([[0.5] * 6], "test")).train.max() == 12.0
     values[4, 5] = 0.5  # in the last block
-    assert assembled(image(values)).train.max() == 200.0
+    assert assembled(image(values)).train.max() == 12.0
+    assert assembled(image(17 * values)).train.max() == np.float32(204 / 255)  # resizing makes fractions
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -326,26 +321,26 @@ def test_that_a_feature_that_numbers_rows_in_the_order_of_the_classes_is_reporte
     ],
 )  # fmt: skip
 def test_that_a_test_set_is_recognised_by_a_word_of_its_name(name, role):
-    assert role_of(name) == role
+    assert parts_module.role_of(name) == role
 
 
 def test_that_squares_are_images_from_a_size_on():
-    assert [square_shape(d) for d in (1, 783, 784, 785)] == [(1, 1), None, (28, 28), None]
-    assert (square_shape(64, 64), square_shape(49, 64)) == ((8, 8), None)
+    assert [parts_module.square_shape(d) for d in (1, 783, 784, 785)] == [(1, 1), None, (28, 28), None]
+    assert (parts_module.square_shape(64, 64), parts_module.square_shape(49, 64)) == ((8, 8), None)
 
 
 def test_that_labels_are_integers_of_any_type_and_the_first_other_one_is_named():
     for values in (np.array([3, -2], np.int8), np.array([3.0, -2.0]), np.array([3, -2], np.float32)):
-        labels = integer_labels(values, "here")
+        labels = parts_module.integer_labels(values, "here")
         assert labels.dtype == np.int64
         assert labels.tolist() == [3, -2]
-    assert integer_labels(np.array([True, False]), "here").tolist() == [1, 0]
-    assert integer_labels(np.array([2.0**31 - 1, 1 - 2.0**31]), "here").tolist() == [2**31 - 1, 1 - 2**31]
+    assert parts_module.integer_labels(np.array([True, False]), "here").tolist() == [1, 0]
+    assert parts_module.integer_labels(np.array([2.0**31 - 1, 1 - 2.0**31]), "here").tolist() == [2**31 - 1, 1 - 2**31]
     for wrong in (0.5, np.nan, np.inf, 2.0**31, -(2.0**31)):
         with pytest.raises(DataError, match="label of row 3 is"):
-            integer_labels(np.array([0.0, 1.0, wrong, wrong]), "here")
+            parts_module.integer_labels(np.array([0.0, 1.0, wrong, wrong]), "here")
     with pytest.raises(DataError, match="labels are complex128, expected integers"):
-        integer_labels(np.array([1j]), "here")
+        parts_module.integer_labels(np.array([1j]), "here")
 
 
 @pytest.mark.parametrize(
@@ -362,7 +357,7 @@ def test_that_labels_are_integers_of_any_type_and_the_first_other_one_is_named()
     ],
 )
 def test_that_class_numbers_do_not_look_like_a_quantity(classes):
-    assert not looks_like_quantity(np.random.default_rng(0).permutation(classes))
+    assert not parts_module.looks_like_quantity(np.random.default_rng(0).permutation(classes))
 
 
 RANDOM = np.random.default_rng(0)
@@ -381,7 +376,7 @@ RANDOM = np.random.default_rng(0)
     ],
 )
 def test_that_many_measured_numbers_look_like_a_quantity(quantity):
-    assert looks_like_quantity(quantity)
+    assert parts_module.looks_like_quantity(quantity)
 
 
 def test_that_a_few_fractions_are_class_names_if_each_has_five_rows():
@@ -396,16 +391,16 @@ def test_that_a_few_fractions_are_class_names_if_each_has_five_rows():
 
 
 def test_that_ranges_have_equally_many_values_and_are_named_by_their_limits():
-    limits, names = quantile_ranges(np.arange(1, 301), 3, "here")
+    limits, names = parts_module.quantile_ranges(np.arange(1, 301), 3, "here")
     assert limits.tolist() == [100, 200]
     assert names == ("up to 100", "above 100 to 200", "above 200")
     with pytest.raises(DataError, match="here: has too few different labels for 3 ranges"):
-        quantile_ranges(np.array([0, 0, 0, 0, 1]), 3, "here")
+        parts_module.quantile_ranges(np.array([0, 0, 0, 0, 1]), 3, "here")
 
 
 def test_that_at_most_ten_thousand_texts_are_classes():
     texts = [f"class {k:05}" for k in range(10_001)]
-    labels, names = named_labels(texts[:-1], "here")
+    labels, names = parts_module.named_labels(texts[:-1], "here")
     assert (labels[-1], len(names)) == (9_999, 10_000)
     with pytest.raises(DataError, match="here: has more than 10000 different class names"):
-        named_labels(texts, "here")
+        parts_module.named_labels(texts, "here")
