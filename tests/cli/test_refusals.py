@@ -105,6 +105,7 @@ FAILURES = {
     "train tiny.npz --classifier neural_network.MLPClassifier alpha=-1": "alpha",
     "train flowers.csv --folds 50": "40 rows, fewer than the 50 folds",
     "train three-rows.csv --group label --folds 3 --label-column a": "2 groups, fewer than the 3 folds",
+    "train three-rows.csv --group a --held-out 0 --on-split --evaluate validation": "the training rows are all of one",
     "train flowers.csv --label-column colour": "no column 'colour'",
     "train flowers.csv --held-out 0 --depth 0": "has no test rows; hold rows out",
     "try flowers.csv --label-column none": "choose the label column",

@@ -298,7 +298,7 @@ class RunData:
         Raises
         ------
         DataError
-            If the data differ from the data of the spec, or lack labels or rows that it needs.
+            If the data differ from the data of the spec, or lack labels or rows that it needs, or a second class.
         """
         dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
         classes = _classes(dataset, spec)
@@ -334,6 +334,8 @@ def _rows(classes: Classes, spec: RunSpec, place: str) -> tuple[Indices, Indices
             rows, validation = split_rows(codes, spec.split, spec.seed, classes.groups)
         except ValueError as error:
             raise DataError(str(error), place) from None
+    if (codes[rows] == codes[rows[0]]).all():  # for example if groups hold out all rows of the other class
+        raise DataError("the training rows are all of one class; use another split, or leave out the groups", place)
     if spec.fit_rows == "split":  # the normal form then also trains on the split
         fit_rows = rows
     if spec.labels is None:
