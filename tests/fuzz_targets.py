@@ -55,7 +55,6 @@ class Target:
 
     Attributes
     ----------
-    name : str
     damage : callable
         Writes one damaged input to a folder, which is empty or holds the previous one, and returns its path.
     read : callable

@@ -176,7 +176,6 @@ class Killer:
 
     Parameters
     ----------
-    work : Work
     folder : Path
         Folder that holds a folder for each round.
     seed : int

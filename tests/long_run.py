@@ -43,7 +43,6 @@ class LongRun(ABC):
     ----------
     amount : float
         Total number of inputs, kills, minutes, repetitions or faults.
-    seed : int
     counts : dict
         Counts of the run so far, as the summary holds them; empty at first, and changed by each step.
     folder : Path

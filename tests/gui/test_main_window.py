@@ -373,11 +373,8 @@ def test_that_a_display_is_accepted_if_it_sends_any_reply(bare, answer, there):
     number, thread = serve(answer)
     bare.setenv("DISPLAY", f"127.0.0.1:{number}")
     bare.setattr(display, "LIBRARIES", {})
-    assert display_problem() == (
-        None
-        if there
-        else f"the display '127.0.0.1:{number}' does not answer; check DISPLAY, or run under a virtual display"
-    )
+    silent = f"the display '127.0.0.1:{number}' does not answer; check DISPLAY, or run under a virtual display"
+    assert display_problem() == (None if there else silent)
     thread.join()
 
 

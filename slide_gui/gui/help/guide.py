@@ -46,7 +46,7 @@ class Guide(QDialog):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle("Guide to slide-gui")
-        self.resize(880, 640)
+        self.resize(880, 600)  # fits on a screen of 960 × 640 with its title bar
         self.tabs = QTabBar(self)
         self.tabs.setAccessibleName("Pages of the guide")
         self.tabs.setDrawBase(False)

@@ -103,7 +103,7 @@ class EvaluationController(QObject):
     def state(self) -> EvaluationState:
         """Return all cells of the table: shipped cells, unless stored cells or the running evaluation replace them."""
         stored: EvaluationState = self.reading.latest[1] if self.known else empty_state(self.choice.table, ())
-        if self.known and self.choice.splits is None:
+        if self.choice.splits is None:
             shipped = shipped_results().tables.get(self.choice.extent)
             has_answers = {cell.data for cell in stored.cells if cell.answers}
             stored = replace(stored, data=tuple(info for info in stored.data if info.key in has_answers))

@@ -8,6 +8,7 @@ from collections.abc import Hashable
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
+    QFocusEvent,
     QFont,
     QFontMetrics,
     QHelpEvent,
@@ -103,6 +104,7 @@ def _paint_remove(painter: QPainter, theme: Theme, box: QRectF) -> None:
 
 _BACK, _BACK_WIDTH = "‹ Back", 64
 _ELIDE = Qt.TextElideMode.ElideRight
+_TAB = Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason
 
 
 class WeightTiles(PaintedWidget):
@@ -463,6 +465,12 @@ class WeightTiles(PaintedWidget):
         else:
             super().keyPressEvent(event)
 
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        row, column = self._current
+        if event.reason() in _TAB and row < len(self.rows) and column < len(self._columns):
+            self.reached.emit(self.layout_of().tile(row, column))
+
     def _pointed(self) -> tuple[int, int, int] | None:
         """Return the selected pixel of the tile with the cursor: the marked one until keys moved on."""
         (row, column), hovered = self._current, self._hovered
@@ -545,6 +553,13 @@ class TileScroll(VerticalScroll):
         """Scroll to a tile that the keyboard led to."""
         place = tile.center().toPoint()
         self.ensureVisible(place.x(), place.y(), 0, math.ceil(0.5 * tile.height()) + HEAD)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Move the focus; Qt would scroll to the middle of the tiles when they lose it."""
+        bar, before = self.verticalScrollBar(), self.verticalScrollBar().value()
+        moved = super().focusNextPrevChild(forward)
+        bar.setValue(before)
+        return moved
 
     @Slot()
     def _arranged(self) -> None:

@@ -292,6 +292,23 @@ def test_that_tiles_in_a_scroll_area_of_any_size_stop_resizing(shown, monkeypatc
             assert bar.isVisible() or bar.maximum() == 0
 
 
+def test_that_tab_scrolls_to_the_current_tile_and_leaves_the_tiles_where_they_are(shown):
+    host = QWidget()
+    tiles, after = WeightTiles(host), QPushButton(host)
+    scroll = TileScroll(tiles, host)
+    scroll.resize(400, 300)
+    shown(host, 600, 400)
+    line = TileRow("", "", QColor("red"), False, (None,))
+    tiles.set_content(("layer 1",), (line,) * 9)
+    bar = scroll.verticalScrollBar()
+    for widget, key in ((after, Qt.Key.Key_Backtab), (tiles, Qt.Key.Key_Tab)):
+        bar.setValue(bar.maximum())
+        widget.setFocus()
+        press(widget, key)
+        assert (bar.value() <= tiles.layout_of().tile(0, 0).top()) == tiles.hasFocus() == (widget is after)
+    assert bar.value() == bar.maximum()
+
+
 WEIGHTS = ColorScale.symmetric("blue-white-red", 1.0)
 
 
