@@ -161,7 +161,7 @@ class RunsPage(Page):
         self._has_compared, dataset = True, self._workspace.dataset
         pixels = self._workspace.state.selection.pins[:_MOST_PIXELS]
         middle = (0 if dataset is None else dataset.n_features // 2,)
-        self.comparison.answer.setText("Comparing…")  # the previous one stays visible
+        self.comparison.begin()
         self._show_view(1)
         self._library.compare(keys, pixels or middle, self.comparison.show_comparison)
 
@@ -211,6 +211,11 @@ class ComparisonView(QWidget):
             right.addWidget(matrix, 1)
         right.addStretch(0)
         return body
+
+    def begin(self) -> None:
+        """Hide the previous comparison, which would be mistaken for the one that is being computed."""
+        self.answer.setText("Comparing…")
+        self._body.hide()
 
     def show_comparison(self, shown: RunComparison | None) -> None:
         """Show a comparison of two runs. None means that it was stopped, and shows the previous one again."""
