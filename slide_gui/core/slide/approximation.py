@@ -3,8 +3,8 @@
 All rows of a small data set are used. Then float32 is the only approximation, and the error of a row of W is at most
 1 % of its length. Of a larger data set, rows are sampled in proportion to their leverage t̃ᵀ S_T⁻¹ t̃ and weighted by
 1 / probability, because rarely lit pixels need the few rows in which they are lit. The median error of a row of
-contributions, which are weights times the RMS of the input, is at most a fifth of its length. On MNIST it is 10 % in
-the third layer and 15 % in the fourth; with as many rows drawn uniformly it is above 100 %.
+contributions, which are weights times the RMS of the input, is at most a fifth of its length. On MNIST at noise 0.3 it
+is 11 % in the third layer and 16 % in the fourth; with as many rows drawn uniformly it is above 100 %.
 """
 
 from __future__ import annotations
