@@ -72,7 +72,7 @@ def load(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Datase
     KeyError
         If the key is unknown.
     DataError
-        If its files are damaged, or have other data.
+        If its files are damaged, or other data have their names and sizes, such as Fashion-MNIST.
     """
     files = find(key)
     if not files:
@@ -80,8 +80,8 @@ def load(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Datase
     from slide_gui.data.open import open_data  # imports all readers
 
     data = open_data(files, progress=progress)
-    if data.key != key:
-        message = f"has the name of a file of {entry(key).title}, but other data; move it out of this folder"
+    if data.key != key and len(data.train) == entry(key).n_train:
+        message = f"has the name and size of {entry(key).title}, but other images; move it out of this folder"
         raise DataError(message, str(files[0]))
     return data
 
