@@ -265,7 +265,7 @@ def test_that_groups_are_in_the_fingerprint_and_data_without_them_keep_theirs():
 
 def test_that_a_single_group_cannot_be_divided():
     whole = replace(grouped(), groups=np.zeros(len(grouped().train), np.int64))
-    with pytest.raises(DataError, match="no group is left for 25 % held out"):
+    with pytest.raises(DataError, match="no group is left for 25 % held out, seed 0; use fewer folds"):
         divide(whole, HeldOut())
     with pytest.raises(ValueError, match="too few groups to be split"):
         split_rows(whole.train_labels, 0, 0, whole.groups)

@@ -205,8 +205,10 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
     else:
         test = _fold(codes, held_out) if held_out.folds else _share(codes, held_out)
     if not 0 < len(test) < n:
-        what = "class has a row" if whole.groups is None else "group is"
-        raise DataError(f"no {what} left for {held_out}; give more rows, or hold out fewer", whole.name)
+        what, remedy = "class has a row", "give more rows, or hold out fewer"
+        if whole.groups is not None:
+            what, remedy = "group is", "use fewer folds, another fraction or another seed, or leave out the groups"
+        raise DataError(f"no {what} left for {held_out}; {remedy}", whole.name)
     train = np.setdiff1d(np.arange(n), test)
     labels = whole.train_labels
     order = np.concatenate([train, test]).astype(np.int64)
