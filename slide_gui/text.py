@@ -17,7 +17,7 @@ THIN = "\u202f"
 NONE = "–"
 """The text for a missing number."""
 
-_MINUTES, _HOURS = 90, 5400  # seconds from which a rough time is given in these units
+_MINUTES, _HOURS, _DAYS = 90, 5400, 360_000  # seconds from which a rough time is given in these units
 _LONGEST_NAME = 100  # characters
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # first characters of a formula, from OWASP's list
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?%?", re.ASCII)
@@ -140,8 +140,8 @@ def about(seconds: float) -> str:
 
     Examples
     --------
-    >>> about(0.4), about(12.4), about(290.0), about(9000.0)
-    ('about 1 s', 'about 12 s', 'about 5 min', 'about 2.5 h')
+    >>> about(0.4), about(12.4), about(290.0), about(9000.0), about(4e6)
+    ('about 1 s', 'about 12 s', 'about 5 min', 'about 2.5 h', 'about 46 days')
     """
     return f"about {_rough(seconds)}"
 
@@ -160,6 +160,8 @@ def time_left(seconds: float | None) -> str:
 def _rough(seconds: float) -> str:
     if seconds < _MINUTES:
         return f"{max(1, round(seconds))} s"
+    if seconds >= _DAYS:
+        return f"{round(seconds / 86400)} days"
     return f"{round(seconds / 60)} min" if seconds < _HOURS else f"{seconds / 3600:.1f} h"
 
 

@@ -135,6 +135,9 @@ def test_that_a_paused_or_cancelled_benchmark_resumes_gives_way_to_other_jobs_an
     for method in ("sda", "pca-svm"):
         page.methods.boxes[method].setChecked(False)
     page.start_button.click()
+    page.pause_button.click()
+    assert page.status.text() == "paused"
+    page.pause_button.click()
     wait(lambda: any(cell.main for cell in all_cells(page)))
     window.workspace.set_parameters(noise=0.4)
     wait(lambda: window.workspace.model() is not None)

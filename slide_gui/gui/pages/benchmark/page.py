@@ -278,7 +278,7 @@ class EvaluationPage(Page):
                 texts.append("paused")
             self.status.setText(" · ".join(texts))
         elif controller.runs.running:
-            self.status.setText("opening the data…")
+            self.status.setText("paused" if controller.runs.paused else "opening the data…")
         elif not controller.known:
             self.status.setText("reading the runs…" if controller.is_reading else "")
         else:
