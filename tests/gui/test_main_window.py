@@ -325,8 +325,10 @@ def test_that_copy_report_copies_versions_settings_and_the_log_without_folders_a
     assert window.notice.accessibleName().startswith("The report was copied")
     window.activateWindow()
     at_rest(window)
+    window.notice._copy.setFocus()
     QTest.keyClick(window.notice._copy, Qt.Key.Key_Escape)
     assert not window.notice.isVisible()
+    assert window.focusWidget() is window.centralWidget()
 
 
 @pytest.mark.parametrize(

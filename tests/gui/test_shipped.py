@@ -126,7 +126,6 @@ def test_that_the_benchmark_fills_its_table_at_the_first_click_and_states_its_co
     fresh.session.evaluation.choose(EvaluationChoice.everything("quick"))
     page = opened(fresh, "evaluation")
     wait(lambda: any(cell.main for row in page.errors.rows for cell in row.cells))
-    assert set(jobs) <= READING
     slide = next(row for row in page.errors.rows if row.key == "slide-svm")
     assert [cell.note for cell in slide.cells] == ["shipped"] * 4
     assert "shipped with the program" in page.subtitle.text()

@@ -48,7 +48,8 @@ class HeatMap(ColorTable):
                 cells[place] = ColorCell(text, tip, (point.error - low) / max(high - low, 1e-12))
             else:
                 cells[place] = ColorCell(f"≈ {text}" if point.is_known else text, tip)
-        legend = f"{self._part} error, {fixed(low, 2)} to {fixed(high, 2)} %, by depth and noise level 1 − p"
+        bounds = f" {fixed(low, 2)} to {fixed(high, 2)} %," if errors else ""
+        legend = f"{self._part} error,{bounds} by depth and noise level 1 − p"
         words = [counted(len(points), "point"), *filter(None, [best_words(points)])]
         self.set_outlined([place for place, point in self._points.items() if point.is_selected])
         rows = [(f"depth {depth}", "") for depth in depths]
