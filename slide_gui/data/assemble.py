@@ -136,7 +136,8 @@ def sets_of(parts: Sequence[DataPart]) -> list[DataPart]:
     for first, second in pairwise(sets):
         if first.role == second.role:
             name = "training" if first.role == "train" else "test"
-            raise DataError(f"{first.place} and {second.place} are both {name} sets; open only one of them")
+            extracted = ", extracted from the archive" * (".zip, " in first.place.lower())
+            raise DataError(f"{first.place} and {second.place} are both {name} sets; open only one of them{extracted}")
     return sets
 
 

@@ -7,6 +7,7 @@ import re
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -21,12 +22,13 @@ from slide_gui.data.readers.arrays import NPY_MAGIC, read_npy, read_npz, real_ro
 from slide_gui.data.readers.csv import DELIMITERS, read_csv
 from slide_gui.data.readers.encoding import utf8_start
 from slide_gui.data.readers.idx import GZIP_MAGIC, is_idx_start, read_idx
-from slide_gui.data.readers.images import read_image_folder
+from slide_gui.data.readers.images import has_pictures, read_image_folder
 from slide_gui.data.readers.matlab import MATLAB_73, MATLAB_MAGIC, read_mat
 from slide_gui.data.readers.parts import DataPart, role_of
 from slide_gui.data.readers.tables import read_amat, read_amat_zip
 from slide_gui.data.reading import AS_GUESSED, NO_GUESSES, Guess, ParseOptions, ParseReport
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
+from slide_gui.text import clean_name
 
 DATA_SUFFIXES = (".amat", ".zip", ".npz", ".npy", ".csv", ".tsv", ".mat", ".gz", "-ubyte", ".idx")
 """Name endings of data files, for file dialogs and folders; the reader is chosen by content."""
@@ -109,8 +111,22 @@ def read_parts(
             files = [file for file in files if file.name.lower().endswith(DATA_SUFFIXES)]
             if not files:
                 return read_image_folder(paths[0], progress=progress)
+            beside_pictures = has_pictures(paths[0])
             paths = [file for file in files if file.suffix != ".gz" or file.with_suffix("") not in files]  # or unpacked
+            if beside_pictures:
+                return _read_beside_pictures(paths, partial(_read_files, paths, reading, progress, read_table))
         return _read_files(paths, reading, progress, read_table)
+
+
+def _read_beside_pictures(files: Sequence[Path], read: Callable[[], list[DataPart]]) -> list[DataPart]:
+    """Read the data files of a folder and report that the pictures in its sub-folders are not read."""
+    remedy = f"to open the pictures in the sub-folders instead, move {clean_name(files[0].name)} out of the folder"
+    try:
+        first, *others = read()
+    except DataError as error:
+        raise DataError(f"{error}; {remedy}") from error
+    guesses = (*first.opened.guesses, Guess("pictures in sub-folders left out", remedy))
+    return [replace(first, opened=replace(first.opened, guesses=guesses)), *others]
 
 
 @contextmanager
@@ -176,7 +192,7 @@ def _read_file(path: Path, start: bytes, read_table: Callable[[Path], DataPart],
         first = DELIMITERS[0]
     elif first is None:  # rows of a class whose name begins with #
         first = b"".join(lines[-2:])  # the last line may be incomplete
-    if suffix != ".amat" and any(mark in first for mark in DELIMITERS):
+    if any(mark in first for mark in DELIMITERS):
         return [read_table(path)]
     return [read_amat(path, progress=progress)]
 

@@ -387,7 +387,5 @@ def test_that_the_smallest_problems_end_in_probabilities():
 
 def test_that_a_rate_too_large_for_fine_tuning_is_refused(sda):
     X, y = bars(20)
-    with pytest.raises(
-        ValueError, match=r"fine-tuning diverged in epoch \d because fine_tuning_rate 1e\+38 is too large"
-    ):
+    with pytest.raises(ValueError, match=r"fine-tuning diverged in epoch \d because fine_tuning_rate 1e\+38 is too"):
         fine_tune(sda, X, y, 2, parameters=replace(SMALL, fine_tuning_rate=1e38))

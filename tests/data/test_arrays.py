@@ -82,11 +82,7 @@ def test_that_names_give_role_and_kind_in_any_order():
         assert known_names(names, "f") == {("", "rows"): names[0], ("", "labels"): names[1]}
     assert known_names(["anything"], "f") == {("", "rows"): "anything"}
     assert known_names(["X", "y_test"], "f") == {("", "rows"): "X"}  # there are no rows for these labels
-    for names, shown in (
-        (["a", "y"], "a, y"),
-        ([], "no numbers"),
-        ([f"n{k}" for k in range(12)], "n0, n1, n10, n11, n2"),
-    ):
+    for names, shown in ((["a", "y"], "a, y"), ([], "no numbers"), ([f"n{k}" for k in range(12)], "n0, n1, n10, n11")):
         with pytest.raises(DataError, match=f"contains {shown}.*; name the arrays"):
             known_names(names, "f")
 
@@ -201,6 +197,24 @@ def test_that_folders_named_train_and_test_are_the_sets(tmp_path, names, labels)
     assert [(part.role, None if part.labels is None else part.labels.tolist()) for part in parts] == labels
     assert [guess.what for guess in parts[0].opened.guesses] == ["folder val left out"] * ("val/b/0.png" in names)
     assert (parts[0].labels is None) == ("move those of each class to a sub-folder" in parts[0].opened.unlabelled)
+    write(tmp_path / "labels.csv", "a,b,label\n.1,.2,0\n.3,.4,1\n")
+    if parts[0].labels is not None:
+        remedy = "to open the pictures in the sub-folders instead, move labels.csv out of the folder"
+        assert open_data([tmp_path]).opened.guesses[-1].why == remedy
+        write(tmp_path / "labels.csv", "file,label\n0.png,x\n1.png,y\n")
+        with pytest.raises(DataError, match=f"keep at least one feature; {remedy}"):
+            open_data([tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("kind", "high", "level"),
+    [("u1", 15, 255), ("u2", 99, 255), ("u2", 999, 1023), ("u2", 4e3, 4095), ("u2", 9e3, 16383), ("u2", 2e4, 65535)],
+)
+def test_that_16_bit_pictures_are_divided_by_the_greatest_level_of_their_bits_in_both_sets(tmp_path, kind, high, level):
+    for part, pixels in (("train", [[0, 1], [2, 3]]), ("test", [[0, 0], [0, high]])):
+        save(tmp_path / part / "a" / "0.png", np.array(pixels, kind))
+    data = open_data([tmp_path])
+    np.testing.assert_allclose([data.train.max(), data.test.max()], [3 / level, high / level], rtol=1e-6)
 
 
 def test_that_colours_and_16_bits_become_grey_between_0_and_1_upright_and_on_white(tmp_path):

@@ -99,6 +99,8 @@ def test_that_the_shape_of_images_is_guessed_unless_it_is_given(tmp_path):
     assert guessed.image_shape == (8, 8)
     assert [guess.what for guess in guessed.opened.guesses] == ["images of 8 × 8 pixels"]
     assert not is_sure(guessed)
+    by_columns = open_npz(tmp_path, X=np.ones((64, 65))).opened.guesses[0]
+    assert by_columns.why == "if its 65 columns are the samples instead, save the transposed array"
     wide = open_npz(tmp_path, ParseOptions(shape=(4, 16)), X=x)
     assert wide.image_shape == (4, 16)
     assert is_sure(wide)
@@ -206,11 +208,6 @@ def test_that_tables_without_names_are_matched_by_position(tmp_path):
     assert not guess.sure
     assert guess.why.endswith("x_test.csv has no column names")
     assert not any("position" in each.what for each in both.opened.guesses)
-
-
-def test_that_a_guess_about_the_test_table_alone_names_it(tmp_path):
-    data = open_pair(tmp_path, TRAIN, "\n" + TRAIN)
-    assert [guess.what for guess in data.opened.guesses] == ["x_test.csv: 1 blank line skipped"]
 
 
 def test_that_a_test_set_of_other_classes_is_refused_and_some_others_are_a_warning(tmp_path):
@@ -425,6 +422,7 @@ def test_that_the_first_line_that_is_not_utf_8_is_named(tmp_path):
     ("name", "text"),
     [
         ("x.amat", "0.25 0.5 1\n0.75 1 0\n"),
+        ("x.amat", "0.25,0.5,1\n0.75,1,0\n"),
         ("x.csv", "0.25,0.5,1\n0.75,1,0\n"),
         ("x.csv", "label,a,b\n1,.25,.5\n0,.75,1\n"),
     ],

@@ -276,13 +276,15 @@ def test_that_files_that_do_not_belong_together_are_refused(tmp_path):
     third, fourth = (write_idx(tmp_path / f"train-{name}", labels) for name in "cd")
     amat = write_amat(tmp_path / "a.amat", EYE, np.arange(16))
     more = write_amat(tmp_path / "b.amat", EYE, np.arange(16))
+    both = write_zip(tmp_path / "x.zip", {"a.amat": AMAT, "b.amat": AMAT})
     three = write_idx(tmp_path / "train-e", np.zeros(3, np.uint8))
     (tmp_path / "folder").mkdir()
     for paths, sentence in (
         ([first, second, third], "train-a and .*train-b are both training sets; open only one of them"),
         ([first, third, fourth], "train-d: has labels of the same set as train-c; open only one of them"),
         ([first, three], "train-e: contains 3 labels, but train-a has 2 images; open matching files"),
-        ([amat, more], "are both training sets; open only one of them"),
+        ([amat, more], "are both training sets; open only one of them$"),
+        ([both], "both training sets; open only one of them, extracted from the archive"),
         ([amat, tmp_path / "folder"], "is a folder; open it without other files"),
         ([tmp_path / "missing.amat"], r"cannot be read \(No such file or directory\); check the file"),
         ([], "no file is selected; choose one"),

@@ -338,9 +338,7 @@ def test_that_a_store_of_an_earlier_version_is_undamaged_and_its_data_lose_their
         ("raw-svm", 0.0, 40, (), False),
         ("slide-svm", 0.2, 40, (), True),
     ]
-    assert {(line.data, line.generated, line.title) for line in lines} == {
-        ("Rectangles", True, "Rectangles (generated)")
-    }
+    assert {(run.data, run.generated, run.title) for run in lines} == {("Rectangles", True, "Rectangles (generated)")}
     assert {(result.dataset, result.generated) for result in results} == {("Rectangles", True)}
     with RunStore(tmp_path / "new.sqlite") as store:
         assert store.runs(deleted=True) == lines

@@ -229,6 +229,15 @@ def test_that_a_trial_is_planned_for_about_a_minute_whatever_the_size(n, columns
     assert max(sweep.depths) >= 1
 
 
+def test_that_a_trial_repeats_no_fold_of_few_groups_and_names_the_smallest_and_the_largest(trial):
+    groups = np.minimum(np.arange(len(DATA.train)) // 10, 2)
+    assert plan_trial(replace(DATA, groups=groups)).splits == (0, 1, 2)
+    with pytest.raises(DataError, match="flowers: the training rows have too few groups"):
+        plan_trial(replace(DATA, groups=0 * groups))
+    larger = replace(trial.done[0], rate=replace(trial.done[0].rate, n=25))
+    assert "compared on 5 times 9 to 25 validation rows" in replace(trial, done=(*trial.done, larger)).details
+
+
 def test_that_too_many_classes_for_the_budget_are_refused():
     labels = np.repeat(np.arange(200), 6)
     many = Dataset("many", np.zeros((1200, 4), np.float32), np.zeros((200, 4), np.float32), labels, labels[::6])

@@ -52,14 +52,8 @@ def exported(tmp_path_factory):
 
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_that_two_exports_are_the_same_bytes_whatever_matplotlib_is_set_to(tmp_path, exported, suffix):
-    changed = {
-        "font.size": 30,
-        "axes.facecolor": "pink",
-        "pdf.fonttype": 3,
-        "lines.linewidth": 9,
-        "image.origin": "lower",
-    }
-    with matplotlib.rc_context(changed):
+    rc = {"font.size": 30, "axes.facecolor": "pink", "pdf.fonttype": 3, "lines.linewidth": 9, "image.origin": "lower"}
+    with matplotlib.rc_context(rc):
         save_figure(draw, tmp_path / f"b{suffix}", Style(bias=True))
         assert matplotlib.rcParams["font.size"] == 30
     assert (tmp_path / f"b{suffix}").read_bytes() == exported[suffix]

@@ -137,7 +137,9 @@ def test_that_the_panel_shows_only_controls_that_affect_the_page(window):
 def test_that_the_panel_folds_by_button_and_keys_which_is_stored_and_in_a_narrow_window_which_is_not(window):
     button = next(each for each in window.findChildren(QtWidgets.QToolButton) if each.text() == "Hide")
     wide = window.weights_page.width()
+    window.panel.sliders["noise"].setFocus()
     button.click()
+    assert window.focusWidget() is window.centralWidget(), "not the button that cancels the job"
     wait(lambda: window.weights_page.width() == wide + window.panel.width())
     assert (window.panel.isVisible(), button.text()) == (False, "Show")
     window.actions_by_name["page_runs"].trigger()

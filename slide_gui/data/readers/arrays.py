@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory, member_stream, read_values, zip_members
 from slide_gui.data.readers.parts import DataPart, named_labels, role_of, square_guess, square_shape
-from slide_gui.data.reading import ParseReport
+from slide_gui.data.reading import Guess, ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
 
 _ROWS, _LABELS = "x|data|images?|features", "y|labels?|targets?"
@@ -102,7 +102,12 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
                 "first axis and one label per sample",
                 place,
             )
-        opened = ParseReport(guesses=square_guess(guessed), unlabelled="" if label_name else _UNLABELLED)
+        n, d = rows.shape
+        guesses = square_guess(guessed)
+        if not (label_name or shape or guesses) and d > n and square_shape(n, SMALLEST_SQUARE):
+            why = f"if its {d} columns are the samples instead, save the transposed array"
+            guesses = (Guess(f"{n} rows of {d} features", why),)
+        opened = ParseReport(guesses=guesses, unlabelled="" if label_name else _UNLABELLED)
         role = role or role_of(file_name)
         parts.append(DataPart(rows, labels, shape or guessed, f"{place}, {name}", role, names, opened=opened))
     return parts

@@ -20,7 +20,7 @@ from slide_gui.experiments.inspection.comparison import compare_errors
 from slide_gui.experiments.runs.cost import RunKind, RunShape, typical_seconds
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import RunSpec, SweepPoint, SweepSpec
-from slide_gui.experiments.runs.splits import Classes
+from slide_gui.experiments.runs.splits import Classes, split_rows
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps.cluster import Cluster
 from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
@@ -161,10 +161,11 @@ class Trial:
     @property
     def details(self) -> str:
         """The procedure of the trial in one sentence."""
-        points, n = [each.point for each in self.done], min(each.rate.n for each in self.done)
+        points, sizes = [each.point for each in self.done], sorted({each.rate.n for each in self.done})
         places, planned = ({point.spec.drawn(0, 0) for point in each} for each in (points, self.sweep.points()))
         n_splits = len({point.split for point in points})
-        rows = counted(n, "validation row")
+        fewest = "" if len(sizes) == 1 else f"{count(sizes[0])} to "
+        rows = f"{fewest}{counted(sizes[-1], 'validation row')}"
         on = f"{n_splits} times {rows}" if n_splits > 1 else rows
         parts = [f"{counted(len(places), 'setting')} of noise and depth compared on {on}, median widths, C tuned"]
         if self.ended_by is not None:
@@ -238,13 +239,14 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
     if len(dataset.test) == 0 or dataset.test_labels is None:
         raise DataError("has no test set, and no rows are held out; hold some rows out", dataset.name)
     shape, (noises, depths, n_splits) = RunShape.of(dataset), _GRID
+    splits = _different_splits(dataset, n_splits)
     labels = most = round(0.8 * shape.rows)
     while True:
         base = RunSpec(
             dataset.fingerprint, source, svm=SvmParameters(widths="median"), training="split", evaluate="validation",
             labels=None if labels >= most else labels, held_out=dataset.held_out,
         )  # fmt: skip
-        sweep = SweepSpec(base, tuple(sorted(noises)), depths, tuple(range(n_splits)), warm=False)
+        sweep = SweepSpec(base, tuple(sorted(noises)), depths, splits, warm=False)
         first = replace(sweep, splits=(0,), depths=depths[:2])
         if labels <= _FEWEST_LABELS or trial_seconds(first, dataset) <= budget:
             break
@@ -255,6 +257,16 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
         remedy = f"raise the budget to {seconds:.0f} s or more (Settings or --budget), or use fewer classes"
         raise DataError(f"{problem}; {remedy}", dataset.name)
     return sweep
+
+
+def _different_splits(dataset: Dataset, n_splits: int) -> tuple[int, ...]:
+    """Return the first splits without repetitions: rows of few groups have fewer folds than splits."""
+    classes = Classes.of(dataset)
+    try:
+        folds = [split_rows(classes.train, split, 0, classes.groups)[1].tolist() for split in range(n_splits)]
+    except ValueError as error:
+        raise DataError(str(error), dataset.name) from None
+    return tuple(split for split, fold in enumerate(folds) if folds.index(fold) == split)
 
 
 def trial_seconds(sweep: SweepSpec, dataset: Dataset) -> float:

@@ -467,9 +467,12 @@ class MainWindow(QMainWindow):
     @Slot()
     def _show_panel(self) -> None:
         """Show the parts of the panel that the page needs, unless the panel is hidden."""
-        needed = self.pages.shown().needs()
+        needed, focus, central = self.pages.shown().needs(), self.focusWidget(), self.centralWidget()
         self.panel.show_parts(needed)
         self.panel.setVisible(bool(needed) and self.shows_panel and not self.is_full)
+        is_lost = focus is not None and self.panel.isAncestorOf(focus) and not focus.isVisibleTo(self)
+        if is_lost and central is not None:
+            central.setFocus()  # Qt would move the focus to the button that cancels the job
         # The cards need the side even on pages without a panel; the offer of the tour does not.
         self.side.setVisible(self.is_touring or (bool(needed) and not self.is_full))
         self.follow()
