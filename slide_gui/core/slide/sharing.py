@@ -65,7 +65,7 @@ class Windows:
         second = _over_places(by_column.reshape(width, rows * channels, width, rows * channels), columns)
         by_row = second.reshape(columns, rows, channels, columns, rows, channels).transpose(1, 0, 2, 4, 3, 5)
         sums, size = scatter[:-1, -1].reshape(self.shape), prod(self.sides) * channels
-        mean = np.empty((size + 1, size + 1))
+        mean = np.zeros((size + 1, size + 1))
         mean[:size, :size] = by_row.reshape(size, size)
         mean[:size, size] = mean[size, :size] = np.ravel(
             [
