@@ -29,10 +29,11 @@ settings.load_profile("untimed")
 
 @pytest.fixture(scope="session", autouse=True)
 def own_log(tmp_path_factory):
-    """Write the log of the window into a temporary folder instead of the user's."""
+    """Write the log of the window into a temporary folder instead of the user's, and use no data of the user."""
     folder = tmp_path_factory.mktemp("log")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("slide_gui.gui.shell.faults.log_folder", lambda: folder)
+        patch.delenv("SLIDE_GUI_DATA", raising=False)
         yield
 
 

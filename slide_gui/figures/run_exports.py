@@ -80,7 +80,7 @@ def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureEx
     provenance = FigureProvenance(CURVES, source, tuple(answer.point for answer in trial.done))
     export = replace(curves_export(dataset, trial.done), name="try")
     words = shlex.join([*(source.paths or [source.argument]), *source.words])
-    budget = f" --budget {trial.ended_by:g}" if trial.ended_by not in (None, BUDGET) else ""
+    budget = f" --budget {trial.budget:g}" if trial.budget != BUDGET else ""
     text = f"{dataset.title}: {trial.sentence}\n{trial.details}\n"
     return _bundled(export, provenance, f"slide-gui try {words}{budget} --out {export.name}\n", txt=text)
 

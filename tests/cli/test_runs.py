@@ -260,12 +260,12 @@ def plants(cli):
 
 
 def test_that_try_prints_the_sentence_of_python_and_its_bundle_reproduces_itself(cli, plants):
-    line = "try plants.csv --held-out 0.4 --split-seed 3 --store runs.sqlite"
+    line = "try plants.csv --held-out 0.4 --split-seed 3 --budget 3600 --store runs.sqlite"
     document = cli(f"{line} --json").json
     source = replace(DataSource.of(["plants.csv"]), held_out=HeldOut(0.4, 3))
     with RunStore(Path("runs.sqlite")) as store:
         n_runs = len(store.runs())
-        trial = try_data(source.load(), source, store=store)
+        trial = try_data(source.load(), source, store=store, budget=3600.0)
         assert len(store.runs()) == n_runs > 0
     assert document["sentence"] == trial.sentence
     assert (document["error"], document["budget_ended"]) == (trial.result.error, False)
@@ -278,7 +278,7 @@ def test_that_try_prints_the_sentence_of_python_and_its_bundle_reproduces_itself
     assert sorted(os.listdir(folder)) == sorted([*names, "try.slide-session", RECORD])
     assert (folder / "try.txt").read_text() == "\n".join(lines[:2]) + "\n"
     commands = (folder / "commands.txt").read_text()
-    assert "slide-gui try plants.csv --held-out 0.4 --split-seed 3 --out try" in commands
+    assert "slide-gui try plants.csv --held-out 0.4 --split-seed 3 --budget 3600 --out try" in commands
     assert "best on validation" in (folder / "try.csv").read_text().splitlines()[0]
     session = located(read_session(folder), folder, [Path()])
     assert (session.page, session.fingerprint) == ("curves", session.source.load().fingerprint)

@@ -21,6 +21,7 @@ from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
 from tests.data.writers import amat_text, write, write_zip
 
+REAL_DATA = os.environ.get("SLIDE_GUI_DATA", "")
 CONTENT = bytes(range(256)) * 4096  # 1 MiB
 FILE = RemoteFile("file.bin", (f"sha256:{hashlib.sha256(CONTENT).hexdigest()}",))
 
@@ -199,9 +200,9 @@ def test_that_load_prefers_real_files_to_generated_data(tmp_path, monkeypatch):
         catalogue.load("rectangles")
 
 
-def test_that_the_real_files_here_have_the_hashes_of_the_catalogue():
-    if not os.environ.get("SLIDE_GUI_DATA"):
-        pytest.skip("SLIDE_GUI_DATA is not set")
+@pytest.mark.skipif(not REAL_DATA, reason="SLIDE_GUI_DATA is not set")
+def test_that_the_real_files_here_have_the_hashes_of_the_catalogue(monkeypatch):
+    monkeypatch.setenv("SLIDE_GUI_DATA", REAL_DATA)
     found = [(path, file) for entry in entries() for path in catalogue.find(entry.key) or [] for file in entry.files]
     same = [(path, file) for path, file in found if path.name == file.name]
     unpacked = "6bbc9ace898e44ae57da46a324031adb"  # MNIST's training images, which may be packed again

@@ -44,8 +44,7 @@ def environment(home: Path, display: str | None) -> dict[str, str]:
 def bare_environment(home: Path, display: str | None) -> dict[str, str]:
     """Return the environment of a computer without Python and other programs."""
     variables = {"HOME": str(home), "PATH": str(home / "no-programs"), "LANG": "C.UTF-8"}
-    data = os.environ.get("SLIDE_GUI_DATA")
-    return variables | ({} if display is None else {"DISPLAY": display}) | ({"SLIDE_GUI_DATA": data} if data else {})
+    return variables | ({} if display is None else {"DISPLAY": display})
 
 
 def until(ask: Callable[[], Answer | None], what: str, seconds: float = 100.0) -> Answer:

@@ -270,6 +270,7 @@ def first_submitted(client, specs, rank=lambda _: 0):
 
 
 def test_that_closing_a_cluster_ends_its_workers_and_the_connection(idle):
+    idle.close.side_effect = TimeoutError  # on a busy computer
     with Cluster(ClusterChoice(workers=1)):
         assert idle.close.call_count == 0
     assert idle.close.call_count == 2

@@ -182,7 +182,8 @@ class Cluster(AbstractContextManager["Cluster"]):
         with suppress(Exception):  # the scheduler may already be gone
             self.client.close(timeout=2.0)
         if self._local is not None:
-            self._local.close(timeout=5.0)
+            with suppress(TimeoutError):  # on a busy computer; the workers end with this process at the latest
+                self._local.close(timeout=5.0)
 
     def __exit__(self, *_error: object) -> None:
         self.close()

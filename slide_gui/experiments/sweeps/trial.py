@@ -85,8 +85,10 @@ class Trial:
     other : RunResult or None
         The raw input or, if this was selected, the best setting with layers, on the same rows. None if the budget ended
         before.
-    ended_by : float or None
-        Budget in seconds if it ended the comparison or the test.
+    budget : float
+        Seconds; it determines the number of labelled rows.
+    budget_ended : bool
+        True if it ended the comparison or the test.
     """
 
     dataset: Dataset
@@ -94,7 +96,8 @@ class Trial:
     done: tuple[PointResult, ...]
     result: RunResult
     other: RunResult | None
-    ended_by: float | None = None
+    budget: float
+    budget_ended: bool
 
     @property
     def layers_help(self) -> bool:
@@ -168,9 +171,9 @@ class Trial:
         rows = f"{fewest}{counted(sizes[-1], 'validation row')}"
         on = f"{n_splits} times {rows}" if n_splits > 1 else rows
         parts = [f"{counted(len(places), 'setting')} of noise and depth compared on {on}, median widths, C tuned"]
-        if self.ended_by is not None:
+        if self.budget_ended:
             most = f"{len(planned)} settings and {counted(len(self.sweep.splits), 'split')}"
-            parts.append(f"{most} planned, until the budget of {self.ended_by:g} s ended")
+            parts.append(f"{most} planned, until the budget of {self.budget:g} s ended")
         rival = "the plain SVM" if self.result.spec.stack.depth else "the best setting with layers"
         tested = "the selected setting" if self.other is None else f"the selected setting and {rival}"
         if self.result.spec.evaluate == "test":
@@ -191,7 +194,7 @@ class Trial:
             **{name: getattr(self.result, name) for name in ("n_test", "n_train")},
             **ClassRates.of(self.result.confusion, self.class_names).document,
             "largest_class": dict(zip(("name", "error"), self.largest_class, strict=True)),
-            "budget_ended": self.ended_by is not None,
+            "budget_ended": self.budget_ended,
             "evaluated_on": self.result.spec.evaluate,
             "compared_with": [] if other is None else [{**described(other), "p_value": self.p_value}],
             "points": [
@@ -328,11 +331,11 @@ class _TrialRun:
         self._finals = {p.depth: RunKind.of(_final(p.spec, dataset), shape) for p in self._points}
 
     def run(self, store: RunStore | None, cluster: Cluster | None) -> Trial:
-        ended_by = None
+        ended = False
         try:
             self._compute([point.spec for point in self._points], store, cluster, ends=True)
         except _OutOfTime:
-            ended_by = self._budget
+            ended = True
         incomplete = {point.split for point in self._points if point.spec.hash not in self._results}
         first = next(point.split for point in self._points if point.spec.hash in self._results)
         complete = set(self._sweep.splits) - incomplete or {first}
@@ -345,12 +348,12 @@ class _TrialRun:
         try:
             self._compute(finals, store, cluster)
         except _OutOfTime:
-            ended_by = self._budget
+            ended = True
             if finals[0].hash not in self._results:
                 finals = [each.point.spec for each in selected]
         result, other, *_ = (*(self._results.get(spec.hash) for spec in finals), None)
         assert result is not None
-        return Trial(self._dataset, self._sweep, done, result, other, ended_by)
+        return Trial(self._dataset, self._sweep, done, result, other, self._budget, ended)
 
     def _compute(
         self, specs: Sequence[RunSpec], store: RunStore | None, cluster: Cluster | None, *, ends: bool = False
