@@ -1,7 +1,16 @@
-"""Make processes that the program starts load no libraries of the bundle; runs in the bundle before the program."""
+"""Prepare the bundle; runs in it before the program.
+
+Processes that the program starts load no libraries of the bundle. pyqtgraph imports Qt's modules of OpenGL, but the
+program does not let it draw with OpenGL. They take 10 MB, so empty modules replace them.
+"""
 
 import os
 import sys
+from types import ModuleType
+
+for name in ("PySide6.QtOpenGL", "PySide6.QtOpenGLWidgets"):
+    sys.modules[name] = ModuleType(name)
+    sys.modules[name].__getattr__ = lambda _: object
 
 if sys.platform.startswith("linux"):
     before = os.environ.pop("LD_LIBRARY_PATH_ORIG", None)

@@ -357,7 +357,8 @@ class Program:
         """Quit by the shortcut, and check that nothing is printed."""
         self.focus()
         self.key("ctrl+q")
-        assert self.wait_end() == (0, "", "")
+        ended = self.wait_end()
+        assert ended == (0, "", ""), ended
 
     def kill(self) -> None:
         if self.process.poll() is None:
