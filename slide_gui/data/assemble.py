@@ -37,9 +37,9 @@ def assemble(
 
     A test set alone becomes the training set. Columns are matched by name if both parts have names, else by position.
     Images of integers are divided by the smallest of 1, 16 and 255 that bounds both parts; scikit-learn's digits have
-    16 levels. If their shape is certain, they may also have up to 16 bits, or fractions up to 255.
-    `ParseOptions.scaled` decides whether other features are scaled to [0, 1] one by one. All other numbers are
-    unchanged, except that those smaller than 1e-30 become 0.
+    16 levels. If the shape of the images is not a guess, integers up to 65535 are divided by the greatest level of
+    their bit depth, and fractions up to 255 by 255. `ParseOptions.scaled` decides whether other features are scaled to
+    [0, 1] one by one. All other numbers are unchanged, except that those smaller than 1e-30 become 0.
 
     Parameters
     ----------

@@ -106,20 +106,20 @@ def read_parts(
     """
     with _file_errors(paths):
         if len(paths) == 1 and paths[0].is_dir():
-            with os.scandir(paths[0]) as entries:
+            folder = paths[0]
+            with os.scandir(folder) as entries:
                 files = sorted(Path(e.path) for e in entries if e.is_file() and not e.name.startswith("."))
             files = [file for file in files if file.name.lower().endswith(DATA_SUFFIXES)]
             if not files:
-                return read_image_folder(paths[0], progress=progress)
-            beside_pictures = has_pictures(paths[0])
+                return read_image_folder(folder, progress=progress)
             paths = [file for file in files if file.suffix != ".gz" or file.with_suffix("") not in files]  # or unpacked
-            if beside_pictures:
-                return _read_beside_pictures(paths, partial(_read_files, paths, reading, progress, read_table))
+            if has_pictures(folder):
+                return _read_without_pictures(paths, partial(_read_files, paths, reading, progress, read_table))
         return _read_files(paths, reading, progress, read_table)
 
 
-def _read_beside_pictures(files: Sequence[Path], read: Callable[[], list[DataPart]]) -> list[DataPart]:
-    """Read the data files of a folder and report that the pictures in its sub-folders are not read."""
+def _read_without_pictures(files: Sequence[Path], read: Callable[[], list[DataPart]]) -> list[DataPart]:
+    """Read the data files of a folder, and report that the pictures in its sub-folders are left out."""
     remedy = f"to open the pictures in the sub-folders instead, move {clean_name(files[0].name)} out of the folder"
     try:
         first, *others = read()

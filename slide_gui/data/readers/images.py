@@ -28,7 +28,7 @@ _PARTS = {"train": "train", "training": "train", "test": "test", "testing": "tes
 def read_image_folder(folder: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     """Read all pictures of a folder as grey images in [0, 1].
 
-    16-bit pictures that use at most 14 bits are divided by the greatest level of 8, 10, 12 or 14 bits.
+    Pixels of 16 bits of which at most 14 are used are divided by the greatest level of 8, 10, 12 or 14 bits.
 
     Each sub-folder is a class, numbered in alphabetical order. Sub-folders named train and test contain sub-folders of
     classes themselves; others next to them, such as val, are left out with a note. Pictures directly in the folder have
@@ -42,7 +42,7 @@ def read_image_folder(folder: Path, *, progress: Progress = NO_PROGRESS) -> list
     """
     below = {_PARTS[entry.name.lower()]: entry for entry in _folders(folder) if entry.name.lower() in _PARTS}
     if "train" not in below:
-        return _brightened([_read_part(folder, "train", _class_names([folder]), progress)])
+        return _scaled_to_bit_depth([_read_part(folder, "train", _class_names([folder]), progress)])
     names, n = _class_names(list(below.values())), len(below)
     roles = enumerate(sorted(below, reverse=True))  # the training set first
     parts = [_read_part(below[role], role, names, progress.part(k / n, (k + 1) / n)) for k, role in roles]
@@ -51,11 +51,11 @@ def read_image_folder(folder: Path, *, progress: Progress = NO_PROGRESS) -> list
         names_left = ", ".join(clean_name(entry.name) for entry in others)
         note = Guess(f"{plural('folder', 'folders', len(others))} {names_left} left out", "not train or test")
         parts[0] = replace(parts[0], opened=replace(parts[0].opened, guesses=(note,)))
-    return _brightened(parts)
+    return _scaled_to_bit_depth(parts)
 
 
 def has_pictures(folder: Path) -> bool:
-    """Return True if a folder has sub-folders of pictures, which may be in folders of sets."""
+    """Return True if a folder has sub-folders with pictures, directly or in sub-folders such as train and test."""
     return bool(_class_names([folder, *_folders(folder)]))
 
 
@@ -120,12 +120,12 @@ def _class_names(folders: Sequence[Path]) -> tuple[str, ...]:
     return tuple(sorted({entry.name for folder in folders for entry in _folders(folder) if image_files(entry)}))
 
 
-def _brightened(parts: list[DataPart]) -> list[DataPart]:
-    """Divide the pixels by the greatest level of their bit depth if they are 16-bit pictures that use fewer bits."""
+def _scaled_to_bit_depth(parts: list[DataPart]) -> list[DataPart]:
+    """Divide pixels of 16 bits by the greatest level of the 8, 10, 12 or 14 bits that they use."""
     rows = [row for part in parts for row in part.rows]
     high = round(65535 * max(float(row.max()) for row in rows))
     level = next(level for level in (255, 1023, 4095, 16383, 65535) if high <= level)
-    # the levels of 8-bit pictures are multiples of 257 in 16 bits
+    # The levels of 8-bit pictures are multiples of 257 in 16 bits.
     if level < 65535 and any((np.rint(65535 * row) % 257).any() for row in rows):
         for row in rows:
             row[:] = np.rint(65535 * row) / np.float32(level)

@@ -430,7 +430,7 @@ class RunController(QObject):
     @Slot(object)
     def _follow_dataset(self, dataset: Dataset) -> None:
         if self.sweep.running:
-            text = "Other data or another split are open. Finished points are stored; open the same to continue it."
+            text = "Other data or another split were opened. Reopen the earlier data to continue; nothing is lost."
             self._workspace.problem.emit(UserMessage("The sweep was stopped", text, kind="information"))
         self._reuse, self.requested_sweep = Reuse(), None
         self.cancelled, self._earlier = None, (None, None)
