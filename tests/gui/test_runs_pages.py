@@ -510,9 +510,9 @@ def test_that_a_cell_selects_its_images_and_classes_of_unequal_size_get_a_balanc
     assert "balanced error" not in classifier.details.text()
     confusion, n = np.zeros_like(result.confusion), len(result.judged)
     confusion[0, 0], confusion[1, 1], confusion[1, 0] = n - 10, 8, 2
-    window.session.runs.show(replace(result, confusion=confusion))
-    text = "The classes differ in size: the balanced error is 10.0 %, the recall by class is"
-    assert text in classifier.details.text()
+    window.session.runs.show(replace(result, confusion=confusion, classifier=replace(result.classifier, C=1e3)))
+    texts = "The classes differ in size: the balanced error is 10.0 %, the recall by class is", "C = 1\u202f000 · "
+    assert all(text in classifier.details.text() for text in texts)
 
 
 def test_that_trying_the_data_ends_in_the_sentence_of_the_command_line_with_its_points_and_bundle(

@@ -33,7 +33,7 @@ from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
 from slide_gui.gui.widgets.controls import ElidedBox, ElidedLabel, LowScroll, add_button, add_choices, label, widest
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.progress import Progress, Stage
-from slide_gui.text import THIN, count, counted, fixed, label_names, per_cent, place_name, told_apart
+from slide_gui.text import THIN, count, counted, fixed, label_names, per_cent, place_name, significant, told_apart
 
 _PLACEHOLDERS = (
     "Press Train to draw the criterion while the widths are learned.",
@@ -322,7 +322,8 @@ class ClassifierPage(Page):
             parts.append(describe_chosen(chosen) if chosen.guarded else describe_widths(chosen.name))
         if classifier is not None:
             vectors, rows = counted(classifier.n_support, "support vector"), count(result.n_train)
-            parts += [f"C = {classifier.C:.3g}", f"{vectors} of {rows} rows", describe_convergence(classifier)]
+            parts += [f"C = {significant(classifier.C, 3)}", f"{vectors} of {rows} rows"]
+            parts.append(describe_convergence(classifier))
         parts += [f"{fixed(result.timings.total, 1)}{THIN}s"]
         self.details.setText(" · ".join(filter(None, parts)))
         if result is not self._shown:
