@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 # Set before Qt is imported. Tests marked `display` start their own processes, with their own platform.
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+# These tests need fork, /proc or X11.
+collect_ignore = [] if sys.platform == "linux" else ["end_to_end", "test_faults.py", "test_fuzz.py", "test_kills.py"]
 
 # Hypothesis has no time limit per example, because the speed of the machine is not a property of the program.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])

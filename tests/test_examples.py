@@ -24,7 +24,9 @@ def test_that_the_examples_of_a_module_give_their_results(module):
     assert results.failed == 0
 
 
-def test_that_the_example_of_the_readme_gives_its_result(capsys):
-    example = (PACKAGE.parent / "README.md").read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
-    exec(example, {})
-    assert f"print(model.score(X_test, y_test))  # {float(capsys.readouterr().out.split()[0]):.3f}\n" in example
+@pytest.mark.parametrize("page", ["README.md", "resources/help/guide.md", "resources/help/cluster.md"])
+def test_that_the_python_of_a_page_runs_and_gives_its_result(page, capsys):
+    text = (PACKAGE.parent / page).read_text(encoding="utf-8")
+    exec("".join(block.partition("```")[0] for block in text.split("```python\n")[1:]), {})
+    printed = capsys.readouterr().out.split()
+    assert not printed or f"print(model.score(X_test, y_test))  # {float(printed[0]):.3f}\n" in text

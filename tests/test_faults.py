@@ -3,7 +3,6 @@
 import errno
 import resource
 import signal
-import sys
 from dataclasses import replace
 from functools import cache
 from itertools import count
@@ -27,9 +26,6 @@ RUNS = ("runs.sqlite",)
 def served():
     with serving():
         yield
-
-
-# A store -------------------------------------------------------------------------------------------------------------
 
 
 @cache
@@ -89,9 +85,6 @@ NOT_PERFORMED = {
 """Pairs of a saving and a kind of operation that it does not perform."""
 
 
-# Faults --------------------------------------------------------------------------------------------------------------
-
-
 def no_temporary_files(folder):
     return not [path for path in folder.rglob("*") if ".part" in path.name]
 
@@ -127,7 +120,6 @@ def test_that_a_fault_at_any_operation_leaves_earlier_files_and_names_the_file(n
     assert number > 1
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
 @pytest.mark.parametrize("name", [name for name in ALL if name != "download"])
 def test_that_a_disk_that_is_full_at_any_byte_leaves_earlier_files(name, tmp_path):
     """A size limit of the system makes writes fail, both in SQLite and in Python."""
@@ -143,7 +135,6 @@ def test_that_a_disk_that_is_full_at_any_byte_leaves_earlier_files(name, tmp_pat
     assert 2 in saving.read(tmp_path)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
 def test_that_a_full_disk_does_not_change_stored_settings(tmp_path):
     path = tmp_path / "settings.ini"
 

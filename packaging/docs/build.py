@@ -102,7 +102,7 @@ def assemble(source: Path) -> None:
     (source / "guide").mkdir()
     for page, text in pages.items():
         (source / page).write_text(text, encoding="utf-8")
-    os.environ["COLUMNS"] = "100"  # of the help
+    os.environ["COLUMNS"] = "92"  # of the help
     with (source / "command-line.md").open("a", encoding="utf-8") as file:
         file.writelines(f"\n{text}" for text in helps(build_parser()))
     files = [ROOT / "CITATION.cff", ROOT / "resources" / "protocol.toml", *guide.glob("*.png"), *PICTURES.glob("*.gif")]

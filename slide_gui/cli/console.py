@@ -122,7 +122,9 @@ def _without_reader(stream: TextIO) -> Iterator[None]:
     """Redirect a stream whose reader is gone to the null device."""
     try:
         yield
-    except BrokenPipeError:
+    except OSError as error:  # Windows may report EINVAL (CPython issue 79935)
+        if error.errno != errno.EPIPE and (sys.platform, error.errno) != ("win32", errno.EINVAL):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 

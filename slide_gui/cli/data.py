@@ -41,7 +41,7 @@ def _list(arguments: argparse.Namespace) -> int:
         rows.append({**{name: getattr(entry, name) for name in names}, "found": find(entry.key) or None})
     lines = (
         f"{row['key']:<18} {row['n_train']:>6} + {row['n_test']:>6} rows  "
-        + (", ".join(map(str, row["found"] or ())) or "no files, generated instead")
+        + (", ".join(map(str, row["found"] or ())) or "no files; a generated stand-in is used")
         for row in rows
     )
     return print_answer(arguments, rows, lines)

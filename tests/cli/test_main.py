@@ -1,5 +1,6 @@
 """The command starts fast, can be cancelled, uses exit codes, stdout and stderr correctly, and lists data sets."""
 
+import errno
 import io
 import os
 import re
@@ -51,6 +52,12 @@ def test_that_output_on_windows_is_utf_8(monkeypatch):
     assert main(["--version"]) == 0
     print("h⁰ → h¹", flush=True)
     assert stream.buffer.getvalue().decode().splitlines() == [f"slide-gui {__version__}", "h⁰ → h¹"]
+
+
+def test_that_output_without_a_reader_is_discarded_on_windows_too(monkeypatch, tmp_path):
+    monkeypatch.setattr("sys.platform", "win32")
+    with (tmp_path / "out").open("w") as stream, console._without_reader(stream):
+        raise OSError(errno.EINVAL, "Invalid argument")
 
 
 def test_that_help_names_every_subcommand_and_each_has_its_own(cli):
@@ -250,7 +257,7 @@ def test_that_list_names_every_benchmark_and_its_files(cli, tmp_path):
     lines = {line.split()[0]: line for line in cli("datasets list").out.splitlines()}
     assert lines.keys() == rows.keys()
     assert lines["convex"].endswith("convex.zip")
-    assert lines["mnist"].endswith("60000 +  10000 rows  no files, generated instead")
+    assert lines["mnist"].endswith("60000 +  10000 rows  no files; a generated stand-in is used")
 
 
 def test_that_info_describes_generated_data_and_their_seed(cli):

@@ -79,9 +79,6 @@ def virtual_display() -> Iterator[str]:
         server.wait(timeout=10)
 
 
-# Pictures ------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Box:
     """A rectangle in a picture."""
@@ -154,9 +151,6 @@ def frames(picture: Picture) -> list[Box]:
             if bottom - top > _SMALLEST_FRAME and min(sides) > 0.9:
                 boxes.append(Box(left + 1, top + 1, right - left - 1, bottom - top - 1))
     return sorted(boxes, key=lambda box: (box.left, box.top))
-
-
-# The program ---------------------------------------------------------------------------------------------------------
 
 
 class Program:

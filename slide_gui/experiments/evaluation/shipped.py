@@ -79,7 +79,7 @@ class ShippedResults:
         document = {**origin, "classifier": self.classifier.document(), "runs": rows}
         folder.mkdir(exist_ok=True)
         text = json.dumps(document, allow_nan=False, indent=0, ensure_ascii=False)
-        (folder / _FILES[0]).write_text(text + "\n", encoding="utf-8")
+        (folder / _FILES[0]).write_bytes(f"{text}\n".encode())
         (folder / _FILES[1]).write_bytes(lzma.compress(pack_arrays(self.classifier.arrays()), preset=9))
         for extent in EXTENTS:
             (folder / _table_file(extent)).unlink(missing_ok=True)
