@@ -23,6 +23,8 @@ _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # first characters of a for
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?%?", re.ASCII)
 _JOINERS = "\u200c\u200d"  # required by Persian, Indic scripts and emoji
 _TABLE_WORDS = {"an image": "a row", "image": "row", "pixel": "feature"}
+_RIGHT_TO_LEFT = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001eeff]+"
+_RIGHT_TO_LEFT_WORDS = re.compile(f"{_RIGHT_TO_LEFT}(?:[ _-]{_RIGHT_TO_LEFT})*")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -238,6 +240,19 @@ def printable(text: str) -> str:
 
 def _is_shown(letter: str) -> bool:
     return letter.isprintable() or letter in _JOINERS or unicodedata.category(letter) == "Zs"
+
+
+def isolated(text: str) -> str:
+    r"""Return a text for the window with right-to-left words in isolates.
+
+    Without them, numbers and signs after such a word would also be displayed to its left.
+
+    Examples
+    --------
+    >>> isolated("\u05d0\u05d1 \u00b7 17/200") == "\u2068\u05d0\u05d1\u2069 \u00b7 17/200", isolated("ab, 17")
+    (True, 'ab, 17')
+    """
+    return text if "\u2068" in text else _RIGHT_TO_LEFT_WORDS.sub("\u2068\\g<0>\u2069", text)
 
 
 def clean_name(name: str) -> str:

@@ -40,7 +40,6 @@ class Watch:
         assert libc.inotify_add_watch(self._events, os.fsencode(path), 0x20) > 0  # IN_OPEN
 
     def opened(self):
-        """Return True if the file was opened since the last call."""
         with suppress(BlockingIOError):
             return bool(os.read(self._events, 4096))
         return False
@@ -96,7 +95,6 @@ def look_at(widget):
 
 
 def items(view):
-    """Return the texts and tooltips of the headings and first rows of a list or table."""
     model = view.model()
     columns = 1 if isinstance(model, QAbstractListModel) else min(model.columnCount(), 20)
     rows = min(model.rowCount(), 200)
@@ -107,7 +105,6 @@ def items(view):
 
 @pytest.fixture
 def opened(closed_window, picture, tmp_path):
-    """Return a window that shows the hostile file and has two runs on it in its store."""
     source = DataSource(paths=(str(hostile_file(tmp_path)),), held_out=HeldOut())
     dataset = source.load()
     svm = SvmParameters(widths="median", starts=1, C=1.0)

@@ -467,12 +467,9 @@ class MainWindow(QMainWindow):
     @Slot()
     def _show_panel(self) -> None:
         """Show the parts of the panel that the page needs, unless the panel is hidden."""
-        needed, focus, central = self.pages.shown().needs(), self.focusWidget(), self.centralWidget()
+        needed = self.pages.shown().needs()
         self.panel.show_parts(needed)
         self.panel.setVisible(bool(needed) and self.shows_panel and not self.is_full)
-        is_lost = focus is not None and self.panel.isAncestorOf(focus) and not focus.isVisibleTo(self)
-        if is_lost and central is not None:
-            central.setFocus()  # Qt would move the focus to the button that cancels the job
         # The cards need the side even on pages without a panel; the offer of the tour does not.
         self.side.setVisible(self.is_touring or (bool(needed) and not self.is_full))
         self.follow()
@@ -485,6 +482,14 @@ class MainWindow(QMainWindow):
         self._right_status.setToolTip(
             _SENT_TO_SCHEDULER if scheduler else "The network is used only for downloads that you request"
         )
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Move the focus from a hidden control to no control: Qt would move it to the button that cancels the job."""
+        focus, central = self.focusWidget(), self.centralWidget()
+        if focus is None or central is None or focus.isVisible():
+            return super().focusNextPrevChild(forward)
+        central.setFocus()
+        return True
 
     def event(self, event: QEvent) -> bool:
         """Let commands follow before a shortcut of one is pressed."""

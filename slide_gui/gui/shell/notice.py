@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QApplication,
     QFrame,
     QGridLayout,
     QHBoxLayout,
@@ -120,7 +119,4 @@ class Notice(QFrame):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        focus, parent = QApplication.focusWidget(), self.parentWidget()
-        if focus is not None and parent is not None and self.isAncestorOf(focus):
-            parent.setFocus()  # Qt would move the focus to the button that cancels the job
         self.shown_changed.emit()

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui.gui.theme import BLUE, SECONDARY, figure_font, ink_on, paint_ramp, sequential, theme_of, towards
 from slide_gui.gui.widgets.painted import CENTRE, NOTHING, STALE, paint_placeholder, write
+from slide_gui.text import isolated
 
 _USUAL, _TALLEST, _HEAD, _FOOT, _RAMP, _LEAST_HEADING = 52, 104, 24, 50, 72, 11  # pixels
 _WIDE = 280  # pixels; less width does not suffice for the legend to the right of its scale
@@ -210,7 +211,7 @@ class ColorTable(QTableWidget):
 
 
 def _item(text: str, tip: str) -> QTableWidgetItem:
-    item = QTableWidgetItem(text)
-    item.setToolTip(tip)
+    item = QTableWidgetItem(isolated(text))
+    item.setToolTip(isolated(tip))
     item.setData(Qt.ItemDataRole.AccessibleTextRole, tip)
     return item

@@ -36,13 +36,14 @@ from PySide6.QtWidgets import (
 
 from slide_gui.core.choices import Choice
 from slide_gui.gui.widgets.layouts import VerticalScroll, flush
+from slide_gui.text import isolated
 
 _TIP = 80  # letters in a line of a tooltip
 
 
 def wrapped(text: str) -> str:
     """Return a tooltip with its long lines broken, because Qt breaks only the lines of rich text."""
-    return "\n".join(textwrap.fill(line, _TIP, break_on_hyphens=False) for line in text.splitlines())
+    return isolated("\n".join(textwrap.fill(line, _TIP, break_on_hyphens=False) for line in text.splitlines()))
 
 
 def keys_text(keys: str | int) -> str:
@@ -71,6 +72,9 @@ class PlainLabel(QLabel):
         super().__init__(parent)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setText(text)
+
+    def setText(self, text: str) -> None:
+        super().setText(isolated(text))
 
 
 def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = False, height: int = 0) -> PlainLabel:
@@ -174,7 +178,7 @@ def add_button(parent: QWidget, row: QBoxLayout, text: str, tip: str = "", kind:
 
 def literal(text: str) -> str:
     """Return a name as the text of a button, where Qt would otherwise read & as the mark of a shortcut."""
-    return text.replace("&", "&&")
+    return isolated(text).replace("&", "&&")
 
 
 def add_choices(box: QComboBox, choices: Iterable[Choice]) -> None:

@@ -24,7 +24,7 @@ from slide_gui.gui.widgets.painted import (
     snapped,
     washed,
 )
-from slide_gui.text import counted, fixed
+from slide_gui.text import counted, fixed, isolated
 
 MARGIN = 4
 
@@ -387,7 +387,7 @@ class FeatureBars(Picker):
             painter.setPen(QColor(theme.muted))
             name = self._names[self._current] if self._names else str(self._current)
             text = f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−")
-        painter.drawText(foot, text)
+        painter.drawText(foot, isolated(text))
 
     def _outline(self, painter: QPainter, index: int, colour: QColor) -> None:
         column = self.bar(index)

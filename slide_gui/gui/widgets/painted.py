@@ -27,6 +27,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
+from slide_gui.text import isolated
 
 STALE = 0.65
 """Opacity of greyed contents: 35 % towards the colour of the page."""
@@ -171,7 +172,7 @@ def write(painter: QPainter, box: QRectF, at: int, text: str, colour: QColor | s
     if font is not None:
         painter.setFont(font)
     painter.setPen(QColor(colour))
-    painter.drawText(box, at, text)
+    painter.drawText(box, at, isolated(text))
 
 
 def snapped(value: float, ratio: float) -> float:

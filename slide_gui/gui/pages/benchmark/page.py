@@ -288,5 +288,6 @@ class EvaluationPage(Page):
             cost = controller.cost()
             finished = f"all {requested}" if done == requested else f"{done} of {requested}"
             start = f"Start computes {cost}" if cost else ""
-            text = "; ".join(filter(None, (f"{finished} splits are finished", start)))
+            quick = "the quick protocol takes about a minute" if cost and controller.choice.extent == "full" else ""
+            text = "; ".join(filter(None, (f"{finished} splits are finished", start, quick)))
             self.status.setText(controller.why_not() or text)

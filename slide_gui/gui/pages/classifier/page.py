@@ -324,7 +324,7 @@ class ClassifierPage(Page):
             vectors, rows = counted(classifier.n_support, "support vector"), count(result.n_train)
             parts += [f"C = {significant(classifier.C, 3)}", f"{vectors} of {rows} rows"]
             parts.append(describe_convergence(classifier))
-        parts += [f"{fixed(result.timings.total, 1)}{THIN}s"]
+        parts.append(f"computed in {fixed(result.timings.total, 1)}{THIN}s")
         self.details.setText(" · ".join(filter(None, parts)))
         if result is not self._shown:
             self._shown, self._cell = result, None

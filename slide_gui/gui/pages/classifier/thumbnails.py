@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QListView, QWidget
 
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import INK, STALE, image_of, integer_scale, paint_placeholder
-from slide_gui.text import counted
+from slide_gui.text import counted, isolated
 
 _SIDE = 64
 _GAP, _CAPTION, _NARROWEST = 8, 22, 48
@@ -57,7 +57,7 @@ class _ImageModel(QAbstractListModel):
     def data(self, index: QModelIndex | QPersistentModelIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         image = self._view.images[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return image.caption
+            return isolated(image.caption)
         if role == Qt.ItemDataRole.DecorationRole:
             theme = theme_of(self._view)
             key = index.row(), theme.name

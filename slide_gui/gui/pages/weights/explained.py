@@ -119,7 +119,7 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
         ExplainLine(
             "S_{ab}", "Σ_{i} x_{ia} x_{ib}", f"{count(e.n)} samples", s_ab, "Scatter: a times b, summed over samples"
         ),
-        ExplainLine("E[P]_{ab}", "S_{ab} q", f"{s_ab} · {q}", p_ab, "Clean a times corrupted b; q = 1 − noise"),
+        ExplainLine("E[P]_{ab}", "S_{ab} q", f"{s_ab} · {q}", p_ab, "Clean a times corrupted b; q = p = 1 − noise"),
         ExplainLine(
             "E[Q]_{ab}", "S_{ab} q^{2}", f"{s_ab} · {q} · {q}", _amount(e.q_row[e.b]),
             "Both corrupted: both must survive (eq. 10)",

@@ -458,7 +458,7 @@ def _entered(flow: Flow) -> str:
 
 
 def _input(flow: Flow, entered: str, shape: Shape) -> FlowColumn:
-    lines: tuple[str, ...] = ("as drawn",)
+    lines: tuple[str, ...] = ("not corrupted",)
     if entered != "x":
         corrupted = f"{count(int(np.count_nonzero(~flow.survivors)))} of {count(flow.clean.size)} set to 0"
         lines = (corrupted, f"{flow.corruption_error:.4f} from x")

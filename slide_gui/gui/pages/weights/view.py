@@ -25,7 +25,7 @@ from slide_gui.text import count, label_names
 if TYPE_CHECKING:
     from slide_gui.gui.state.runs import RunController
 
-NO_LAYER = "The depth is 0, so there is no layer"
+NO_LAYER = "The depth is 0, so there is no layer. Increase the depth."
 
 
 @dataclass(frozen=True, eq=False)
