@@ -58,7 +58,7 @@ def _read(
     model = load_model(arguments.model)
     if classify and model.svm is None:
         raise UsageError(f"{arguments.model} has no classifier; save one with slide-gui train or try --save-model")
-    rows, labels = read_new_rows(
+    rows, labels, warning = read_new_rows(
         [Path(name) for name in arguments.data],
         model.stack.n_features,
         names=model.feature_names,
@@ -68,9 +68,8 @@ def _read(
         reading=reading,
         progress=progress,
     )
-    most = 1.0 if model.image_shape is None or model.scaling is None else model.scaling[1].max()
-    if most > 1.0 and 0.0 < rows.max() < 1.5 / most:
-        warn(f"the pixels lie in 0 … 1, but those of the model in 0 … {most:g}; multiply them by {most:g}")
+    if warning:
+        warn(warning)
     return model, rows, labels
 
 

@@ -21,6 +21,9 @@ from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import count, counted, label_names, plural
 
 _BLOCK = 1 << 20  # numbers
+OVERSHOOT = 0.1
+"""Resizing moves pixels of 0 … 1 by less than this beyond their range."""
+
 _SMALLEST = 1e-30  # inverses, squares and differences of smaller numbers leave the range of float32
 
 Scale = tuple[NDArray[np.float64], NDArray[np.float64]]  # the minimum and the range of each feature
@@ -38,8 +41,9 @@ def assemble(
     A test set alone becomes the training set. Columns are matched by name if both parts have names, else by position.
     Images of integers are divided by the smallest of 1, 16 and 255 that bounds both parts; scikit-learn's digits have
     16 levels. If the shape of the images is not a guess, integers up to 65535 are divided by the greatest level of
-    their bit depth, and fractions up to 255 by 255. `ParseOptions.scaled` decides whether other features are scaled to
-    [0, 1] one by one. All other numbers are unchanged, except that those smaller than 1e-30 become 0.
+    their bit depth, and fractions up to 255 by 255. Other images with numbers below 0 or above 255 are scaled to [0, 1]
+    from −1 … 1, or else from their range in the training set. `ParseOptions.scaled` decides whether other features are
+    scaled to [0, 1] one by one. All other numbers are unchanged, except that those smaller than 1e-30 become 0.
 
     Parameters
     ----------
@@ -74,7 +78,7 @@ def assemble(
             )
     check_memory(sum(4 * part.rows.size for part in sets), train.place)
     scaled = _is_scaled(train, reading)
-    scale = _ranges(train) if scaled else _pixel_divisor(sets)
+    scale = _ranges(train) if scaled else _pixel_scale(sets, reading)
     fraction = len(train.rows) / sum(len(part.rows) for part in sets)
     rows = _float32_rows(train, scale, progress.part(0.0, fraction))
     test_rows = np.empty((0, rows.shape[1]), np.float32)
@@ -94,6 +98,11 @@ def assemble(
     if scaled and reading.scaled is None:
         guesses.append(
             Guess("each feature is scaled to 0 … 1", "values lie outside this range, or all are tiny", sure=True)
+        )
+    if not scaled and not isinstance(scale, int):
+        low, high = float(scale[0][0]), float(scale[0][0] + scale[1][0])
+        guesses.append(
+            Guess(f"pixels of {low:.6g} … {high:.6g} scaled to 0 … 1", "layers and pictures need this range")
         )
     missing, of_missing = _missing_cells(rows, test_rows, train)
     guesses += [*warnings, *of_missing]
@@ -120,7 +129,7 @@ def assemble(
         opened=replace(train.opened, guesses=tuple(guesses), scaled=scaled),
         groups=train.groups,
         missing=missing,
-        scaling=_scaling(scale, rows.shape[1]),
+        scaling=_scaling(scale, train, rows),
     )
 
 
@@ -141,11 +150,13 @@ def sets_of(parts: Sequence[DataPart]) -> list[DataPart]:
     return sets
 
 
-def _scaling(scale: Scale | int, n_features: int) -> NDArray[np.float64] | None:
-    """Return the minimum and the divisor of each feature, or None if the values are unchanged."""
-    if isinstance(scale, int):
-        return None if scale == 1 else np.repeat([[0.0], [float(scale)]], n_features, axis=1)
-    return np.stack(scale)
+def _scaling(scale: Scale | int, train: DataPart, rows: NDArray[np.float32]) -> NDArray[np.float64] | None:
+    """Return the minimum and the divisor of each feature, or None for a table, or images, in no known scale."""
+    if not isinstance(scale, int):
+        return np.stack(scale)
+    if train.image_shape is None or np.fmax.reduce(rows, axis=None) > 1 + OVERSHOOT:
+        return None
+    return np.repeat([[0.0], [float(train.level or scale)]], rows.shape[1], axis=1)
 
 
 def scaled_rows(part: DataPart, scaling: NDArray[np.float64] | None) -> NDArray[np.float32]:
@@ -398,9 +409,36 @@ def _dataset_name(paths: Sequence[Path]) -> str:
     return name if paths[0].is_dir() else name.split(".")[0] or name
 
 
+def _pixel_scale(parts: Sequence[DataPart], reading: ParseOptions) -> Scale | int:
+    """Return the divisor of the pixels, or the minimum, at most 0, and the range of pixels below 0 or above 255.
+
+    Raises
+    ------
+    DataError
+        If the pixels of one part lie in 0 … 1, and those of the other part exceed 16.
+    """
+    divisor, train = _pixel_divisor(parts), parts[0]
+    if train.image_shape is None:
+        return 1
+    limits = [[float(each.reduce(part.rows, axis=None)) for each in (np.fmin, np.fmax)] for part in parts]
+    low, high = min(each[0] for each in limits), max(each[1] for each in limits)
+    for part, (_, most) in zip(parts, limits, strict=True):
+        if 0 < most <= 1 and high > 16:
+            raise DataError(
+                f"has pixels up to {most:.6g}, but the other set has pixels up to {high:.6g}; write both in the same "
+                "scale",
+                part.place,
+            )
+    outside = low < -OVERSHOOT or high > 255 or (low < 0 and high > 1 + OVERSHOOT)
+    if divisor > 1 or reading.scaled is False or not outside:
+        return divisor
+    low, high = (-1.0, 1.0) if low >= -1 and high <= 1 else (min(limits[0][0], 0.0), limits[0][1])
+    return np.full(train.rows.shape[1], low), np.full(train.rows.shape[1], high - low or 1.0)
+
+
 def _pixel_divisor(parts: Sequence[DataPart]) -> int:
     """Return the divisor of the pixels: the greatest value of their bit depth or 16, or 1 for other numbers."""
-    if any(part.image_shape is None or part.rows.dtype.kind == "b" for part in parts):
+    if any(part.image_shape is None for part in parts):
         return 1
     low = min(float(np.fmin.reduce(part.rows, axis=None)) for part in parts)
     high = max(float(np.fmax.reduce(part.rows, axis=None)) for part in parts)

@@ -124,8 +124,8 @@ class Dataset:
         True for each missing cell of the training and the test rows; None if there are none. These cells are NaN until
         they are filled.
     scaling : ndarray of shape (2, d), or None
-        Number subtracted from each feature, and number by which it was divided. None if the values in the
-        files are used unchanged.
+        Number subtracted from each feature, and number by which it was divided, by the reader or afterwards. None if
+        the values of a table are used unchanged, or if the scale of images is unknown.
     """
 
     name: str

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.data.assemble import listed_names, scaled_rows, sets_of
+from slide_gui.data.assemble import OVERSHOOT, listed_names, scaled_rows, sets_of
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import read_parts
 from slide_gui.data.readers.csv import read_csv, table_layout
@@ -30,11 +30,13 @@ def read_new_rows(
     scaling: NDArray[np.float64] | None = None,
     reading: ParseOptions = AS_GUESSED,
     progress: Progress = NO_PROGRESS,
-) -> tuple[NDArray[np.float32], list[str] | None]:
-    """Return rows in the columns and the scale of a training set, and the class names of their labels, if any.
+) -> tuple[NDArray[np.float32], list[str] | None, str]:
+    """Return rows in the columns and the scale of a training set, the class names of their labels, and a warning.
+
+    The class names are None without labels, and the warning is empty if the scale of the rows is certain.
 
     A named column is matched by its name, and further columns are ignored. Without names the columns have the order of
-    the training set; the label column may be there or not.
+    the training set; the label column may be there or not. Pixels are divided as in the training set.
 
     Parameters
     ----------
@@ -53,7 +55,7 @@ def read_new_rows(
     ------
     DataError
         If the file cannot be read, lacks a column, or has text or missing cells in one. Also if there are several
-        training sets or test sets.
+        training sets or test sets, or pixels are in another scale than those of the training set.
     """
 
     def read_table(path: Path, *, reading: ParseOptions, progress: Progress) -> DataPart:
@@ -85,7 +87,8 @@ def read_new_rows(
         position = {name: k for k, name in enumerate(part.feature_names)}
         return replace(part, rows=np.ascontiguousarray(part.rows[:, [position[name] for name in names]]))
 
-    part = sets_of(read_parts(paths, reading, progress, read_table))[-1]  # the test set, if there is one
+    level = 0 if image_shape is None or scaling is None else int(scaling[1].max())
+    part = sets_of(read_parts(paths, reading, progress, read_table, level))[-1]  # the test set, if there is one
     rows, place = part.rows, part.place
     if rows.shape[1] != n_features:
         raise DataError(
@@ -98,8 +101,43 @@ def read_new_rows(
         row, column = np.argwhere(np.isnan(rows))[0].tolist()
         name = f"“{names[column]}”" if names else f"feature {column + 1}"
         raise DataError(f"row {row + 1}: {name} is missing; fill the cells with slide-gui fill first", place)
-    scaled = scaled_rows(replace(part, rows=rows, finite=False), scaling)
-    return scaled, _class_texts(part)
+    part, warning = replace(part, rows=rows, finite=False), ""
+    if image_shape is not None or part.level:
+        scaling, warning = _pixel_scaling(part, scaling, image_shape)
+    return scaled_rows(part, scaling), _class_texts(part), warning
+
+
+def _pixel_scaling(
+    part: DataPart, scaling: NDArray[np.float64] | None, image_shape: tuple[int, int] | None
+) -> tuple[NDArray[np.float64] | None, str]:
+    """Return the scaling of new images by that of a training set, and a warning or an empty text.
+
+    Raises
+    ------
+    DataError
+        If the pixels do not fit the scale of the training set.
+    """
+    low, high = (float(each.reduce(part.rows, axis=None)) for each in (np.fmin, np.fmax))
+    span = f"{low:.6g} … {high:.6g}"
+    if image_shape is None or (part.level and scaling is not None and scaling[0].any()):
+        raise DataError("holds pictures, but the model was trained on arrays; save the new rows like those", part.place)
+    if scaling is None:
+        return None, f"the model does not record the scale of its pixels, so those of {span} are used unchanged"
+    if part.level:
+        return None, ""
+    first, divisor = float(scaling[0, 0]), float(scaling[1, 0])
+    if not first and divisor > 1 and low >= 0 and 0 < high <= 1:
+        return None, f"the pixels lie in {span}, so they are not divided by {divisor:g} like those of the model"
+    narrow = divisor > 255 and part.rows.dtype.itemsize == 1
+    least, most = (first - divisor, first + 2 * divisor) if first else (-OVERSHOOT * high, (1 + OVERSHOOT) * divisor)
+    if narrow or low < least or high > most:
+        kind = "8-bit pixels" if narrow else f"pixels of {span}"
+        raise DataError(
+            f"has {kind}, but those of the model go from {first:.6g} to {first + divisor:.6g}; save the new rows in "
+            "the scale of the training set",
+            part.place,
+        )
+    return scaling, ""
 
 
 def _class_texts(part: DataPart) -> list[str] | None:

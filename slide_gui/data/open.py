@@ -90,7 +90,11 @@ def open_data(
 
 
 def read_parts(
-    paths: Sequence[Path], reading: ParseOptions, progress: Progress, read_table: Callable[..., DataPart] = read_csv
+    paths: Sequence[Path],
+    reading: ParseOptions,
+    progress: Progress,
+    read_table: Callable[..., DataPart] = read_csv,
+    level: int = 0,
 ) -> list[DataPart]:
     """Read each file of a data set, or a folder, without checking and scaling.
 
@@ -98,6 +102,8 @@ def read_parts(
     ----------
     read_table : callable
         Reads a text table, with the arguments of `read_csv`.
+    level : int
+        As for `read_image_folder`.
 
     Raises
     ------
@@ -111,7 +117,7 @@ def read_parts(
                 files = sorted(Path(e.path) for e in entries if e.is_file() and not e.name.startswith("."))
             files = [file for file in files if file.name.lower().endswith(DATA_SUFFIXES)]
             if not files:
-                return read_image_folder(folder, progress=progress)
+                return read_image_folder(folder, level=level, progress=progress)
             paths = [file for file in files if file.suffix != ".gz" or file.with_suffix("") not in files]  # or unpacked
             if has_pictures(folder):
                 return _read_without_pictures(paths, partial(_read_files, paths, reading, progress, read_table))

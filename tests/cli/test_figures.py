@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -223,11 +224,63 @@ def test_that_two_files_of_new_rows_are_refused_unless_one_is_a_test_set(cli, ta
     assert "a.csv and b.csv are both training sets; open" in cli("predict model.npz a.csv b.csv", code=1).err
 
 
-def test_that_pixels_in_another_scale_than_those_of_the_model_are_reported(cli):
-    for name, most in (("x", 1), ("small", 255)):
-        np.savez(name, X=np.random.default_rng(0).integers(0, 256, (20, 8, 8)) / most)
-        cli("fit x.npz -o model.npz")
-        assert ("multiply them by 255" in cli(f"features model.npz {name}.npz -o f.npz").err) == (name == "small")
+LEVELS = np.random.default_rng(0).integers(0, 256, (20, 8, 8))
+LEVELS[0, 0, :2] = 0, 255
+DEEP = LEVELS.astype(np.uint16) * 16 + 1
+PIXELS = {"u8": LEVELS.astype(np.uint8), "dark8": LEVELS // 20, "u12": DEEP, "dark12": DEEP // 20, "unit": LEVELS / 255}
+PIXELS |= {"signed": LEVELS / 127.5 - 1, "bright": DEEP * 16}
+
+
+@pytest.fixture
+def pixels(cli):
+    """Write the same images in several scales, as arrays and as folders of pictures."""
+    for name, images in PIXELS.items():
+        np.savez(name, X=images)
+        for k, image in enumerate(images if images.dtype.itemsize < 8 else []):
+            path = Path(f"{name}-folder/{k % 2}/{k:02}.png")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(image).save(path)
+
+
+IN_UNIT = "the pixels lie in 0 … 1, so they are not divided by 255"
+ENDS = "but those of the model go from 0 to"
+
+
+@pytest.mark.parametrize(
+    ("trained", "new", "divisor", "message"),
+    [
+        ("u8.npz", "dark8.npz", 255, ""),
+        ("u8.npz", "unit.npz", 1, IN_UNIT),
+        ("u8.npz", "u12.npz", 0, f"has pixels of 1 … 4081, {ENDS} 255; save the new rows in the scale of the training"),
+        ("u8.npz", "signed.npz", 0, f"has pixels of -1 … 1, {ENDS} 255"),
+        ("u12.npz", "u8.npz", 0, f"has 8-bit pixels, {ENDS} 4095"),
+        ("unit.npz", "u8.npz", 0, f"has pixels of 0 … 255, {ENDS} 1"),
+        ("signed.npz", "u8-folder", 0, "holds pictures, but the model was trained on arrays"),
+        ("u12-folder", "dark12-folder", 4095, ""),
+        ("bright-folder", "dark12-folder", 65535, ""),
+        ("u12-folder", "u8-folder", 0, f"has pixels of 8 bits, {ENDS} 4095"),
+        ("dark12-folder", "u12-folder", 0, f"has pixels up to 4081, {ENDS} 255; save the pictures like those of"),
+        ("u8-folder", "bright-folder", 65535, ""),
+        ("bright-folder", "u8-folder", 255, ""),
+        ("u8-folder", "dark8.npz", 255, ""),
+        ("u8-folder", "unit.npz", 1, IN_UNIT),
+    ],
+)
+def test_that_new_images_are_divided_as_in_training_or_refused(cli, pixels, trained, new, divisor, message):
+    cli(f"fit {trained} -o model.npz")
+    assert message in cli(f"features model.npz {new} -o f.npz", code=0 if divisor else 1).err
+    if divisor:
+        images = PIXELS[new.split("-")[0].removesuffix(".npz")].reshape(20, -1)
+        order = np.argsort(np.arange(20) % 2, kind="stable") if "folder" in new else np.arange(20)
+        with np.load("f.npz") as arrays:
+            np.testing.assert_allclose(arrays["X"][:, :64], images[order] / divisor, atol=1e-6)
+
+
+def test_that_a_model_without_the_scale_of_its_pixels_is_used_with_a_warning(cli, pixels):
+    cli("fit u8.npz -o model.npz")
+    save_model("old.npz", replace(load_model("model.npz"), scaling=None))
+    warning = "the model does not record the scale of its pixels, so those of 0 … 255 are used unchanged"
+    assert warning in cli("features old.npz u8.npz -o f.npz").err
 
 
 def test_that_a_missing_label_of_a_new_row_is_refused_and_not_counted_as_an_error(cli, table):

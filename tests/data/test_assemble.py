@@ -17,7 +17,7 @@ from slide_gui.data.entries import entry
 from slide_gui.data.errors import DataError
 from slide_gui.data.readers import parts as parts_module
 from slide_gui.data.readers.parts import DataPart
-from slide_gui.data.reading import AS_GUESSED, ParseOptions, ParseReport
+from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from tests.core.svm_data import StopAfter
 
 PATHS = [Path("folder/mine.npz")]
@@ -38,7 +38,7 @@ def assembled(*parts, paths=PATHS, reading=AS_GUESSED):
 @pytest.mark.parametrize("dtype", [np.uint16, np.float64, np.float32, np.int64])
 @pytest.mark.parametrize(("high", "scale"), [(1, 1), (2, 16), (16, 16), (17, 255), (255, 255), (4e3, 4095)])
 def test_that_integer_pixels_are_divided_by_the_smallest_scale_that_bounds_both_sets(dtype, high, scale):
-    low = np.array([[0, 1, 0, 1, 1, 0]], dtype)
+    low = np.array([[0, 1, 0, min(high, 2), 1, 0]], dtype)
     bright = low.copy()
     bright[0, 2] = high
     for train, test in ((low, bright), (bright, low)):
@@ -51,9 +51,7 @@ def test_that_integer_pixels_are_divided_by_the_smallest_scale_that_bounds_both_
     "part",
     [
         image([[0.0, 1.0, 2.5, 3.0, 4.0, 5.0]]),
-        image([[-1.0, 1.0, 2.0, 3.0, 4.0, 5.0]]),
-        image([[0.0, 1.0, 2.0, 3.0, 4.0, 256.0]], opened=ParseReport(guesses=parts_module.square_guess((2, 3)))),
-        image([[0.0, 1.0, 2.0, 3.0, 4.0, 65536.0]]),
+        image([[-0.05, 1.0, 0.2, 0.3, 0.4, 1.05]]),
         image([[True, False] * 3]),
         plain(np.array([[0, 0.25, 0.5, 0.75, 0.875, 1], [0.5] * 6], np.float32)),
     ],
@@ -62,6 +60,32 @@ def test_that_other_numbers_are_unchanged(part):
     data = assembled(part)
     np.testing.assert_array_equal(data.train, part.rows.astype(np.float32))
     assert not data.opened.scaled
+
+
+@pytest.mark.parametrize(
+    ("values", "low", "high"),
+    [
+        ([-1.0, 0.0, 0.5, 0.9, 0.0, 0.0], -1, 1),
+        ([-0.4, 2.8, 0.0, 0.0, 0.0, 0.0], -0.4, 2.8),
+        ([-1e-9, 1.0, 0.0, 0.0, 0.0, 255.0], -1e-9, 255),
+        ([5.0, 1.5, 2.0, 3.0, 4.0, 1000.0], 0, 1000),
+        ([0, 1, 2, 3, 4, 65536], 0, 65536),
+    ],
+)
+def test_that_images_below_0_or_above_255_are_scaled_by_one_range_with_a_note(values, low, high):
+    test = [[(low + high) / 2] * 6]
+    data = assembled(image([values]), image(test, "test"))
+    np.testing.assert_allclose(data.train[0], (np.array(values) - low) / (high - low), atol=1e-6)
+    np.testing.assert_allclose(data.test, 0.5, atol=1e-6)
+    np.testing.assert_allclose(data.scaling[:, 0], [low, high - low])
+    assert data.opened.guesses[-1].what == f"pixels of {low:g} … {high:g} scaled to 0 … 1"
+    kept = assembled(image([values]), reading=ParseOptions(scaled=False)).train
+    np.testing.assert_allclose(kept, [values], rtol=1e-6)
+
+
+def test_that_sets_of_images_in_different_scales_are_refused():
+    with pytest.raises(DataError, match=r"test file: has pixels up to 0\.5, but the other set has pixels up to 200;"):
+        assembled(image([[0, 200, 9, 0, 0, 0]]), image([[0.5] * 6], "test"))
 
 
 def test_that_a_test_value_beyond_float32_after_scaling_is_refused():

@@ -126,9 +126,26 @@ def test_that_an_image_passes_through_the_layers_of_earlier_data_under_their_nam
     choose(part.learned, "")
     for before, after in zip(own, outputs(part.flow), strict=True):
         np.testing.assert_array_equal(before, after)
+    for seed, divisor in ((2, 255.0), (3, 4095.0)):
+        open_data(window, replace(dataset(seed=seed), scaling=np.repeat([[0.0], [divisor]], 64, axis=1)))
+    choose(part.learned, workspace.earlier[0].fingerprint)
+    assert part.notice.text().endswith("; 0 … 1 is 0 … 4095 here, but 0 … 255 there")
     open_data(window, labelled())  # images of another size
     assert not part.learned.isEnabled()
     assert part.foreign is None
+
+
+def test_that_rows_of_a_table_pass_through_layers_of_the_same_columns_in_their_scale(window):
+    part, rows = window.weights_page.set_view("flow"), np.random.default_rng(0).random((30, 3), np.float32)
+    names, scales = ("a", "b", "c"), ([[0.0] * 3, [10.0] * 3], [[5.0] * 3, [2.0] * 3])
+    for name, scale in zip(("first", "second"), scales, strict=True):
+        rows = rows[::-1].copy()
+        open_data(window, Dataset(name, rows, rows[:0], feature_names=names, scaling=np.array(scale)))
+    choose(part.learned, window.workspace.earlier[0].fingerprint)
+    row = rows[window.workspace.state.selection.sample]
+    np.testing.assert_allclose(part.flow.clean, (2 * row + 5) / 10, rtol=1e-6)
+    open_data(window, Dataset("third", rows[:, ::-1].copy(), rows[:0], feature_names=("d", "e", "f")))
+    assert not part.learned.isEnabled()
 
 
 def test_that_layers_of_earlier_data_take_bounded_memory_and_no_scatters(window, monkeypatch):

@@ -25,10 +25,17 @@ _MOST_BYTES = 64 << 20
 _PARTS = {"train": "train", "training": "train", "test": "test", "testing": "test"}
 
 
-def read_image_folder(folder: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
+def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     """Read all pictures of a folder as grey images in [0, 1].
 
     Pixels of 16 bits of which at most 14 are used are divided by the greatest level of 8, 10, 12 or 14 bits.
+
+    Parameters
+    ----------
+    folder : Path
+    level : int
+        The greatest level of the pixels of a model, by which those of 16 bits are divided instead; 0 if there is none.
+    progress : Progress
 
     Each sub-folder is a class, numbered in alphabetical order. Sub-folders named train and test contain sub-folders of
     classes themselves; others next to them, such as val, are left out with a note. Pictures directly in the folder have
@@ -38,11 +45,11 @@ def read_image_folder(folder: Path, *, progress: Progress = NO_PROGRESS) -> list
     ------
     DataError
         If there are no pictures, or a picture cannot be read, has more than 65 536 pixels, or differs in size from the
-        first.
+        first. Also if the pixels do not fit the level.
     """
     below = {_PARTS[entry.name.lower()]: entry for entry in _folders(folder) if entry.name.lower() in _PARTS}
     if "train" not in below:
-        return _scaled_to_bit_depth([_read_part(folder, "train", _class_names([folder]), progress)])
+        return _scaled_to_bit_depth([_read_part(folder, "train", _class_names([folder]), progress)], level)
     names, n = _class_names(list(below.values())), len(below)
     roles = enumerate(sorted(below, reverse=True))  # the training set first
     parts = [_read_part(below[role], role, names, progress.part(k / n, (k + 1) / n)) for k, role in roles]
@@ -51,7 +58,7 @@ def read_image_folder(folder: Path, *, progress: Progress = NO_PROGRESS) -> list
         names_left = ", ".join(clean_name(entry.name) for entry in others)
         note = Guess(f"{plural('folder', 'folders', len(others))} {names_left} left out", "not train or test")
         parts[0] = replace(parts[0], opened=replace(parts[0].opened, guesses=(note,)))
-    return _scaled_to_bit_depth(parts)
+    return _scaled_to_bit_depth(parts, level)
 
 
 def has_pictures(folder: Path) -> bool:
@@ -120,16 +127,28 @@ def _class_names(folders: Sequence[Path]) -> tuple[str, ...]:
     return tuple(sorted({entry.name for folder in folders for entry in _folders(folder) if image_files(entry)}))
 
 
-def _scaled_to_bit_depth(parts: list[DataPart]) -> list[DataPart]:
-    """Divide pixels of 16 bits by the greatest level of the 8, 10, 12 or 14 bits that they use."""
+_LEVELS = (255, 1023, 4095, 16383, 65535)
+
+
+def _scaled_to_bit_depth(parts: list[DataPart], level: int) -> list[DataPart]:
+    """Divide pixels of 16 bits by a level, or by the greatest level of the 8, 10, 12 or 14 bits that they use."""
     rows = [row for part in parts for row in part.rows]
     high = round(65535 * max(float(row.max()) for row in rows))
-    level = next(level for level in (255, 1023, 4095, 16383, 65535) if high <= level)
     # The levels of 8-bit pictures are multiples of 257 in 16 bits.
-    if level < 65535 and any((np.rint(65535 * row) % 257).any() for row in rows):
+    deep = any((np.rint(65535 * row) % 257).any() for row in rows)
+    used = next(each for each in _LEVELS if high <= each) if deep else 255
+    if level in _LEVELS and (used, level) != ((65535, 255) if deep else (255, 65535)):  # these have the same white
+        if high > level if deep else level != 255:
+            raise DataError(
+                f"has pixels {f'up to {high}' if deep else 'of 8 bits'}, but those of the model go from 0 to {level}; "
+                "save the pictures like those of the training set",
+                parts[0].place,
+            )
+        used = level
+    if deep and used < 65535:
         for row in rows:
-            row[:] = np.rint(65535 * row) / np.float32(level)
-    return parts
+            row[:] = np.rint(65535 * row) / np.float32(used)
+    return [replace(part, level=used) for part in parts]
 
 
 def _read_part(folder: Path, role: str, names: tuple[str, ...], progress: Progress) -> DataPart:

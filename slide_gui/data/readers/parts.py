@@ -48,6 +48,8 @@ class DataPart:
         Report of how the file was read.
     groups : ndarray of shape (n,), int64, or None
         Index of each row's group in `group_names`.
+    level : int
+        Number by which the reader has divided the pixels; 0 if they are unchanged.
     """
 
     rows: NDArray[np.generic]
@@ -61,6 +63,7 @@ class DataPart:
     opened: ParseReport = NO_GUESSES
     groups: NDArray[np.int64] | None = None
     group_names: tuple[str, ...] = ()
+    level: int = 0
 
     @property
     def has_few_fractions(self) -> bool:

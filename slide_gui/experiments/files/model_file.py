@@ -85,7 +85,17 @@ class FittedModel:
         """Return the model of a stack fitted to a data set."""
         described, opened = (dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated), dataset.opened
         label = "" if opened.label_column is None or not opened.columns else opened.columns[opened.label_column]
-        return cls(stack, *described, seconds, __version__, dataset.feature_names, label, dataset.scaling)
+        scaling = dataset.scaling
+        if dataset.generated and dataset.image_shape is not None:
+            scaling = np.repeat([[0.0], [1.0]], dataset.n_features, axis=1)
+        return cls(stack, *described, seconds, __version__, dataset.feature_names, label, scaling)
+
+    def rescaled(self, row: NDArray[np.float32], dataset: Dataset) -> NDArray[np.float32]:
+        """Return a row of a table in the scale of the model, and an image unchanged."""
+        if self.image_shape is not None or (self.scaling is None and dataset.scaling is None):
+            return row
+        before, after = ((0.0, 1.0) if each is None else each for each in (dataset.scaling, self.scaling))
+        return np.asarray((row * before[1] + before[0] - after[0]) / after[1], np.float32)
 
     def predict(
         self, rows: NDArray[np.float32], progress: Progress = NO_PROGRESS

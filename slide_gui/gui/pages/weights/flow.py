@@ -276,11 +276,13 @@ class FlowPart(View):
     def refresh(self) -> None:
         """Send the image through the layers, in the job queue if that takes long."""
         self._take_stack()
-        image, stack = self._image, self._stack
+        image, stack, foreign, dataset = self._image, self._stack, self.foreign, self._workspace.dataset
         self._reset.setEnabled(self.view.canvas.is_drawn_on)
         self._image_row.set_drawn_on(self.view.canvas.is_drawn_on)
         if image is None or not self.isVisible():
             return
+        if foreign is not None and dataset is not None:
+            image = foreign.rescaled(image, dataset)
         noise = self._workspace.state.parameters.noise
         surviving = survivors(image.size, noise, self._seed) if self._corrupt.isChecked() else None
         self._workspace.queue.cancel(channel="flow")
@@ -309,9 +311,9 @@ class FlowPart(View):
         dataset = self._workspace.dataset
         if dataset is None:
             return []
-        shape, size = dataset.image_shape, dataset.n_features
+        wanted = dataset.image_shape, dataset.n_features, dataset.feature_names
         earlier = (each for each in self._workspace.earlier if each.fingerprint != dataset.fingerprint)
-        return [each for each in earlier if each.image_shape == shape and each.stack.n_features == size]
+        return [each for each in earlier if (each.image_shape, each.stack.n_features, each.feature_names) == wanted]
 
     def _list_others(self) -> None:
         others = self._others()
@@ -326,7 +328,12 @@ class FlowPart(View):
     def _through(self, model: FittedModel) -> str:
         dataset = self._workspace.dataset
         assert dataset is not None
-        return f"{dataset_title(dataset.name, dataset.generated)} through layers learned on {_learned_on(model)}"
+        text = f"{dataset_title(dataset.name, dataset.generated)} through layers learned on {_learned_on(model)}"
+        here, there = FittedModel.of(dataset, model.stack).scaling, model.scaling
+        if model.image_shape is None or here is None or there is None or np.array_equal(here, there):
+            return text
+        (low, size), (other, other_size) = here[:, 0], there[:, 0]
+        return f"{text}; 0 … 1 is {low:g} … {low + size:g} here, but {other:g} … {other + other_size:g} there"
 
     def _take_stack(self) -> None:
         """Take the selected layers; during a new fit to the same data the last complete stack stays."""
