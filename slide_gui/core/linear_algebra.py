@@ -312,6 +312,8 @@ def fill_scaled(
         Receives the sum over the rows of the conditional covariance S_MM − S_MO (S_OO + ridge I)⁻¹ S_OM.
     progress : Progress
     """
+    if not patterns:
+        return
     steady = MonotonicProgress(progress)
     precision = inverse_definite(S + ridge * np.eye(len(S)), steady.pulse)
     for number, (rows, missing) in enumerate(patterns):

@@ -171,11 +171,13 @@ def _read_files(
         else:
             like = next((part for part in parts if role_of(path.name) == "test" and part.role == "train"), None)
             table = partial(read_csv, like=like) if like is not None and read_table is read_csv else read_table
-            parts += _read_file(path, start, partial(table, reading=reading, progress=step), step)
+            parts += _read_file(path, start, partial(table, reading=reading, progress=step), reading, step)
     return parts + _join_idx(arrays)
 
 
-def _read_file(path: Path, start: bytes, read_table: Callable[[Path], DataPart], progress: Progress) -> list[DataPart]:
+def _read_file(
+    path: Path, start: bytes, read_table: Callable[[Path], DataPart], reading: ParseOptions, progress: Progress
+) -> list[DataPart]:
     """Read a file in the format of its first bytes, and for text files also of its name."""
     if start.startswith(_ZIP):
         has_arrays = any(member.filename.endswith(".npy") for member in zip_members(path))
@@ -200,7 +202,7 @@ def _read_file(path: Path, start: bytes, read_table: Callable[[Path], DataPart],
         first = b"".join(lines[-2:])  # the last line may be incomplete
     if any(mark in first for mark in DELIMITERS):
         return [read_table(path)]
-    return [read_amat(path, progress=progress)]
+    return [read_amat(path, reading, progress=progress)]
 
 
 def _is_text(start: bytes) -> bool:

@@ -232,7 +232,9 @@ def test_that_colours_and_16_bits_become_grey_between_0_and_1_upright_and_on_whi
 def test_that_pictures_of_different_sizes_or_of_floating_point_numbers_are_refused(tmp_path):
     save_all(tmp_path, "a/0.png")
     save(tmp_path / "a" / "1.png", np.zeros((4, 5), np.uint8))
-    with pytest.raises(DataError, match=r"1\.png: has 5 × 4 pixels, expected 6 × 4 like the others; make all pictures"):
+    save(tmp_path / "b" / "2.png", np.zeros((3, 3), np.uint8))
+    sizes = r"1\.png: has 5 × 4 pixels, but 0\.png has 6 × 4, and 1 more picture of 3 differ from it; make all "
+    with pytest.raises(DataError, match=sizes + r".*: mogrify -auto-orient -resize '6x4!' \*/\*\.png$"):
         read_image_folder(tmp_path)
     with pytest.raises(DataError, match=r"x\.tiff: has pixels of floating-point numbers; save it with 8 or 16 bits"):
         read_image(save(tmp_path / "x.tiff", np.full((4, 4), 0.5, np.float32)))

@@ -283,6 +283,9 @@ def by_python(text):
     return np.array([[float(cell) for cell in line.split()] for line in text.splitlines() if line.strip()])
 
 
+PIXELS_64, CLASSES_3 = np.random.default_rng(0).random((30, 64)), np.arange(30) % 3
+
+
 def test_that_zeros_and_ones_are_read_correctly(tmp_path):
     random = np.random.default_rng(0)
     rows, labels = random.integers(0, 2, (300, 784)), random.integers(0, 2, 300)
@@ -293,6 +296,29 @@ def test_that_zeros_and_ones_are_read_correctly(tmp_path):
     assert np.array_equal(part.labels, labels)
     assert (part.image_shape, part.role, is_sure(part)) == ((28, 28), "train", True)
     assert not is_sure(read_amat(path.rename(tmp_path / "a.txt")))  # the label may be in another column
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "shape", "n_classes", "note"),
+    [
+        ("x.amat", [PIXELS_64], (8, 8), 0, "no labels: its 64 columns were read as an image without labels"),
+        ("x.txt", [PIXELS_64], (8, 8), 0, "no labels: its 64 columns were read as an image without labels"),
+        ("zip.train", [CLASSES_3, PIXELS_64], (8, 8), 3, "labels in the first column: it has integers, and the others"),
+        ("iris.txt", [PIXELS_64[:, :4], CLASSES_3], None, 3, "labels in the last column: it is the last one"),
+        ("x.txt", [PIXELS_64[:, :4]], None, 0, "no labels: its last column does not look like classes"),
+    ],
+)
+def test_that_blanks_between_numbers_do_not_make_the_last_column_a_label(
+    tmp_path, name, columns, shape, n_classes, note
+):
+    np.savetxt(tmp_path / name, np.column_stack(columns))
+    data = open_data([tmp_path / name])
+    assert (data.image_shape, data.n_classes) == (shape, n_classes)
+    assert data.n_features == sum(each.size // 30 for each in columns) - bool(n_classes)
+    (guess,) = (each for each in data.opened.guesses if "labels" in each.what)
+    assert f"{guess.what}: {guess.why}".startswith(note)
+    if not n_classes:
+        assert data.why_no_classes.endswith("; to choose a label column, save the table as CSV")
 
 
 @settings(max_examples=40)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory, member_stream, read_values, zip_members
-from slide_gui.data.readers.parts import DataPart, named_labels, role_of, square_guess, square_shape
+from slide_gui.data.readers.parts import SMALLEST_SQUARE, DataPart, named_labels, role_of, square_guess, square_shape
 from slide_gui.data.reading import Guess, ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -25,9 +25,6 @@ _NAME = re.compile(rf"(train|test)?_?(?:({_ROWS})|({_LABELS}))_?(train|test)?", 
 _LAST_LETTER, _SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # of Unicode
 
 _UNLABELLED = "no labels belong to these rows; save both in one file, as X and y or as X_train and y_train"
-
-SMALLEST_SQUARE = 64
-"""The smallest number of features of a table that are guessed to be a square image (8 × 8)."""
 
 
 def known_names(names: Iterable[str], place: str) -> dict[tuple[str, str], str]:

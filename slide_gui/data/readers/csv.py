@@ -12,20 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.readers.arrays import SMALLEST_SQUARE
 from slide_gui.data.readers.encoding import utf8_stream
 from slide_gui.data.readers.parts import (
-    LABEL_BOUND,
     MOST_CLASSES,
+    SMALLEST_SQUARE,
     DataPart,
     is_missing,
+    look_like_labels,
     looks_like_quantity,
     role_of,
     skipped_guess,
     square_guess,
     square_shape,
 )
-from slide_gui.data.readers.tables import Table, fits_float32, is_number, read_table, split_line
+from slide_gui.data.readers.tables import Table, is_number, read_table, split_line
 from slide_gui.data.reading import (
     AS_GUESSED,
     LABEL_NAMES,
@@ -118,8 +118,7 @@ def read_csv(
         columns = [k for k in range(d) if k != label]
         rows, labels = table.rows, layout.labels(table.column) if label in layout.text else table.column
     else:
-        last = table.column.astype(np.float32) if fits_float32(table.column) else table.column
-        columns, rows = list(range(d)), np.column_stack([table.rows, last])
+        columns, rows = list(range(d)), table.all_columns()
         labels = None if label is None else rows[:, label]
     groups = None if layout.group is None else rows[:, columns.index(layout.group)].astype(np.int64)
     features = [k for k in columns if k != label and k not in layout.left_out]
@@ -481,9 +480,9 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
         return None, (), "all columns are features; choose the label column"
     unlabelled_image = not layout.named and square_shape(d, SMALLEST_SQUARE) is not None
     first = table.rows[:, 0]
-    is_first = bool(square_shape(d - 1, SMALLEST_SQUARE)) and _look_like_labels(np.unique(first))
+    is_first = bool(square_shape(d - 1, SMALLEST_SQUARE)) and look_like_labels(np.unique(first))
     is_pixel = is_first and looks_like_quantity(table.column) and not looks_like_quantity(first)
-    if not unlabelled_image and (layout.reading.bins or (_look_like_labels(values) and not is_pixel)):
+    if not unlabelled_image and (layout.reading.bins or (look_like_labels(values) and not is_pixel)):
         why = "it is the last one and has numbers" if layout.reading.bins else "it is the last one and has integers"
         return d - 1, (Guess(f"labels in column {_shown(d - 1, layout.columns)}", why),), ""
     if not unlabelled_image and is_first:
@@ -499,8 +498,3 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
         why = "its last column has other numbers than integers"
     guess = Guess("no labels", why, sure=len(values) > 1)
     return None, (guess,), f"{why}; choose a label column with two classes or more"
-
-
-def _look_like_labels(values: NDArray[np.floating]) -> bool:
-    """Return True for two or more integers, given different values."""
-    return len(values) > 1 and np.abs(values).max() < LABEL_BOUND and bool((np.rint(values) == values).all())

@@ -16,7 +16,7 @@ from slide_gui.data.limits import check_memory, read_small
 from slide_gui.data.readers.parts import DataPart
 from slide_gui.data.reading import Guess, ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import clean_name, plural
+from slide_gui.text import clean_name, counted, plural
 
 IMAGE_SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"))
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
@@ -160,19 +160,27 @@ def _read_part(folder: Path, role: str, names: tuple[str, ...], progress: Progre
             str(folder),
         )
     rows, shape = np.empty((0, 0), np.float32), (0, 0)
+    others: list[tuple[Path, tuple[int, ...]]] = []
     for index, (file, _) in enumerate(files):
         pixels = read_image(file)
         if not index:
             check_memory(4 * len(files) * pixels.size, str(folder))
             rows, shape = np.empty((len(files), pixels.size), np.float32), (pixels.shape[0], pixels.shape[1])
-        if pixels.shape != shape:
-            raise DataError(
-                f"has {pixels.shape[1]} × {pixels.shape[0]} pixels, expected {shape[1]} × {shape[0]} like the others; "
-                "make all pictures the same size",
-                str(file),
-            )
-        rows[index] = pixels.ravel()
+        if pixels.shape == shape:
+            rows[index] = pixels.ravel()
+        else:
+            others.append((file, pixels.shape))
         progress.report((index + 1) / len(files))
+    if others:
+        (file, (height, width)), first = others[0], files[0][0]
+        more = f", and {counted(len(others) - 1, 'more picture')} of {len(files)} differ from it" if others[1:] else ""
+        # The command is complete, so that it can be copied to a terminal.
+        command = f"mogrify -auto-orient -resize '{shape[1]}x{shape[0]}!' {'*/' * bool(names)}*{file.suffix}"
+        raise DataError(
+            f"has {width} × {height} pixels, but {clean_name(first.name)} has {shape[1]} × {shape[0]}{more}; make all "
+            f"pictures the same size, with ImageMagick in a copy of {clean_name(folder.name)}: {command}",
+            str(file),
+        )
     labels = np.array([label for _, label in files], np.int64) if names else None
     unlabelled = "" if names else "the pictures are not in sub-folders; move those of each class to a sub-folder"
     return DataPart(rows, labels, shape, str(folder), role, names, opened=ParseReport(unlabelled=unlabelled))

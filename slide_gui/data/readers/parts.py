@@ -18,6 +18,9 @@ from slide_gui.text import counted
 
 _MISSING = frozenset(("", "?", "na", "n/a", "#n/a", "<na>", "nan", "null"))
 
+SMALLEST_SQUARE = 64
+"""The smallest number of features of a table that are guessed to be a square image (8 × 8)."""
+
 LABEL_BOUND = 2**31
 """The bound of labels: smaller numbers and their sums fit into any integer type used later."""
 
@@ -138,6 +141,11 @@ def named_labels(texts: Sequence[str], place: str) -> tuple[NDArray[np.int64], t
         raise DataError(f"has more than {MOST_CLASSES} different class names; choose labels with fewer classes", place)
     codes = {name: code for code, name in enumerate(known)}
     return np.array([codes[name] for name in names], np.int64), known
+
+
+def look_like_labels(values: NDArray[np.floating]) -> bool:
+    """Return True for two or more integers, given different values."""
+    return len(values) > 1 and np.abs(values).max() < LABEL_BOUND and bool((np.rint(values) == values).all())
 
 
 _MANY, _SEVERAL, _RARE = 30, 10, 5

@@ -20,8 +20,17 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory, member_stream, zip_members
 from slide_gui.data.readers.encoding import unmarked_stream
-from slide_gui.data.readers.parts import DataPart, is_missing, role_of, skipped_guess, square_guess, square_shape
-from slide_gui.data.reading import Guess, ParseReport
+from slide_gui.data.readers.parts import (
+    SMALLEST_SQUARE,
+    DataPart,
+    is_missing,
+    look_like_labels,
+    role_of,
+    skipped_guess,
+    square_guess,
+    square_shape,
+)
+from slide_gui.data.reading import AS_GUESSED, Guess, ParseOptions, ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
@@ -112,10 +121,14 @@ _IS_BLANK = np.zeros(256, bool)
 _IS_BLANK[[ord(c) for c in " \t\n\r\v\f"]] = True
 
 
-def read_amat(path: Path, *, progress: Progress = NO_PROGRESS) -> DataPart:
+def read_amat(path: Path, reading: ParseOptions = AS_GUESSED, *, progress: Progress = NO_PROGRESS) -> DataPart:
     """Read an .amat file, whose lines have d numbers and an integer label, separated by blanks.
 
-    If d is a perfect square, the rows are square images. Lines before the first row that begin with ``#`` are comments.
+    If d is a perfect square, the rows are square images. If instead all d + 1 columns make a square image of at least
+    8 × 8, there are no labels. In files of other names, smaller squares are no images, and the last column has labels
+    only if it has integers of more than one value. The labels may then be in the first column, next to a square image.
+
+    Lines before the first row that begin with ``#`` are comments.
     Numbers of 16 characters (``%16.7e``, as in the benchmark files) are decoded in blocks, others one by one. Both ways
     return ``float(text)``.
 
@@ -126,11 +139,7 @@ def read_amat(path: Path, *, progress: Progress = NO_PROGRESS) -> DataPart:
         the line.
     """
     with path.open("rb") as stream:
-        part = _read_numbers(stream, path.stat().st_size, str(path), path.name, progress)
-    if path.suffix.lower() == ".amat":
-        return part
-    last = Guess("labels in the last column", "as in .amat files; to choose another, save the table as CSV")
-    return replace(part, opened=replace(part.opened, guesses=(*part.opened.guesses, last)))
+        return _read_numbers(stream, path.stat().st_size, str(path), path.name, reading, progress)
 
 
 def read_amat_zip(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
@@ -150,21 +159,40 @@ def read_amat_zip(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataP
         place, size = f"{path}, {member.filename}", member.file_size
         step = progress.part(done / total, (done + size) / total)
         with member_stream(path, member) as stream:
-            parts.append(_read_numbers(cast(BinaryIO, stream), size, place, Path(member.filename).name, step))
+            name = Path(member.filename).name
+            parts.append(_read_numbers(cast(BinaryIO, stream), size, place, name, AS_GUESSED, step))
             if stream.tell() != size:
                 raise DataError(f"declares {size} bytes but has {stream.tell()}; download the archive again", place)
         done += size
     return parts
 
 
-def _read_numbers(stream: BinaryIO, size: int, place: str, name: str, progress: Progress) -> DataPart:
+def _read_numbers(
+    stream: BinaryIO, size: int, place: str, name: str, reading: ParseOptions, progress: Progress
+) -> DataPart:
     stream, size = unmarked_stream(stream, size, place)
     table = read_table(stream, size, place, progress=progress)
-    shape = square_shape(table.rows.shape[1])
+    is_amat, d = name.lower().endswith(".amat"), table.columns
+    rows, why, unlabelled = table.rows, "it is the last one", ""
+    labels: NDArray[np.floating] | None = table.column
+    what = "labels in the last column"
+    is_image = square_shape(d, SMALLEST_SQUARE) is not None
+    if is_image or not (is_amat or reading.bins or look_like_labels(np.unique(table.column))):
+        rows, labels, what, why = table.all_columns(), None, "no labels", "its last column does not look like classes"
+        if is_image:
+            why = f"its {d} columns were read as an image without labels"
+        elif square_shape(d - 1, SMALLEST_SQUARE) and look_like_labels(np.unique(rows[:, 0])):
+            labels, rows, what = rows[:, 0], np.ascontiguousarray(rows[:, 1:]), "labels in the first column"
+            why = "it has integers, and the others make an image"
+        unlabelled = "" if labels is not None else f"{why}; to choose a label column, save the table as CSV"
+    shape = square_shape(rows.shape[1], 1 if is_amat else SMALLEST_SQUARE)
     # The format is for images, so the shape needs no check.
-    square = tuple(replace(guess, sure=True) for guess in square_guess(shape))
-    opened = ParseReport(guesses=(*skipped_guess(table.comments, table.blanks), *square))
-    return DataPart(table.rows, table.column, shape, place, role_of(name), finite=True, opened=opened)
+    square = tuple(replace(guess, sure=is_amat) for guess in square_guess(shape))
+    remedy = "" if labels is None else "; to choose another, save the table as CSV"
+    guesses = () if is_amat and labels is table.column else (Guess(what, why + remedy),)
+    skipped = skipped_guess(table.comments, table.blanks)
+    opened = ParseReport(guesses=(*skipped, *square, *guesses), unlabelled=unlabelled)
+    return DataPart(rows, labels, shape, place, role_of(name), finite=True, opened=opened)
 
 
 class Table:
@@ -210,6 +238,11 @@ class Table:
         self.rows[start:stop, k:] = block[:, k + 1 :]
         self.column[start:stop] = block[:, k]
         self.filled = stop
+
+    def all_columns(self) -> NDArray[np.floating]:
+        """Return the rows with the separated column, which must be the last one."""
+        last = self.column.astype(np.float32) if fits_float32(self.column) else self.column
+        return np.column_stack([self.rows, last])
 
     def resize(self, rows: int) -> None:
         """Change the number of rows."""
