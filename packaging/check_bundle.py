@@ -91,8 +91,9 @@ def run_commands(program: Path, home: Path) -> Iterator[str]:
             environment["SYSTEMROOT"] = os.environ["SYSTEMROOT"]
         assert shutil.which("python3", path=environment["PATH"]) is None
         return subprocess.run(
-            [program, *arguments], env=environment, cwd=home, capture_output=True, text=True, check=False, timeout=300
-        )
+            [program, *arguments],
+            env=environment, cwd=home, capture_output=True, encoding="utf-8", check=False, timeout=300,
+        )  # fmt: skip
 
     for arguments in (
         ("doctor", "--json"), ("licences", "--json"), ("train", "rectangles", "--depth", "1", "--json"),

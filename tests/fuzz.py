@@ -102,9 +102,6 @@ def _peak() -> int:
     return int(status[at : at + 24].split()[0]) << 10
 
 
-# Long runs -----------------------------------------------------------------------------------------------------------
-
-
 def slice_size(target: Target, size: int) -> int:
     """Return the number of inputs of a target for every `size` inputs of an ordinary one."""
     return max(1, round(size * target.share))

@@ -17,8 +17,6 @@ from tests.long_run import main
 SAMPLE, OF_SLOW, SEED = 40, 2, 2026
 LINUX = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="memory is measured by Linux's /proc")
 
-# The sample ----------------------------------------------------------------------------------------------------------
-
 
 @LINUX
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # pandas warns of its use by Dask
@@ -35,9 +33,6 @@ def test_that_a_damaged_input_is_read_or_refused_in_one_sentence(each, tmp_path)
 
 TOLERANT = ("csv read otherwise", "setting of a curve", "settings")
 """Targets that ignore damage."""
-
-
-# Failures that are noticed -------------------------------------------------------------------------------------------
 
 
 def planted(read):

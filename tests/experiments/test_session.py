@@ -2,12 +2,14 @@
 
 import io
 import json
+import ntpath
 import os
 import struct
 import tempfile
 import zipfile
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -117,6 +119,14 @@ def test_that_data_are_found_next_to_a_moved_session_and_in_known_folders(tmp_pa
 
 def _with(**changes):
     return json.dumps(json.loads(_GOLDEN.read_text()) | changes)
+
+
+def test_that_sessions_of_windows_have_relative_paths_with_slashes(monkeypatch):
+    monkeypatch.setattr(session_module, "os", SimpleNamespace(path=ntpath))
+    monkeypatch.setattr(session_module, "Path", PureWindowsPath)
+    data, folder = PureWindowsPath(r"C:\runs\data\a.csv"), PureWindowsPath(r"C:\runs")
+    assert session_module._relative(data, folder) == "data/a.csv"
+    assert session_module._relative(data, PureWindowsPath(r"D:\runs")) == str(data)
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def write_session(record: SessionRecord, path: Path) -> None:
 
 def _relative(path: Path, folder: Path) -> str:
     try:
-        return os.path.relpath(path, folder)
+        return Path(os.path.relpath(path, folder)).as_posix()
     except ValueError:  # on another drive
         return str(path)
 
