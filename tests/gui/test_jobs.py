@@ -218,8 +218,9 @@ def test_that_a_requested_task_starts_during_an_automatic_job_which_interrupts_i
     wait(lambda: order == ["fit", "sweep"])
 
 
-def test_that_an_automatic_task_such_as_reading_the_runs_interrupts_a_training(queue):
-    training, reading = Looping(), Task(queue, "read", "read", "", str, queue, automatic=True)
+@pytest.mark.parametrize("automatic", [True, False])
+def test_that_reading_the_runs_and_a_requested_trial_interrupt_a_training(queue, automatic):
+    training, reading = Looping(), Task(queue, "read", "read", "", str, queue, automatic=automatic)
     queue.submit("training", training, channel="train", restarts=True)
     assert training.begun.wait(60)
     reading.start(lambda progress: "read")

@@ -82,7 +82,7 @@ PAGES = (
             PageView(
                 "Running time",
                 "The paper’s Table 2: feature generation by SLIDE and by autoencoders",
-                "time to generate the features, on this computer",
+                "time to generate the features",
             ),
         ),
     ),

@@ -203,9 +203,9 @@ class JobQueue(QObject):
     ) -> int:
         """Run `function(progress)` on the worker thread after the jobs in the queue.
 
-        A requested job interrupts automatic ones, and every job interrupts those in the background. A short job, which
-        is neither in the background nor `restarts`, also interrupts a training or trial. Interrupted jobs start again
-        afterwards, unless they have been cancelled or replaced meanwhile.
+        A requested job interrupts automatic ones, and every job interrupts those in the background. A job outside the
+        background also interrupts a training or trial. Interrupted jobs start again afterwards, unless they have been
+        cancelled or replaced meanwhile.
 
         Parameters
         ----------
@@ -238,8 +238,7 @@ class JobQueue(QObject):
         callbacks = on_result, on_payload, on_failure, on_stop
         job = _Job(self, self._count, title, channel, function, *callbacks, failure, background, automatic, restarts)
         for other in self._jobs.values():
-            is_short = not (background or restarts)
-            if other.background or (other.automatic and not automatic) or (other.restarts and is_short):
+            if other.background or (other.automatic and not automatic) or (other.restarts and not background):
                 other.yielding.set()
         self._jobs[job.number] = job
         self._start(job)

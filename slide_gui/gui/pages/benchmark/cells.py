@@ -201,6 +201,6 @@ def _short(chosen: str) -> str:
     """Return the number of units and the noise level of the selected candidate, which fit the cell."""
     units, *rest = chosen.split(", ")[:2]
     sizes = re.findall(r"\d+", units)
-    if len(sizes) > 1 and len(set(sizes)) == 1:
+    if len(set(sizes)) == 1:
         units = f"{len(sizes)} × {sizes[0]} units"
     return ", ".join((units, *rest))

@@ -264,7 +264,7 @@ class ClassifierPage(Page):
     def _show_training(self, seen: RunProgress, stale: bool = False) -> None:
         if self._shown is not None:  # an earlier result
             self._clear()
-        self.criterion.set_placeholder("The criterion is drawn while the widths are learned.")
+        self.criterion.set_placeholder("The criterion is drawn while the widths are learned on all rows.")
         if seen.history:
             spec = self._controller.spec
             assert spec is not None
