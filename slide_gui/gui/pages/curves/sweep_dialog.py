@@ -48,9 +48,9 @@ class SweepDialog(QDialog):
         self.splits = self._add(
             "Splits", splits, "folds of the training set, 5 for one cross-validation; points are means"
         )
-        self.seeds = self._add("Seeds", QLineEdit(self), "of splits and classifiers, separated by commas")
+        self.seeds = self._add("Seeds", QLineEdit(self), "random seeds of splits and classifiers, separated by commas")
         self.labels = self._add("Labels", labels, "labelled rows that each run is trained on")
-        self.criterion = self._add("Widths by", QComboBox(self), "criterion as on the Classifier page unless set here")
+        self.criterion = self._add("Widths by", QComboBox(self), "criterion that learns the widths")
         self.part = self._add("Evaluate on", QComboBox(self), "rows whose errors the curves show")
         self.choice = QCheckBox("Select the best point on validation rows", self)
         self.choice.setToolTip(

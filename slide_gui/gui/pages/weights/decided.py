@@ -100,6 +100,7 @@ class DecidedPart(QWidget):
         self._input, self._brief, self._unlike = "x", False, False
         self.brief, self._details, self._hint = ElidedLabel("", self, ""), QWidget(self), QWidget(self)
         self.title, self.about = ElidedLabel("", self._details, ""), label("", self._details, wraps=True, height=30)
+        self.title.setToolTip("The predicted class, and its margin over the next one")
         self._bars = [self._bar() for _ in range(_MOST_BARS)]
         self.cards = [SupportVectorCard(self._details)]
         self._legend, self._flip = PlainLabel("", self._details), QWidget(self._details)

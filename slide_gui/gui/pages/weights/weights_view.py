@@ -16,6 +16,7 @@ from slide_gui.gui.pages.weights.selected_rows import ShownRow
 from slide_gui.gui.pages.weights.view import NO_LAYER, ImageRow, View, ViewContext
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.color_bar import ColorBar
+from slide_gui.gui.widgets.controls import wrapped
 from slide_gui.gui.widgets.image import MARGIN, FeatureBars, ImageView
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.number_slider import NumberSlider
@@ -45,6 +46,11 @@ class Readout(QWidget):
         self._title = ""
         self._lines: list[tuple[str, ...]] = []
         self.setAccessibleName("Values under the cursor: table")
+        text = (
+            "In each layer: the weight, the weight times the root mean square (RMS) of its input, its rank by size, "
+            "the bias b of the row, and the size of the weight as a share of the row"
+        )
+        self.setToolTip(wrapped(text))
 
     def set_lines(self, title: str, lines: list[tuple[str, ...]]) -> None:
         """Show a title, and for each layer its name and its numbers."""
