@@ -36,16 +36,13 @@ class Watch:
 
     def __init__(self, path):
         libc = ctypes.CDLL(None, use_errno=True)
-        self._events = libc.inotify_init1(os.O_NONBLOCK)
-        assert libc.inotify_add_watch(self._events, os.fsencode(path), 0x20) > 0  # IN_OPEN
+        self.events = libc.inotify_init1(os.O_NONBLOCK)
+        assert libc.inotify_add_watch(self.events, os.fsencode(path), 0x20) > 0  # IN_OPEN
 
     def opened(self):
         with suppress(BlockingIOError):
-            return bool(os.read(self._events, 4096))
+            return bool(os.read(self.events, 4096))
         return False
-
-    def close(self):
-        os.close(self._events)
 
 
 @pytest.fixture
@@ -55,11 +52,10 @@ def picture(app, tmp_path, monkeypatch):
         pytest.skip("opening a file is watched by inotify, which Linux alone has")
     monkeypatch.chdir(tmp_path)
     image = QPixmap(4, 4)
-    image.fill(Qt.GlobalColor.red)
     assert image.save("picture", "PNG")
     watch = Watch(tmp_path / "picture")
     yield watch
-    watch.close()
+    os.close(watch.events)
 
 
 def test_that_the_watch_sees_a_label_of_qt_read_the_picture(picture, app):

@@ -200,9 +200,7 @@ def test_that_a_requested_job_interrupts_an_automatic_one_which_starts_again_aft
 
 
 @pytest.mark.parametrize("kind", [{"background": True, "restarts": True}, {"restarts": True}])
-def test_that_a_requested_task_starts_during_an_automatic_job_which_interrupts_it_a_little_later(
-    queue, monkeypatch, kind
-):
+def test_that_a_requested_task_interrupts_an_automatic_job_and_yields_to_it_later(queue, monkeypatch, kind):
     fit, sweep, order, turn = Looping("fit"), Looping("sweep"), [], []
     monkeypatch.setattr(queue._turn, "start", lambda: turn.append(1))
     queue.submit("fit", fit, channel="fit", on_result=order.append, automatic=True)
@@ -280,14 +278,15 @@ def start(controller, wanted):
 
 
 @pytest.mark.parametrize(("cost", "value"), [("typical_seconds", 5.1), ("peak_bytes", 500_000_001)])
-def test_that_an_estimate_of_over_5_s_or_500_mb_is_not_started_but_offered_by_a_button(
-    window, monkeypatch, cost, value
-):
+def test_that_an_estimate_over_5_s_or_500_mb_is_offered_by_a_button(window, monkeypatch, cost, value):
     monkeypatch.setattr(runs_module, cost, lambda spec, shape: value)
     curves, runs = show_page(window, "curves"), window.session.runs
     wait(lambda: runs.offered is not None)
     assert not runs.estimate.running
     assert runs.estimated is None
+    monkeypatch.setattr(curves, "_paper_error", lambda part: 1.49)  # its mark alone is in the plot
+    curves.refresh()
+    assert curves.status.text() == "No points yet. Press Sweep, or Estimate this point."
     curves.estimate_button.click()
     assert not curves.estimate_button.isVisible()
     wait(lambda: not runs.estimate.running)

@@ -72,6 +72,16 @@ def test_that_the_flow_follows_the_sample_its_noise_and_the_stack_also_while_it_
         assert len(part.view.columns) == depth + 1
 
 
+def test_that_a_narrow_caption_of_the_image_omits_the_number_of_images(window):
+    row = window.weights_page.set_view("flow")._image_row
+    settle()
+    buttons = row.width() - row._caption.width()
+    for text in ("17/250", "17"):
+        row.setFixedWidth(buttons + row._caption.fontMetrics().horizontalAdvance(f"{text}."))
+        settle()
+        assert row._caption.text() == text
+
+
 def test_that_every_view_takes_the_colours_of_a_theme_with_the_window(app, window):
     page = window.weights_page
     for theme in (DARK, LIGHT):

@@ -132,9 +132,7 @@ def test_that_the_wheel_changes_a_box_only_while_it_has_the_focus(shown):
         *(("ridge", "3e−5", [2e-5], "2e−5"), ("ridge", "7e9", [1000.0], "1000"), ("ridge", "0", [1e-8], "1e−8")),
     ],
 )
-def test_that_a_typed_number_is_rounded_to_the_nearest_step_and_other_text_is_ignored(
-    request, name, typed, settles, text
-):
+def test_that_a_typed_number_is_rounded_to_a_step_and_other_text_is_ignored(request, name, typed, settles, text):
     slider, changed, settled = request.getfixturevalue(name)
     line(slider).setText(typed)
     QTest.keyClick(line(slider), Qt.Key.Key_Return)

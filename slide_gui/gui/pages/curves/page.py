@@ -300,9 +300,7 @@ class CurvesPage(Page):
         for view in (self._plot, self._map):
             view.set_part(part)
             view.set_points(points)
-            view.set_placeholder(
-                self._controller.why_not() or "No points yet. Press Sweep, or set the noise slider and wait."
-            )
+            view.set_placeholder(self._why_empty())
         parameters = self._workspace.state.parameters
         self._plot.set_cursor(parameters.noise)
         self._plot.set_depth(parameters.depth)
@@ -312,6 +310,13 @@ class CurvesPage(Page):
         is_paper_figure = paper is not None and dataset is not None and dataset.key == key
         self._plot.setToolTip(statements if is_paper_figure else "")
         self._show_status(points, setting)
+        if not points and paper is not None and not self.status.text():  # the plot shows the paper's mark alone
+            self.status.setText(self._why_empty())
+
+    def _why_empty(self) -> str:
+        """Return why there are no points, and what to do."""
+        other = "set the noise slider and wait" if self._controller.offered is None else "Estimate this point"
+        return self._controller.why_not() or f"No points yet. Press Sweep, or {other}."
 
     def _show_settings(self, shown: Setting | None) -> None:
         texts = list(self._n_runs())

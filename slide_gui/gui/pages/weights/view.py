@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from slide_gui.data.dataset import Dataset
@@ -237,13 +238,21 @@ class ImageRow(QWidget):
         self._drawn_on = ", drawn on" if is_drawn_on else ""
         self._follow()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._follow()
+
     @Slot()
     def _follow(self) -> None:
-        # The class comes first, because the end of a long line is elided.
+        # The class comes first, because the end of a long line is elided; the number of images is omitted before.
         place, *others = self._shown.caption.split(" · ")
         place = place if self._shown.is_mean else place.replace(" of ", "/")
-        first, *rest = *others, place
-        self._caption.setText(" · ".join([f"{first}{self._drawn_on}", *rest]))
+        self._caption.setToolTip(self._shown.caption)
+        for shortened in (place, place.partition("/")[0]):
+            first, *rest = *others, shortened
+            self._caption.setText(" · ".join([f"{first}{self._drawn_on}", *rest]))
+            if self._caption.shown_text() == self._caption.text():
+                break
         self._buttons[2].setChecked(self._shown.is_mean)
         tips = "Previous image", "Next image", "Mean of the training images"
         keys = "Ctrl+Left", "Ctrl+Right", "Ctrl+M"
