@@ -379,6 +379,8 @@ def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, 
         values, n = read_image(arguments.image), dataset.n_features
         if values.size != n:
             raise UsageError(f"{arguments.image} holds {values.size} numbers; {dataset.name} has {n} features")
+        if values.max() > 2 * max(1.0, dataset.train.max()):
+            warn(f"{arguments.image} exceeds the range of {dataset.name}; write its numbers scaled to 0 … 1")
         return values, arguments.image.name
     rows = getattr(dataset, arguments.part)
     words = "training" if arguments.part == "train" else "test"

@@ -99,6 +99,10 @@ def assemble(
         guesses.append(
             Guess("each feature is scaled to 0 … 1", "values lie outside this range, or all are tiny", sure=True)
         )
+    scaling, most = _scaling(scale, train, rows), float(np.fmax.reduce(rows, axis=None))
+    if train.image_shape is not None and scaling is None and reading.scaled is None:
+        remedy = "give the shape of the images to divide them by 255" if most > 16 else "divide them by their maximum"
+        guesses.append(Guess(f"pixels up to {most:.6g} are not scaled", f"the layers need 0 … 1; {remedy}"))
     if not scaled and not isinstance(scale, int):
         low, high = float(scale[0][0]), float(scale[0][0] + scale[1][0])
         guesses.append(
@@ -129,7 +133,7 @@ def assemble(
         opened=replace(train.opened, guesses=tuple(guesses), scaled=scaled),
         groups=train.groups,
         missing=missing,
-        scaling=_scaling(scale, train, rows),
+        scaling=scaling,
     )
 
 
@@ -417,11 +421,12 @@ def _pixel_scale(parts: Sequence[DataPart], reading: ParseOptions) -> Scale | in
     DataError
         If the pixels of one part lie in 0 … 1, and those of the other part exceed 16.
     """
-    divisor, train = _pixel_divisor(parts), parts[0]
+    train = parts[0]
     if train.image_shape is None:
         return 1
     limits = [[float(each.reduce(part.rows, axis=None)) for each in (np.fmin, np.fmax)] for part in parts]
     low, high = min(each[0] for each in limits), max(each[1] for each in limits)
+    divisor = _pixel_divisor(parts, low, high)
     for part, (_, most) in zip(parts, limits, strict=True):
         if 0 < most <= 1 and high > 16:
             raise DataError(
@@ -436,12 +441,8 @@ def _pixel_scale(parts: Sequence[DataPart], reading: ParseOptions) -> Scale | in
     return np.full(train.rows.shape[1], low), np.full(train.rows.shape[1], high - low or 1.0)
 
 
-def _pixel_divisor(parts: Sequence[DataPart]) -> int:
+def _pixel_divisor(parts: Sequence[DataPart], low: float, high: float) -> int:
     """Return the divisor of the pixels: the greatest value of their bit depth or 16, or 1 for other numbers."""
-    if any(part.image_shape is None for part in parts):
-        return 1
-    low = min(float(np.fmin.reduce(part.rows, axis=None)) for part in parts)
-    high = max(float(np.fmax.reduce(part.rows, axis=None)) for part in parts)
     certain = all(guess.sure or not guess.of_shape for part in parts for guess in part.opened.guesses)
     if not (low >= 0 and 1 < high <= (65535 if certain else 255)):
         return 1

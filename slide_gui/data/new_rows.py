@@ -19,6 +19,8 @@ from slide_gui.data.reading import AS_GUESSED, NO_COLUMN, ParseOptions, requeste
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import clean_name, counted, plural
 
+_MOST = 0.5  # of the rows
+
 
 def read_new_rows(
     paths: Sequence[Path],
@@ -66,7 +68,8 @@ def read_new_rows(
         if not (names and layout.named):
             if label is None:
                 has_label = len(columns) - n_features - len(reading.left_out) == 1
-                label = (label_column if label_column.isdecimal() else str(len(columns))) if has_label else NO_COLUMN
+                last = min(layout.text) + 1 if len(layout.text) == 1 else len(columns)
+                label = (label_column if label_column.isdecimal() else str(last)) if has_label else NO_COLUMN
             return read_csv(path, replace(reading, label_column=label), progress=progress)
         known, needed = set(columns), set(names)
         if missing := [name for name in names if name not in known]:
@@ -104,7 +107,12 @@ def read_new_rows(
     part, warning = replace(part, rows=rows, finite=False), ""
     if image_shape is not None or part.level:
         scaling, warning = _pixel_scaling(part, scaling, image_shape)
-    return scaled_rows(part, scaling), _class_texts(part), warning
+    scaled = scaled_rows(part, scaling)
+    far = [] if image_shape else np.flatnonzero(((scaled < -1) | (scaled > 2)).mean(axis=0) > _MOST).tolist()
+    if far and scaling is not None:
+        shown = listed_names([names[k] if names else str(k + 1) for k in far])
+        warning = f"most values of {shown} are far outside the training set; check the units"
+    return scaled, _class_texts(part), warning
 
 
 def _pixel_scaling(

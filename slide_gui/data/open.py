@@ -25,7 +25,7 @@ from slide_gui.data.readers.idx import GZIP_MAGIC, is_idx_start, read_idx
 from slide_gui.data.readers.images import has_pictures, read_image_folder
 from slide_gui.data.readers.matlab import MATLAB_73, MATLAB_MAGIC, read_mat
 from slide_gui.data.readers.parts import DataPart, role_of
-from slide_gui.data.readers.tables import read_amat, read_amat_zip
+from slide_gui.data.readers.tables import is_number, read_amat, read_amat_zip
 from slide_gui.data.reading import AS_GUESSED, NO_GUESSES, Guess, ParseOptions, ParseReport
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 from slide_gui.text import clean_name
@@ -42,6 +42,7 @@ _OTHER_FORMATS = {
     rb"\A\x80[\2-\5]": "is a Python pickle, which is never read; save its arrays as X and y with numpy.savez",
     rb"\APAR1|\A\xd0\xcf\x11\xe0": "is a Parquet or Excel file; save its table as CSV",
     rb"\A# Created by Octave": "is a text file of Octave; save it with -v7",
+    rb'\A\s*(\[\s*)?\{\s*"|\A\s*\[\s*\[': "is a JSON file; save its table as CSV",
     rb"(?i)\A\s*<(!doctype html|html)": "is a web page instead of data; download the file again",
     rb"\Aversion https://git-lfs": "is only a pointer to a file; fetch it with git lfs pull",
     rb"(?i)\A\s*(%.*\n\s*)*(@relation\b|%.*\Z)": (
@@ -196,7 +197,9 @@ def _read_file(
         raise DataError(f"has an unknown format (it begins with {start[:8].hex(' ')}), expected {_KINDS}", str(path))
     suffix, lines = path.suffix.lower(), [line for line in start.splitlines() if line.strip()]
     first = next((line for line in lines if not line.startswith(b"#")), None)
-    if suffix in (".csv", ".tsv") and (first is None or len(first.split()) == 1):  # comments or one very long name
+    words = first.split() if first else []
+    # Comments, one very long name, or names with another separator.
+    if suffix in (".csv", ".tsv") and (len(words) < 2 or not any(map(is_number, words))):
         first = DELIMITERS[0]
     elif first is None:  # rows of a class whose name begins with #
         first = b"".join(lines[-2:])  # the last line may be incomplete

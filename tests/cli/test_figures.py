@@ -133,6 +133,8 @@ def test_that_an_image_from_a_file_flows_through_the_stack(cli, tiny):
     assert Path("f.png").read_bytes().startswith(b"\x89PNG")
     session = read_session(Path("f.png"))
     assert (session.parameters.depth, session.choices) == (1, (("weights", "view", "flow"),))
+    Path("bright.csv").write_text(image_text(255 * np.eye(8, dtype=np.float32)), encoding="utf-8")
+    assert "bright.csv exceeds the range of tiny; write" in cli("flow tiny.npz --image bright.csv -o f.png").err
 
 
 def test_that_copies_have_the_errors_of_the_library(cli, tiny):
@@ -207,6 +209,11 @@ def test_that_columns_are_matched_by_name_and_scaled_as_in_training(cli, table):
     assert cli("predict model.npz old_train.csv old_test.csv --json").json["classes"] == whole["classes"][:5]
     write("bare.csv", [row[:3] for row in table[1:6]])
     assert cli("predict model.npz bare.csv --json").json["classes"] == whole["classes"][:5]
+    write("metres.csv", [table[0], *([*(float(v) / 1000 for v in row[:3]), row[3]] for row in table[1:6])])
+    warning = "most values of “mass”, “width” are far outside the training set; check the units"
+    assert warning in cli("predict model.npz metres.csv").err
+    write("first.csv", [row[3:] + row[:3] for row in table[1:6]])
+    assert cli("predict model.npz first.csv --json").json["n_test"] == 5
     write("labelled.csv", table[1:6])
     assert cli("predict model.npz labelled.csv --json").json["n_test"] == 5
 

@@ -236,8 +236,26 @@ def test_that_pictures_of_different_sizes_or_of_floating_point_numbers_are_refus
     sizes = r"1\.png: has 5 × 4 pixels, but 0\.png has 6 × 4, and 1 more picture of 3 differ from it; make all "
     with pytest.raises(DataError, match=sizes + r".*: mogrify -auto-orient -resize '6x4!' \*/\*\.png$"):
         read_image_folder(tmp_path)
-    with pytest.raises(DataError, match=r"x\.tiff: has pixels of floating-point numbers; save it with 8 or 16 bits"):
+    with pytest.raises(DataError, match=r"x\.tiff: has pixels of .* floating-point numbers; save it with 8 or 16 bits"):
         read_image(save(tmp_path / "x.tiff", np.full((4, 4), 0.5, np.float32)))
+
+
+def test_that_further_frames_and_pixels_of_more_than_16_bits_are_reported(tmp_path):
+    frames = [Image.fromarray(np.full((4, 6), 50 * k, np.uint8)) for k in range(3)]
+    for name, more in (("a/0.tif", frames[1:]), ("b/1.tif", [])):
+        (tmp_path / name).parent.mkdir()
+        frames[0].save(tmp_path / name, save_all=True, append_images=more)
+    (part,) = read_image_folder(tmp_path)
+    assert [guess.what for guess in part.opened.guesses] == ["only the first frame of 1 picture is read"]
+    with pytest.raises(DataError, match=r"x\.tiff: has pixels of more than 16 bits .*; save it with 8 or 16 bits"):
+        read_image(save(tmp_path / "x.tiff", np.full((4, 4), 70_000, np.int32)))
+
+
+def test_that_arrays_of_other_names_are_reported(tmp_path):
+    images = np.zeros((4, 8, 8))
+    path = write(tmp_path / "x.npz", npz_bytes(train_images=images, val_images=images, test_images=images))
+    (guess,) = open_data([path]).opened.guesses
+    assert (guess.what, guess.sure) == ("left out: val_images", False)
 
 
 def test_that_large_pictures_are_refused(tmp_path):

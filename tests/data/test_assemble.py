@@ -17,7 +17,7 @@ from slide_gui.data.entries import entry
 from slide_gui.data.errors import DataError
 from slide_gui.data.readers import parts as parts_module
 from slide_gui.data.readers.parts import DataPart
-from slide_gui.data.reading import AS_GUESSED, ParseOptions
+from slide_gui.data.reading import AS_GUESSED, ParseOptions, ParseReport
 from tests.core.svm_data import StopAfter
 
 PATHS = [Path("folder/mine.npz")]
@@ -81,6 +81,15 @@ def test_that_images_below_0_or_above_255_are_scaled_by_one_range_with_a_note(va
     assert data.opened.guesses[-1].what == f"pixels of {low:g} … {high:g} scaled to 0 … 1"
     kept = assembled(image([values]), reading=ParseOptions(scaled=False)).train
     np.testing.assert_allclose(kept, [values], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("most", "remedy"), [(200.5, "give the shape of the images to"), (9.5, "divide them by")])
+def test_that_images_in_no_known_scale_are_reported(most, remedy):
+    part = image([[0.5, most, 1.5, 0.0, 0.0, 0.0]], opened=ParseReport(guesses=parts_module.square_guess((2, 3))))
+    data = assembled(part)
+    assert (data.train.max(), data.scaling) == (np.float32(most), None)
+    assert data.opened.guesses[-1].what == f"pixels up to {most:g} are not scaled"
+    assert remedy in data.opened.guesses[-1].why
 
 
 def test_that_sets_of_images_in_different_scales_are_refused():

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
 from slide_gui.data.readers import tables
 from slide_gui.data.readers.csv import read_csv
@@ -286,6 +287,56 @@ def test_that_commas_that_may_separate_thousands_are_a_guess_to_be_checked():
     (guess,) = part.opened.guesses
     assert not guess.sure
     assert "if the commas separate thousands" in guess.why
+
+
+@pytest.mark.parametrize("cell", ['"1,234"', "1 234", "45%", "5 %", "€5.50", "−5", "1.234.567", "1'000"])
+def test_that_numbers_with_thousands_separators_or_units_are_refused_and_not_left_out_as_text(cell):
+    with pytest.raises(DataError, match=r"has numbers like .*; write .* and without thousands separators"):
+        read("a,b,kind\n" + "".join(f"{cell},{k},{'xy'[k % 2]}\n" for k in range(12)))
+
+
+ROWS = [(k % 3 == 0, k % 3 == 1, k % 3 == 2) for k in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("head", "rows", "what"),
+    [
+        ("id,a,kind", [(k + 1, k * k, "xy"[k % 2]) for k in range(12)], "column “id” numbers the rows"),
+        (
+            "a,p,q,r",
+            [(0.5, *map(int, row)) for row in ROWS],
+            "the label and 2 columns before it have one 1 in each row",
+        ),
+    ],
+)
+def test_that_row_numbers_and_one_column_per_class_are_reported(head, rows, what):
+    part = read("\n".join([head, *(",".join(map(str, row)) for row in rows)]) + "\n")
+    (guess,) = (each for each in part.opened.guesses if "labels in" not in each.what)
+    assert (guess.what, guess.sure) == (what, False)
+
+
+def test_that_ten_numbers_that_count_up_are_column_names_if_the_next_line_does_not_count():
+    pixels = np.random.default_rng(0).integers(0, 17, (30, 64))
+    text = "\n".join(",".join(map(str, row)) for row in [range(64), *pixels.tolist()]) + "\n"
+    part = read(text)
+    assert np.array_equal(part.rows, pixels)
+    assert (part.labels, part.image_shape, part.opened.guesses[0].what) == (None, (8, 8), "line 1: column names")
+    counted = np.arange(640).reshape(10, 64)
+    assert np.array_equal(read("".join(",".join(map(str, row)) + "\n" for row in counted.tolist())).rows, counted)
+
+
+def test_that_labels_are_in_the_first_column_if_the_last_one_looks_like_pixels():
+    rows = [[k % 4, *[7] * 63, (0, 0, 0, 200, 31)[k % 5]] for k in range(40)]
+    assert read("".join(",".join(map(str, row)) + "\n" for row in rows)).opened.label_column == 0
+    binary = [[k % 2, *[1] * 63, (-1, 1)[k % 2]] for k in range(40)]
+    assert read("".join(",".join(map(str, row)) + "\n" for row in binary)).opened.label_column == 64
+
+
+@pytest.mark.parametrize(("name", "shape"), [("p{}", (8, 8)), ("p{}x", None)])
+def test_that_columns_are_pixels_only_if_their_names_end_in_digits(name, shape):
+    head = ",".join([*(name.format(k) for k in range(64)), "label"])
+    part = read(head + "\n" + "".join(",".join(["0.5"] * 64 + [str(k % 2)]) + "\n" for k in range(12)))
+    assert part.image_shape == shape
 
 
 @pytest.mark.parametrize(

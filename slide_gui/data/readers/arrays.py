@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import IO
@@ -18,6 +19,7 @@ from slide_gui.data.limits import check_memory, member_stream, read_values, zip_
 from slide_gui.data.readers.parts import SMALLEST_SQUARE, DataPart, named_labels, role_of, square_guess, square_shape
 from slide_gui.data.reading import Guess, ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.text import clean_name
 
 _ROWS, _LABELS = "x|data|images?|features", "y|labels?|targets?"
 _NAME = re.compile(rf"(train|test)?_?(?:({_ROWS})|({_LABELS}))_?(train|test)?", re.IGNORECASE)
@@ -201,7 +203,13 @@ def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
         with member_stream(path, member) as stream:
             place = f"{path}, {member.filename}"
             arrays[name] = read_array(stream, member.file_size, place, texts=name in texts, progress=step)
-    return parts_from_named(arrays, str(path), path.name)
+    first, *others = parts_from_named(arrays, str(path), path.name)
+    unused = [clean_name(name) for name in members if name not in arrays]
+    if unused:
+        what, is_sure = f"left out: {', '.join(unused[:6])}", not any("val" in each for each in unused)
+        note = Guess(what, "the names are neither those of training nor of test rows", sure=is_sure)
+        first = replace(first, opened=replace(first.opened, guesses=(*first.opened.guesses, note)))
+    return [first, *others]
 
 
 def read_array(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,16 +37,21 @@ from slide_gui.data.reading import (
     requested_column,
 )
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import clean_name, plural
+from slide_gui.text import clean_name, counted, plural
 
 DELIMITERS = (b",", b";", b"\t")
 _LONGEST_LINE = 1 << 24
 _INSPECTED = 200  # lines that decide whether a column is text or numbers
 _INSPECTED_BYTES = 1 << 22
+_FEW_LEVELS = 16  # pixels usually have more
 _IDENTIFIERS = 10  # from this number, texts that occur once each are dates or names of the rows, not classes
 _COMMENT = re.compile(rb'#|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes sep=; to name the separator
 # A number with a decimal comma and optional points between groups of three digits.
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d*),(\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+# A number with thousands separators, a decimal comma, or a unit.
+_FORMATTED_NUMBER = re.compile(
+    r"[+−-]?[€$£]?(?=[.,]?\d)(\d{1,3}([.,' \xa0\u202f]\d{3})+|\d*)([.,]\d+)?([eE][+-]?\d+)?[ \xa0]?[%€$£]?", re.ASCII
+)
 
 
 def read_csv(
@@ -64,11 +70,13 @@ def read_csv(
        Rules 3 and 4 do not apply if each column of text has ten or more texts, which are all different.
     5. No labels, if the table has no names and its columns make a square image of at least 8 × 8.
     6. The last column, if it has integers of more than one value. If they look like a quantity, rule 7 comes first.
-    7. The first column, if it has such integers and the other columns make a square image.
+    7. The first column, if it has such integers and the other columns make a square image. This rule comes first if
+       the integers of the first column count up from 0 or 1, and those of the last column look like pixels.
 
     All other text columns are left out.
 
-    If the number of features is a perfect square of at least 64, the rows are guessed to be square images.
+    If the number of features is a perfect square of at least 64, the rows are guessed to be square images, unless the
+    features have names that do not end in a digit.
 
     The text is UTF-8, UTF-16 with a byte order mark, or else Windows-1252. Lines before the first row or the names that
     begin with ``#``, or only name the separator (``sep=;``), are comments. Blank lines are skipped. Numbers have a
@@ -127,6 +135,10 @@ def read_csv(
     if features != columns:
         rows = np.ascontiguousarray(rows[:, np.isin(columns, features)])
     shape = square_shape(len(features), SMALLEST_SQUARE)
+    if layout.named and not all(layout.columns[k][-1].isdigit() for k in features):
+        shape = None  # names of pixels end in numbers
+    last_label = labels if label == d - 1 and label not in layout.text else None
+    guesses = (*guesses, *_suspicious_columns(rows, last_label, features, layout.columns))
     skipped = skipped_guess(layout.comments, layout.blanks + table.blanks)
     return DataPart(
         rows=rows,
@@ -272,7 +284,8 @@ def table_layout(stream: BinaryIO, reading: ParseOptions, place: str, like: Data
     if len(first) == 1:
         raise DataError(f"line {number} has one column; separate the numbers with commas, semicolons or tabs", place)
     header, sure = _has_header(first, below, reading)
-    names = _unique_names(first) if header else ()
+    is_counted = reading.header is None and all(map(is_number, first))
+    names = _unique_names(first) if header and not is_counted else ()
     if not header and reading.header is None and comments:
         names = _commented_names(comments[-1], delimiter, len(first), place)
     columns = names or tuple(str(k + 1) for k in range(len(first)))
@@ -290,11 +303,12 @@ def table_layout(stream: BinaryIO, reading: ParseOptions, place: str, like: Data
         raise DataError(
             f"column {_shown(label, columns)} is the label column; choose another to leave out or for groups", place
         )
-    marked = sorted(k for k in text_left if (k != label or guesses) and _has_formatted_numbers(samples, k))
+    features = (k for k in sorted(text_left) if k != label or guesses)
+    marked = [k for k in features if all(map(_FORMATTED_NUMBER.fullmatch, _filled(samples, k)))]
     if marked:
         raise DataError(
             f"column {_shown(marked[0], columns)} has numbers like {_filled(samples, marked[0])[0]!r}; write them "
-            "with a decimal point and without thousands separators",
+            "with a decimal point and without thousands separators or units",
             place,
         )
     if not_features := sorted(text_left - {label}):
@@ -308,6 +322,11 @@ def table_layout(stream: BinaryIO, reading: ParseOptions, place: str, like: Data
         guesses.append(Guess("column names in the last comment line", "it has one name per column", sure=True))
     if decimal_commas:
         unambiguous = not all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in with_commas)
+        if not unambiguous and delimiter == b",":  # programs with decimal commas separate cells by semicolons
+            raise DataError(
+                f"has numbers like {with_commas[0]!r}; write all with decimal points and without thousands separators",
+                place,
+            )
         remedy = "" if unambiguous else "; if the commas separate thousands, save the table without them"
         reason = f"cells have numbers like {with_commas[0]}{remedy}"
         guesses.append(Guess("commas read as decimal commas", reason, sure=unambiguous))
@@ -388,11 +407,17 @@ def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions)
     counts = any(all(cell == str(start + k) for k, cell in enumerate(first) if k not in words) for start in (-1, 0, 1))
     counts = counts and not any(all(row[k] == cell for k, cell in enumerate(first) if k not in words) for row in below)
     if all(is_missing(first[k]) for k in words):
-        return bool(words) and counts, bool(words) or not counts
+        many = bool(below) and len(first) >= _IDENTIFIERS and not _counts_on(below[0])
+        return counts and (bool(words) or many), bool(words) or not counts
     # a class may also be named “y”, but then it occurs again below
     known = any(first[k].strip().lower() in LABEL_NAMES and all(row[k] != first[k] for row in below) for k in words)
     classes_alone = len(words) < len(first) and words <= _text_columns(below, len(first))
     return known or counts or not below or not classes_alone, True
+
+
+def _counts_on(row: list[str]) -> bool:
+    """Return True if each number of a row is greater by 1 than the number before it."""
+    return all(is_number(cell) for cell in row) and all(float(b) - float(a) == 1 for a, b in pairwise(row))
 
 
 def _filled(rows: list[list[str]], k: int) -> list[str]:
@@ -404,13 +429,6 @@ def _text_columns(rows: list[list[str]], columns: int) -> frozenset[int]:
     """Return the columns in which most cells that are not missing are not numbers."""
     cells = {k: _filled(rows, k) for k in range(columns)}
     return frozenset(k for k in cells if 2 * sum(map(is_number, cells[k])) < len(cells[k]))
-
-
-def _has_formatted_numbers(rows: list[list[str]], k: int) -> bool:
-    """Return True if all cells of a text column are numbers with commas and points."""
-    cells = _filled(rows, k)
-    marked = re.compile(r"[+-]?[\d.,' ]*\d([eE][+-]?\d+)?", re.ASCII)
-    return any("," in cell for cell in cells) and all(map(marked.fullmatch, cells))
 
 
 def _unique_names(cells: list[str]) -> tuple[str, ...]:
@@ -473,6 +491,28 @@ def _options_like(
     )
 
 
+def _suspicious_columns(
+    rows: NDArray[np.floating], last_label: NDArray[Any] | None, features: list[int], columns: tuple[str, ...]
+) -> Iterator[Guess]:
+    """Iterate over warnings of columns that count the rows, or complete the last one to a column per class."""
+    for k in np.flatnonzero(rows[1:2] - rows[:1] == 1).tolist() if len(rows) >= _IDENTIFIERS else ():
+        if (np.diff(rows[:, k].astype(np.float64)) == 1).all():
+            yield Guess(f"column {_shown(features[k], columns)} numbers the rows", "leave it out if it is an index")
+    total = np.full(len(rows), np.nan) if last_label is None else last_label.astype(np.float64)
+    for k in range(len(features) - 1, -1, -1):
+        total += rows[:, k]
+        if (total == 1).all() and np.isin(rows[:, k:], (0, 1)).all():
+            what = f"the label and {counted(len(features) - k, 'column')} before it have one 1 in each row"
+            yield Guess(what, "leave these columns out, or write one column of classes")
+        if not (total <= 1).all():
+            return
+
+
+def _count_up(values: NDArray[np.floating]) -> bool:
+    """Return True if different values are the integers from 0 or 1 upwards, as class numbers often are."""
+    return len(values) > 1 and values[0] in (0, 1) and values[-1] - values[0] == len(values) - 1
+
+
 def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple[Guess, ...], str]:
     """Choose a label column of numbers; return it, the guess, and why there are no labels."""
     values, d = np.unique(table.column[~np.isnan(table.column)]), len(layout.columns)
@@ -482,6 +522,7 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
     first = table.rows[:, 0]
     is_first = bool(square_shape(d - 1, SMALLEST_SQUARE)) and look_like_labels(np.unique(first))
     is_pixel = is_first and looks_like_quantity(table.column) and not looks_like_quantity(first)
+    is_pixel |= is_first and _count_up(np.unique(first)) and not _count_up(values) and values[-1] > _FEW_LEVELS
     if not unlabelled_image and (layout.reading.bins or (look_like_labels(values) and not is_pixel)):
         why = "it is the last one and has numbers" if layout.reading.bins else "it is the last one and has integers"
         return d - 1, (Guess(f"labels in column {_shown(d - 1, layout.columns)}", why),), ""

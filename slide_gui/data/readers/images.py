@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +23,7 @@ IMAGE_SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".t
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 _MOST_PIXELS = 1 << 16
 _MOST_BYTES = 64 << 20
+_WITH_FRAMES = (".gif", ".tif", ".tiff", ".webp", ".png")
 _PARTS = {"train": "train", "training": "train", "test": "test", "testing": "test"}
 
 
@@ -57,7 +59,7 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
     if others:
         names_left = ", ".join(clean_name(entry.name) for entry in others)
         note = Guess(f"{plural('folder', 'folders', len(others))} {names_left} left out", "not train or test")
-        parts[0] = replace(parts[0], opened=replace(parts[0].opened, guesses=(note,)))
+        parts[0] = replace(parts[0], opened=replace(parts[0].opened, guesses=(note, *parts[0].opened.guesses)))
     return _scaled_to_bit_depth(parts, level)
 
 
@@ -102,11 +104,12 @@ def read_image(path: Path) -> NDArray[np.float32]:
                     f"has {picture.width} × {picture.height} pixels, expected at most {_MOST_PIXELS}; make it smaller",
                     str(path),
                 )
-            if picture.mode == "F":
-                raise DataError("has pixels of floating-point numbers; save it with 8 or 16 bits per pixel", str(path))
-            if picture.mode.startswith("I"):  # 16 bits per pixel
+            if picture.mode[0] in "FI":  # 16 bits per pixel
                 wide: NDArray[np.float32] = np.asarray(picture, np.float32) / np.float32(65535)
-                return np.minimum(wide, np.float32(1))
+                if picture.mode == "F" or not 0 <= wide.min() <= wide.max() <= 1:
+                    problem = "has pixels of more than 16 bits or of floating-point numbers"
+                    raise DataError(f"{problem}; save it with 8 or 16 bits per pixel", str(path))
+                return wide
             upright: Image.Image = ImageOps.exif_transpose(picture)
             if upright.has_transparency_data:  # drawings may be black wherever they are not transparent
                 white = Image.new("RGBA", upright.size, "white")
@@ -183,4 +186,18 @@ def _read_part(folder: Path, role: str, names: tuple[str, ...], progress: Progre
         )
     labels = np.array([label for _, label in files], np.int64) if names else None
     unlabelled = "" if names else "the pictures are not in sub-folders; move those of each class to a sub-folder"
-    return DataPart(rows, labels, shape, str(folder), role, names, opened=ParseReport(unlabelled=unlabelled))
+    n_stacks = sum(_has_frames(file) for file, _ in files if file.suffix.lower() in _WITH_FRAMES)
+    why = "the other frames are left out; save each frame as a picture to use it"
+    guesses = (Guess(f"only the first frame of {counted(n_stacks, 'picture')} is read", why),) if n_stacks else ()
+    opened = ParseReport(guesses=guesses, unlabelled=unlabelled)
+    return DataPart(rows, labels, shape, str(folder), role, names, opened=opened)
+
+
+def _has_frames(path: Path) -> bool:
+    """Return True if a picture has a second frame."""
+    from PIL import Image
+
+    with suppress(Exception), Image.open(path, formats=_FORMATS) as picture:
+        picture.seek(1)
+        return True
+    return False
