@@ -187,7 +187,7 @@ def test_that_a_test_slower_than_expected_ends_with_the_budget_and_the_answer_us
     ended, seconds = slow_trial(monkeypatch, {0: 2.0, 1: 90.0})
     assert seconds < 22.0
     assert (ended.result.spec.evaluate, ended.other) == ("test", None)
-    assert "The budget ended before a setting with layers was tested; give more time." in ended.sentence
+    assert "before a setting with layers was tested; give more time (Settings or --budget)." in ended.sentence
     ended, seconds = slow_trial(monkeypatch, {0: 90.0, 1: 4.0})
     assert seconds < 22.0
     assert ended.other is not None

@@ -133,7 +133,8 @@ class Trial:
         trained = f"{count(result.n_train)} of {count(len(self.dataset.train))} rows"
         if other is None:
             missing = "a plain SVM" if depth else "a setting with layers"
-            first, compared = "", f"The budget ended before {missing} was tested; give more time."
+            remedy = "give more time (Settings or --budget)"
+            first, compared = "", f"The budget ended before {missing} was tested; {remedy}."
         else:
             first = "" if self.layers_help else "The layers do not help on these data."
             if not depth and other.error < result.error:

@@ -90,6 +90,7 @@ class CurvesPage(Page):
         self.estimate_button.clicked.connect(self._estimate_offered)
         row.addStretch(1)
         self.status = label("", self, wraps=True, height=32)
+        self.status.setToolTip("The glossary in the guide (F1) explains criteria, widths and the guard")
         self.sentence = label("", self, "", wraps=True)
         self.sentence.setFont(figure_font(self, strong=True))
         self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
