@@ -71,11 +71,8 @@ def assemble(
     train, *tests = sets
     for test in tests:
         if (test.rows.shape[1], test.image_shape) != (train.rows.shape[1], train.image_shape):
-            raise DataError(
-                f"has {_shape_text(test)}, expected {_shape_text(train)} as in the training set {train.place}; open "
-                "files with the same features",
-                test.place,
-            )
+            problem = f"has {_shape_text(test)}, expected {_shape_text(train)} as in the training set {train.place}"
+            raise DataError(f"{problem}; open files with the same features", test.place)
     check_memory(sum(4 * part.rows.size for part in sets), train.place)
     scaled = _is_scaled(train, reading)
     scale = _ranges(train) if scaled else _pixel_scale(sets, reading)
@@ -85,12 +82,12 @@ def assemble(
     for test in tests:
         test_rows = _float32_rows(test, scale, progress.part(fraction, 1.0))
         if scaled and np.isinf(test_rows).any():
-            raise DataError(
-                f"holds values beyond the range of float32 after scaling to the training set {train.place}; correct "
-                "them, or open the data without scaling",
-                test.place,
-            )
+            problem = f"holds values beyond the range of float32 after scaling to the training set {train.place}"
+            raise DataError(f"{problem}; correct them, or open the data without scaling", test.place)
     warnings = _without_tiny(rows, train.feature_names)
+    far = "" if train.image_shape or reading.scaled is False else far_columns(test_rows, train.feature_names)
+    if far:
+        warnings = (*warnings, Guess(f"most test values of {far} are far outside the training set", "check the units"))
     _without_tiny(test_rows, ())
     known = recognise([part.place for part in sets], rows, len(test_rows))
     train, *tests = _with_classes(sets, reading)
@@ -220,16 +217,19 @@ def _with_columns_of(train: DataPart, test: DataPart) -> DataPart:
             for word, names in (("lacks", missing), ("has the additional", extra))
             if names
         ]
-        raise DataError(
-            f"{' and '.join(differences)}, compared with the training set {train.place}; give both files the same "
-            "column names",
-            test.place,
-        )
+        problem = f"{' and '.join(differences)}, compared with the training set {train.place}"
+        raise DataError(f"{problem}; give both files the same column names", test.place)
     if test.feature_names == train.feature_names:
         return test
     position = {name: column for column, name in enumerate(test.feature_names)}
     rows = np.ascontiguousarray(test.rows[:, [position[name] for name in train.feature_names]])
     return replace(test, rows=rows, feature_names=train.feature_names)
+
+
+def far_columns(rows: NDArray[np.float32], names: tuple[str, ...]) -> str:
+    """Return the columns with most values far outside 0 … 1, the range of the training set, or an empty text."""
+    far = ((rows < -1) | (rows > 2)).sum(axis=0) > len(rows) / 2
+    return listed_names([names[k] if names else str(k + 1) for k in np.flatnonzero(far).tolist()])
 
 
 def listed_names(names: Sequence[str]) -> str:
@@ -378,9 +378,8 @@ def _with_classes(parts: list[DataPart], reading: ParseOptions) -> list[DataPart
         parts = [part.with_label_names() for part in parts]
     for part in parts:
         if part.labels is not None and bool(part.label_names) != bool(parts[0].label_names):
-            raise DataError(
-                "must name its classes like the training set; write names in both files, or numbers in both", part.place
-            )
+            problem = "must name its classes like the training set; write names in both files, or numbers in both"
+            raise DataError(problem, part.place)
     names = tuple(dict.fromkeys(name for part in parts for name in part.label_names))
     return [replace(part, labels=_codes(part, names), label_names=names) for part in parts]
 
@@ -429,11 +428,8 @@ def _pixel_scale(parts: Sequence[DataPart], reading: ParseOptions) -> Scale | in
     divisor = _pixel_divisor(parts, low, high)
     for part, (_, most) in zip(parts, limits, strict=True):
         if 0 < most <= 1 and high > 16:
-            raise DataError(
-                f"has pixels up to {most:.6g}, but the other set has pixels up to {high:.6g}; write both in the same "
-                "scale",
-                part.place,
-            )
+            problem = f"has pixels up to {most:.6g}, but the other set has pixels up to {high:.6g}"
+            raise DataError(f"{problem}; write both in the same scale", part.place)
     outside = low < -OVERSHOOT or high > 255 or (low < 0 and high > 1 + OVERSHOOT)
     if divisor > 1 or reading.scaled is False or not outside:
         return divisor

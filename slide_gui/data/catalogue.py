@@ -126,9 +126,8 @@ def download(key: str, *, progress: Progress = NO_PROGRESS) -> list[Path]:
     target = data_folders()[0] / key
     for file in wanted.files:
         if (target / file.name).exists() and not matches(target / file.name, file):
-            raise DataError(
-                "exists but differs from the file in the catalogue; move it elsewhere", str(target / file.name)
-            )
+            problem = "exists but differs from the file in the catalogue; move it elsewhere"
+            raise DataError(problem, str(target / file.name))
     fraction = 1 / len(wanted.files)
     return [
         fetch(file, wanted.mirrors, target, progress=progress.part(i * fraction, (i + 1) * fraction))

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.data.assemble import OVERSHOOT, listed_names, scaled_rows, sets_of
+from slide_gui.data.assemble import OVERSHOOT, far_columns, listed_names, scaled_rows, sets_of
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import read_parts
 from slide_gui.data.readers.csv import read_csv, table_layout
@@ -18,8 +18,6 @@ from slide_gui.data.readers.parts import DataPart, check_labels
 from slide_gui.data.reading import AS_GUESSED, NO_COLUMN, ParseOptions, requested_column
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import clean_name, counted, plural
-
-_MOST = 0.5  # of the rows
 
 
 def read_new_rows(
@@ -63,7 +61,7 @@ def read_new_rows(
     def read_table(path: Path, *, reading: ParseOptions, progress: Progress) -> DataPart:
         with path.open("rb") as file:
             stream, _, _ = utf8_stream(file, path.stat().st_size, str(path))
-            layout = table_layout(stream, ParseOptions(NO_COLUMN, reading.header), str(path))
+            layout = table_layout(stream, ParseOptions(NO_COLUMN, reading.header), str(path), known=names)
         columns, label = layout.columns, reading.label_column
         if not (names and layout.named):
             if label is None:
@@ -108,10 +106,8 @@ def read_new_rows(
     if image_shape is not None or part.level:
         scaling, warning = _pixel_scaling(part, scaling, image_shape)
     scaled = scaled_rows(part, scaling)
-    far = [] if image_shape else np.flatnonzero(((scaled < -1) | (scaled > 2)).mean(axis=0) > _MOST).tolist()
-    if far and scaling is not None:
-        shown = listed_names([names[k] if names else str(k + 1) for k in far])
-        warning = f"most values of {shown} are far outside the training set; check the units"
+    if image_shape is None and scaling is not None and (far := far_columns(scaled, names)):
+        warning = f"most values of {far} are far outside the training set; check the units"
     return scaled, _class_texts(part), warning
 
 
@@ -140,11 +136,8 @@ def _pixel_scaling(
     least, most = (first - divisor, first + 2 * divisor) if first else (-OVERSHOOT * high, (1 + OVERSHOOT) * divisor)
     if narrow or low < least or high > most:
         kind = "8-bit pixels" if narrow else f"pixels of {span}"
-        raise DataError(
-            f"has {kind}, but those of the model go from {first:.6g} to {first + divisor:.6g}; save the new rows in "
-            "the scale of the training set",
-            part.place,
-        )
+        problem = f"has {kind}, but those of the model go from {first:.6g} to {first + divisor:.6g}"
+        raise DataError(f"{problem}; save the new rows in the scale of the training set", part.place)
     return scaling, ""
 
 

@@ -157,6 +157,7 @@ def test_that_a_constant_feature_becomes_0_and_keeps_its_distances_in_the_test_s
     data = assembled(plain([[5.0, 0.0], [5.0, 10.0]]), plain([[8.0, 5.0]], "test"))
     np.testing.assert_array_equal(data.train, [[0.0, 0.0], [0.0, 1.0]])
     np.testing.assert_array_equal(data.test, [[3.0, 0.5]])
+    assert data.opened.guesses[-1].what == "most test values of “1” are far outside the training set"
 
 
 def test_that_all_numbers_are_checked_before_images_are_scaled(monkeypatch):

@@ -208,6 +208,8 @@ def test_that_tables_without_names_are_matched_by_position(tmp_path):
     assert not guess.sure
     assert guess.why.endswith("x_test.csv has no column names")
     assert not any("position" in each.what for each in both.opened.guesses)
+    numbered = open_pair(tmp_path, "0,1,label\n.1,.2,0\n.3,.4,1\n", "0,1\n.5,.6\n")
+    assert numbered.test.tolist() == np.array([[0.5, 0.6]], np.float32).tolist()
 
 
 def test_that_a_test_set_of_other_classes_is_refused_and_some_others_are_a_warning(tmp_path):

@@ -64,9 +64,8 @@ def known_names(names: Iterable[str], place: str) -> dict[tuple[str, str], str]:
         return {("", "rows"): names[0]}
     if not any(kind == "rows" for _, kind in known):
         shown = ", ".join(sorted(names)[:8])
-        raise DataError(
-            f"contains {shown or 'no numbers'}; name the arrays X and y, or X_train, y_train, X_test and y_test", place
-        )
+        problem = f"contains {shown or 'no numbers'}; name the arrays X and y, or X_train, y_train, X_test and y_test"
+        raise DataError(problem, place)
     return {(role, kind): name for (role, kind), name in known.items() if (role, "rows") in known}
 
 
@@ -96,11 +95,8 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
         label_name = known.get((role, "labels"))
         labels, names = (None, ()) if label_name is None else _labels(arrays[label_name], f"{place}, {label_name}")
         if labels is not None and labels.size != rows.shape[0]:
-            raise DataError(
-                f"{name} has {rows.shape[0]} rows but {label_name} {labels.size} labels; expected samples along the "
-                "first axis and one label per sample",
-                place,
-            )
+            problem = f"{name} has {rows.shape[0]} rows but {label_name} {labels.size} labels"
+            raise DataError(f"{problem}; expected samples along the first axis and one label per sample", place)
         n, d = rows.shape
         guesses = square_guess(guessed)
         if not (label_name or shape or guesses) and d > n and square_shape(n, SMALLEST_SQUARE):
@@ -238,11 +234,8 @@ def read_array(
     shape, fortran, dtype = _header(stream, place, texts)
     n_bytes, n_left = prod(shape) * dtype.itemsize, size - stream.tell()
     if n_bytes != n_left:
-        raise DataError(
-            f"its header declares {n_bytes} bytes ({' × '.join(map(str, shape))} {dtype}), but {n_left} follow; it is "
-            "truncated or damaged",
-            place,
-        )
+        problem = f"its header declares {n_bytes} bytes ({' × '.join(map(str, shape))} {dtype}), but {n_left} follow"
+        raise DataError(f"{problem}; it is truncated or damaged", place)
     array = read_values(stream, shape, dtype, place, progress).reshape(shape, order="F" if fortran else "C")
     return array.astype(dtype.newbyteorder("="), copy=False)
 

@@ -268,8 +268,14 @@ class TableLayout:
         return _with_point(text).encode()
 
 
-def table_layout(stream: BinaryIO, reading: ParseOptions, place: str, like: DataPart | None = None) -> TableLayout:
-    """Detect the layout of a table from its first lines."""
+def table_layout(
+    stream: BinaryIO,
+    reading: ParseOptions,
+    place: str,
+    like: DataPart | None = None,
+    known: tuple[str, ...] = (),
+) -> TableLayout:
+    """Detect the layout of a table from its first lines, which may hold the known names of a training set."""
     lines, comments, blanks = _first_lines(stream, place)
     line, number, start = lines[0]
     delimiter = _delimiter([line for line, _, _ in lines], place)
@@ -283,6 +289,9 @@ def table_layout(stream: BinaryIO, reading: ParseOptions, place: str, like: Data
         raise DataError(f"line {number} has half of a pair of quotes; write each row on one line", place)
     if len(first) == 1:
         raise DataError(f"line {number} has one column; separate the numbers with commas, semicolons or tabs", place)
+    known = known if like is None else like.feature_names
+    if known and reading.header is None and set(known) <= set(_unique_names(first)):
+        reading = replace(reading, header=True)
     header, sure = _has_header(first, below, reading)
     is_counted = reading.header is None and all(map(is_number, first))
     names = _unique_names(first) if header and not is_counted else ()
@@ -300,17 +309,14 @@ def table_layout(stream: BinaryIO, reading: ParseOptions, place: str, like: Data
     text_left = text - left_out
     label, guesses = _label_column(columns, samples, text_left, reading, place)
     if label is not None and label in left_out:
-        raise DataError(
-            f"column {_shown(label, columns)} is the label column; choose another to leave out or for groups", place
-        )
+        problem = f"column {_shown(label, columns)} is the label column; choose another to leave out or for groups"
+        raise DataError(problem, place)
     features = (k for k in sorted(text_left) if k != label or guesses)
     marked = [k for k in features if all(map(_FORMATTED_NUMBER.fullmatch, _filled(samples, k)))]
     if marked:
-        raise DataError(
-            f"column {_shown(marked[0], columns)} has numbers like {_filled(samples, marked[0])[0]!r}; write them "
-            "with a decimal point and without thousands separators or units",
-            place,
-        )
+        example = next(cell for cell in _filled(samples, marked[0]) if not is_number(cell))
+        problem = f"column {_shown(marked[0], columns)} has numbers like {example!r}"
+        raise DataError(f"{problem}; write them with a decimal point and without thousands separators or units", place)
     if not_features := sorted(text_left - {label}):
         shown = [_shown(k, columns) for k in not_features]
         what = f"{plural('column', 'columns', len(shown))} {', '.join(shown[:4])}{', …' if len(shown) > 4 else ''}"

@@ -63,11 +63,8 @@ def read_idx(path: Path, *, progress: Progress = NO_PROGRESS) -> NDArray[np.gene
 def _read(stream: BinaryIO, packed: int, ratio: int, place: str, progress: Progress) -> NDArray[np.generic]:
     start = stream.read(4)
     if not is_idx_start(start):
-        raise DataError(
-            f"begins with {start.hex(' ') or 'no bytes'}, expected an IDX header such as 00 00 08 03; choose another "
-            "file, or extract it",
-            place,
-        )
+        problem = f"begins with {start.hex(' ') or 'no bytes'}, expected an IDX header such as 00 00 08 03"
+        raise DataError(f"{problem}; choose another file, or extract it", place)
     axes = start[3]
     sizes = stream.read(4 * axes)
     if len(sizes) < 4 * axes:

@@ -158,10 +158,8 @@ def _read_part(folder: Path, role: str, names: tuple[str, ...], progress: Progre
     classes = [folder / name for name in names] or [folder]
     files = [(file, k) for k, place in enumerate(classes) if place.is_dir() for file in image_files(place)]
     if not files:
-        raise DataError(
-            "contains no pictures of classes; open a folder with one sub-folder of pictures for each class",
-            str(folder),
-        )
+        problem = "contains no pictures of classes; open a folder with one sub-folder of pictures for each class"
+        raise DataError(problem, str(folder))
     rows, shape = np.empty((0, 0), np.float32), (0, 0)
     others: list[tuple[Path, tuple[int, ...]]] = []
     for index, (file, _) in enumerate(files):
