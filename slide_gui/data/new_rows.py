@@ -138,6 +138,11 @@ def _pixel_scaling(
         kind = "8-bit pixels" if narrow else f"pixels of {span}"
         problem = f"has {kind}, but those of the model go from {first:.6g} to {first + divisor:.6g}"
         raise DataError(f"{problem}; save the new rows in the scale of the training set", part.place)
+    if first < 0 <= low:
+        return (
+            scaling,
+            f"no pixel is below 0, but those of the model go from {first:.6g}; check the scale of the new rows",
+        )
     return scaling, ""
 
 

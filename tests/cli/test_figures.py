@@ -262,6 +262,7 @@ ENDS = "but those of the model go from 0 to"
         ("u8.npz", "signed.npz", 0, f"has pixels of -1 … 1, {ENDS} 255"),
         ("u12.npz", "u8.npz", 0, f"has 8-bit pixels, {ENDS} 4095"),
         ("unit.npz", "u8.npz", 0, f"has pixels of 0 … 255, {ENDS} 1"),
+        ("signed.npz", "unit.npz", None, "no pixel is below 0, but those of the model go from -1; check the scale"),
         ("signed.npz", "u8-folder", 0, "holds pictures, but the model was trained on arrays"),
         ("u12-folder", "dark12-folder", 4095, ""),
         ("bright-folder", "dark12-folder", 65535, ""),
@@ -275,7 +276,7 @@ ENDS = "but those of the model go from 0 to"
 )
 def test_that_new_images_are_divided_as_in_training_or_refused(cli, pixels, trained, new, divisor, message):
     cli(f"fit {trained} -o model.npz")
-    assert message in cli(f"features model.npz {new} -o f.npz", code=0 if divisor else 1).err
+    assert message in cli(f"features model.npz {new} -o f.npz", code=int(divisor == 0)).err
     if divisor:
         images = PIXELS[new.split("-")[0].removesuffix(".npz")].reshape(20, -1)
         order = np.argsort(np.arange(20) % 2, kind="stable") if "folder" in new else np.arange(20)

@@ -310,9 +310,7 @@ def test_that_zeros_and_ones_are_read_correctly(tmp_path):
         ("x.txt", [PIXELS_64[:, :4]], None, 0, "no labels: its last column does not look like classes"),
     ],
 )
-def test_that_blanks_between_numbers_do_not_make_the_last_column_a_label(
-    tmp_path, name, columns, shape, n_classes, note
-):
+def test_that_the_last_of_the_numbers_may_be_no_label(tmp_path, name, columns, shape, n_classes, note):
     np.savetxt(tmp_path / name, np.column_stack(columns))
     data = open_data([tmp_path / name])
     assert (data.image_shape, data.n_classes) == (shape, n_classes)

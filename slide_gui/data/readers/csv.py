@@ -269,11 +269,7 @@ class TableLayout:
 
 
 def table_layout(
-    stream: BinaryIO,
-    reading: ParseOptions,
-    place: str,
-    like: DataPart | None = None,
-    known: tuple[str, ...] = (),
+    stream: BinaryIO, reading: ParseOptions, place: str, like: DataPart | None = None, known: tuple[str, ...] = ()
 ) -> TableLayout:
     """Detect the layout of a table from its first lines, which may hold the known names of a training set."""
     lines, comments, blanks = _first_lines(stream, place)
