@@ -235,7 +235,7 @@ class Dataset:
             what = f"{count(repeated)} of {counted(len(self.train), 'training row')} equal to an earlier one"
             warnings.append(Guess(what, "the validation error may be too low", sure=True))
         for name in islice(self._separating(), 3):
-            why = "leave it out if it numbers the rows or repeats the label"
+            why = "if it numbers the rows or repeats the label, delete it in the file or use --leave-out"
             warnings.append(Guess(f"feature {name} separates all classes", why))
         return (*self.opened.guesses, *warnings)
 

@@ -499,7 +499,7 @@ def _suspicious_columns(
     """Iterate over warnings of columns that count the rows, or complete the last one to a column per class."""
     for k in np.flatnonzero(rows[1:2] - rows[:1] == 1).tolist() if len(rows) >= _IDENTIFIERS else ():
         if (np.diff(rows[:, k].astype(np.float64)) == 1).all():
-            yield Guess(f"column {_shown(features[k], columns)} numbers the rows", "leave it out if it is an index")
+            yield Guess(f"column {_shown(features[k], columns)} numbers the rows", "delete it, or use --leave-out")
     total = np.full(len(rows), np.nan) if last_label is None else last_label.astype(np.float64)
     for k in range(len(features) - 1, -1, -1):
         total += rows[:, k]
