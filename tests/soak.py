@@ -18,6 +18,7 @@ import traceback
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -338,6 +339,12 @@ class User(WindowRun):
         self.window.session.stop()
 
 
+@lru_cache(maxsize=300)
+def fitted(data: Dataset, parameters: StackParameters) -> Stack:
+    """Fit while no job runs, because OpenBLAS before 0.3.33 may give wrong results for simultaneous products."""
+    return fit_stack(data.train, parameters)
+
+
 class Interleavings(WindowRun):
     """Changes while results arrive; then the window is compared with one that was set to the last state at once."""
 
@@ -346,7 +353,6 @@ class Interleavings(WindowRun):
         self.first, self.second = (self.open_window(name, self._sets[0]) for name in ("first", "second"))
         for window in (self.first, self.second):
             self.stack.callback(tear_down, window)
-        self._expected: dict[tuple[str, StackParameters], Stack] = {}
         self._view = f"view_{VIEWS[0].name}"
         workspace, chance = self.first.workspace, self.random
         self._changes: dict[str, Callable[[], object]] = {
@@ -367,15 +373,6 @@ class Interleavings(WindowRun):
         self._view = f"view_{self.random.choice(VIEWS[:3]).name}"
         self.first.actions_by_name[self._view].trigger()
 
-    def expected(self, data: Dataset, parameters: StackParameters) -> Stack:
-        """Fit while no job runs, because OpenBLAS before 0.3.33 may give wrong results for simultaneous products."""
-        key = data.fingerprint, parameters
-        if len(self._expected) > 300:
-            self._expected.clear()
-        if key not in self._expected:
-            self._expected[key] = fit_stack(data.train, parameters)
-        return self._expected[key]
-
     def use(self) -> None:
         workspace, where = self.first.workspace, f"interleaving {self.done:g}"
         called_fresh = []
@@ -389,8 +386,8 @@ class Interleavings(WindowRun):
                 called_fresh.append((workspace.fitting.stack, fresh, workspace.dataset, workspace.state.parameters))
         self.rest()
         for stack, fresh, data, parameters in called_fresh:
-            self.compare(stack, self.expected(data, parameters), f"{where}, meanwhile", fresh)
-        expected = self.expected(workspace.dataset, workspace.state.parameters)
+            self.compare(stack, fitted(data, parameters), f"{where}, meanwhile", fresh)
+        expected = fitted(workspace.dataset, workspace.state.parameters)
         self.compare(workspace.model().stack, expected, f"{where}, at rest")
         self.second.workspace.open(StubSource(workspace.dataset), workspace.state)
         self.second.actions_by_name[self._view].trigger()

@@ -105,13 +105,13 @@ def damaged_document(path: Path, chance: random.Random) -> None:
             return chance.choice(TEXTS)
         return changed_json(text.encode(), chance).decode(errors="replace")
 
-    _change_run(path, chance, change, lambda content: content)
+    rewrite(path, f"split = {chance.randrange(5)}", change)
 
 
 def damaged_arrays(path: Path, chance: random.Random) -> None:
     """Change the arrays of a run, with or without updating the checksum."""
     if chance.random() < 0.5:
-        _change_run(path, chance, lambda text: text, lambda content: mutant(content, chance))
+        rewrite(path, f"split = {chance.randrange(5)}", lambda text: text, lambda content: mutant(content, chance))
         return
     file = chance.choice(sorted(Path(f"{path}.arrays").iterdir()))
     content = file.read_bytes()
@@ -140,12 +140,6 @@ def execute(path: Path, *statements: str) -> None:
     with closing(sqlite3.connect(path)) as database, database, suppress(sqlite3.IntegrityError):
         for statement in statements:
             database.execute(statement)
-
-
-def _change_run(
-    path: Path, chance: random.Random, text: Callable[[str], str], arrays: Callable[[bytes], bytes]
-) -> None:
-    rewrite(path, f"split = {chance.randrange(5)}", text, arrays)
 
 
 def rewrite(

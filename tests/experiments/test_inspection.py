@@ -35,8 +35,8 @@ from slide_gui.experiments.inspection.rows import (
 )
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.splits import RunData
-from slide_gui.progress import Cancelled, Progress
-from tests.core.slide_data import images
+from slide_gui.progress import Cancelled, Listener
+from tests.core.slide_data import images, same_layers
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, spec
 
@@ -346,29 +346,13 @@ def test_that_many_features_are_not_compared_and_the_comparison_can_be_cancelled
     assert not any(Likeness(train).is_unlike(image) for image in drawn(8))
 
 
-class Recorder(Progress):
-    def __init__(self):
-        self.payloads, self.unwanted = [], False
-
-    def report(self, fraction, payload=None):
-        if self.unwanted:
-            raise Cancelled
-        if payload is not None:
-            self.payloads.append(payload)
-
-
-def same(stack, other):
-    for a, b in zip(stack.layers, other.layers, strict=True):
-        np.testing.assert_array_equal(a.weights, b.weights)
-
-
 @pytest.mark.parametrize("changes", [{"noise": 0.6}, {"threshold": 0.2}, {"fit_on": "thresholded"}, {"depth": 0}])
 def test_that_an_update_equals_a_fresh_fit_after_any_change(changes):
     rows = images().astype("float32")
     used = Explorer(rows)
     used.update(StackParameters(depth=3))
     parameters = StackParameters(**{"depth": 3, **changes})
-    same(used.update(parameters, (3, 9)), fit_stack(rows, parameters))
+    same_layers(used.update(parameters, (3, 9)), fit_stack(rows, parameters))
 
 
 @pytest.mark.parametrize("changes", [{"noise": 0.6}, {"noise": 0.6, "fit_on": "thresholded"}])
@@ -376,7 +360,7 @@ def test_that_the_preview_comes_first_and_equals_the_fit(changes):
     rows = images().astype("float32")
     used = Explorer(rows)
     used.update(StackParameters(depth=2, **{k: v for k, v in changes.items() if k != "noise"}))
-    recorder = Recorder()
+    recorder = StopAfter()
     stack = used.update(StackParameters(depth=2, **changes), (3, 9), progress=recorder)
     preview = recorder.payloads[0]
     assert isinstance(preview, Preview)
@@ -385,7 +369,7 @@ def test_that_the_preview_comes_first_and_equals_the_fit(changes):
 
 
 def test_that_there_is_no_preview_without_scatter_layer_or_feature_or_with_too_many_features(monkeypatch):
-    used, recorder = Explorer(images().astype("float32")), Recorder()
+    used, recorder = Explorer(images().astype("float32")), StopAfter()
     used.update(StackParameters(depth=1), (3,), progress=recorder)
     used.update(StackParameters(depth=0), (3,), progress=recorder)
     used.update(StackParameters(depth=1), (), progress=recorder)
@@ -397,35 +381,20 @@ def test_that_there_is_no_preview_without_scatter_layer_or_feature_or_with_too_m
 def test_that_a_request_may_be_superseded_while_it_settles():
     used = Explorer(images().astype("float32"))
     used.update(StackParameters(depth=1))
-    recorder = Recorder()
-    recorder.unwanted = True
     with pytest.raises(Cancelled):
-        used.update(StackParameters(depth=1, noise=0.9), settle=1000.0, progress=recorder)
+        used.update(StackParameters(depth=1, noise=0.9), settle=1000.0, progress=StopAfter(1))
 
 
 @pytest.mark.parametrize("squashing", ["threshold", "tanh"])
 def test_that_grey_rows_are_summed_in_the_precision_that_the_noise_needs(squashing):
     rows = np.random.default_rng(0).random((500, 60)).astype("float32")
-    used, recorder = Explorer(rows), Recorder()
+    used, recorder = Explorer(rows), StopAfter()
     for noise in (0.3, 0.02, 0.3, 0.02):
         parameters = StackParameters(noise=noise, depth=2, squashing=squashing)
-        same(stack := used.update(parameters, (7,), progress=recorder), fit_stack(rows, parameters))
+        same_layers(stack := used.update(parameters, (7,), progress=recorder), fit_stack(rows, parameters))
     previews = [payload for payload in recorder.payloads if isinstance(payload, Preview) and not payload.layers]
     assert [preview.parameters.noise for preview in previews] == [0.3, 0.02]
     np.testing.assert_allclose(previews[1].rows[7], stack.layers[0].weights[7], atol=1e-8)
-
-
-class Interrupting(Recorder):
-    """Progress that cancels at its k-th report, as a newer position of the slider does."""
-
-    def __init__(self, k):
-        super().__init__()
-        self.left = k
-
-    def report(self, fraction, payload=None):
-        super().report(fraction, payload)
-        self.left -= 1
-        self.unwanted = self.left <= 0
 
 
 def noises_of_layers(recorder):
@@ -437,7 +406,7 @@ def test_that_all_layers_are_approximated_before_the_fit_except_near_noise_0():
     rows = images().astype("float32")
     used = Explorer(rows)
     used.update(StackParameters(depth=3))
-    recorder = Recorder()
+    recorder = StopAfter()
     stack = used.update(StackParameters(depth=3, noise=0.6), (3,), progress=recorder)
     rows_only, complete, *fitted = recorder.payloads
     assert not rows_only.layers
@@ -446,7 +415,7 @@ def test_that_all_layers_are_approximated_before_the_fit_except_near_noise_0():
         difference = np.linalg.norm(approximate.weights - exact.weights, axis=1)
         assert (difference <= 1e-2 * np.linalg.norm(exact.weights, axis=1)).all()
     used.update(StackParameters(depth=3, noise=0.0))
-    used.update(StackParameters(depth=3, noise=0.0), (3,), progress=(near := Recorder()))
+    used.update(StackParameters(depth=3, noise=0.0), (3,), progress=(near := StopAfter()))
     assert not noises_of_layers(near)
 
 
@@ -457,8 +426,8 @@ def test_that_a_moving_slider_completes_approximations_and_one_at_rest_only_the_
     monkeypatch.setattr(inspection, "_REST_SECONDS", rest)
     for noise in (0.6, 0.61, 0.62):
         with pytest.raises(Cancelled):
-            used.update(StackParameters(depth=3, noise=noise), (3,), progress=Interrupting(1))
-    recorder = Recorder()
+            used.update(StackParameters(depth=3, noise=noise), (3,), progress=StopAfter(2))
+    recorder = StopAfter()
     monkeypatch.setattr(inspection, "_FOLLOW_SECONDS", 0.0)
     used.update(StackParameters(depth=3, noise=0.63), (3,), progress=recorder)
     assert noises_of_layers(recorder) == expected
@@ -470,14 +439,13 @@ def test_that_an_approximation_that_is_complete_when_the_slider_moves_is_deliver
     monkeypatch.setattr(inspection, "_REST_SECONDS", 1000.0)
     monkeypatch.setattr(inspection, "_FOLLOW_SECONDS", 0.0)
 
-    def supersede(fraction, payload=None):
+    def supersede(_fraction, payload):
         if getattr(payload, "layers", ()):
             raise Cancelled
 
-    superseded, recorder = Recorder(), Recorder()
-    superseded.report = supersede
+    recorder = StopAfter()
     with pytest.raises(Cancelled):
-        used.update(StackParameters(depth=3, noise=0.6), (3,), progress=superseded)
+        used.update(StackParameters(depth=3, noise=0.6), (3,), progress=Listener(supersede))
     used.update(StackParameters(depth=3, noise=0.8), (3,), progress=recorder)
     assert noises_of_layers(recorder) == [{0.6}, {0.8}]
 
@@ -512,7 +480,7 @@ def test_that_a_preview_follows_the_threshold_it_is_fitted_on(fit_on):
     for threshold in (0.5, 0.9):
         parameters = StackParameters(depth=1, noise=0.4, threshold=threshold, fit_on=fit_on)
         used.update(parameters)
-        recorder = Recorder()
+        recorder = StopAfter()
         stack = used.update(parameters, (27,), progress=recorder)
         np.testing.assert_allclose(recorder.payloads[0].rows[27], stack.layers[0].weights[27], atol=1e-8)
 

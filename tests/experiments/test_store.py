@@ -274,14 +274,6 @@ def test_that_deleting_a_run_can_be_undone(path):
         assert len(store.runs()) == 2
 
 
-def test_that_tags_are_kept(path):
-    with RunStore(path) as store:
-        store.tag(RESULT.spec.hash, ["good", "for the talk"])
-    with RunStore(path) as store:
-        assert store.stored(RESULT.spec.hash).tags == ("good", "for the talk")
-        assert same_numbers(store.load(RESULT.spec.hash), RESULT)
-
-
 @pytest.mark.parametrize(
     ("seen", "tags", "expected"),
     [

@@ -402,9 +402,6 @@ def test_that_curves_of_two_methods_or_two_sets_are_refused():
         error_curves(SELECTED_DATA, [])
 
 
-BASE = RunSpec(SELECTED_DATA.fingerprint, stack=StackParameters(noise=0.4, depth=2))
-
-
 TIMED_DATA = rectangles(100, 60)
 SHAPE = RunShape(100, 40, 784, 2)
 
