@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -75,6 +76,16 @@ def shown(app):
     yield show
     for window in windows:
         tear_down(window)
+
+
+@pytest.fixture
+def flowers(tmp_path):
+    """Return a table of 40 rows of two classes that overlap, without a test set."""
+    values = 0.6 * np.random.default_rng(0).random((40, 4))
+    values[1::2, 0] += 0.4
+    rows = [f"{','.join(f'{v:.3f}' for v in row)},{('rose', 'tulip')[k % 2]}" for k, row in enumerate(values)]
+    (tmp_path / "flowers.csv").write_text("\n".join(["stem length,leaf width,petal width,height,kind", *rows]) + "\n")
+    return tmp_path / "flowers.csv"
 
 
 @pytest.hookimpl(trylast=True)

@@ -55,15 +55,3 @@ def small(cli):
     """Return a file of 40 images, 6 × 6, without labels."""
     np.savez("small.npz", X=np.random.default_rng(0).random((40, 6, 6)).astype(np.float32))
     return Path("small.npz")
-
-
-@pytest.fixture
-def flowers(cli):
-    """Return a table of 40 rows of two classes, without a test set."""
-    rows = [
-        f"{0.1 * (k % 3) + 0.3 * (k % 2):.2f},{0.05 * (k % 7):.2f},{0.5 * (k % 2):.2f},{0.1 * (k % 5):.2f},"
-        f"{'rose' if k % 2 else 'tulip'}"
-        for k in range(40)
-    ]
-    Path("flowers.csv").write_text("\n".join(["stem,leaf,width,height,kind", *rows]) + "\n")
-    return Path("flowers.csv")

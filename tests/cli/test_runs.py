@@ -249,36 +249,26 @@ def test_that_the_arguments_of_a_source_are_read_back_as_the_source():
         assert from_document(DataSource, json.loads(json.dumps(source.document()))) == source
 
 
-@pytest.fixture
-def plants(cli):
-    random = np.random.default_rng(1)
-    lines = ["length,width,height,weight,kind"]
-    for number in range(60):
-        row = random.normal(size=4) + np.array([2.0 * (number % 2), 0.0, 0.0, 0.0])
-        lines.append(",".join([*(f"{value:.3f}" for value in row), ("low", "high")[number % 2]]))
-    Path("plants.csv").write_text("\n".join(lines) + "\n")
-
-
-def test_that_try_prints_the_sentence_of_python_and_its_bundle_reproduces_itself(cli, plants):
-    line = "try plants.csv --held-out 0.4 --split-seed 3 --budget 3600 --store runs.sqlite"
+def test_that_try_prints_the_sentence_of_python_and_its_bundle_reproduces_itself(cli, flowers):
+    line = "try flowers.csv --held-out 0.4 --split-seed 3 --budget 3600 --store runs.sqlite"
     document = cli(f"{line} --json").json
-    source = replace(DataSource.of(["plants.csv"]), held_out=HeldOut(0.4, 3))
+    source = replace(DataSource.of(["flowers.csv"]), held_out=HeldOut(0.4, 3))
     with RunStore(Path("runs.sqlite")) as store:
         n_runs = len(store.runs())
         trial = try_data(source.load(), source, store=store, budget=3600.0)
         assert len(store.runs()) == n_runs > 0
     assert document["sentence"] == trial.sentence
     assert (document["error"], document["budget_ended"]) == (trial.result.error, False)
-    assert document["recall"].keys() == {"high", "low"}
-    assert "the budget is 2 s; give 5 to 86400 seconds" in cli("try plants.csv --budget 2", code=2).err
+    assert document["recall"].keys() == {"rose", "tulip"}
+    assert "the budget is 2 s; give 5 to 86400 seconds" in cli("try flowers.csv --budget 2", code=2).err
     lines = cli(f"{line} --out tried").out.splitlines()
-    assert lines[:2] == [f"plants: {trial.sentence}", trial.details]
+    assert lines[:2] == [f"flowers: {trial.sentence}", trial.details]
     folder = Path("tried")
     names = [*(f"try.{suffix}" for suffix in ("pdf", "svg", "png", "csv", "py", "json", "txt")), "commands.txt"]
     assert sorted(os.listdir(folder)) == sorted([*names, "try.slide-session", RECORD])
     assert (folder / "try.txt").read_text() == "\n".join(lines[:2]) + "\n"
     commands = (folder / "commands.txt").read_text()
-    assert "slide-gui try plants.csv --held-out 0.4 --split-seed 3 --budget 3600 --out try" in commands
+    assert "slide-gui try flowers.csv --held-out 0.4 --split-seed 3 --budget 3600 --out try" in commands
     assert "best on validation" in (folder / "try.csv").read_text().splitlines()[0]
     session = located(read_session(folder), folder, [Path()])
     assert (session.page, session.fingerprint) == ("curves", session.source.load().fingerprint)

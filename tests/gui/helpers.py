@@ -6,6 +6,7 @@ import functools
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -161,6 +162,13 @@ def open_data(window: MainWindow, data: Dataset) -> None:
     """Open a data set and wait until its layers are fitted."""
     window.workspace.open(StubSource(data))
     wait(lambda: window.workspace.dataset is data)
+    at_rest(window)
+
+
+def open_file(window: MainWindow, path: Path) -> None:
+    """Open a file and wait until its layers are fitted."""
+    window.open_files([path])
+    wait(lambda: window.workspace.dataset is not None and window.workspace.dataset.name == path.stem)
     at_rest(window)
 
 

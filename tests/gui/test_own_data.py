@@ -26,6 +26,7 @@ from tests.gui.helpers import (
     every_view,
     image_and_tiles,
     open_data,
+    open_file,
     settle,
     show_page,
     train,
@@ -48,11 +49,6 @@ def drop(window, *paths):
     if enter.isAccepted():
         QApplication.sendEvent(window, QDropEvent(QPointF(500, 300), Qt.DropAction.CopyAction, mime, buttons, keys))
     return enter.isAccepted()
-
-
-def opened(window, name):
-    wait(lambda: window.workspace.dataset.name == name and window.workspace.model() is not None)
-    wait(lambda: not window.queue.busy)
 
 
 def touch_everything(window):
@@ -117,7 +113,7 @@ def test_that_data_of_any_shape_end_in_a_picture(window):
         window.workspace.open(StubSource(Dataset(name, rows, rows[:0], image_shape=shape)))
         wait(lambda name=name: window.workspace.dataset.name == name and not window.queue.busy)
         assert not window.notice.isVisible(), f"{name}: {window.notice.accessibleName()}"
-        opened(window, name)
+        at_rest(window)
         assert all(np.isfinite(layer.weights).all() for layer in window.workspace.fitting.stack.layers), name
         touch_everything(window)
         window.reading_preview.show_reading()
@@ -160,8 +156,7 @@ def test_that_the_dialog_to_open_files_lists_data_of_every_format(window, monkey
 def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_changed(window, tmp_path):
     rows = [f"n{k % 4},{['Ulm', 'Bonn'][k % 2]},{k},{k / 2},0.5,{k % 3},1.5\n" for k in range(24)]
     (tmp_path / "people.csv").write_text("name,town,a,b,c,d,e\n" + "".join(rows))
-    drop(window, tmp_path / "people.csv")
-    wait(lambda: window.workspace.dataset.name == "people" and not window.queue.busy)
+    open_file(window, tmp_path / "people.csv")
     preview = window.reading_preview
     assert preview.isVisible()
     assert window.workspace.dataset.label_names == ("Bonn", "Ulm")
@@ -184,8 +179,7 @@ def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_
 def test_that_features_above_1_are_scaled_unless_the_user_declines(window, tmp_path):
     rows = [f"{7 * k % 30},{1000 * k % 7000},{k % 5},{k / 30},0.5,{['a', 'b'][k % 2]}\n" for k in range(30)]
     (tmp_path / "plain.csv").write_text("one,two,three,four,five,kind\n" + "".join(rows))
-    drop(window, tmp_path / "plain.csv")
-    wait(lambda: window.workspace.dataset.name == "plain" and not window.queue.busy)
+    open_file(window, tmp_path / "plain.csv")
     assert not window.reading_preview.isVisible()
     assert any("5 features, scaled to 0–1" in each.text() for each in window.panel.findChildren(QLabel))
     window.reading_preview.show_reading()
@@ -200,8 +194,7 @@ def test_that_a_quantity_as_label_offers_another_column_and_three_ranges(window,
     shown_popup = []
     rows = [f"{k % 7},{k % 2},{(37 * k) % 101 + k % 3}\n" for k in range(150)]
     (tmp_path / "d.csv").write_text("age,sex,progression\n" + "".join(rows))
-    drop(window, tmp_path / "d.csv")
-    wait(lambda: window.workspace.dataset.name == "d" and not window.queue.busy)
+    open_file(window, tmp_path / "d.csv")
     preview = window.reading_preview
     assert preview.isVisible()
     shown = next(each.text() for each in preview.findChildren(QLabel) if "quantity" in each.text())
@@ -236,8 +229,7 @@ def test_that_the_labels_in_the_folder_of_idx_images_are_offered_and_used(window
 
 def test_that_images_below_the_threshold_are_reported_until_it_is_lowered(window):
     dim = (RANDOM.random((60, 16)) * 0.1).astype("float32")
-    window.workspace.open(StubSource(Dataset("dim", dim[:40], dim[40:], image_shape=(4, 4))))
-    opened(window, "dim")
+    open_data(window, Dataset("dim", dim[:40], dim[40:], image_shape=(4, 4)))
 
     def shown():
         return any("above the threshold" in label.text() for label in window.panel.findChildren(QLabel))
@@ -255,9 +247,7 @@ def test_that_missing_cells_are_counted_and_crossed_out(window, tmp_path):
     table = [f"{'' if k == 5 else k % 7},{k % 5},{k % 3},k{k % 2}" for k in range(40)]
     (tmp_path / "gaps.csv").write_text("\n".join(["a,b,c,class", *table]) + "\n")
     for path, sample, crossed in ((tmp_path / "holes.npz", 1, (15, 16)), (tmp_path / "gaps.csv", 5, (0,))):
-        drop(window, path)
-        opened(window, path.stem)
-        at_rest(window)
+        open_file(window, path)
         data, shown = window.workspace.dataset, window.weights_page.shown
         position = int(np.flatnonzero(data.order == sample)[0])
         if position < len(data.train):
@@ -280,29 +270,12 @@ def test_that_a_row_without_known_cells_has_no_cells_to_hide(window, tmp_path):
     rows = RANDOM.random((40, 6))
     rows[5] = np.nan
     np.savez(tmp_path / "gap.npz", X=rows)
-    drop(window, tmp_path / "gap.npz")
-    opened(window, "gap")
+    open_file(window, tmp_path / "gap.npz")
     view = window.weights_page.set_view("fill")
     window.workspace.select(sample=5)
     at_rest(window)
     assert view.status.text() == "All cells of this row are missing. Show another row."
     assert not view.button.isEnabled()
-
-
-KINDS = ("rose", "tulip")
-
-
-@pytest.fixture
-def flowers(tmp_path):
-    """Return a table of 40 rows with named columns and classes."""
-    random = np.random.default_rng(0)
-    lines = ["stem length,leaf width,petal width,height,kind"]
-    for k in range(40):
-        numbers = [*random.random(2).round(3).tolist(), round(0.5 * (k % 2) + 0.2 * random.random(), 3), 0.1 * (k % 7)]
-        lines.append(",".join(map(str, [*numbers, KINDS[k % 2]])))
-    path = tmp_path / "flowers.csv"
-    path.write_text("\n".join(lines) + "\n")
-    return path
 
 
 @pytest.fixture
@@ -318,12 +291,6 @@ def texts(panel):
     return "\n".join(each.text() for each in panel.findChildren(QLabel))
 
 
-def open_path(window, path):
-    window.workspace.open_paths([path])
-    wait(lambda: window.workspace.dataset is not None and window.workspace.dataset.name == path.stem)
-    at_rest(window)
-
-
 def counts(window):
     return len(window.workspace.dataset.train), len(window.workspace.dataset.test)
 
@@ -332,7 +299,7 @@ def test_that_share_seed_and_folds_are_set_in_the_panel(window, flowers):
     split = window.panel.split
     assert not split.isVisible()  # these data have a test set
     window.panel.more.click()
-    open_path(window, flowers)
+    open_file(window, flowers)
     assert split.isVisible()
     assert split.held_out() == HeldOut(0.25, 0)
     assert "30 of 40 rows for training\n10 held out\n4 features\nclasses: “kind”" in texts(window.panel)
@@ -366,7 +333,7 @@ def test_that_share_seed_and_folds_are_set_in_the_panel(window, flowers):
 
 
 def test_that_training_in_the_window_computes_the_same_run_as_the_command_line(window, flowers, capsys):
-    open_path(window, flowers)
+    open_file(window, flowers)
     window.workspace.set_parameters(depth=1)
     at_rest(window)
     page, result = train(window), window.session.runs.result
@@ -378,7 +345,7 @@ def test_that_training_in_the_window_computes_the_same_run_as_the_command_line(w
 
 
 def test_that_all_folds_are_trained_and_pooled_on_every_page(window, flowers):
-    open_path(window, flowers)
+    open_file(window, flowers)
     window.workspace.set_parameters(depth=1)
     window.workspace.hold_out(HeldOut(folds=4, fold=2))
     at_rest(window)
@@ -408,7 +375,7 @@ def test_that_all_folds_are_trained_and_pooled_on_every_page(window, flowers):
 
 
 def test_that_a_file_with_guessed_options_opens_with_a_preview(window, pixels):
-    open_path(window, pixels)
+    open_file(window, pixels)
     preview = window.reading_preview
     for height, has_rows in ((640, False), (720, True)):
         window.resize(1280, height)
@@ -435,7 +402,7 @@ def test_that_a_file_with_guessed_options_opens_with_a_preview(window, pixels):
 
 
 def test_that_a_shape_selected_after_other_data_have_been_opened_is_ignored(window, pixels):
-    open_path(window, pixels)
+    open_file(window, pixels)
     shape = window.reading_preview.shape
     shape.setCurrentIndex(shape.findText("6 × 12"))
     rows = RANDOM.random((20, 144), np.float32)
@@ -444,7 +411,7 @@ def test_that_a_shape_selected_after_other_data_have_been_opened_is_ignored(wind
 
 
 def test_that_a_file_reopens_with_its_parse_options_and_split(window, pixels, tmp_path):
-    open_path(window, pixels)
+    open_file(window, pixels)
     window.workspace.read_as(ParseOptions(shape=(8, 9)))
     wait(lambda: window.workspace.dataset.image_shape == (8, 9))
     at_rest(window)
@@ -452,7 +419,7 @@ def test_that_a_file_reopens_with_its_parse_options_and_split(window, pixels, tm
     at_rest(window)
     copy = tmp_path / "elsewhere.csv"
     copy.write_bytes(pixels.read_bytes())
-    open_path(window, copy)
+    open_file(window, copy)
     assert window.workspace.dataset.image_shape == (8, 9)
     assert window.workspace.dataset.held_out == HeldOut(0.4, 2)
     assert not window.reading_preview.isVisible()
@@ -462,7 +429,7 @@ def test_that_a_file_reopens_with_its_parse_options_and_split(window, pixels, tm
 
 
 def test_that_a_guess_is_confirmed_with_one_button(window, pixels):
-    open_path(window, pixels)
+    open_file(window, pixels)
     before = window.workspace.dataset
     QTest.mouseClick(window.reading_preview.open_button, Qt.MouseButton.LeftButton)
     at_rest(window)

@@ -21,7 +21,7 @@ from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
 from slide_gui.gui.state import runs as runs_module
 from slide_gui.progress import NO_PROGRESS
 from tests.experiments.tiny import same_numbers
-from tests.gui.helpers import StubSource, button, labelled, open_data, settle, show_page, train, wait
+from tests.gui.helpers import StubSource, button, labelled, open_data, open_file, settle, show_page, train, wait
 
 OPENED = labelled
 
@@ -433,11 +433,6 @@ def saved(path, seed):
     labels = {"y_train": data.train_labels, "y_test": data.test_labels}
     np.savez(path, X_train=data.train, X_test=data.test, **labels)
     return path
-
-
-def open_file(window, path):
-    window.open_files([path])
-    wait(lambda: window.workspace.dataset.name == path.stem and not window.queue.busy)
 
 
 def test_that_a_run_of_other_data_offers_to_open_them_and_is_shown_unless_they_changed(window, tmp_path):
