@@ -1,5 +1,7 @@
 """A trained model: its kernel, how widths and C are selected, in which order it is trained, resumes and predicts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.svm import SVC
@@ -139,13 +141,14 @@ def test_that_C_is_tuned_unless_it_is_given_with_one_scale_for_median_widths(los
 
 
 @pytest.mark.parametrize(("loss", "given"), [("hinge", None), ("squared_hinge", None), ("hinge", 7.0)])
-@pytest.mark.parametrize("subset_size", [60, 2500])
-def test_that_learned_widths_are_tuned_on_rows_outside_the_sample_if_there_are_enough(loss, given, subset_size):
+@pytest.mark.parametrize(("subset_size", "retune"), [(60, True), (60, False), (2500, True)])
+def test_that_learned_widths_are_tuned_on_enough_rows_outside_the_sample_if_wanted(loss, given, subset_size, retune):
     parameters = SvmParameters(SIZES, criterion="span", loss=loss, C=given, subset_size=subset_size, starts=1, seed=2)
+    parameters = replace(parameters, retune=retune)
     some = sample(Z, CODES, **vars(parameters))
     chosen = choose_widths(DATA, some, parameters)
     scale, C = 1.0, chosen.C
-    if subset_size == 60:
+    if subset_size == 60 and retune:
         Cs = (given,) if given else tuple(chosen.C * factor for factor in (1.0, 0.3, 3.0))
         seen = stratified_subset(CODES, 60, 2)
         scale, C = tune(DATA, chosen.widths, (1.0, 0.5**0.5, 2.0**0.5), Cs, parameters, learned_on=seen)
