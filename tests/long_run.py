@@ -12,16 +12,15 @@ code is 1 if anything failed. `python -m tests.long_run fuzz --again csv --numbe
 
 import argparse
 import json
+import multiprocessing
 import os
 import platform
-import signal
 import subprocess
 import sys
 import time
-import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -79,34 +78,26 @@ class Child:
     """
 
     def __init__(self, task: Callable[[Callable[[str], object]], object]) -> None:
-        reader, writer = os.pipe()
-        self.number = os.fork()
-        if self.number == 0:
-            os.close(reader)
-            status = 1
-            try:
-                with os.fdopen(writer, "w", buffering=1) as pipe:
-                    task(lambda line: pipe.write(f"{line}\n"))
-                status = 0
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                os._exit(status)
-        os.close(writer)
-        self._reader = os.fdopen(reader)
+        context = multiprocessing.get_context("fork")
+        self._reader, writer = context.Pipe(duplex=False)
+        self._process = context.Process(target=lambda: task(writer.send), daemon=True)
+        self._process.start()
+        writer.close()
 
     def lines(self) -> Iterator[str]:
         """Yield each line that the task sends, until it ends."""
-        for line in self._reader:
-            yield line.removesuffix("\n")
+        with suppress(EOFError):
+            while True:
+                yield self._reader.recv()
 
     def kill(self) -> None:
-        os.kill(self.number, signal.SIGKILL)
+        self._process.kill()
 
     def wait(self) -> int:
         """Return the exit code, or the negative number of the signal that ended the process."""
         self._reader.close()
-        return os.waitstatus_to_exitcode(os.waitpid(self.number, 0)[1])
+        self._process.join()
+        return self._process.exitcode or 0
 
 
 def _commit() -> str:
