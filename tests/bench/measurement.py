@@ -27,25 +27,15 @@ def scaled(full: Size, small: Size) -> Size:
 
 @dataclass(frozen=True)
 class Figure:
-    """A measured figure, its floor or reference, and its bound.
-
-    Attributes
-    ----------
-    floor : float
-        The floor, or the figure of another program, in the same unit and measured in the same run.
-    note : str
-        What is measured, what it is compared with, and the data.
-    most_ratio, most : float or None
-        The bound on value / floor, or on the value.
-    """
+    """A measured figure, its floor or reference, and its bound."""
 
     name: str
     value: float
     unit: str
-    floor: float
-    note: str
-    most_ratio: float | None = None
-    most: float | None = None
+    floor: float  # or the figure of another program, measured in the same run
+    note: str  # what is measured, what it is compared with, and the data
+    most_ratio: float | None = None  # the bound on value / floor
+    most: float | None = None  # the bound on the value
 
     @property
     def ratio(self) -> float:

@@ -24,21 +24,11 @@ def two_classes() -> Iterator[Figure]:
     """Measure two classes: odd and even digits (three layers), a pair of digits (five), and Convex with a large C."""
     rows, labels, test, test_labels, data = labelled_digits()
     some = np.random.default_rng(0).choice(len(rows), scaled(8000, 600), replace=False)
-    yield from _against_svc(
-        "svm-odd",
-        layers(rows[some], 2, rows),
-        labels[some] % 2,
-        layers(test, 2, rows),
-        test_labels % 2,
-        _C,
-        1 / 15,
-        data,
-    )
-    pair, tested = np.isin(labels, (3, 8)), np.isin(test_labels, (3, 8))
-    yield from _against_svc(
-        "svm-pair", layers(rows[pair], 4, rows), labels[pair] == 8, layers(test[tested], 4, rows),
-        test_labels[tested] == 8, _C, 1 / 8, data,
-    )  # fmt: skip
+    Z, tested = layers(rows[some], 2, rows), layers(test, 2, rows)
+    yield from _against_svc("svm-odd", Z, labels[some] % 2, tested, test_labels % 2, _C, 1 / 15, data)
+    pair, other = np.isin(labels, (3, 8)), np.isin(test_labels, (3, 8))
+    Z, tested = layers(rows[pair], 4, rows), layers(test[other], 4, rows)
+    yield from _against_svc("svm-pair", Z, labels[pair] == 8, tested, test_labels[other] == 8, _C, 1 / 8, data)
     Z, codes, data = convex(depth=2)
     n = len(Z) // 8
     yield from _against_svc("svm-hard", Z[n:], codes[n:], Z[:n], codes[:n], _HARD_C, 1 / 5, data)

@@ -200,10 +200,7 @@ sys.exit(main())
     "module",
     [
         "slide_gui.cli.console",
-        "dataclasses",
         "slide_gui.cli.parser",
-        "argparse",
-        "numpy",
         "numpy.linalg",
         "slide_gui.experiments.files.model_file",
         "slide_gui.data.generators.rectangles",

@@ -38,7 +38,6 @@ USAGE = {
     "weights small.npz --pixels 3": "ROW,COLUMN",
     "weights small.npz --pixels 1,1 --pixels 2,2": "2 times for 1",
     "weights small.npz --width huge": "width is 'huge'",
-    "weights small.npz --unknown": "--unknown",
     "weights small.npz --animate depth": "invalid choice: 'depth' (choose from 'noise')",
     "weights small.npz --animate noise -o w.pdf": "must end in .gif",
     "weights small.npz --animate noise --bundle b": "exclude each other",
@@ -75,7 +74,6 @@ USAGE = {
     "sweep tiny.npz --store r --pooled": "needs --choose",
     "sweep tiny.npz --store r --splits 0": "it must be 1 to 1000",
     "sweep tiny.npz --store r --figure c.doc": "must end in",
-    "try": "DATA",
     "features small.npz tiny.npz -o f.csv": "-o 'f.csv' must end in .npz",
     "fill flowers.csv": "-o",
     "fill flowers.csv -o x.csv --seed -1": "seed is -1; it must be an integer",
@@ -325,9 +323,6 @@ def test_that_every_option_that_names_a_file_is_known_to_these_tests():
     assert found == OUTPUTS
 
 
-QUICK_SVM = "--widths median --starts 1 -C 1"
-
-
 @pytest.fixture
 def table(cli, tmp_path):
     return hostile_file(tmp_path).name
@@ -358,6 +353,11 @@ def test_that_printed_names_control_no_terminal(table, cli):
     document = json.loads(answer(cli, "datasets info --json", table))
     assert document["source"] == table  # unchanged
     assert len(document["train_labels"]) == len(CLASSES)
+    text = Path(table).read_text(encoding="utf-8")
+    Path("holes.csv").write_text(re.sub(r"0\.\d{3}0", "", text), encoding="utf-8")
+    assert "xyz" in answer(cli, "fill holes.csv -o filled.csv")
+    assert len(json.loads(answer(cli, "fill holes.csv -o filled.csv --json"))["columns"]) == 6
+    assert Path("filled.csv").read_text(encoding="utf-8").split("\n")[0] == text.split("\n")[0]
     for names in (document["feature_names"], document["train_labels"]):
         assert all(len(name) <= 100 for name in names)
     error = cli("fit", table, "--label-column", "no\x1b[31m\u202e", code=1).err
@@ -382,7 +382,7 @@ def test_that_figures_of_weights_take_hostile_names(table, cli, command):
 
 def test_that_models_and_runs_take_hostile_names(table, cli):
     answer(cli, "fit --depth 1 -o model.npz", table)
-    answer(cli, f"sweep --depth 1 --noise 0.1:0.2:0.1 {QUICK_SVM} --store s.sqlite --figure curves.svg", table)
+    answer(cli, f"sweep {SVM} --noise 0.1:0.2:0.1 --store s.sqlite --figure curves.svg", table)
     answer(cli, "runs list s.sqlite")
     spec_hash = json.loads(answer(cli, "runs list s.sqlite --json"))[0]["hash"]
     for line in (f"show s.sqlite {spec_hash}", "check s.sqlite", "export s.sqlite -o runs.csv"):
@@ -393,7 +393,7 @@ def test_that_models_and_runs_take_hostile_names(table, cli):
 
 def test_that_figures_of_a_run_take_hostile_names(table, cli):
     figures = [f"confusion{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv")]
-    answer(cli, f"train --depth 1 {QUICK_SVM}", table, "--figure", *figures)
+    answer(cli, f"train {SVM}", table, "--figure", *figures)
     check_files(Path())
     with open("confusion.csv", newline="", encoding="utf-8") as file:
         names = sorted(row[0][:12] for row in csv.reader(file))

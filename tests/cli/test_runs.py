@@ -279,14 +279,10 @@ def test_that_try_prints_the_sentence_of_python_and_its_bundle_reproduces_itself
     assert not Path("try.csv").exists(), "the script writes to its own folder"
 
 
-def quantities(n):
-    rows = (f"{a:.4f},{b:.4f},{round(200 * a + 90 * b)}" for a, b in np.random.default_rng(2).random((n, 2)))
-    Path("d.csv").write_text("\n".join(["age,bmi,progression", *rows]) + "\n")
-
-
 @pytest.mark.parametrize("line", ["try d.csv", "train d.csv", "sweep d.csv --store s.sqlite"])
 def test_that_a_quantity_as_label_is_refused_with_its_remedies_before_training(cli, monkeypatch, line):
-    quantities(400)
+    rows = (f"{a:.4f},{b:.4f},{round(200 * a + 90 * b)}" for a, b in np.random.default_rng(2).random((400, 2)))
+    Path("d.csv").write_text("\n".join(["age,bmi,progression", *rows]) + "\n")
     monkeypatch.setattr("slide_gui.experiments.runs.run.represent", lambda *_: pytest.fail("trained"))
     sentence = cli(line, code=1).err
     assert "The column 'progression' has " in sentence

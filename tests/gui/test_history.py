@@ -25,15 +25,18 @@ def test_that_dropped_changes_release_their_images(app):
     assert [each() is None for each in held] == [True, True, True]
 
 
-def test_that_layers_fitted_before_are_restored_at_once(workspace):
+def test_that_layers_fitted_before_are_restored_at_once_without_the_preview_of_others(workspace, every_payload):
     first = workspace.fitting.stack
-    workspace.set_parameters(noise=0.6)
-    all_fitted(workspace)
-    workspace.history.undo()
-    assert workspace.fitting.stack is first
-    assert workspace.model() is not None
-    assert workspace.fitting.seconds > 0
-    assert not workspace.queue.busy
+    workspace.fitting.watch((5,))
+    for is_awaited in (lambda: workspace.fitting.preview is not None, lambda: not workspace.queue.busy):
+        workspace.set_parameters(noise=0.6)
+        wait(lambda is_awaited=is_awaited: is_awaited() or workspace.model() is not None)
+        workspace.history.undo()
+        assert workspace.fitting.stack is first
+        assert workspace.model() is not None
+        assert workspace.fitting.preview is None
+        assert workspace.fitting.seconds > 0
+        assert not workspace.queue.busy
 
 
 def test_that_a_gesture_is_one_step_and_the_last_200_steps_are_stored(workspace):

@@ -435,9 +435,6 @@ def test_that_a_guess_is_confirmed_with_one_button(window, pixels):
     at_rest(window)
     assert not window.reading_preview.isVisible()
     assert window.workspace.dataset is before
-    settings = QSettings(window.settings.fileName(), window.settings.format())
-    known = FileChoices(settings).recall(DataSource(paths=(str(pixels),)))
-    assert known.reading == ParseOptions()
     window.workspace.open_paths([pixels])
     wait(lambda: window.workspace.dataset is not before)
     at_rest(window)

@@ -43,10 +43,6 @@ def trained(window, svm=QUICK):
     return runs.result
 
 
-def listed(window, n):
-    wait(lambda: len(window.session.library.runs) == n)
-
-
 def save(window, tmp_path, *results):
     """Store runs as another process would, and update the list."""
     with RunStore(tmp_path / "runs.sqlite") as store:
@@ -193,6 +189,7 @@ def test_that_data_without_labels_can_be_neither_trained_on_nor_tried_and_say_wh
     classifier = show_page(window, "classifier")
     assert not classifier.train_button.isEnabled()
     assert "no labels" in classifier.details.text()
+    assert not button(window.panel, "Try on my data").isVisible()
     window.actions_by_name["try"].trigger()
     assert "no labels" in window.notice.accessibleName()
     assert not window.session.runs.trial.running
@@ -241,7 +238,7 @@ def test_that_a_sweep_computes_and_lists_exactly_its_runs_and_the_classifier_fin
         spec = answer.point.spec
         assert (spec.labels, spec.svm.criterion, spec.evaluate) == (20, "radius-margin", "validation")
         assert spec.neighbour is None
-    listed(window, 5)
+    wait(lambda: len(window.session.library.runs) == 5)
     curves = show_page(window, "curves")
     assert curves.shown.currentText() == "validation error · trained on 80 % · 20 labels · widths by radius-margin"
     (best,) = [point for point in curves.points() if point.chosen]
@@ -304,7 +301,7 @@ def test_that_a_resting_slider_gets_an_estimate_of_the_error_shown_and_moving_dr
 def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_are_open(window):
     for criterion in ("radius-margin", "press"):
         trained(window, SvmParameters(criterion=criterion))
-    listed(window, 2)
+    wait(lambda: len(window.session.library.runs) == 2)
     keys = tuple(run.hash for run in window.session.library.runs)
     runs = show_page(window, "runs")
     QTest.keyClick(runs.tabs.buttons()[0], Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
@@ -414,7 +411,7 @@ def test_that_a_run_stored_while_the_table_is_being_read_is_listed(window, monke
     trained(window)
     trained_now.set()
     wait(lambda: not window.session.library.reading)
-    listed(window, 1)
+    wait(lambda: len(window.session.library.runs) == 1)
 
 
 def test_that_an_unreadable_store_is_reported_and_not_waited_for(window, tmp_path):
@@ -516,7 +513,7 @@ def test_that_trying_the_data_ends_in_the_sentence_of_the_command_line_with_its_
     monkeypatch.setattr(trial_module, "_GRID", ((0.2, 0.5), (0, 1), 1))
     path = saved(tmp_path / "first.npz", 1)
     open_file(window, path)
-    window.actions_by_name["try"].trigger()
+    QTest.mouseClick(button(window.panel, "Try on my data"), Qt.MouseButton.LeftButton)
     assert window.pages.name == "curves"
     curves = window.pages.shown()
     assert curves.sentence.text().startswith("Trying these data: ")

@@ -102,14 +102,22 @@ def is_changed(window):
     )
 
 
-def test_that_the_next_window_restores_the_session(windows, table):
+def test_that_the_next_window_restores_session_and_position_and_ignores_an_invalid_position(windows, table):
     window = start(windows, table)
     changed(window)
+    place = window.saveGeometry()
     tear_down(window)
     again = windows()
     wait_until_open(again, "table")
     assert is_changed(again)
     assert again.pages.page("runs").run_table.filter == "noise"
+    assert again.settings.value("window/geometry") == place
+    again.move(5000, 4000)
+    again.settings.setValue("window/geometry", again.saveGeometry())
+    again.restore_place()
+    assert again.screen().availableGeometry().intersects(again.geometry())
+    again.settings.setValue("window/geometry", "nowhere")
+    again.restore_place()
 
 
 def test_that_after_a_crash_the_session_is_offered_but_not_opened(windows, table, tmp_path):
@@ -249,20 +257,6 @@ def test_that_a_session_never_replaces_the_open_data(windows, table, tmp_path):
     assert "The session could not be saved" in window.notice.accessibleName()
     assert "is an input" in window.notice.accessibleName()
     assert table.read_bytes() == before
-
-
-def test_that_the_position_of_a_window_is_stored_and_an_invalid_one_is_ignored(windows, table):
-    window = start(windows, table)
-    place = window.saveGeometry()
-    tear_down(window)
-    again = windows(table)
-    assert again.settings.value("window/geometry") == place
-    again.move(5000, 4000)
-    again.settings.setValue("window/geometry", again.saveGeometry())
-    again.restore_place()
-    assert again.screen().availableGeometry().intersects(again.geometry())
-    again.settings.setValue("window/geometry", "nowhere")
-    again.restore_place()
 
 
 def test_that_the_data_menu_lists_the_recent_files_that_exist(windows, table):

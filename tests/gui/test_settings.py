@@ -11,7 +11,7 @@ from slide_gui.experiments.sweeps.cluster import ClusterChoice
 from slide_gui.gui.dialogs.settings import SettingsDialog
 from slide_gui.gui.state.runs import TRY_SECONDS
 from slide_gui.gui.theme import DARK, LIGHT, stored_scale, stored_theme, theme_of
-from tests.gui.helpers import button, dataset, dialogs, every_view, labelled, open_data, settle, wait
+from tests.gui.helpers import button, dialogs, every_view, labelled, settle, wait
 
 OPENED = labelled
 MOST_CONTROLS = 20
@@ -57,17 +57,6 @@ def test_that_more_counts_the_hidden_parameters_that_were_changed(window):
     window.workspace.set_parameters(noise=0.7, depth=2, ridge=1e-5, squashing="threshold")
     more.click()
     assert more.text() == "▸ More"
-
-
-def test_that_labelled_data_can_be_tried_from_the_panel(window):
-    trial = button(window.panel, "Try on my data")
-    assert trial.isVisible()
-    QTest.mouseClick(trial, Qt.MouseButton.LeftButton)
-    assert window.pages.name == "curves"
-    assert window.session.runs.trial.running
-    window.session.stop()
-    open_data(window, dataset())
-    assert not trial.isVisible()
 
 
 @pytest.fixture

@@ -51,12 +51,6 @@ DRAWN_ON = [
 ]
 
 
-@pytest.fixture
-def themed_app(app):
-    yield app
-    apply_theme(app, "light")
-
-
 def ratio(theme, one, other):
     return contrast(QColor(getattr(theme, one)), QColor(getattr(theme, other)))
 
@@ -87,14 +81,14 @@ def test_that_magnitudes_change_lightness_one_way_and_ink_reads_on_every_colour(
             assert contrast(ink_on(shown), shown) >= 4.5
 
 
-def test_that_system_follows_the_system_and_a_choice_does_not(themed_app):
-    hints = themed_app.styleHints()
+def test_that_system_follows_the_system_and_a_choice_does_not(app):
+    hints = app.styleHints()
     for choice, shown in (("system", DARK), ("light", LIGHT)):
-        apply_theme(themed_app, choice)
+        apply_theme(app, choice)
         hints.colorSchemeChanged.emit(Qt.ColorScheme.Dark)
         assert theme_of(QWidget()) is shown
     with pytest.raises(ValueError, match="system"):
-        apply_theme(themed_app, "sepia")
+        apply_theme(app, "sepia")
 
 
 def test_that_a_chosen_theme_is_stored_and_an_unknown_one_is_the_systems(tmp_path):

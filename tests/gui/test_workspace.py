@@ -130,15 +130,6 @@ def test_that_one_pin_too_many_is_refused_with_the_reason(workspace):
     assert 3 not in workspace.state.selection.pins
 
 
-def test_that_a_preview_is_dropped_with_its_parameters(workspace, every_payload):
-    workspace.fitting.watch((5,))
-    workspace.set_parameters(noise=0.6)
-    wait(lambda: workspace.fitting.preview is not None or workspace.model() is not None)
-    workspace.history.undo()
-    assert workspace.model() is not None
-    assert workspace.fitting.preview is None
-
-
 def test_that_a_pixel_beyond_the_data_is_neither_pinned_nor_selected(workspace):
     pixels, pins = PixelSelection(workspace), workspace.state.selection.pins
     for feature in (64, -1):
