@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy import sparse
 
 from slide_gui import SLIDE, Blocks, SLIDEClassifier
@@ -26,19 +27,11 @@ def images(shape, n=60):
 def patches(rows, shape, window):
     """Return, for every place and row, the pixels around the place with zeros outside the image, and a constant 1."""
     height, width, channels = (*shape, 1)[:3]
-    found = []
-    for y in range(height):
-        for x in range(width):
-            for row in rows:
-                patch = np.zeros((window, window, channels))
-                for i in range(window):
-                    for j in range(window):
-                        inside = 0 <= y + i - window // 2 < height and 0 <= x + j - window // 2 < width
-                        if inside:
-                            image = row.reshape(height, width, channels)
-                            patch[i, j] = image[y + i - window // 2, x + j - window // 2]
-                found.append(np.append(patch, 1.0))
-    return np.array(found)
+    border = (window // 2, window // 2)
+    padded = np.pad(rows.reshape(-1, height, width, channels), ((0, 0), border, border, (0, 0)))
+    by_place = np.moveaxis(sliding_window_view(padded, (window, window), axis=(1, 2)), (0, 3), (2, -1))
+    found = by_place.reshape(height * width * len(rows), -1)
+    return np.column_stack([found, np.ones(len(found))])
 
 
 def by_patches(rows, shape, noise, ridge=1e-5, window=3):

@@ -297,16 +297,13 @@ def test_that_lower_ranks_are_submitted_first_then_runs_that_begin_the_longest_c
 @contextmanager
 def started(*words):
     """Start a Python process with these arguments, and kill it at the end."""
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def until(happens, seconds=30.0):
