@@ -227,7 +227,7 @@ def _with_columns_of(train: DataPart, test: DataPart) -> DataPart:
 
 
 def far_columns(rows: NDArray[np.float32], names: tuple[str, ...]) -> str:
-    """Return the columns with most values far outside 0 … 1, the range of the training set, or an empty text."""
+    """Return the names of columns whose values mostly lie far outside 0 … 1, the range of the training set."""
     far = ((rows < -1) | (rows > 2)).sum(axis=0) > len(rows) / 2
     return listed_names([names[k] if names else str(k + 1) for k in np.flatnonzero(far).tolist()])
 
@@ -413,7 +413,7 @@ def _dataset_name(paths: Sequence[Path]) -> str:
 
 
 def _pixel_scale(parts: Sequence[DataPart], reading: ParseOptions) -> Scale | int:
-    """Return the divisor of the pixels, or the minimum, at most 0, and the range of pixels below 0 or above 255.
+    """Return the divisor that scales pixels to 0 … 1, or for pixels below 0 or above 255 their minimum and range.
 
     Raises
     ------

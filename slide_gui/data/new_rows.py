@@ -114,7 +114,7 @@ def read_new_rows(
 def _pixel_scaling(
     part: DataPart, scaling: NDArray[np.float64] | None, image_shape: tuple[int, int] | None
 ) -> tuple[NDArray[np.float64] | None, str]:
-    """Return the scaling of new images by that of a training set, and a warning or an empty text.
+    """Return the scaling to apply to new images, and a warning, which is empty if their scale is certain.
 
     Raises
     ------

@@ -177,7 +177,7 @@ def approximate_weights(factor: Single, scatter: NDArray[np.floating], noise: fl
 def _refine(
     weights: Array, rows: NDArray[np.intp], scatter: Array, noise: float, q: Array, factor: Array, progress: Progress
 ) -> None:
-    """Correct rows of W in place until the error of each, for E[Q] as rounded, is about 1e-9 of its length.
+    """Correct rows of W in place until the error of each is about 1e-9 of its length, given the rounded E[Q].
 
     The correction is (E[P] − W E[Q]) MᵀM, where MᵀM is the inverse of E[Q]. First, a few rows are corrected with
     residuals in ordinary precision to measure the rounding error of W. If it is too large, which happens at very low

@@ -418,7 +418,7 @@ def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions)
 
 
 def _counts_on(row: list[str]) -> bool:
-    """Return True if each number of a row is greater by 1 than the number before it."""
+    """Return True if each number of a row is one more than the number before it."""
     return all(is_number(cell) for cell in row) and all(float(b) - float(a) == 1 for a, b in pairwise(row))
 
 
@@ -496,7 +496,7 @@ def _options_like(
 def _suspicious_columns(
     rows: NDArray[np.floating], last_label: NDArray[Any] | None, features: list[int], columns: tuple[str, ...]
 ) -> Iterator[Guess]:
-    """Iterate over warnings of columns that count the rows, or complete the last one to a column per class."""
+    """Yield warnings of columns that number the rows, and of labels written as one column of 0 and 1 per class."""
     for k in np.flatnonzero(rows[1:2] - rows[:1] == 1).tolist() if len(rows) >= _IDENTIFIERS else ():
         if (np.diff(rows[:, k].astype(np.float64)) == 1).all():
             yield Guess(f"column {_shown(features[k], columns)} numbers the rows", "delete it, or use --leave-out")

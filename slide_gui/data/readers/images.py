@@ -64,7 +64,7 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
 
 
 def has_pictures(folder: Path) -> bool:
-    """Return True if a folder has sub-folders with pictures, directly or in sub-folders such as train and test."""
+    """Return True if the sub-folders of a folder, or their own sub-folders, contain pictures."""
     return bool(_class_names([folder, *_folders(folder)]))
 
 
@@ -134,7 +134,7 @@ _LEVELS = (255, 1023, 4095, 16383, 65535)
 
 
 def _scaled_to_bit_depth(parts: list[DataPart], level: int) -> list[DataPart]:
-    """Divide pixels of 16 bits by a level, or by the greatest level of the 8, 10, 12 or 14 bits that they use."""
+    """Divide 16-bit pixels by the level of a model, or by the largest value of the bit depth that they use."""
     rows = [row for part in parts for row in part.rows]
     high = round(65535 * max(float(row.max()) for row in rows))
     # The levels of 8-bit pictures are multiples of 257 in 16 bits.

@@ -91,7 +91,7 @@ class FittedModel:
         return cls(stack, *described, seconds, __version__, dataset.feature_names, label, scaling)
 
     def rescaled(self, row: NDArray[np.float32], dataset: Dataset) -> NDArray[np.float32]:
-        """Return a row of a table in the scale of the model, and an image unchanged."""
+        """Convert a row of a table to the scale of the model; images stay unchanged."""
         if self.image_shape is not None or (self.scaling is None and dataset.scaling is None):
             return row
         before, after = ((0.0, 1.0) if each is None else each for each in (dataset.scaling, self.scaling))

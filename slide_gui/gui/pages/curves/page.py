@@ -315,7 +315,7 @@ class CurvesPage(Page):
             self.status.setText(self._why_empty())
 
     def _why_empty(self) -> str:
-        """Return why there are no points, and what to do."""
+        """Return the reason why there are no points, and the remedy."""
         other = "set the noise slider and wait" if self._controller.offered is None else "Estimate this point"
         return self._controller.why_not() or f"No points yet. Press Sweep, or {other}."
 
