@@ -30,18 +30,17 @@ _PARTS = {"train": "train", "training": "train", "test": "test", "testing": "tes
 def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     """Read all pictures of a folder as grey images in [0, 1].
 
-    Pixels of 16 bits of which at most 14 are used are divided by the greatest level of 8, 10, 12 or 14 bits.
-
-    Parameters
-    ----------
-    folder : Path
-    level : int
-        The greatest level of the pixels of a model, by which those of 16 bits are divided instead; 0 if there is none.
-    progress : Progress
+    16-bit pixels are divided by the largest value of the bit depth that they use: 8, 10, 12, 14 or 16.
 
     Each sub-folder is a class, numbered in alphabetical order. Sub-folders named train and test contain sub-folders of
     classes themselves; others next to them, such as val, are left out with a note. Pictures directly in the folder have
     no labels. Hidden files and files without the suffix of a picture are skipped.
+
+    Parameters
+    ----------
+    level : int
+        The largest pixel value of a model's training set, by which 16-bit pixels are divided instead; 0 without a
+        model.
 
     Raises
     ------
