@@ -101,7 +101,7 @@ def read_new_rows(
     if np.isnan(rows).any():
         row, column = np.argwhere(np.isnan(rows))[0].tolist()
         name = f"“{names[column]}”" if names else f"feature {column + 1}"
-        raise DataError(f"row {row + 1}: {name} is missing; fill the cells with slide-gui fill first", place)
+        raise DataError(f"row {row + 1}: {name} is missing; fill it in, in a CSV file with slide-gui fill", place)
     part, warning = replace(part, rows=rows, finite=False), ""
     if image_shape is not None or part.level:
         scaling, warning = _pixel_scaling(part, scaling, image_shape)
