@@ -179,8 +179,8 @@ def start() -> Iterator[Figure]:
             runs.append((bare, *in_child(started, environment=_environment(compiled))))
     bare, clickable, first = map(median, zip(*runs[1:], strict=True))
     note = f"median of {len(runs) - 1} warm starts, in turn with a window of only Qt that imports NumPy"
-    yield Figure("start", clickable, "s", bare, f"to a window that answers a click; {note}", 2.5)
-    yield Figure("start-first-layer", first, "s", bare, f"to its first layer painted; {note}", most=1.0)
+    yield Figure("start", clickable, "s", bare, f"to a window that answers a click; {note}", 2.2)
+    yield Figure("start-first-layer", first, "s", bare, f"to its first layer painted; {note}", most=0.6)
 
 
 def started() -> tuple[float, float]:
