@@ -85,7 +85,7 @@ def test_that_images_unlike_the_training_images_get_this_notice_and_no_predictio
     assert "quantity\tclass" not in part.numbers()
     settle()
     assert canvas.geometry() == before
-    canvas.reset()
+    window.workspace.draw(None)
     assert decided.title.isVisible()
     canvas.blank()
     assert part.notice.text().startswith("Unlike the training images")

@@ -126,7 +126,7 @@ def test_that_each_card_has_a_text_of_at_most_fifty_words_that_promises_a_result
 def test_that_leaving_restores_data_state_page_result_and_panel_and_sessions_never_hold_the_tour(small_example, window):
     train(window)
     window.workspace.show_test(3)
-    window.workspace.draw(np.ones((6, 6), np.float32), "drawing")
+    window.workspace.draw(np.ones((6, 6), np.float32))
     window.workspace.select(pins=(5,))
     window.panel.more.setChecked(True)
     window.show_panel(False)

@@ -27,6 +27,7 @@ from tests.gui.helpers import (
     all_fitted,
     at_rest,
     button,
+    centre,
     choose,
     dataset,
     draw,
@@ -112,6 +113,27 @@ def test_that_buttons_and_keys_erase_clear_and_blank_the_canvas(window):
     window.actions_by_name["undo"].trigger()
     window.actions_by_name["undo"].trigger()
     np.testing.assert_array_equal(canvas.image, given)
+
+
+def test_that_all_views_show_a_stroke_drawn_in_weights(window):
+    page, pins = window.weights_page, window.workspace.state.selection.pins
+    image, part = page.set_view(WEIGHTS).image, page.set_view("flow")
+    page.set_view(WEIGHTS)
+    first, second = np.flatnonzero(image.image == 0)[[0, -1]].tolist()
+    QTest.mousePress(image, Qt.MouseButton.RightButton, pos=centre(image, int(image.image.argmax())))
+    QTest.mouseRelease(image, Qt.MouseButton.RightButton)
+    QTest.mousePress(image, Qt.MouseButton.LeftButton, pos=centre(image, first))
+    QTest.mouseMove(image, centre(image, second))
+    QTest.mouseRelease(image, Qt.MouseButton.LeftButton)
+    assert image.image.flat[[first, second]].all()
+    assert window.workspace.state.selection.pins == pins
+    assert page.shown.caption.endswith(", drawn on")
+    page.set_view("flow")
+    np.testing.assert_array_equal(part.flow.clean, image.image.ravel())
+    for _ in range(2):
+        window.actions_by_name["undo"].trigger()
+    assert not image.is_drawn_on
+    assert not part.view.canvas.is_drawn_on
 
 
 def test_that_an_image_passes_through_the_layers_of_earlier_data_under_their_names(window):

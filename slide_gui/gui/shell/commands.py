@@ -399,8 +399,8 @@ MENUS: dict[str, tuple[Command, ...]] = {
             lambda w: w.weights_page.set_view(FLOW).corrupt_again(), "Set other pixels of the image in the flow to 0",
         ),
         _drawing(
-            "reset_drawing", "Reset the drawn image", "Ctrl+R",
-            lambda w: w.weights_page.set_view(FLOW).view.canvas.reset(), "Show the image as it is in the data set",
+            "reset_drawing", "Reset the drawn image", "Ctrl+R", lambda w: w.workspace.draw(None),
+            "Show the image as it is in the data set",
         ),
         _drawing(
             "blank_canvas", "Start from a blank canvas", "Ctrl+Shift+R",

@@ -362,8 +362,9 @@ class Workspace(QObject):
         text = self.worded(f"showing test image {count(row + 1)}")
         self._change(replace(self.state, test_row=row, drawing=None), text=text)
 
-    def draw(self, image: NDArray[np.float32] | None, text: str) -> None:
-        """Set the drawing, or remove it; `text` names the change in the Edit menu."""
+    def draw(self, image: NDArray[np.float32] | None) -> None:
+        """Set the image with its strokes, or remove all strokes."""
+        text = "reset of the drawn image" if image is None else "stroke"
         self._change(replace(self.state, drawing=image), text=text)
 
     @Slot(object)

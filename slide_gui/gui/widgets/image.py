@@ -130,19 +130,27 @@ class DrawingCanvas(ImageView):
 
     Arrow keys move the cell cursor, Space or Enter toggles the cell.
 
+    Parameters
+    ----------
+    pins : bool
+        Let a click of the left button, Space and Enter click on the pixel; the left button draws when the mouse
+        reaches another pixel.
+
     Signals
     -------
     drawn(object)
         The current image, a read-only ndarray of shape (rows, columns).
-    stroked(object, object)
-        The images before and after a stroke that changed something.
+    stroked(object)
+        The image after a stroke that changed something.
     """
 
     drawn = Signal(object)
-    stroked = Signal(object, object)
+    stroked = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, pins: bool = False) -> None:
         super().__init__(parent)
+        self._pins_pixels = pins
+        self._is_click = False  # True until the mouse reaches another pixel
         self._given: Image | None = None
         self._before: Image | None = None  # image before the current stroke
         self._brush = 1
@@ -150,8 +158,11 @@ class DrawingCanvas(ImageView):
         self._ink: float | None = None  # value being drawn while a button is down
         self._last = 0
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
-        self.setAccessibleName("Input image, to draw on")
-        self.setToolTip("Draw with the left button, erase with the right button or Shift; Space toggles the cell")
+        if pins:
+            self.setToolTip("Click pins the pixel; drag to draw, with the right button or Shift to erase")
+        else:
+            self.setAccessibleName("Input image, to draw on")
+            self.setToolTip("Draw with the left button, erase with the right button or Shift; Space toggles the cell")
 
     def sizeHint(self) -> QSize:
         return QSize(196 + 2 * MARGIN, 196 + 2 * MARGIN)
@@ -166,9 +177,10 @@ class DrawingCanvas(ImageView):
         """True if the drawn image differs from the given one."""
         return self._values is not None and self._given is not None and not np.array_equal(self._values, self._given)
 
-    def set_image(self, values: Image) -> None:
+    def set_image(self, values: Image, drawn: Image | None = None) -> None:
+        """Show an image, or an earlier drawing on it if it has the same shape."""
         self._given, self._ink = values, None
-        super().set_image(values)
+        self._show(values if drawn is None or drawn.shape != values.shape else drawn)
 
     @Slot(int)
     def set_brush(self, side: int) -> None:
@@ -180,34 +192,19 @@ class DrawingCanvas(ImageView):
         """Let the left button erase, or draw."""
         self._erases = erases
 
-    def show_drawn(self, values: Image | None) -> None:
-        """Show an image with an earlier drawing, or the given image for None."""
-        values = self._given if values is None else values
-        if values is not None and self._values is not None and values.shape == self._values.shape:
-            self._ink = None
-            self._show(values)
-
-    @Slot()
-    def reset(self) -> None:
-        """Remove all strokes; this can be undone like a stroke."""
-        if self.is_drawn_on:
-            before = self._values
-            self.show_drawn(None)
-            self.stroked.emit(before, self._values)
-
     @Slot()
     def blank(self) -> None:
         """Set all pixels to 0, as one stroke."""
-        before = self._values
-        if before is not None and before.any():
-            self.show_drawn(np.zeros_like(before))
-            self.stroked.emit(before, self._values)
+        if self._values is not None and self._values.any():
+            self._show(np.zeros_like(self._values))
+            self.stroked.emit(self._values)
 
     # Strokes
 
     def _show(self, values: Image) -> None:
-        super().set_image(values)
-        self.drawn.emit(values)
+        if self._values is None or not np.array_equal(values, self._values):
+            super().set_image(values)
+            self.drawn.emit(values)
 
     def _covered(self, index: int) -> tuple[slice, slice]:
         """Return the rows and columns under the brush."""
@@ -227,8 +224,7 @@ class DrawingCanvas(ImageView):
             row, column = round(r0 + (r1 - r0) * k / steps), round(c0 + (c1 - c0) * k / steps)
             values[self._covered(row * columns + column)] = ink
         self._last = index
-        if not np.array_equal(values, self._values):
-            self._show(values)
+        self._show(values)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         index = self._at(event.position())
@@ -238,16 +234,22 @@ class DrawingCanvas(ImageView):
         erase = erase or bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         self._hover(index)
         self._before, self._ink, self._last = self._values, 0.0 if erase else 1.0, index
-        self._stroke(index, self._ink)
+        self._is_click = self._pins_pixels and not erase
+        if not self._is_click:
+            self._stroke(index, self._ink)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         super().mouseMoveEvent(event)
         index = self._at(event.position())
-        if self._ink is not None and index is not None:
+        self._is_click &= index in (None, self._last)
+        if self._ink is not None and index is not None and not self._is_click:
             self._stroke(index, self._ink)
 
     def mouseReleaseEvent(self, _event: QMouseEvent) -> None:
         self._end_stroke()
+        if self._is_click:
+            self._is_click = False
+            self._click(self._last)
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
@@ -256,25 +258,25 @@ class DrawingCanvas(ImageView):
     def _end_stroke(self) -> None:
         if self._ink is not None:
             before, self._before, self._ink = self._before, None, None
-            assert before is not None
-            assert self._values is not None
-            if not np.array_equal(before, self._values):
-                self.stroked.emit(before, self._values)
+            if self._values is not before:
+                self.stroked.emit(self._values)
 
     # Keys
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in CLICKS and self._values is not None:
+        if event.key() in CLICKS and self._values is not None and not self._pins_pixels:
             index = self._stepped((0, 0)) if self._current is None else self._current
             assert index is not None
             self._hover(index)
-            before, self._last = self._values, index
-            self._stroke(index, 0.0 if before.flat[index] > 0.5 else 1.0)
-            self.stroked.emit(before, self._values)
+            self._last = index
+            self._stroke(index, 0.0 if self._values.flat[index] > 0.5 else 1.0)
+            self.stroked.emit(self._values)
         else:
             super().keyPressEvent(event)
 
     def _contents(self, values: Image) -> list[str]:
+        if self._pins_pixels:
+            return super()._contents(values)
         return [f"{int(np.count_nonzero(values > 0.5))} of {values.size} cells above 0.5"]
 
     def _paint_cursor(self, painter: QPainter, grid: PixelGrid, index: int) -> None:

@@ -217,9 +217,9 @@ def lit(canvas):
 
 @pytest.fixture
 def strokes(canvas):
-    """Return the reported strokes, each as the images before and after."""
+    """Return the images that are reported after strokes."""
     reported = []
-    canvas.stroked.connect(lambda *images: reported.append(images))
+    canvas.stroked.connect(reported.append)
     return reported
 
 
@@ -247,23 +247,40 @@ def test_that_a_fast_stroke_has_no_gaps_the_right_button_and_shift_erase_and_bru
     assert canvas.image is before, "a stroke ends when the canvas is hidden"
 
 
-def test_that_strokes_and_resets_that_change_something_are_reported_and_can_be_shown_again(canvas, strokes):
+def test_that_strokes_that_change_something_are_reported_and_can_be_shown_again(canvas, strokes):
     stroke(canvas, (1, 1), button=RIGHT)
-    canvas.reset()
+    canvas.blank()
     assert not strokes
     stroke(canvas, (1, 1), (1, 3))
     stroke(canvas, (4, 4))
-    canvas.show_drawn(strokes[1][0])
+    given = np.zeros((8, 12), np.float32)
+    canvas.set_image(given, strokes[0])
     assert lit(canvas) == {(1, 1), (1, 2), (1, 3)}
-    canvas.reset()
+    canvas.blank()
     assert not lit(canvas)
-    assert [(before.sum(), after.sum()) for before, after in strokes] == [(0, 3), (3, 4), (3, 0)]
-    for image, is_drawn_on in ((strokes[1][1], True), (None, False), (strokes[1][1], True)):
-        canvas.show_drawn(image)
+    assert [image.sum() for image in strokes] == [3, 4, 0]
+    for image, is_drawn_on in ((strokes[1], True), (None, False), (strokes[1], True)):
+        canvas.set_image(given, image)
         assert canvas.is_drawn_on == is_drawn_on
     canvas.set_image(np.ones((8, 12), np.float32))
     assert not canvas.is_drawn_on
     assert len(strokes) == 3
+
+
+def test_that_an_image_with_pins_takes_a_click_as_click_and_draws_when_the_mouse_reaches_another_pixel(shown):
+    canvas, clicked = shown(DrawingCanvas(pins=True), 248, 168), []
+    canvas.pixel_clicked.connect(clicked.append)
+    canvas.set_image(np.zeros((8, 12), np.float32))
+    stroke(canvas, (1, 1))
+    stroke(canvas, (3, 3), (3, 3))
+    assert clicked == [13, 39]
+    assert not lit(canvas)
+    stroke(canvas, (2, 1), (2, 4), (2, 1))
+    stroke(canvas, (2, 2), button=RIGHT)
+    assert lit(canvas) == {(2, 1), (2, 3), (2, 4)}
+    press(canvas, Qt.Key.Key_Space)
+    assert clicked == [13, 39, 26]
+    assert "image of 8 × 12 pixels" in canvas.accessibleDescription()
 
 
 def test_that_keys_move_the_cell_and_space_toggles_it(canvas):

@@ -24,7 +24,6 @@ from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.pages.weights.flow_view import FlowColumn, FlowTile, FlowView
 from slide_gui.gui.pages.weights.selected_rows import SHARES_OF_LIMIT
 from slide_gui.gui.pages.weights.view import ImageRow, View, ViewContext
-from slide_gui.gui.state.workspace import State
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.controls import (
     ChoiceButtons,
@@ -83,7 +82,7 @@ class FlowPart(View):
         self._seed = 0
         self.view = FlowView(self)
         self.view.drawn.connect(self._drawn)
-        self.view.canvas.stroked.connect(self._stroked)
+        self.view.canvas.stroked.connect(self._shown.keep_stroke)
         self.view.pixel_hovered.connect(self._pixels.point_at)
         self._bar = ColorBar(self)
         self._bar.setMaximumWidth(_BAR)
@@ -102,7 +101,6 @@ class FlowPart(View):
         self._decided = DecidedPart(self._workspace, context.runs(), self)
         layout.addWidget(self._decided)
         self._shown.changed.connect(self._take_image)
-        self._workspace.state_changed.connect(self._follow_drawing)
         self._take_image()
 
     def _build_tools(self) -> None:
@@ -151,7 +149,7 @@ class FlowPart(View):
         name_box(self._brush, "brush in pixels")
         tip = with_keys("Show the image as in the data set", "Ctrl+R")
         self._reset = add_button(self, row, "Clear", tip, "flat")
-        self._reset.clicked.connect(self.view.canvas.reset)
+        self._reset.clicked.connect(lambda: self._workspace.draw(None))
         tip = with_keys("Start from an image of zeros", "Ctrl+Shift+R")
         blank = add_button(self, row, "Blank canvas", tip, "flat")
         blank.clicked.connect(self.view.canvas.blank)
@@ -212,8 +210,7 @@ class FlowPart(View):
         return (ExportOption("flow", "the flow of this input", export, style),)
 
     def _caption(self) -> str:
-        drawn = ", drawn on" if self.view.canvas.is_drawn_on else ""
-        return f"{self._workspace.worded('image')} {self._shown.caption}{drawn}"
+        return f"{self._workspace.worded('image')} {self._shown.caption}"
 
     def numbers(self) -> str:
         flow, names = self.flow, self._workspace.feature_names
@@ -244,33 +241,15 @@ class FlowPart(View):
             self._listed = dataset.fingerprint
             self._list_others()
         self._drawing.setVisible(dataset.image_shape is not None)
-        if dataset.image_shape is not None:
-            self.view.canvas.set_image(values.reshape(dataset.image_shape))
-            self.view.canvas.set_missing(self._shown.missing)
-        if self._workspace.state.drawing is None:
+        if dataset.image_shape is None:
             self.refresh()
         else:
-            self.view.canvas.show_drawn(self._workspace.state.drawing)
+            self._shown.show_on(self.view.canvas)  # which refreshes, like a stroke
 
     @Slot(object)
     def _drawn(self, image: NDArray[np.float32]) -> None:
         self._image = image.reshape(-1)
         self.refresh()
-
-    @Slot(object, object)
-    def _stroked(self, _before: NDArray[np.float32], after: NDArray[np.float32]) -> None:
-        if self.view.canvas.is_drawn_on:
-            self._workspace.draw(after, "stroke")
-        else:
-            self._workspace.draw(None, "reset of the drawn image")
-
-    @Slot(object, object)
-    def _follow_drawing(self, state: State, old: State) -> None:
-        canvas, dataset = self.view.canvas, self._workspace.dataset
-        is_shown = canvas.image is state.drawing or (state.drawing is None and not canvas.is_drawn_on)
-        has_canvas = dataset is not None and dataset.image_shape is not None
-        if has_canvas and state.drawing is not old.drawing and not is_shown:
-            canvas.show_drawn(state.drawing)
 
     @Slot()
     def refresh(self) -> None:
@@ -278,7 +257,6 @@ class FlowPart(View):
         self._take_stack()
         image, stack, foreign, dataset = self._image, self._stack, self.foreign, self._workspace.dataset
         self._reset.setEnabled(self.view.canvas.is_drawn_on)
-        self._image_row.set_drawn_on(self.view.canvas.is_drawn_on)
         if image is None or not self.isVisible():
             return
         if foreign is not None and dataset is not None:

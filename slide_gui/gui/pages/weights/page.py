@@ -237,7 +237,8 @@ class WeightsPage(Page):
 
     @Slot(object, object)
     def _show_state(self, state: State, old: State) -> None:
-        if (state.selection.sample, state.test_row) != (old.selection.sample, old.test_row):
+        image = state.selection.sample, state.test_row
+        if image != (old.selection.sample, old.test_row) or state.drawing is not old.drawing:
             self.shown.refresh()  # views that depend on the image follow it
         others = replace(state.selection, sample=old.selection.sample)
         if others != old.selection or state.parameters.depth != old.parameters.depth:

@@ -19,6 +19,7 @@ from slide_gui.gui.pages.page import PageView
 from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.controls import ElidedLabel, add_button, keys_text, with_keys
+from slide_gui.gui.widgets.image import DrawingCanvas
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 from slide_gui.text import count, label_names
@@ -123,7 +124,7 @@ class ViewSpec(PageView):
 
 
 class ShownImage(QObject):
-    """The image that the page shows: a training image, the mean or a test image.
+    """The image that the page shows, with the strokes drawn on it: a training image, the mean or a test image.
 
     Signals
     -------
@@ -137,6 +138,7 @@ class ShownImage(QObject):
         super().__init__(parent)
         self._workspace = workspace
         self._mean: NDArray[np.float32] | None = None
+        self._given: NDArray[np.float32] | None = None  # without strokes
         self.values: NDArray[np.float32] | None = None
         self.missing: tuple[int, ...] = ()
         self.caption = ""
@@ -165,6 +167,19 @@ class ShownImage(QObject):
         if dataset is not None and 0 <= row < len(dataset.test):
             self._workspace.show_test(row)
 
+    def show_on(self, canvas: DrawingCanvas) -> None:
+        """Show the image and its strokes on a canvas."""
+        dataset = self._workspace.dataset
+        if dataset is not None and dataset.image_shape and self._given is not None:
+            canvas.set_image(self._given.reshape(dataset.image_shape), self._workspace.state.drawing)
+            canvas.set_missing(self.missing)
+
+    @Slot(object)
+    def keep_stroke(self, image: NDArray[np.float32]) -> None:
+        """Keep an image after a stroke in the workspace, where the stroke can be undone."""
+        is_given = self._given is not None and np.array_equal(image.reshape(-1), self._given)
+        self._workspace.draw(None if is_given else image)
+
     def _step(self, step: int) -> None:
         dataset = self._workspace.dataset
         if dataset is not None:
@@ -175,23 +190,26 @@ class ShownImage(QObject):
     @Slot()
     def refresh(self) -> None:
         """Show the image that is selected in the workspace."""
-        dataset, row = self._workspace.dataset, self._workspace.state.test_row
-        sample = self._workspace.state.selection.sample
+        dataset, state = self._workspace.dataset, self._workspace.state
+        row, sample = state.test_row, state.selection.sample
         if dataset is None:
             return
         total = count(len(dataset.train))
         self.is_mean = row is None and sample < 0
         if row is not None:
-            self.values, labels = dataset.test[row], dataset.test_labels
+            self._given, labels = dataset.test[row], dataset.test_labels
             self.caption = f"test {count(row + 1)}{_class_caption(dataset, labels, row)}"
         elif sample >= 0:
-            self.values, labels = dataset.train[sample], dataset.train_labels
+            self._given, labels = dataset.train[sample], dataset.train_labels
             self.caption = f"{count(sample + 1)} of {total}{_class_caption(dataset, labels, sample)}"
         else:
             if self._mean is None:
                 some = dataset.train[:: max(1, len(dataset.train) // 2000)]
                 self._mean = some.mean(axis=0, dtype=np.float64).astype(np.float32)
-            self.values, self.caption = self._mean, f"mean of {total}"
+            self._given, self.caption = self._mean, f"mean of {total}"
+        self.values = self._given
+        if state.drawing is not None:
+            self.values, self.caption = state.drawing.reshape(-1), f"{self.caption}, drawn on"
         self.missing = ()
         if dataset.missing is not None and not self.is_mean:
             mask = dataset.missing[sample if row is None else len(dataset.train) + row]
@@ -220,7 +238,7 @@ class ImageRow(QWidget):
     def __init__(self, shown: ShownImage, worded: Callable[[str], str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shown, self._worded = shown, worded
-        self._caption, self._drawn_on = ElidedLabel("", self), ""
+        self._caption = ElidedLabel("", self)
         row = flush(QHBoxLayout(self), 0)
         row.addWidget(self._caption, 1)
         self._buttons = [add_button(self, row, text, kind="flat") for text in ("◀", "▶", "mean")]
@@ -231,11 +249,6 @@ class ImageRow(QWidget):
             arrow.setFixedWidth(28)
         self._buttons[2].setCheckable(True)
         shown.changed.connect(self._follow)
-        self._follow()
-
-    def set_drawn_on(self, is_drawn_on: bool) -> None:
-        """Say that the image has strokes, or that it has none."""
-        self._drawn_on = ", drawn on" if is_drawn_on else ""
         self._follow()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -249,8 +262,7 @@ class ImageRow(QWidget):
         place = place if self._shown.is_mean else place.replace(" of ", "/")
         self._caption.setToolTip(self._shown.caption)
         for shortened in (place, place.partition("/")[0]):
-            first, *rest = *others, shortened
-            self._caption.setText(" · ".join([f"{first}{self._drawn_on}", *rest]))
+            self._caption.setText(" · ".join([*others, shortened]))
             if self._caption.shown_text() == self._caption.text():
                 break
         self._buttons[2].setChecked(self._shown.is_mean)

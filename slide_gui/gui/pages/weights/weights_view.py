@@ -17,7 +17,7 @@ from slide_gui.gui.pages.weights.view import NO_LAYER, ImageRow, View, ViewConte
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.controls import wrapped
-from slide_gui.gui.widgets.image import MARGIN, FeatureBars, ImageView
+from slide_gui.gui.widgets.image import MARGIN, DrawingCanvas, FeatureBars
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, integer_scale, write
@@ -82,7 +82,8 @@ class WeightsView(View):
         super().__init__(context, parent)
         self._left = QWidget(self)
         self._left.hide()  # until there is an image
-        self.image, self.bars = ImageView(self), FeatureBars(self)
+        self.image, self.bars = DrawingCanvas(self, pins=True), FeatureBars(self)
+        self.image.stroked.connect(self._shown.keep_stroke)
         self._pointer = QStackedWidget(self)
         for view in (self.image, self.bars):
             view.pixel_hovered.connect(self._pixels.point_at)
@@ -159,11 +160,10 @@ class WeightsView(View):
         if dataset is None or values is None:
             return
         if dataset.image_shape:
-            self.image.set_image(values.reshape(dataset.image_shape))
+            self._shown.show_on(self.image)
         else:
             self.bars.set_values(values, dataset.feature_names)
-        for view in (self.image, self.bars):
-            view.set_missing(self._shown.missing)
+            self.bars.set_missing(self._shown.missing)
         self._pointer.setCurrentWidget(self.image if dataset.image_shape else self.bars)
         self._left.show()
 
