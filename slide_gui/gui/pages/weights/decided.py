@@ -98,7 +98,7 @@ class DecidedPart(QWidget):
         self._workspace, self._runs = workspace, runs
         self.controller = DecisionController(workspace, runs, self)
         self._input, self._brief, self._unlike = "x", False, False
-        self.brief, self._details, self._hint = ElidedLabel("", self, ""), QWidget(self), QWidget(self)
+        self.brief, self._details, self._hint = label("", self, "", wraps=True, height=32), QWidget(self), QWidget(self)
         self.title, self.about = ElidedLabel("", self._details, ""), label("", self._details, wraps=True, height=30)
         self.title.setToolTip("The predicted class, and its margin over the next one")
         self._bars = [self._bar() for _ in range(_MOST_BARS)]
@@ -157,7 +157,7 @@ class DecidedPart(QWidget):
         right.addWidget(self.flip_text, 1, 1, Qt.AlignmentFlag.AlignTop)
         right.setColumnStretch(1, 1)
         right.setRowStretch(2, 1)
-        for each in self.findChildren(ElidedLabel):
+        for each in (self.brief, *self.findChildren(ElidedLabel)):
             if each.property("role") == "":
                 each.setFont(figure_font(self, SECONDARY, strong=True))
 
@@ -256,7 +256,7 @@ class DecidedPart(QWidget):
                 self.cards[0].image.setIconSize(self._picture(dataset.train[0]).deviceIndependentSize().toSize())
                 for position, part in product(range(_MOST_BARS), range(3)):
                     self._bars[position][part].setVisible(position < dataset.n_classes)
-        self.setMinimumHeight(max(part.sizeHint().height() for part in parts))
+        self.setMinimumHeight(max(part.minimumHeight() or part.sizeHint().height() for part in parts))
 
     def _show_decision(self, decision: Decision, names: tuple[str, ...]) -> None:
         dataset, flip = self._workspace.dataset, self.controller.flip
