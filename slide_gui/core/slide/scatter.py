@@ -413,14 +413,16 @@ def input_scatter(rows: Rows, parameters: StackParameters, *, progress: Progress
     return InputScatter(scatters[0], scatters[-1], parameters)
 
 
-def scatter_after(weights: NDArray[np.floating], squashed: Array, progress: Progress = NO_PROGRESS) -> Array:
+def scatter_after(
+    weights: NDArray[np.floating], squashed: NDArray[np.floating], progress: Progress = NO_PROGRESS
+) -> Array:
     """Return the scatter W̃ S_T W̃ᵀ of [W t, 1], given the scatter S_T of [t, 1]."""
     d = len(weights)
     progress.report(0.0)
     half = product(weights, squashed, progress)
     progress.report(0.0)
     inner = product(half, weights.T, progress)
-    scatter = np.empty((d + 1, d + 1))
+    scatter = np.empty((d + 1, d + 1), inner.dtype)
     for rows in tiles(d, WHOLE, progress):  # exactly symmetric
         np.add(inner[rows], inner[:, rows].T, out=scatter[rows, :d])
         scatter[rows, :d] *= 0.5
