@@ -261,7 +261,9 @@ def tune(
         return _total(wrong, held_out_rows.weights)
 
     for number, (scale, C) in enumerate(points):
-        steady.report(number / len(points), Stage("trying scales and C", number, len(points)))
+        done = number / len(points)
+        expected = (done + done**2) / 2  # the widest kernels come last and take longer
+        steady.report(expected, Stage("trying scales and C", number, len(points)))
         total = data.log.step(partial(errors, scale, C))
         if total < fewest:
             best, fewest = (scale, C), total
