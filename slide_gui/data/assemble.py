@@ -91,22 +91,9 @@ def assemble(
     _without_tiny(test_rows, ())
     known = recognise([part.place for part in sets], rows, len(test_rows))
     train, *tests = _with_classes(sets, reading)
-    guesses = [*train.opened.guesses]
-    if scaled and reading.scaled is None:
-        guesses.append(
-            Guess("each feature is scaled to 0 … 1", "values lie outside this range, or all are tiny", sure=True)
-        )
-    scaling, most = _scaling(scale, train, rows), float(np.fmax.reduce(rows, axis=None))
-    if train.image_shape is not None and scaling is None and reading.scaled is None:
-        remedy = "give the shape of the images to divide them by 255" if most > 16 else "divide them by their maximum"
-        guesses.append(Guess(f"pixels up to {most:.6g} are not scaled", f"the layers need 0 … 1; {remedy}"))
-    if not scaled and not isinstance(scale, int):
-        low, high = float(scale[0][0]), float(scale[0][0] + scale[1][0])
-        guesses.append(
-            Guess(f"pixels of {low:.6g} … {high:.6g} scaled to 0 … 1", "layers and pictures need this range")
-        )
+    scaling = _scaling(scale, train, rows)
     missing, of_missing = _missing_cells(rows, test_rows, train)
-    guesses += [*warnings, *of_missing]
+    guesses = [*train.opened.guesses, *_scale_guesses(train, rows, scale, scaling, reading), *warnings, *of_missing]
     test_labels = None if train.labels is None else np.empty(0, np.int64)
     for test in tests:
         name, test_labels = Path(test.place).name, test.labels
@@ -158,6 +145,26 @@ def _scaling(scale: Scale | int, train: DataPart, rows: NDArray[np.float32]) -> 
     if train.image_shape is None or np.fmax.reduce(rows, axis=None) > 1 + OVERSHOOT:
         return None
     return np.repeat([[0.0], [float(train.level or scale)]], rows.shape[1], axis=1)
+
+
+def _scale_guesses(
+    train: DataPart,
+    rows: NDArray[np.float32],
+    scale: Scale | int,
+    scaling: NDArray[np.float64] | None,
+    reading: ParseOptions,
+) -> Iterator[Guess]:
+    """Yield what was guessed about the scale of the features."""
+    if train.image_shape is None:
+        if not isinstance(scale, int) and reading.scaled is None:
+            yield Guess("each feature is scaled to 0 … 1", "values lie outside this range, or all are tiny", sure=True)
+    elif not isinstance(scale, int):
+        low, high = float(scale[0][0]), float(scale[0][0] + scale[1][0])
+        yield Guess(f"pixels of {low:.6g} … {high:.6g} scaled to 0 … 1", "layers and pictures need this range")
+    elif scaling is None and reading.scaled is None:
+        most = float(np.fmax.reduce(rows, axis=None))
+        remedy = "give the shape of the images to divide them by 255" if most > 16 else "divide them by their maximum"
+        yield Guess(f"pixels up to {most:.6g} are not scaled", f"the layers need 0 … 1; {remedy}")
 
 
 def scaled_rows(part: DataPart, scaling: NDArray[np.float64] | None) -> NDArray[np.float32]:

@@ -262,8 +262,8 @@ def tune(
 
     for number, (scale, C) in enumerate(points):
         done = number / len(points)
-        expected = (done + done**2) / 2  # the widest kernels come last and take longer
-        steady.report(expected, Stage("trying scales and C", number, len(points)))
+        # The widest kernels come last and take longer.
+        steady.report((done + done**2) / 2, Stage("trying scales and C", number, len(points)))
         total = data.log.step(partial(errors, scale, C))
         if total < fewest:
             best, fewest = (scale, C), total

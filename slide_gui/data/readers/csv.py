@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 from pathlib import Path
@@ -307,12 +307,7 @@ def table_layout(
     if label is not None and label in left_out:
         problem = f"column {_shown(label, columns)} is the label column; choose another to leave out or for groups"
         raise DataError(problem, place)
-    features = (k for k in sorted(text_left) if k != label or guesses)
-    marked = [k for k in features if all(map(_FORMATTED_NUMBER.fullmatch, _filled(samples, k)))]
-    if marked:
-        example = next(cell for cell in _filled(samples, marked[0]) if not is_number(cell))
-        problem = f"column {_shown(marked[0], columns)} has numbers like {example!r}"
-        raise DataError(f"{problem}; write them with a decimal point and without thousands separators or units", place)
+    _refuse_formatted((k for k in sorted(text_left) if k != label or guesses), samples, columns, place)
     if not_features := sorted(text_left - {label}):
         shown = [_shown(k, columns) for k in not_features]
         what = f"{plural('column', 'columns', len(shown))} {', '.join(shown[:4])}{', …' if len(shown) > 4 else ''}"
@@ -323,15 +318,7 @@ def table_layout(
     if names and not header:
         guesses.append(Guess("column names in the last comment line", "it has one name per column", sure=True))
     if decimal_commas:
-        unambiguous = not all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in with_commas)
-        if not unambiguous and delimiter == b",":  # programs with decimal commas separate cells by semicolons
-            raise DataError(
-                f"has numbers like {with_commas[0]!r}; write all with decimal points and without thousands separators",
-                place,
-            )
-        remedy = "" if unambiguous else "; if the commas separate thousands, save the table without them"
-        reason = f"cells have numbers like {with_commas[0]}{remedy}"
-        guesses.append(Guess("commas read as decimal commas", reason, sure=unambiguous))
+        guesses.append(_decimal_commas(with_commas, delimiter, place))
     if not sure:
         what = f"line {lines[0][1]}: column names" if header else f"line {lines[0][1]}: a row of numbers"
         guesses.append(Guess(what, "its numbers count up, as column names often do"))
@@ -340,6 +327,26 @@ def table_layout(
         left_out=left_out, start=start, first_line=number, comments=len(comments) - bool(names and not header),
         blanks=blanks, decimal_commas=decimal_commas, group=group, guesses=tuple(guesses), place=place,
     )  # fmt: skip
+
+
+def _refuse_formatted(features: Iterable[int], samples: list[list[str]], columns: tuple[str, ...], place: str) -> None:
+    """Refuse a feature of numbers with thousands separators or units, which would be left out as text."""
+    for k in features:
+        cells = _filled(samples, k)
+        if all(map(_FORMATTED_NUMBER.fullmatch, cells)):
+            example = next(cell for cell in cells if not is_number(cell))
+            what = f"column {_shown(k, columns)} has numbers like {example!r}"
+            raise DataError(f"{what}; write them with a decimal point and without thousands separators or units", place)
+
+
+def _decimal_commas(cells: list[str], delimiter: bytes, place: str) -> Guess:
+    """Return the guess that commas are decimal commas, given all cells with a comma; refuse thousands separators."""
+    unambiguous = not all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in cells)
+    if not unambiguous and delimiter == b",":  # programs with decimal commas separate cells by semicolons
+        problem = f"has numbers like {cells[0]!r}"
+        raise DataError(f"{problem}; write all with decimal points and without thousands separators", place)
+    remedy = "" if unambiguous else "; if the commas separate thousands, save the table without them"
+    return Guess("commas read as decimal commas", f"cells have numbers like {cells[0]}{remedy}", sure=unambiguous)
 
 
 def _commented_names(comment: bytes, delimiter: bytes, columns: int, place: str) -> tuple[str, ...]:
