@@ -158,9 +158,7 @@ class DrawingCanvas(ImageView):
         self._ink: float | None = None  # value being drawn while a button is down
         self._last = 0
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
-        if pins:
-            self.setToolTip("Click pins the pixel; drag to draw, with the right button or Shift to erase")
-        else:
+        if not pins:
             self.setAccessibleName("Input image, to draw on")
             self.setToolTip("Draw with the left button, erase with the right button or Shift; Space toggles the cell")
 

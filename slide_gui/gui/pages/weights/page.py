@@ -32,7 +32,8 @@ WEIGHTS, FLOW, WHY = "weights", "flow", "why"
 VIEWS = (
     ViewSpec(
         "Weights",
-        "All rows of W of each layer, and those of the pixel under the mouse and of the pinned pixels",
+        "All rows of W of each layer, and those of the pixel under the mouse and of pinned pixels. Click to pin a "
+        "pixel; drag to draw on an image, with the right button or Shift to erase",
         name=WEIGHTS,
         make=WeightsView,
         needs=frozenset({"show", "levels", "colors"}),
