@@ -22,6 +22,7 @@ from slide_gui.gui.pages.weights.why import COPIES, EXPERIMENTS, EXPLAIN, SHUFFL
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import State
 from slide_gui.gui.theme import theme_of
+from slide_gui.gui.widgets.controls import wrapped
 from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
@@ -234,7 +235,7 @@ class WeightsPage(Page):
             usual = "contributions: weights × RMS of the input pixel"
         self.subtitle.setText(self._workspace.worded(self._spec().about or usual))
         for view, button in zip(VIEWS, self.tabs.buttons(), strict=True):
-            button.setToolTip(self._workspace.worded(view.tip))
+            button.setToolTip(wrapped(self._workspace.worded(view.tip)))
 
     @Slot(object, object)
     def _show_state(self, state: State, old: State) -> None:
