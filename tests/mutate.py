@@ -3,7 +3,8 @@
 A fault is one change of one line of `slide_gui/core`, `slide_gui/experiments` or `slide_gui/data`: an operator, a
 condition, a number, a returned value or a statement. The first run records which tests execute which lines, in about
 ten minutes, next to the summary. After that, at most 30 of the tests that execute its line are run for each
-fault. If no test does, as for lines that run on import, the test files that name its module are run.
+fault: those of whose lines the largest part is in its module. If no test executes the line, as for lines that run on
+import, the test files that name its module are run.
 """
 
 import ast
@@ -14,8 +15,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -128,19 +130,19 @@ def record(tree: Path, data: Path) -> None:
         sys.exit(f"the tests fail without a fault:\n{done.stdout[-2000:]}")
 
 
-def tests_of(fault: Fault, contexts: dict[int, list[str]], seed: int) -> list[str]:
+def tests_of(fault: Fault, contexts: dict[int, list[str]], sizes: Counter[str]) -> list[str]:
     """Return node ids of tests that execute the line, or if there are none, test files that name its module."""
-    tests = []
-    for context in sorted(filter(None, contexts.get(fault["line"], ()))):
+    tests, here = [], Counter(chain.from_iterable(contexts.values()))
+    executing = set(contexts.get(fault["line"], ())) - {""}
+    for context in sorted(executing, key=lambda test: (-here[test] / sizes[test], test))[:MOST]:
         parts = context.split(".")
         file = next((k for k in range(len(parts), 0, -1) if (ROOT / Path(*parts[:k])).with_suffix(".py").exists()), 0)
         if file:
             tests.append("::".join(["/".join(parts[:file]) + ".py", *parts[file:]]))
-    if tests:
-        return random.Random(seed).sample(tests, min(MOST, len(tests)))
     module = fault["path"].removesuffix(".py").replace("/", ".")
     files = sorted((ROOT / "tests").rglob("test_*.py"))
-    return [file.relative_to(ROOT).as_posix() for file in files if module in file.read_text("utf-8")][:MOST]
+    naming = (file.relative_to(ROOT).as_posix() for file in files if module in file.read_text("utf-8"))
+    return tests or list(islice(naming, MOST))
 
 
 def outcome(tree: Path, fault: Fault, tests: list[str]) -> str:
@@ -174,6 +176,9 @@ class Mutate(LongRun):
             record(self.tree, data)
         self.executed = coverage.CoverageData(str(data))
         self.executed.read()
+        self.files = {file: self.executed.contexts_by_lineno(file) for file in self.executed.measured_files()}
+        lines = chain.from_iterable(contexts.values() for contexts in self.files.values())
+        self.sizes = Counter(chain.from_iterable(lines))  # lines that each test executes
         self.lines = shuffled(self.seed)
         self.counts.update({"not caught": [], **dict.fromkeys(ENDS, 0)} | self.counts)
 
@@ -187,8 +192,8 @@ class Mutate(LongRun):
 
     def step(self) -> None:
         fault = random.Random(f"{self.seed}/{self.done}").choice(self.lines[int(self.done)])
-        file = next((each for each in self.executed.measured_files() if each.endswith("/" + fault["path"])), "")
-        end = outcome(self.tree, fault, tests_of(fault, self.executed.contexts_by_lineno(file), self.seed))
+        contexts = next((each for name, each in self.files.items() if name.endswith("/" + fault["path"])), {})
+        end = outcome(self.tree, fault, tests_of(fault, contexts, self.sizes))
         self.counts[end] += 1
         if end in ("survived", "untested"):
             self.counts["not caught"].append(f"{fault['path']}:{fault['line']}: {fault['old']}  →  {fault['new']}")
