@@ -364,8 +364,7 @@ class Workspace(QObject):
 
     def draw(self, image: NDArray[np.float32] | None) -> None:
         """Set the image with its strokes, or remove all strokes."""
-        text = "reset of the drawn image" if image is None else "stroke"
-        self._change(replace(self.state, drawing=image), text=text)
+        self._change(replace(self.state, drawing=image), text="reset of the drawn image" if image is None else "stroke")
 
     @Slot(object)
     def toggle_pin(self, feature: int) -> None:

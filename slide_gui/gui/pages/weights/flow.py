@@ -149,10 +149,14 @@ class FlowPart(View):
         name_box(self._brush, "brush in pixels")
         tip = with_keys("Show the image as in the data set", "Ctrl+R")
         self._reset = add_button(self, row, "Clear", tip, "flat")
-        self._reset.clicked.connect(lambda: self._workspace.draw(None))
+        self._reset.clicked.connect(self._clear)
         tip = with_keys("Start from an image of zeros", "Ctrl+Shift+R")
         blank = add_button(self, row, "Blank canvas", tip, "flat")
         blank.clicked.connect(self.view.canvas.blank)
+
+    @Slot()
+    def _clear(self) -> None:
+        self._workspace.draw(None)
 
     @Slot(int)
     def _brush_activated(self, position: int) -> None:
@@ -198,7 +202,7 @@ class FlowPart(View):
         model, source, image = self._workspace.model(), self._workspace.source, self._image
         if model is None or source is None or image is None or self.foreign is not None:
             return ()
-        caption = self._caption()
+        caption = f"{self._workspace.worded('image')} {self._shown.caption}"
         seed = self._seed if self._corrupt.isChecked() else None
 
         def export(_progress: Progress) -> FigureExport:
@@ -208,9 +212,6 @@ class FlowPart(View):
             return flow_export(flow_result(model, image, caption, seed, caption), source)
 
         return (ExportOption("flow", "the flow of this input", export, style),)
-
-    def _caption(self) -> str:
-        return f"{self._workspace.worded('image')} {self._shown.caption}"
 
     def numbers(self) -> str:
         flow, names = self.flow, self._workspace.feature_names
