@@ -154,7 +154,7 @@ def _scale_guesses(
     scaling: NDArray[np.float64] | None,
     reading: ParseOptions,
 ) -> Iterator[Guess]:
-    """Yield what was guessed about the scale of the features."""
+    """Yield the guesses about the scale of the features."""
     if train.image_shape is None:
         if not isinstance(scale, int) and reading.scaled is None:
             yield Guess("each feature is scaled to 0 … 1", "values lie outside this range, or all are tiny", sure=True)

@@ -117,8 +117,7 @@ def test_that_buttons_and_keys_erase_clear_and_blank_the_canvas(window):
 
 def test_that_all_views_show_a_stroke_drawn_in_weights(window):
     page, pins = window.weights_page, window.workspace.state.selection.pins
-    image, part = page.set_view(WEIGHTS).image, page.set_view("flow")
-    page.set_view(WEIGHTS)
+    part, image = page.set_view("flow"), page.set_view(WEIGHTS).image
     first, second = np.flatnonzero(image.image == 0)[[0, -1]].tolist()
     QTest.mousePress(image, Qt.MouseButton.RightButton, pos=centre(image, int(image.image.argmax())))
     QTest.mouseRelease(image, Qt.MouseButton.RightButton)

@@ -72,7 +72,7 @@ class Approximation:
         if n > MOST_ROWS:
             chosen, weights = _by_leverage(rows, scatter, progress)
             rows, self._roots = rows[chosen], np.sqrt(weights)[:, None].astype(np.float32)
-        self._inputs = scatter.squashed.astype(np.float32)
+        self._scatter = scatter.squashed.astype(np.float32)
         self._squashed = np.ones((len(rows), d + 1), np.float32)
         parameters.squash(np.asarray(rows, parameters.dtype), out=self._squashed[:, :d])
 
@@ -103,7 +103,7 @@ class Approximation:
             while k == parameters.depth:
                 yield layers
             follows = k == 1 and values and self._roots is not None
-            scatter = scatter_after(weights, self._inputs) if follows else np.zeros((d + 1, d + 1), np.float32)
+            scatter = scatter_after(weights, self._scatter) if follows else np.zeros((d + 1, d + 1), np.float32)
             above = np.ones_like(squashed) if k == 1 else squashed
             for some in tiles(len(squashed), _BLOCK, NO_PROGRESS):
                 part = h[: len(squashed[some])]

@@ -239,7 +239,7 @@ class DrawingCanvas(ImageView):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         super().mouseMoveEvent(event)
         index = self._at(event.position())
-        self._is_click &= index in (None, self._last)
+        self._is_click &= index == self._last
         if self._ink is not None and index is not None and not self._is_click:
             self._stroke(index, self._ink)
 

@@ -176,7 +176,7 @@ class ShownImage(QObject):
 
     @Slot(object)
     def keep_stroke(self, image: NDArray[np.float32]) -> None:
-        """Keep an image after a stroke in the workspace, where the stroke can be undone."""
+        """Store the drawn image in the workspace, where the stroke can be undone."""
         is_given = self._given is not None and np.array_equal(image.reshape(-1), self._given)
         self._workspace.draw(None if is_given else image)
 
