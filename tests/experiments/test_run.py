@@ -70,10 +70,10 @@ def test_that_the_time_left_uses_the_pace_of_the_phase_and_typical_times_of_late
     clock.now = 1.5
     learning.report(0.6)
     # The logged steps took 4 s, and a fifth of the phase is assumed to have taken its typical time.
-    # The later phases typically take 7 s, and as much more or less as the square root of the pace of this one.
+    # The later phases typically take 7 s, and as much more or less as the fourth root of the pace of this one.
     lefts = [6.0 / 0.2, 7.0 / 0.7 * 0.5, 7.5 / 0.8 * 0.4]
     first, second, fourth = (
-        left + 7.0 * min((spent + left) / 10.0, 4.0) ** 0.5 for spent, left in zip((4.0, 5.0, 5.5), lefts, strict=True)
+        left + 7.0 * min((spent + left) / 10.0, 4.0) ** 0.25 for spent, left in zip((4.0, 5.0, 5.5), lefts, strict=True)
     )
     assert seen == [pytest.approx(first), pytest.approx(second), None, pytest.approx(fourth)]
 

@@ -81,17 +81,17 @@ class RunShape:
         return cls(len(dataset.train), len(dataset.test), dataset.n_features, dataset.n_classes or 2)
 
 
-_START, _LEARNING, _TUNING, _EVALUATING, _FITTING = 0.03, 2.0e-6, 6.0e-7, 3.5e-11, 1.2e-10
+_START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0e-7, 1.8e-11, 1.2e-10, 1.2e-11
 """Seconds on two cores: for the start of a run, per pair of rows of two classes for learning widths and for tuning C,
-per product, and per step of a solve. They predict the durations of runs on 4 to 784 features, 2 to 10 classes and 110
-to 10 000 rows within a factor of 4."""
-_SUPPORT = 24.0  # support vectors per square root of the number of rows: 70 % of 1 200 rows, 24 % of 10 000
+per product, per step of a solve, and per weight and row for features. They predict the durations of runs on 4 to 784
+features, 2 to 10 classes and 110 to 10 000 rows within a factor of 4."""
+_SUPPORT = 40.0  # support vectors per square root of the number of rows: 24 on 10 000 rows of MNIST, 58 on Convex
 _RETUNING = 0.5  # time of tuning C with learned widths, as a fraction of the time with median widths
 _TWO_FOLDS = 1.6  # time of learning widths if two folds are held out in turn, relative to one fold
 _FIRST_STEPS = 0.4  # seconds of learning widths with very few rows
-_PAIR_LEARNING, _PAIR_TUNING = 0.07, 0.03
-"""Seconds for each pair of classes with very few rows. With 50 classes of 20 rows (1 225 pairs) these terms dominate:
-tuning took 36 s, learning the widths 68 s."""
+_PAIR_LEARNING, _PAIR_TUNING, _ROW_TUNING = 0.07, 0.03, 6.0e-4
+"""Seconds for each pair of classes with very few rows; without learned widths for each row and class if that is more.
+With 50 classes of 20 rows (1 225 pairs) these terms dominate: tuning took 36 s, learning the widths 68 s."""
 _PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # seconds per row, autoencoder weight and epoch, without early stopping
 
 
@@ -118,6 +118,7 @@ def run_parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
     evaluated = evaluated if spec.test_rows is None else min(evaluated, spec.test_rows)
     support = min(rows, _SUPPORT * math.sqrt(rows))
     evaluating = _EVALUATING * evaluated * support * shape.columns * groups
+    evaluating += _FEATURES * evaluated * spec.layers * shape.columns**2
     fitting = _FITTING * spec.layers * shape.columns**2 * (shape.columns + shape.rows / 12)
     training = _svm_seconds(spec, rows, shape.classes)
     if spec.sda is not None:
@@ -134,9 +135,10 @@ def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
     layers, learned = len(spec.group_names) - 1, min(rows, spec.svm.subset_size)
     classes = math.sqrt(2 / n_classes)  # each pair of classes uses the rows of two classes only
     pairs = n_classes * (n_classes - 1) / 2 - 1  # the other terms include one pair
-    tuning = _TUNING * min(rows, MOST_ROWS) ** 2 * (1 + layers / 3) * classes + _PAIR_TUNING * pairs
+    tuning = _TUNING * min(rows, MOST_ROWS) ** 2 * (1 + layers / 3) * classes
     if not _learns(spec):
-        return tuning
+        return tuning + max(_PAIR_TUNING * pairs, _ROW_TUNING * min(rows, MOST_ROWS) * n_classes)
+    tuning += _PAIR_TUNING * pairs
     learning = _FIRST_STEPS + _LEARNING * learned**2 * (1 + layers / 10) * classes + _PAIR_LEARNING * pairs
     if enough_fresh(learned, rows):
         return learning + _RETUNING * tuning

@@ -226,10 +226,10 @@ _TRUST = 0.2  # weight of the typical time of a phase, in units of its completed
 def _pace(spent: float, typical: float) -> float:
     """Return the factor for the typical times of later phases, given the time of earlier phases.
 
-    It is the geometric mean of 1 and the factor of the earlier phases. It is 1 if these took almost no time, as with a
-    shared fit.
+    It is a weighted geometric mean of 1 and the factor of the earlier phases. It is 1 if these took almost no time, as
+    with a shared fit.
     """
-    return min(max(spent / typical, 0.25), 4.0) ** 0.5 if typical and spent > 0.05 else 1.0
+    return min(max(spent / typical, 0.25), 4.0) ** 0.25 if typical and spent > 0.05 else 1.0
 
 
 class ProgressCollector:
