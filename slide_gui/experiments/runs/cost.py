@@ -117,8 +117,7 @@ def run_parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
     evaluated = shape.test_rows if spec.evaluate == "test" else shape.rows / 5
     evaluated = evaluated if spec.test_rows is None else min(evaluated, spec.test_rows)
     support = min(rows, _SUPPORT * math.sqrt(rows))
-    evaluating = _EVALUATING * evaluated * support * shape.columns * groups
-    evaluating += _FEATURES * evaluated * spec.layers * shape.columns**2
+    evaluating = evaluated * shape.columns * (_EVALUATING * support * groups + _FEATURES * spec.layers * shape.columns)
     fitting = _FITTING * spec.layers * shape.columns**2 * (shape.columns + shape.rows / 12)
     training = _svm_seconds(spec, rows, shape.classes)
     if spec.sda is not None:

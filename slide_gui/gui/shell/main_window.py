@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt, Slot
-from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent, QScreen
+from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
@@ -185,7 +185,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.setObjectName("main")
         self.setWindowTitle("slide-gui")
-        self.resize(_opening_size(self.screen()))
+        self.resize(_INITIAL_SIZE.boundedTo(self.screen().availableSize() - QSize(16, 48)))  # less on a small screen
         self.setMinimumSize(_SMALLEST_SIZE)
         self.setAcceptDrops(True)
         self._example: DataSource | None = None
@@ -534,8 +534,3 @@ class MainWindow(QMainWindow):
         self.workspace.history.clear()  # its destructor would emit signals, and slots would use it
         self.faults.close()
         super().closeEvent(event)
-
-
-def _opening_size(screen: QScreen) -> QSize:
-    """Return the initial size: the usual one, or less on a small screen."""
-    return _INITIAL_SIZE.boundedTo(screen.availableSize() - QSize(16, 48))
