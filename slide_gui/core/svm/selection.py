@@ -360,7 +360,7 @@ class _Comparison:
             folds = _folds(sample.codes, self._parameters.seed, sample.row_groups)
             n_held_out, more_pairs = 2 if few_rows(n) else 1, len(pairs_of(int(sample.codes.max()) + 1)) - 1
             learning = 1.0 / (1.5 + 100 * more_pairs / n)  # fraction of the time; the rest compares
-            held_out_time = 0.9 if n_held_out == 2 else 0.8  # the rest fits the better widths to the entire sample
+            held_out_time = 0.9 if n_held_out == 2 else 0.75  # the rest fits the better widths to the entire sample
             for number, fold in enumerate(np.unique(folds[folds >= 0])[:n_held_out].tolist()):
                 share = held_out_time / n_held_out
                 steady = MonotonicProgress(self._progress.part(number * share, (number + 1) * share))
@@ -563,7 +563,7 @@ def fit_svm(
     return train(data, selected, parameters, medians=medians, start=start, progress=rest, client=client)
 
 
-_LEARNING = 15
+_LEARNING = 20
 """Time of learning per pair of rows of the subset, in units of one training per pair of its rows. It was 31 on Convex,
 47 on Rectangles and, with ten classes, 117 on MNIST."""
 _TRAINING = 0.4  # time of the final training, which starts from the tuned solution, in the same unit; on MNIST

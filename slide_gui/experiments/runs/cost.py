@@ -89,7 +89,7 @@ _SUPPORT = 40.0  # support vectors per square root of the number of rows: 24 on 
 _RETUNING = 0.5  # time of tuning C with learned widths, as a fraction of the time with median widths
 _TWO_FOLDS = 1.6  # time of learning widths if two folds are held out in turn, relative to one fold
 _FIRST_STEPS = 0.4  # seconds of learning widths with very few rows
-_PAIR_LEARNING, _PAIR_TUNING, _ROW_TUNING = 0.07, 0.03, 6.0e-4
+_PAIR_LEARNING, _PAIR_TUNING, _ROW_TUNING = 0.09, 0.03, 6.0e-4
 """Seconds for each pair of classes with very few rows; without learned widths for each row and class if that is more.
 With 50 classes of 20 rows (1 225 pairs) these terms dominate: tuning took 36 s, learning the widths 68 s."""
 _PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # seconds per row, autoencoder weight and epoch, without early stopping
