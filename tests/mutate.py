@@ -3,8 +3,9 @@
 A fault is one change of one line of `slide_gui/core`, `slide_gui/experiments` or `slide_gui/data`: an operator, a
 condition, a number, a returned value or a statement. The first run records which tests execute which lines, in about
 ten minutes, next to the summary. After that, at most 30 of the tests that execute its line are run for each
-fault: those of whose lines the largest part is in its module. If no test executes the line, as for lines that run on
-import, the test files that name its module are run.
+fault: those of whose lines the largest part is in its module. If they pass, all tests of 2 of their files follow, which
+may use a result that another test or a fixture computed. If no test executes the line, as for lines that run on import,
+the test files that name its module are run.
 """
 
 import ast
@@ -29,9 +30,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PARTS = ("core", "experiments", "data")
 TESTS = ("tests/core", "tests/experiments", "tests/data", "tests/figures", "tests/cli", "tests/test_error_rate.py")
 COPIED = ("slide_gui", "tests", "resources", "packaging", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE")
-MOST = 30  # most tests per fault
+MOST, MOST_FILES = 30, 2  # most tests per fault, and most files with all their tests
 SECONDS = 600  # limit of the tests of one fault, which is caught if they last longer
-SETTINGS = "[run]\nsource = slide_gui\ndynamic_context = test_function\n"
 
 OPERATORS: dict[type, tuple[type, ...]] = {
     ast.Lt: (ast.LtE, ast.GtE), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE, ast.LtE), ast.GtE: (ast.Gt, ast.Lt),
@@ -43,6 +43,11 @@ ENDS = ("caught", "late", "survived", "untested")
 SKIPPED = (ast.Import, ast.ImportFrom, ast.Assert, ast.JoinedStr, ast.Raise, ast.arg)
 
 Fault = dict[str, Any]
+
+
+def pytest_runtest_setup(item: Any) -> None:
+    """Record what a test and its fixtures execute, on all threads, with the test's name without parameters."""
+    coverage.Coverage.current().switch_context(item.nodeid.split("[")[0])  # type: ignore[union-attr]
 
 
 def changed(node: ast.AST) -> Iterator[ast.AST | str]:
@@ -121,24 +126,19 @@ def run(tree: Path, arguments: list[str], seconds: float | None = None) -> subpr
 
 def record(tree: Path, data: Path) -> None:
     """Record which tests execute which lines."""
-    settings = tree.parent / "coverage.ini"
-    settings.write_text(SETTINGS, "utf-8")
-    how = ["run", f"--rcfile={settings}", f"--data-file={data}", "-m", "pytest", "-q", "--tb=no", *TESTS]
-    done = run(tree, ["coverage", *how])
+    how = ["coverage", "run", "--source=slide_gui", f"--data-file={data}", "-m", "pytest", "-p", "tests.mutate"]
+    done = run(tree, [*how, "-q", "--tb=no", *TESTS])
     if done.returncode:
         data.unlink(missing_ok=True)
         sys.exit(f"the tests fail without a fault:\n{done.stdout[-2000:]}")
 
 
 def tests_of(fault: Fault, contexts: dict[int, list[str]], sizes: Counter[str]) -> list[str]:
-    """Return node ids of tests that execute the line, or if there are none, test files that name its module."""
-    tests, here = [], Counter(chain.from_iterable(contexts.values()))
-    executing = set(contexts.get(fault["line"], ())) - {""}
-    for context in sorted(executing, key=lambda test: (-here[test] / sizes[test], test))[:MOST]:
-        parts = context.split(".")
-        file = next((k for k in range(len(parts), 0, -1) if (ROOT / Path(*parts[:k])).with_suffix(".py").exists()), 0)
-        if file:
-            tests.append("::".join(["/".join(parts[:file]) + ".py", *parts[file:]]))
+    """Return the tests and files of tests that execute the line, or if there are none, files that name its module."""
+    here = Counter(chain.from_iterable(contexts.values()))
+    executing = sorted(set(contexts.get(fault["line"], ())) - {""}, key=lambda name: (-here[name] / sizes[name], name))
+    tests = executing[:MOST]
+    tests += list(dict.fromkeys(name.split("::")[0] for name in executing))[:MOST_FILES]
     module = fault["path"].removesuffix(".py").replace("/", ".")
     files = sorted((ROOT / "tests").rglob("test_*.py"))
     naming = (file.relative_to(ROOT).as_posix() for file in files if module in file.read_text("utf-8"))
