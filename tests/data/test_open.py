@@ -280,11 +280,6 @@ def numbers_of(text):
     return np.column_stack([table.rows, table.column]).astype(np.float64)
 
 
-def by_python(text):
-    """Return the reference: each number by float()."""
-    return np.array([[float(cell) for cell in line.split()] for line in text.splitlines() if line.strip()])
-
-
 PIXELS_64, CLASSES_3 = np.random.default_rng(0).random((30, 64)), np.arange(30) % 3
 
 
@@ -332,7 +327,7 @@ def test_that_the_last_of_the_numbers_may_be_no_label(tmp_path, name, columns, s
 )
 def test_that_written_numbers_are_read_back(values, style):
     text = "".join(" ".join(style % value for value in row) + "\n" for row in values)
-    expected = by_python(text)
+    expected = np.array([[float(cell) for cell in line.split()] for line in text.splitlines()])
     with np.errstate(over="ignore"):
         fits = np.isfinite(expected.astype(np.float32)).all()
     if fits:

@@ -94,7 +94,8 @@ def damaged_log(path: Path, chance: random.Random) -> None:
 
 def damaged_value(path: Path, chance: random.Random) -> None:
     column = chance.choice(("document", "file", "sha256", *(column.name for column in COLUMNS)))
-    execute(path, f"UPDATE OR IGNORE runs SET {column} = {chance.choice(VALUES)} WHERE {_where(chance)}")
+    value, rows = chance.choice(VALUES), "1" if chance.random() < 0.1 else f"split = {chance.randrange(5)}"
+    execute(path, f"UPDATE OR IGNORE runs SET {column} = {value} WHERE {rows}")
 
 
 def damaged_document(path: Path, chance: random.Random) -> None:
@@ -127,14 +128,6 @@ def damaged_arrays(path: Path, chance: random.Random) -> None:
         file.write_bytes(mutant(content, chance))
 
 
-def damaged_schema(path: Path, chance: random.Random) -> None:
-    execute(path, chance.choice(SCHEMAS))
-
-
-def _where(chance: random.Random) -> str:
-    return "1" if chance.random() < 0.1 else f"split = {chance.randrange(5)}"
-
-
 def execute(path: Path, *statements: str) -> None:
     """Execute SQL statements on a store; undo all of them if one violates a constraint."""
     with closing(sqlite3.connect(path)) as database, database, suppress(sqlite3.IntegrityError):
@@ -164,7 +157,7 @@ KINDS: dict[str, tuple[str, Callable[[Path, random.Random], None]]] = {
     "value": ("closed", damaged_value),
     "document": ("closed", damaged_document),
     "arrays": ("closed", damaged_arrays),
-    "schema": ("closed", damaged_schema),
+    "schema": ("closed", lambda path, chance: execute(path, chance.choice(SCHEMAS))),
 }
 
 

@@ -469,25 +469,40 @@ def test_that_another_method_is_estimated_by_the_median_ratio_of_those_that_lear
     assert model.seconds(replace(kind, learns=False)) == pytest.approx(1.0)
 
 
-def test_that_the_parts_of_a_run_follow_its_work():
-    learned = spec(TIMED_DATA, 0.3, 2)
-    fitting, learning, evaluating = run_parts(learned, SHAPE)
-    assert min(fitting, learning, evaluating) > 0.0
-    assert run_parts(learned, replace(SHAPE, test_rows=10_000_000))[2] > 9.0 * (fitting + learning)
-    assert run_parts(learned, replace(SHAPE, columns=8000))[0] > learning
+MNIST, CONVEX = RunShape(60_000, 10_000, 784, 10), RunShape(8_000, 50_000, 784, 2)
+RECTANGLES = replace(CONVEX, rows=1_200)
 
 
-@pytest.mark.parametrize("method", ["slide-svm", "median", "raw-svm"])
-def test_that_more_rows_take_longer(method):
-    def seconds(rows):
-        return typical_seconds(RunSpec("ab" * 32, method=method).checked(), RunShape(rows, 1_000, 784, 2))
+@pytest.mark.parametrize(
+    ("method", "shape", "labels", "measured"),  # seconds of fitting, training and evaluating on two cores
+    [
+        ("slide-svm", MNIST, 500, (0.57, 7.8, 0.8)),
+        ("slide-svm", MNIST, 2_500, (0.57, 16.0, 1.0)),
+        ("slide-svm", MNIST, 10_000, (0.57, 39.3, 2.2)),
+        ("median", MNIST, 2_500, (0.60, 19.4, 1.2)),
+        ("slide-svm", RECTANGLES, None, (0.09, 4.9, 2.7)),
+        ("median", RECTANGLES, None, (0.09, 2.5, 3.1)),
+        ("slide-svm", CONVEX, None, (0.15, 86.0, 18.0)),
+        ("median", CONVEX, None, (0.15, 168.0, 19.4)),
+    ],
+)
+def test_that_typical_times_are_within_a_factor_of_two_of_measured_ones(method, shape, labels, measured):
+    parts = np.array(run_parts(RunSpec("ab" * 32, method=method, labels=labels).checked(), shape))
+    assert np.all((parts > np.array(measured) / 2) & (parts < np.array(measured) * 2)), parts
 
-    assert 0.0 < seconds(1_000) < seconds(3_000) < seconds(9_000)
+
+def test_that_the_times_of_autoencoders_are_proportional_to_epochs_and_weights():
+    def times(epochs, units):
+        sda = SdaParameters(units, pretraining_epochs=epochs, fine_tuning_epochs=3 * epochs)
+        return np.array(run_parts(RunSpec("ab" * 32, method="sda", sda=sda).checked(), RECTANGLES)[:2])
+
+    np.testing.assert_allclose(times(20, (1000, 500)), times(10, (1000,)) * 2 * (784 + 500) / 784)
+    assert np.all((times(15, (1000, 1000, 1000)) > 3) & (times(15, (1000, 1000, 1000)) < 60))
 
 
 def test_that_the_peak_memory_of_a_run_on_mnist_exceeds_its_features_and_falls_with_its_rows():
-    mnist, wanted = RunShape(60_000, 10_000, 784, 10), spec(TIMED_DATA, 0.3, 1)
+    wanted = spec(TIMED_DATA, 0.3, 1)
     features = 4 * 60_000 * 784 * 2
-    assert 2 * features < peak_bytes(wanted, mnist) < 4e9
-    assert peak_bytes(replace(wanted, labels=500).checked(), mnist) < 200e6
+    assert 2 * features < peak_bytes(wanted, MNIST) < 4e9
+    assert peak_bytes(replace(wanted, labels=500).checked(), MNIST) < 200e6
     assert peak_bytes(wanted, SHAPE) < 50e6

@@ -87,14 +87,11 @@ def test_that_results_are_written_as_they_were_read(tmp_path):
     # Compressed bytes differ between versions of Python and liblzma.
     tables = (folder / "quick.json.xz" for folder in (tmp_path, resource("shipped")))
     assert len({lzma.decompress(table.read_bytes()) for table in tables}) == 1
-    written, read = (_arrays(folder / "classifier.npz.xz") for folder in (tmp_path, resource("shipped")))
+    archives = (folder / "classifier.npz.xz" for folder in (tmp_path, resource("shipped")))
+    written, read = (unpack_arrays(lzma.decompress(file.read_bytes()), str(file)) for file in archives)
     assert written.keys() == read.keys()
     for name, values in written.items():
         np.testing.assert_array_equal(values, read[name])
-
-
-def _arrays(file):
-    return unpack_arrays(lzma.decompress(file.read_bytes()), str(file))
 
 
 def test_that_the_error_curves_are_drawn_at_the_first_click_and_after_a_stopped_trial(fresh, jobs, monkeypatch):
