@@ -4,8 +4,8 @@ A fault is one change of one line of `slide_gui/core`, `slide_gui/experiments` o
 condition, a number, a returned value or a statement. The first run records which tests execute which lines, in about
 ten minutes, next to the summary. After that, at most 30 of the tests that execute its line are run for each
 fault: those of whose lines the largest part is in its module. If they pass, all tests of 2 of their files follow, which
-may use a result that another test or a fixture computed. If no test executes the line, as for lines that run on import,
-the test files that name its module are run.
+may use a result that another test or a fixture computed. For a line that no test executes, as it runs on import, the
+tests that execute its module are run.
 """
 
 import ast
@@ -18,7 +18,7 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -134,15 +134,11 @@ def record(tree: Path, data: Path) -> None:
 
 
 def tests_of(fault: Fault, contexts: dict[int, list[str]], sizes: Counter[str]) -> list[str]:
-    """Return the tests and files of tests that execute the line, or if there are none, files that name its module."""
+    """Return the tests that execute the line, or if there are none, its module; then two of their files."""
     here = Counter(chain.from_iterable(contexts.values()))
-    executing = sorted(set(contexts.get(fault["line"], ())) - {""}, key=lambda name: (-here[name] / sizes[name], name))
-    tests = executing[:MOST]
-    tests += list(dict.fromkeys(name.split("::")[0] for name in executing))[:MOST_FILES]
-    module = fault["path"].removesuffix(".py").replace("/", ".")
-    files = sorted((ROOT / "tests").rglob("test_*.py"))
-    naming = (file.relative_to(ROOT).as_posix() for file in files if module in file.read_text("utf-8"))
-    return tests or list(islice(naming, MOST))
+    executing = set(contexts.get(fault["line"], ())) - {""}
+    tests = sorted(executing or set(here) - {""}, key=lambda name: (-here[name] / sizes[name], name))
+    return [*tests[:MOST], *list(dict.fromkeys(name.split("::")[0] for name in tests))[:MOST_FILES]]
 
 
 def outcome(tree: Path, fault: Fault, tests: list[str]) -> str:
