@@ -5,7 +5,9 @@ from math import gcd
 
 import numpy as np
 import pytest
+from PIL import Image
 from scipy import ndimage
+from sklearn.datasets import load_sample_images
 
 from slide_gui.data import generators
 from slide_gui.data.generators.convex import intersections, is_convex, pixels
@@ -172,6 +174,8 @@ def test_that_patches_of_photographs_have_contrast():
     assert "CC BY 2.0" in data.licence
     layers = _grey_layers()
     assert len(layers) == 6
+    grey = np.asarray(Image.fromarray(load_sample_images().images[0]).convert("L"))
+    np.testing.assert_allclose(layers[0] * 255, grey, atol=1)
     assert _draw_pairs(500, layers, np.random.default_rng(0)).std(axis=(2, 3)).min() >= 0.05
 
 
