@@ -235,11 +235,8 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(letter if _is_shown(letter) else ascii(letter)[1:-1] for letter in text)
-
-
-def _is_shown(letter: str) -> bool:
-    return letter.isprintable() or letter in _JOINERS or unicodedata.category(letter) == "Zs"
+    hidden = {each for each in text if not each.isprintable() and unicodedata.category(each) != "Zs"} - set(_JOINERS)
+    return "".join(ascii(letter)[1:-1] if letter in hidden else letter for letter in text)
 
 
 def isolated(text: str) -> str:

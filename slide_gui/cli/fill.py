@@ -47,9 +47,11 @@ def _fill(arguments: argparse.Namespace) -> int:
             warn(f"{arguments.data}, please check: {guess.what} ({guess.why})")
     sums = missing.sum(axis=0), (missing & ~np.isnan(filled)).sum(axis=0), counts
     values = [np.append(each, each.sum()) for each in sums]
-    values += [np.append(each, _pooled(each, counts)) for each in errors]
+    n = counts.sum()
+    values += [np.append(each, np.sqrt(np.nansum(counts * each**2) / n) if n else np.nan) for each in errors]
     shown = [*(names[k] for k in table.columns), "all columns"]
-    records = zip(shown, *([_plain(value) for value in each] for each in values), strict=True)
+    plain = [[value.item() if np.isfinite(value) else None for value in each] for each in values]
+    records = zip(shown, *plain, strict=True)
     *columns, total = [dict(zip(("name", *_NUMBERS), record, strict=True)) for record in records]
     unused = [name for k, name in enumerate(names) if k not in table.columns]
     document = {"data": arguments.data, "output": arguments.output, "rows": len(rows), "unused": unused}
@@ -59,14 +61,6 @@ def _fill(arguments: argparse.Namespace) -> int:
 
 
 _NUMBERS = ("missing", "filled", "hidden", "error", "mean_error")
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if np.isfinite(value) else None
-
-
-def _pooled(errors: Any, counts: Any) -> Any:
-    return np.sqrt(np.nansum(counts * errors**2) / counts.sum()) if counts.any() else np.nan
 
 
 def _lines(records: list[dict[str, Any]], unused: list[str]) -> Iterator[str]:

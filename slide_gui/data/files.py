@@ -79,7 +79,7 @@ def write_whole(path: Path, content: bytes | Callable[[BinaryIO], object]) -> No
                 part.unlink()
         if isinstance(error, OSError) and error.errno is not None:
             why = read_only(path)
-            if why or _is_temporary(error.filename):
+            if why or error.filename is None or _TEMPORARY.fullmatch(os.path.basename(str(error.filename))):
                 raise OSError(error.errno, why or error.strerror, str(path)) from error
         raise
 
@@ -194,11 +194,6 @@ def _copy_permissions(target: Path, file: BinaryIO) -> None:
     with suppress(OSError):  # only root may change the owner
         os.fchown(file.fileno(), status.st_uid, status.st_gid)
     os.fchmod(file.fileno(), stat.S_IMODE(status.st_mode))
-
-
-def _is_temporary(name: object) -> bool:
-    """Return True for the name of a temporary file, or for no name."""
-    return name is None or _TEMPORARY.fullmatch(os.path.basename(str(name))) is not None
 
 
 def _new_temporary_file(folder: Path) -> BinaryIO:

@@ -48,7 +48,7 @@ _OTHER_FORMATS = {
     rb"(?i)\A\s*(%.*\n\s*)*(@relation\b|%.*\Z)": (
         "is an ARFF file; save it as CSV, with the names of the columns in the first line"
     ),
-    rb"(?m)^[-+.\d]+ +\d+:[-+.\de]+( |\r?$)": (
+    rb"(?m)^[-+]?\d+(\.\d+)?([eE][-+]?\d+)? +\d+:[-+.\de]+( |\r?$)": (
         "is a LIBSVM file; load it with scikit-learn's load_svmlight_file, and save X.toarray() and y with numpy.savez"
     ),
 }
@@ -193,7 +193,7 @@ def _read_file(
     for pattern, problem in _OTHER_FORMATS.items():
         if re.search(pattern, start):
             raise DataError(problem, str(path))
-    if not _is_text(start):
+    if not start or any(code < 9 or 13 < code < 32 or code == 127 for code in start):  # not a text
         raise DataError(f"has an unknown format (it begins with {start[:8].hex(' ')}), expected {_KINDS}", str(path))
     suffix, lines = path.suffix.lower(), [line for line in start.splitlines() if line.strip()]
     first = next((line for line in lines if not line.startswith(b"#")), None)
@@ -206,10 +206,6 @@ def _read_file(
     if any(mark in first for mark in DELIMITERS):
         return [read_table(path)]
     return [read_amat(path, reading, progress=progress)]
-
-
-def _is_text(start: bytes) -> bool:
-    return bool(start) and not any(code < 9 or 13 < code < 32 or code == 127 for code in start)
 
 
 def _report_labels_file(path: Path) -> ParseReport:

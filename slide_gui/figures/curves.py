@@ -37,7 +37,7 @@ def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequen
     """
     plot = Plot(figure, style, _ASPECT * style.width_mm)
     s = plot.scale
-    names = [_label(depth) for depth in curves.depths]
+    names = ["raw input" if depth == 0 else counted(depth, "layer") for depth in curves.depths]
     plot.title(f"{dataset_title(curves.dataset, curves.generated)}: {curves.evaluate} error", _second(curves))
     left, top = 11.0 * s, 10.5 * s
     box = (left, top, plot.width - left - label_width(names, s), plot.height - top - (8.5 if not marks else 11.5) * s)
@@ -84,10 +84,6 @@ def _draw_rates(axes: Axes, x: Sequence[float], rates: Sequence[ErrorRate], colo
     else:
         axes.vlines(x, low, high, color=color, alpha=0.4, linewidth=1.6 * s)
     marked_line(axes, x, [100 * rate.error for rate in rates], color, s)
-
-
-def _label(depth: int) -> str:
-    return "raw input" if depth == 0 else counted(depth, "layer")
 
 
 def _second(curves: ErrorCurves) -> str:

@@ -291,8 +291,26 @@ def test_that_commas_that_may_separate_thousands_are_a_guess_to_be_checked():
 
 @pytest.mark.parametrize("cell", ['"1,234"', "1 234", "45%", "5 %", "€5.50", "−5", "1.234.567", "1'000"])
 def test_that_numbers_with_thousands_separators_or_units_are_refused_and_not_left_out_as_text(cell):
-    with pytest.raises(DataError, match=r"has numbers like .*; write .* and without thousands separators"):
-        read("a,b,kind\n" + "".join(f"{cell},{k},{'xy'[k % 2]}\n" for k in range(12)))
+    with pytest.raises(DataError, match=r"has (numbers|cells) like .*; write .* without .*separators"):
+        read("a,b,kind\n" + "".join(f"{cell if k else '-'},{k},{'xy'[k % 2]}\n" for k in range(12)))
+
+
+@pytest.mark.parametrize(
+    ("first", "names"),
+    [("tablet,900.5,920,9", ("900.5", "920", "9")), ("a,?,3.5,9", ()), ("a,,3.5,9", ()), ("c,7,2.5,3", ())],
+)
+def test_that_a_first_line_has_names_only_if_its_texts_are_new_where_classes_repeat(first, names):
+    part = read("\n".join([first, *(f"{'abc'[k % 3]},{k},2.5,{3 * k}" for k in range(12))]) + "\n")
+    assert (part.feature_names, len(part.rows)) == (names, 12 + (not names))
+
+
+@pytest.mark.parametrize(("many", "label", "sure"), [(2, "sex", False), (30, "sex", True), (2, None, False)])
+def test_that_texts_before_a_last_column_of_few_values_are_classes_to_be_checked(many, label, sure):
+    name = "sex" if label else "name"
+    rows = (f"{'mf'[k % 2] if label else f'n{k % 29}'},{k * 0.7},{k * 7 % many}" for k in range(30))
+    part = read("\n".join([f"{name},age,disease", *rows]) + "\n")
+    assert part.opened.label_column == (0 if label else 2)
+    assert all(guess.sure for guess in part.opened.guesses) == sure
 
 
 ROWS = [(k % 3 == 0, k % 3 == 1, k % 3 == 2) for k in range(12)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
@@ -48,9 +49,9 @@ _IDENTIFIERS = 10  # from this number, texts that occur once each are dates or n
 _COMMENT = re.compile(rb'#|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes sep=; to name the separator
 # A number with a decimal comma and optional points between groups of three digits.
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d*),(\d+)([eE][+-]?\d+)?\s*", re.ASCII)
-# A number with thousands separators, a decimal comma, or a unit.
+# A number with thousands separators, a decimal comma, a limit or a unit.
 _FORMATTED_NUMBER = re.compile(
-    r"[+−-]?[€$£]?(?=[.,]?\d)(\d{1,3}([.,' \xa0\u202f]\d{3})+|\d*)([.,]\d+)?([eE][+-]?\d+)?[ \xa0]?[%€$£]?", re.ASCII
+    r"(?a)[<>]?[+−-]?[€$£]?(?=[.,]?\d)(\d{1,3}([.,' \xa0\u202f]\d{3})+|\d*)([.,]\d+)?([eE][+-]?\d+)?[ \xa0]?[%€$£]?"
 )
 
 
@@ -67,7 +68,7 @@ def read_csv(
     2. The column named label, labels, class, y or target; a text column first. Next to a column x, y is a coordinate.
     3. The only text column. Each different text is a class, numbered in alphabetical order.
     4. The text column with the fewest different texts, at least two and not all different; the last of equal ones.
-       Rules 3 and 4 do not apply if each column of text has ten or more texts, which are all different.
+       Rules 3 and 4 do not apply if each column of text has ten or more texts, which are mostly different.
     5. No labels, if the table has no names and its columns make a square image of at least 8 × 8.
     6. The last column, if it has integers of more than one value. If they look like a quantity, rule 7 comes first.
     7. The first column, if it has such integers and the other columns make a square image. This rule comes first if
@@ -321,7 +322,7 @@ def table_layout(
         guesses.append(_decimal_commas(with_commas, delimiter, place))
     if not sure:
         what = f"line {lines[0][1]}: column names" if header else f"line {lines[0][1]}: a row of numbers"
-        guesses.append(Guess(what, "its numbers count up, as column names often do"))
+        guesses.append(Guess(what, "column names often count up, or are texts that no other line contains"))
     return TableLayout(
         reading=reading, delimiter=delimiter, columns=columns, named=bool(names), label=label, text=text,
         left_out=left_out, start=start, first_line=number, comments=len(comments) - bool(names and not header),
@@ -333,10 +334,11 @@ def _refuse_formatted(features: Iterable[int], samples: list[list[str]], columns
     """Refuse a feature of numbers with thousands separators or units, which would be left out as text."""
     for k in features:
         cells = _filled(samples, k)
-        if all(map(_FORMATTED_NUMBER.fullmatch, cells)):
+        formatted = all(_FORMATTED_NUMBER.fullmatch(cell) or not re.search(r"\w", cell) for cell in cells)
+        if formatted and re.search(r"\d", str(cells)):
             example = next(cell for cell in cells if not is_number(cell))
-            what = f"column {_shown(k, columns)} has numbers like {example!r}"
-            raise DataError(f"{what}; write them with a decimal point and without thousands separators or units", place)
+            what = f"column {_shown(k, columns)} has cells like {example!r}"
+            raise DataError(f"{what}; write numbers with a decimal point and without separators or units, or NA", place)
 
 
 def _decimal_commas(cells: list[str], delimiter: bytes, place: str) -> Guess:
@@ -418,10 +420,15 @@ def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions)
     if all(is_missing(first[k]) for k in words):
         many = bool(below) and len(first) >= _IDENTIFIERS and not _counts_on(below[0])
         return counts and (bool(words) or many), bool(words) or not counts
+    named = {k for k in words if not is_missing(first[k])}
     # a class may also be named “y”, but then it occurs again below
-    known = any(first[k].strip().lower() in LABEL_NAMES and all(row[k] != first[k] for row in below) for k in words)
-    classes_alone = len(words) < len(first) and words <= _text_columns(below, len(first))
-    return known or counts or not below or not classes_alone, True
+    new = {k for k in named if all(row[k] != first[k] for row in below)}
+    known = any(first[k].strip().lower() in LABEL_NAMES for k in new)
+    classes_alone = len(words) < len(first) and named <= _text_columns(below, len(first))
+    sure = known or counts or not below or not classes_alone
+    several = new == named and len(below) >= _IDENTIFIERS
+    several = several and any(min(Counter(row[k] for row in below).values()) > 1 for k in new)
+    return sure or several, sure or not several
 
 
 def _counts_on(row: list[str]) -> bool:
@@ -469,12 +476,13 @@ def _label_column(
     if likely:
         return next((k for k in likely if k in text), likely[0]), []
     n_texts = {k: len(set(_filled(rows, k))) for k in text}
-    if all(_IDENTIFIERS <= n_texts[k] == len(_filled(rows, k)) for k in text):
+    if all(n_texts[k] >= _IDENTIFIERS and 2 * n_texts[k] > len(_filled(rows, k)) for k in text):
         return None, []
     repeated = [k for k in text if 2 <= n_texts[k] < len(_filled(rows, k))]
     label = min(repeated, key=lambda k: (n_texts[k], -k), default=max(text))
     why = "it has the fewest different texts of all text columns" if len(text) > 1 else "it is the only column of text"
-    return label, [Guess(f"labels in column {_shown(label, columns)}", why, sure=len(text) == 1)]
+    classes_follow = label < len(columns) - 1 and 2 <= len({row[-1].strip() for row in rows}) <= _FEW_LEVELS
+    return label, [Guess(f"labels in column {_shown(label, columns)}", why, sure=len(text) == 1 and not classes_follow)]
 
 
 def _options_like(

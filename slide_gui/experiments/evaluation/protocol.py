@@ -227,7 +227,7 @@ class CellPlan:
                 wrong[place] += round(rate.error * rate.n)
             left.sort(key=lambda place: wrong[place])
             fewest, best = wrong[left[0]], left[: self.averaged]
-            left = [place for place in left if place in best or _similar(wrong[place], fewest)]
+            left = [k for k in left if k in best or wrong[k] - fewest <= 2.0 * math.sqrt(wrong[k] + fewest)]
         return (), sorted(left)
 
     def select(self, points: Sequence[SweepPoint], runs: StoredRuns) -> SelectedCandidate | None:
@@ -252,10 +252,6 @@ class CellPlan:
             return SelectedCandidate(replace(best[0].point, spec=mean))
         (chosen,) = choose(candidates)
         return SelectedCandidate(self.final(chosen.point, chosen.best_epoch), chosen.validation_error)
-
-
-def _similar(wrong: int, fewest: int) -> bool:
-    return wrong - fewest <= 2.0 * math.sqrt(wrong + fewest)
 
 
 @lru_cache(maxsize=512)  # more than twice the cells of the protocol

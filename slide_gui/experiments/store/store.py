@@ -362,7 +362,8 @@ class RunStore(AbstractContextManager["RunStore"]):
                 f"has format {version}, this slide-gui reads {FORMAT}; open it with the version that wrote it",
                 str(self.path),
             )
-        plain = all(kind in ("table", "index") and not _is_virtual(sql) for kind, _, sql in schema)
+        virtual = re.compile(r"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
+        plain = all(kind in ("table", "index") and not virtual.match(str(sql)) for kind, _, sql in schema)
         if not plain or ("table", "runs") not in {(kind, name) for kind, name, _ in schema}:
             raise DataError("is not a plain table of runs; restore a copy", str(self.path))
 
@@ -594,10 +595,6 @@ def _content(file: Path) -> bytes:
         return file.read_bytes()
     except OSError as error:
         raise DamagedRun(f"cannot be read ({error.strerror}); {_REMEDY}", str(file)) from None
-
-
-def _is_virtual(sql: object) -> bool:
-    return isinstance(sql, str) and re.match(r"\s*CREATE\s+VIRTUAL", sql, re.IGNORECASE) is not None
 
 
 def _sha256(content: bytes, document: str) -> str:

@@ -465,10 +465,6 @@ def _wrong_type(types: tuple[type, ...]) -> str | None:
     return next((column.name for column, kind in zip(COLUMNS, types, strict=True) if kind not in column.types), None)
 
 
-def _known(value: int | None) -> str:
-    return NONE if value is None else count(value)
-
-
 SHOWN = (
     TextColumn("Made", "Time when the run was finished", lambda r: r.created, lambda r: r.date),
     TextColumn(
@@ -499,7 +495,8 @@ SHOWN = (
         lambda r: NONE if r.C is None else number(float(f"{r.C:.3g}" if r.C >= 0.01 else f"{r.C:.2g}")), "0.0012",
     ),
     TextColumn(
-        "n SV", "Number of support vectors", lambda r: r.n_support, lambda r: _known(r.n_support), "50\u202f000",
+        "n SV", "Number of support vectors", lambda r: r.n_support,
+        lambda r: NONE if r.n_support is None else count(r.n_support), "50\u202f000",
     ),
     TextColumn(
         "Time s", "Duration in seconds", lambda r: r.seconds, lambda r: fixed(r.seconds, 1), "0\u202f000.0",
