@@ -187,6 +187,8 @@ class ClassRates:
 
         Empty unless the largest class has more than 1.5 times the rows of the smallest one.
         """
+        if untested := [name for name, recall in self.recall.items() if recall is None]:
+            return f"No evaluated row is of class {', '.join(untested[:_LISTED])}."
         if max(self.counts) <= _UNEVEN * min(filter(None, self.counts)):
             return ""
         pairs = [(recall, name) for name, recall in self.recall.items() if recall is not None]

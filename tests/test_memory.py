@@ -103,11 +103,6 @@ def test_that_training_counts_the_copy_of_the_rows_on_which_c_is_selected():
     assert given < (1 + 2 * 0.8) * rows < selected  # a copy of all rows, and four fifths as support vectors
 
 
-def test_that_small_jobs_do_not_measure_the_memory(monkeypatch):
-    monkeypatch.setattr(memory, "free_memory", lambda: pytest.fail("measured"))
-    SLIDE(depth=2).fit(_rows(50, 20))
-
-
 @pytest.fixture
 def system(tmp_path, monkeypatch):
     """Replace /proc and /sys/fs/cgroup by temporary folders."""
@@ -188,20 +183,6 @@ def test_that_physical_cores_of_this_process_are_counted(tmp_path, monkeypatch, 
 def test_that_there_is_one_thread_per_core_but_no_more_than_the_default():
     assert child(SET.format(1) + PRINT) == 1
     assert child(SET.format(99) + PRINT) == child(DEFAULT + PRINT)
-
-
-def test_that_the_threads_of_a_worker_are_set_again_only_if_their_limit_changes():
-    code = """
-import numpy, threadpoolctl
-from slide_gui import blas
-calls, limits = [], threadpoolctl.threadpool_limits
-threadpoolctl.threadpool_limits = lambda *a, **k: calls.append(a) or limits(*a, **k)
-blas.set_threads()
-for count in (1, 1, 2, 1, 1):
-    blas.limit_threads(count)
-print(10 * blas.loaded_blas()[0].threads + len(calls))
-"""
-    assert child(code) == 10 + 1 + 3
 
 
 @pytest.mark.parametrize("name", ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"])

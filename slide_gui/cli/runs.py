@@ -14,7 +14,7 @@ from slide_gui.cli import options
 from slide_gui.cli.console import Entry, UsageError, announce, print_answer, print_line, progress_bar, usage
 from slide_gui.cli.store import describe_rate, describe_result, full_hash, open_store, result_lines
 from slide_gui.data.dataset import Dataset
-from slide_gui.data.files import folder_files
+from slide_gui.data.files import check_folder, folder_files
 from slide_gui.error_rate import ClassRates, ErrorRate
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.decision import Decider, Decision, Flip
@@ -259,7 +259,8 @@ def _try(arguments: argparse.Namespace) -> int:
     plan = plan_trial(dataset, budget=arguments.budget)  # refuses unusable data before a store is created
     announce(min(trial_seconds(plan, dataset), arguments.budget))
     if folder is not None:
-        with folder_files(folder):  # marks the folder as an output before the store may be created in it
+        earlier = [name for name in check_folder(folder) if (folder / name).exists()]
+        with folder_files(folder, earlier):  # marks the folder as an output before the store may be created in it
             pass
     stored = nullcontext() if arguments.store is None else RunStore(arguments.store)
     with stored as store, options.opened_cluster(where) as cluster, progress_bar("trying") as progress:
@@ -299,7 +300,7 @@ def _decide(arguments: argparse.Namespace) -> int:
         flip = None if arguments.no_flip else decider.flip(image, progress.part(0.5, 1.0))
     names = label_names(decider.labels, dataset.label_names)
     document = {"image": name, "run": spec_hash, **_decision_document(decision, flip, names)}
-    return print_answer(arguments, document, _decision_lines(document))
+    return print_answer(arguments, document, _decision_lines(document, dataset.feature_names))
 
 
 def _decision_document(decision: Decision, flip: Flip | None, names: Sequence[str]) -> dict[str, Any]:
@@ -319,7 +320,7 @@ def _decision_document(decision: Decision, flip: Flip | None, names: Sequence[st
     }
 
 
-def _decision_lines(document: dict[str, Any]) -> Iterator[str]:
+def _decision_lines(document: dict[str, Any], names: tuple[str, ...]) -> Iterator[str]:
     margin = f"margin {document['margin']:.4g} over {document['second']}"
     yield f"{document['image']}: predicted as {document['class']}, {margin}"
     if len(document["votes"]) > 2:
@@ -330,7 +331,7 @@ def _decision_lines(document: dict[str, Any]) -> Iterator[str]:
     flip = document["flip"]
     if flip is not None and flip["features"]:
         which = "no smaller set does" if flip["fewest"] else "a smaller set may do so, too"
-        features = ", ".join(map(str, flip["features"]))
+        features = ", ".join(names[k] if names else str(k) for k in flip["features"])
         yield f"changing features {features} changes the class to {flip['class']} ({which})"
     elif flip is not None:
         yield "found no small set of features whose change alters the predicted class"

@@ -16,14 +16,14 @@ from slide_gui.core.svm.estimator import MultiWidthSVC
 from slide_gui.core.validation import check_flag
 from slide_gui.progress import NO_PROGRESS, Progress
 
-_DTYPES = (np.float32, np.float64)
+_DTYPES = (np.float64, np.float32)  # integers are converted to the first
 
 
 class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The paper's SLIDE-SVM: stacked linear denoisers, followed by an SVM with one kernel width per layer.
 
     The number of kernel widths always follows `depth`: one width for each of h⁰, h¹, …, hˡ. A grid search over `depth`
-    is therefore possible. In a pipeline of `SLIDE` and `MultiWidthSVC` you would have to set `groups` for each depth.
+    is therefore possible. A pipeline of `SLIDE` and `MultiWidthSVC` on arrays needs other `groups` for each depth.
 
     Parameters
     ----------

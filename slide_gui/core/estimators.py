@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from slide_gui.core.validation import check_integer, empty
 
-_LAYER = re.compile(r"(?:.*__)?h(\d+)_")  # with the prefix of a column transformer or feature union
+_LAYER = re.compile(r"(?:.*?__)??h(\d+)_")  # with the prefix of a column transformer or feature union
 
 
 _SIZES: dict[int, tuple[int, ...]] = {}  # id of an array that a transformer returned → columns of each layer

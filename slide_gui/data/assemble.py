@@ -101,8 +101,9 @@ def assemble(
         guesses += [*_unseen_classes(train, test), *_shared_groups(train, test)]
     if known:  # catalogue data need no check
         guesses = [replace(guess, sure=True) for guess in guesses]
+    name = paths[0].name if len(paths) == 1 else paths[0].parent.name or paths[0].name
     return Dataset(
-        name=known.title if known else _dataset_name(paths),
+        name=known.title if known else name if paths[0].is_dir() else name.split(".")[0] or name,
         train=rows,
         test=test_rows,
         train_labels=train.labels,
@@ -412,11 +413,6 @@ def _shape_text(part: DataPart) -> str:
     if part.image_shape:
         return f"images of {part.image_shape[0]} × {part.image_shape[1]}"
     return f"{part.rows.shape[1]} features"
-
-
-def _dataset_name(paths: Sequence[Path]) -> str:
-    name = paths[0].name if len(paths) == 1 else paths[0].parent.name or paths[0].name
-    return name if paths[0].is_dir() else name.split(".")[0] or name
 
 
 def _pixel_scale(parts: Sequence[DataPart], reading: ParseOptions) -> Scale | int:

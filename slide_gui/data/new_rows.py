@@ -67,7 +67,10 @@ def read_new_rows(
             if label is None:
                 has_label = len(columns) - n_features - len(reading.left_out) == 1
                 last = min(layout.text) + 1 if len(layout.text) == 1 else len(columns)
-                label = (label_column if label_column.isdecimal() else str(last)) if has_label else NO_COLUMN
+                numbered = label_column.isdecimal() or label_column in columns
+                if has_label and names and label_column and not (numbered or layout.text):
+                    raise DataError("has no column names; name them, or the label with --label-column", str(path))
+                label = (label_column if numbered else str(last)) if has_label else NO_COLUMN
             return read_csv(path, replace(reading, label_column=label), progress=progress)
         known, needed = set(columns), set(names)
         if missing := [name for name in names if name not in known]:
@@ -101,7 +104,8 @@ def read_new_rows(
     if np.isnan(rows).any():
         row, column = np.argwhere(np.isnan(rows))[0].tolist()
         name = f"“{names[column]}”" if names else f"feature {column + 1}"
-        raise DataError(f"row {row + 1}: {name} is missing; fill it in, in a CSV file with slide-gui fill", place)
+        remedy = "fill it in, or use slide-gui fill on the training table with the new rows"
+        raise DataError(f"row {row + 1}: {name} is missing; {remedy}", place)
     part, warning = replace(part, rows=rows, finite=False), ""
     if image_shape is not None or part.level:
         scaling, warning = _pixel_scaling(part, scaling, image_shape)

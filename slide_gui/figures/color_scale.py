@@ -23,6 +23,7 @@ MAPS: dict[str, str] = {
 DIVERGING = ("blue-white-red", "blue-black-red")
 """Maps whose middle means zero, so their limits must be symmetric."""
 
+_PEAKS = np.array([0.75, 0.5, 0.25])  # of the classic jet: three ramps of slope 4, a quarter apart
 # From the lower limit to the upper. Both arms of a diverging map have the same lightness at the same distance from
 # zero, so that magnitudes look alike with every kind of colour vision.
 _ANCHORS = {
@@ -157,18 +158,12 @@ def signed(value: float, decimals: int = 2) -> str:
 @cache
 def _lut(name: str) -> NDArray[np.uint8]:
     place: NDArray[np.float64] = np.linspace(0.0, 1.0, 255)
-    colours = _jet(place) if name == "jet" else _blend(_ANCHORS[name], place)
+    colours = 1.5 - 4.0 * np.abs(place[:, None] - _PEAKS) if name == "jet" else _blend(_ANCHORS[name], place)
     table = np.empty((256, 3), np.uint8)
     table[0] = _NO_NUMBER
     table[1:] = np.rint(255.0 * np.clip(colours, 0.0, 1.0))
     table.flags.writeable = False
     return table
-
-
-def _jet(place: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the classic piecewise-linear jet: three ramps of slope 4, a quarter apart."""
-    peaks = np.array([0.75, 0.5, 0.25])
-    return np.asarray(np.clip(1.5 - 4.0 * np.abs(place[:, None] - peaks), 0.0, 1.0))
 
 
 def _blend(anchors: tuple[str, ...], place: NDArray[np.float64]) -> NDArray[np.float64]:

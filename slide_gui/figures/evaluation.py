@@ -133,7 +133,9 @@ def error_table(state: EvaluationState) -> TextTable:
         rows.append((dataset_title(info.title, info.generated), *(_error_text(cell, state) for cell in cells)))
         papers = [None if cell is None or cell.paper is None else cell.paper.error for cell in cells]
         if any(papers):
-            rows.append((_paper_row(info), *(_MISSING if error is None else f"{100 * error:.2f}" for error in papers)))
+            title = data_entry(info.key).title
+            paper = "  paper" if title == info.title else f"  paper, {title}"
+            rows.append((paper, *(_MISSING if error is None else f"{100 * error:.2f}" for error in papers)))
     head = ("Error in %", *(names[method] for method in methods))
     notes = (
         *notes_below("(+), (−)"),
@@ -145,12 +147,6 @@ def error_table(state: EvaluationState) -> TextTable:
     )
     groups = (sum(not is_extra(method) for method in methods),)
     return TextTable("Error rates", head, tuple(rows), frozenset(bold), notes, groups)
-
-
-def _paper_row(info: DataInfo) -> str:
-    """Return the head of the paper's row. It names the data set if ours has another name."""
-    title = data_entry(info.key).title
-    return "  paper" if title == info.title else f"  paper, {title}"
 
 
 def _error_text(cell: Cell | None, state: EvaluationState) -> str:

@@ -52,15 +52,10 @@ def save_table(
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     for row in (head, *rows):
-        writer.writerow([_written(cell) for cell in row])
+        cells = [csv_text(cell) if isinstance(cell, str) else cell for cell in row]
+        writer.writerow([repr(cell) if isinstance(cell, float) else cell for cell in cells])
     writer.writerows([f"# {note}"] for note in notes)
     write_whole(Path(path), text.getvalue().encode())
-
-
-def _written(cell: object) -> object:
-    if isinstance(cell, str):
-        return csv_text(cell)
-    return repr(cell) if isinstance(cell, float) else cell
 
 
 def runs_csv(path: str | os.PathLike[str], lines: Sequence[StoredRun]) -> None:

@@ -213,7 +213,9 @@ def draw_weights(figure: Figure, weights: Sequence[WeightRows], style: Style) ->
         mark = " (generated)" if rows.generated else ""  # never cut
         name, _ = fitted(rows.dataset, size * s, space - width_mm(mark, size * s, "bold"), "bold", size * s)
         plot.text(x, y + 2.6 * s, name + mark, size, weight="bold")
-        plot.text(x, y + 5.4 * s, _noise_text(rows), SMALL_SIZE, space, color=MUTED)
+        noise = rows.parameters.noise
+        noise_text = f"noise 1 − p = {_plain(noise)}, p = {_plain(1 - noise)}"
+        plot.text(x, y + 5.4 * s, noise_text, SMALL_SIZE, space, color=MUTED)
         _draw_block(plot, layout, rows, of_tiles, (x, y + layout.head), style)
     _draw_color_bar(plot, layout.bar, weights, limits, contributions, style)
 
@@ -331,12 +333,6 @@ def _draw_color_bar(
     title = next((each for each in titles if width_mm(each, SMALL_SIZE * s) <= h), titles[-1])
     right = x + w + widest * shrink + 3.6 * s
     plot.text(right, y + h / 2, title, SMALL_SIZE, h, rotation=90, va="center", ha="center", color=MUTED)
-
-
-def _noise_text(rows: WeightRows) -> str:
-    """Return the noise level 1 − p of the fit, and p."""
-    noise = rows.parameters.noise
-    return f"noise 1 − p = {_plain(noise)}, p = {_plain(1 - noise)}"
 
 
 def _plain(value: float) -> str:

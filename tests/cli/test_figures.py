@@ -223,6 +223,22 @@ def test_that_labels_of_new_rows_are_compared_with_the_names_that_the_model_has(
     assert cli("predict x.npz x.csv --json").json["error"] < 0.2
 
 
+@pytest.mark.parametrize("divisor", [1, 200])  # images, and a table with values in 0 … 1
+def test_that_new_rows_are_matched_by_name_also_for_images_and_need_names_or_the_label_column(cli, divisor):
+    rows = [[k % 2, *((LEVELS[k % 20, 0] // 2 + 128 * (k % 2)) / divisor), *LEVELS[k % 20, 1:].flat] for k in range(40)]
+    rows = [row[: 65 if divisor == 1 else 5] for row in rows]
+    head = ["label", *(f"p{k}" for k in range(len(rows[0]) - 1))]
+    write("x.csv", [head, *rows])
+    cli("train x.csv --depth 0 --save-model x.npz")
+    write("new.csv", [head[::-1], *(row[::-1] for row in rows)])
+    assert cli("predict x.npz new.csv --json").json["error"] < 0.2
+    write("bare.csv", rows)
+    assert "has no column names; name them, or the label with --label" in cli("predict x.npz bare.csv", code=1).err
+    assert cli("predict x.npz bare.csv --label-column 1 --json").json["error"] < 0.2
+    write("units.csv", [head, *([row[0], *(1000 * value for value in row[1:])] for row in rows)])
+    assert divisor == 1 or "are far outside the training set; check the units" in cli("predict x.npz units.csv").err
+
+
 def test_that_two_files_of_new_rows_are_refused_unless_one_is_a_test_set(cli, table):
     for name in ("a.csv", "b.csv"):
         write(name, table[:20])

@@ -105,7 +105,7 @@ FAILURES = {
     "train three-rows.csv --group label --folds 3 --label-column a": "2 groups, fewer than the 3 folds",
     "train three-rows.csv --group a --held-out 0 --on-split --evaluate validation": "the training rows are all of one",
     "train flowers.csv --label-column colour": "no column 'colour'",
-    "train flowers.csv --held-out 0 --depth 0": "has no test rows; hold rows out",
+    "train flowers.csv --held-out 0 --depth 0": "has no test rows; hold rows of the training file out",
     "try flowers.csv --label-column none": "choose the label column",
     "try alone.csv": "alone: no class has two rows, so no row can be held out for a test; add rows",
     "try three-rows.csv": "three-rows: no row can be held out; a class needs at least two rows",

@@ -81,6 +81,13 @@ def test_that_pairs_that_share_their_rows_are_trained_as_each_would_be_alone(los
         np.testing.assert_allclose(shared.margins(Z), expected, atol=1e-3)
 
 
+def test_that_a_small_C_of_many_rows_gives_the_margins_of_SVC():
+    Z, y = three_classes(1500)
+    svm = MultiWidthSVC(SIZES, WIDTHS, loss="hinge", C=0.01).fit(Z, y > 0)
+    svc = SVC(gamma=1.0, C=0.01).fit(_scaled(Z), y > 0)
+    np.testing.assert_allclose(svm.decision_function(Z), svc.decision_function(_scaled(Z)), atol=0.01)
+
+
 @pytest.mark.parametrize("weights", [None, _weights(300)], ids=["equal", "weighted"])
 def test_that_one_vs_one_predicts_and_scores_as_SVC_does_by_votes_and_then_margins(weights):
     scores = class_scores(np.array([[0.1, -5.0, 0.2], [0.1, 100.0, 0.1]]), 3)

@@ -196,6 +196,17 @@ def test_that_the_search_resumes_on_return_and_a_stopped_step_says_so_until_the_
     assert decided.controller.decision is None, "it belongs to another image"
 
 
+def test_that_flow_left_during_the_preparation_predicts_when_it_is_shown_again(window, part):
+    controller = shown(part).controller
+    window.workspace.select(sample=3)
+    controller._decider = controller.decision = None
+    controller._prepare()
+    window.weights_page.set_view("weights")
+    wait(lambda: not window.queue.busy)
+    window.weights_page.set_view("flow")
+    wait(lambda: controller.decision is not None)
+
+
 def test_that_nothing_is_predicted_while_another_view_is_shown_or_for_other_data(window, part):
     decided = shown(part)
     wait(lambda: decided.controller.flip is not None and not window.queue.busy)

@@ -254,6 +254,9 @@ def test_that_a_sweep_computes_and_lists_exactly_its_runs_and_the_classifier_fin
     train(window)
     assert window.session.runs.result.hash == final.point.spec.hash
     assert len(window.session.library.runs) == 5
+    window.session.library.delete([run.hash for run in window.session.library.runs])
+    wait(lambda: not window.session.library.runs)
+    assert not show_page(window, "curves").points()
 
 
 def test_that_the_curves_show_the_runs_of_one_setting_which_can_be_selected(window, tmp_path):
@@ -318,7 +321,7 @@ def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_a
     np.testing.assert_array_equal(tiles.rows[2].tiles[0].values, np.zeros((6, 6)))  # both runs have the same stack
     open_data(window, labelled(seed=1))
     runs.run_table.compare_requested.emit(keys)
-    wait(lambda: "other data" in runs.comparison.why_not.text())
+    wait(lambda: "belong to the open data" in runs.comparison.why_not.text())
     for stop in (window.actions_by_name["cancel"].trigger, lambda: window.queue.stop(max(window.queue._jobs))):
         runs.run_table.compare_requested.emit(keys)
         assert (runs.comparison.answer.text(), runs.comparison.why_not.isVisible()) == ("Comparing…", False)

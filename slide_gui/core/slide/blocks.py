@@ -46,7 +46,7 @@ class Blocks:
     TypeError
         If `blocks` is not iterable, or can be iterated only once.
     ValueError
-        If there are no blocks, if a block is not a 2-D array of numbers or has another number of features than the
+        If a block is not a 2-D array of numbers or has another number of features than the
         first, or if the shape is not a pair of integers.
 
     Examples
@@ -71,7 +71,10 @@ class Blocks:
         if not callable(blocks) and not isinstance(blocks, Iterable):
             raise TypeError(f"blocks is {blocks!r}; {_AGAIN}")
         self._blocks = blocks
-        self.shape = self._counted() if shape is None else _checked_shape(shape)
+        if shape is not None and (not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != 2):
+            raise ValueError(f"shape is {shape!r}; it must be two integers, rows and features")
+        names = "the number of rows", "the number of features"
+        self.shape = self._counted() if shape is None else tuple(map(check_integer, names, shape, (0, 1)))
 
     def __iter__(self) -> Iterator[Any]:
         """Yield the blocks, checked."""
@@ -110,12 +113,6 @@ class Blocks:
         for block in self:
             n, d = n + block.shape[0], block.shape[1]
         return n, d
-
-
-def _checked_shape(shape: object) -> tuple[int, int]:
-    if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != 2:
-        raise ValueError(f"shape is {shape!r}; it must be two integers, rows and features")
-    return check_integer("the number of rows", shape[0], 0), check_integer("the number of features", shape[1], 1)
 
 
 def is_dask(rows: Any) -> bool:

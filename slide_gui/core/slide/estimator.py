@@ -47,7 +47,8 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
     dtype : {"float32", "float64"}, default="float32"
         Data type of the rows and representations. Every linear system is solved in float64. On rows of 0 and 1 both
         types give the same first layer. On other rows float32 changes each row of W by up to 4e-5 / noise of its
-        length at noise levels of 0.1 or more. At lower noise levels products are summed in float64.
+        length, bias included, at noise levels of 0.1 or more, so center columns whose mean is much larger than their
+        spread, or use float64. At lower noise levels products are summed in float64.
     batch_size : int, default=4096
         Largest number of rows that are converted and multiplied at a time.
     sharing : {"none", "convolution"}, default="none"
@@ -251,7 +252,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
             X,
             reset=reset,
             accept_sparse="csr",
-            dtype=None if _plain(X) else [np.float32, np.float64],
+            dtype=None if _plain(X) else [np.float64, np.float32],
             ensure_all_finite=not (reset and (_plain(X) or is_sparse(X))),
             ensure_min_samples=2 if reset else 1,
         )

@@ -502,9 +502,11 @@ class _WorkingSetSolver:
         """Return the sorted working set: free support vectors and points that violate or nearly violate conditions."""
         box = self._box
         up, down = beta < box.upper, beta > box.lower
-        excess = residual - bias
-        violation = np.maximum(np.where(up, excess, -np.inf), np.where(down, -excess, -np.inf))
         free = up & down
+        # With one free coefficient the bias may be an end of the gap, so that only points of one class would violate.
+        middle = bias if free.sum() > 1 else 0.5 * (residual[up].max() + residual[down].min())
+        excess = residual - middle
+        violation = np.maximum(np.where(up, excess, -np.inf), np.where(down, -excess, -np.inf))
         wanted = violation > 0.5 * self._options.tol
         least = max(int(np.count_nonzero(beta)), _NEW_LEAST)
         most = min(least, max(self._largest - int(free.sum()), self._largest // 2))

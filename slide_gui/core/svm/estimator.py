@@ -28,7 +28,7 @@ from slide_gui.core.estimators import (
 )
 from slide_gui.core.svm.criteria import AUTO
 from slide_gui.core.svm.kernel import block_sizes, refuse_large
-from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
+from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.selection import fit_svm
 from slide_gui.core.svm.training import check_client
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -239,7 +239,8 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         self.dual_coef_ = svm.coefficients
         self.intercept_ = svm.biases
         self.history_ = list(svm.history)
-        self.chosen_by_ = _chosen_by(svm.chosen, self.widths)
+        given = "median widths" if isinstance(self.widths, str) else "given"
+        self.chosen_by_ = given if svm.chosen is None else svm.chosen.name
         self.candidates_ = [] if svm.chosen is None else list(svm.chosen.candidates)
         self.n_iter_ = max(1, model.steps)
         return self
@@ -307,9 +308,3 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         rows = written_out(fitted_rows(self, Z, _DTYPES))
         refuse_large(rows)
         return rows
-
-
-def _chosen_by(chosen: ChosenBy | None, widths: object) -> str:
-    if chosen is not None:
-        return chosen.name
-    return "median widths" if isinstance(widths, str) else "given"

@@ -210,7 +210,8 @@ def is_convex(sets: Bits) -> NDArray[np.bool_]:
     convex = np.ones(sets.shape[0], bool)
     left = np.arange(sets.shape[0])
     for down, across in _directions():
-        broken = _has_gap(sets[left], down, across)
+        some = sets[left]
+        broken = (~some & _ahead(some, down, across) & _ahead(some, -down, -across) & _FULL).any(axis=1)
         convex[left[broken]] = False
         left = left[~broken]
         if left.size == 0:
@@ -228,11 +229,6 @@ def _directions() -> list[tuple[int, int]]:
         if gcd(down, across) == 1 and (down > 0 or across > 0)
     ]
     return sorted(steps, key=lambda step: (step[0] ** 2 + step[1] ** 2, step))
-
-
-def _has_gap(sets: Bits, down: int, across: int) -> NDArray[np.bool_]:
-    gaps = ~sets & _ahead(sets, down, across) & _ahead(sets, -down, -across) & _FULL
-    return np.asarray(gaps.any(axis=1))
 
 
 def _ahead(sets: Bits, down: int, across: int) -> Bits:

@@ -33,7 +33,9 @@ def digits(n_test: int = 500, seed: int = 0, progress: Progress = NO_PROGRESS) -
     bunch = load_digits()
     small: NDArray[np.float64] = np.asarray(bunch.images, np.float64) / _LEVELS
     labels: NDArray[np.int64] = np.asarray(bunch.target, np.int64)
-    weights = _interpolation_weights()
+    # Linear interpolation, which is constant beyond the outer pixel centres; shape (28, 8).
+    centres = np.clip((np.arange(SIDE) + 0.5) * _SMALL / SIDE - 0.5, 0, _SMALL - 1)
+    weights = np.maximum(0.0, 1.0 - np.abs(centres[:, None] - np.arange(_SMALL)))
     # Unlike BLAS, einsum adds in a fixed order, so that the result has the same bits everywhere.
     images = np.einsum("ij,njk,lk->nil", weights, small, weights, optimize=False)
     rows = np.clip(images, 0, 1).reshape(-1, SIDE * SIDE).astype(np.float32)
@@ -52,12 +54,6 @@ def digits(n_test: int = 500, seed: int = 0, progress: Progress = NO_PROGRESS) -
         licence="CC BY 4.0",
         citation="Alpaydin, Kaynak (1998): Optical Recognition of Handwritten Digits. UCI Machine Learning Repository.",
     )
-
-
-def _interpolation_weights() -> NDArray[np.float64]:
-    """Return the (28, 8) weights of linear interpolation, which is constant beyond the outer pixel centres."""
-    centres = np.clip((np.arange(SIDE) + 0.5) * _SMALL / SIDE - 0.5, 0, _SMALL - 1)
-    return np.maximum(0.0, 1.0 - np.abs(centres[:, None] - np.arange(_SMALL)))
 
 
 def _stratified(

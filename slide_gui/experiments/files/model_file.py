@@ -85,10 +85,16 @@ class FittedModel:
         """Return the model of a stack fitted to a data set."""
         described, opened = (dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated), dataset.opened
         label = "" if opened.label_column is None or not opened.columns else opened.columns[opened.label_column]
-        scaling = dataset.scaling
-        if dataset.generated and dataset.image_shape is not None:
+        scaling, names = dataset.scaling, dataset.feature_names
+        is_table = dataset.image_shape is None
+        if scaling is None and (
+            0 <= dataset.train.min() <= dataset.train.max() <= 1 if is_table else dataset.generated
+        ):
             scaling = np.repeat([[0.0], [1.0]], dataset.n_features, axis=1)
-        return cls(stack, *described, seconds, __version__, dataset.feature_names, label, scaling)
+        if not names and opened.header:  # a table of images
+            others = {opened.label_column, *opened.left_out}
+            names = tuple(name for k, name in enumerate(opened.columns) if k not in others)
+        return cls(stack, *described, seconds, __version__, names, label, scaling)
 
     def rescaled(self, row: NDArray[np.float32], dataset: Dataset) -> NDArray[np.float32]:
         """Convert a row of a table to the scale of the model; images stay unchanged."""

@@ -12,7 +12,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.error_rate import error_matrix
 from slide_gui.experiments.files.model_file import FittedModel
-from slide_gui.experiments.inspection.rows import WeightRows, weight_rows
+from slide_gui.experiments.inspection.rows import weight_rows
 from slide_gui.experiments.runs.fitting import Reuse, stack_of
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import RunSpec
@@ -104,12 +104,9 @@ def compare_rows(
         stacks.append(stack_of(RunData.of(dataset, spec.checked()), reuse, part))
     both = [weight_rows(FittedModel.of(dataset, stack), pixels) for stack in stacks]
     drowned = any(rows.drowned for rows in both)
-    first_rows, second_rows = (_with_bias(rows, drowned) for rows in both)
+    shown = (rows.rows * rows.rms if drowned else rows.rows for rows in both)
+    biases = (rows.biases[:, :, None] for rows in both)
+    first_rows, second_rows = (np.concatenate(pair, axis=2) for pair in zip(shown, biases, strict=True))
     least = min(rows.depth for rows in both)
     difference = first_rows[:, :least] - second_rows[:, :least]
     return ComparedRows(tuple(pixels), first_rows, second_rows, difference, drowned)
-
-
-def _with_bias(rows: WeightRows, contributions: bool) -> Array:
-    shown = rows.rows * rows.rms if contributions else rows.rows
-    return np.concatenate([shown, rows.biases[:, :, None]], axis=2)

@@ -294,7 +294,7 @@ def weight_rows(model: FittedModel, pixels: Sequence[int]) -> WeightRows:
         rows=np.ascontiguousarray(both[:, :, :-1]),
         biases=np.ascontiguousarray(both[:, :, -1]),
         rms=np.array([input_rms(layer) for layer in stack.layers]).reshape(-1, d),
-        feature_names=model.feature_names,
+        feature_names=model.feature_names if model.image_shape is None else (),
         drowned=any(drowns(layer) for layer in stack.layers),
     )
 

@@ -322,7 +322,7 @@ def _classes(dataset: Dataset, spec: RunSpec) -> Classes:
     classes = Classes.of(dataset)
     if spec.evaluate == "test" and len(classes.test) == 0:
         what = "no test rows" if len(dataset.test) == 0 else "no labels for its test rows"
-        raise DataError(f"has {what}; hold rows out, or evaluate on validation rows", dataset.name)
+        raise DataError(f"has {what}; hold rows of the training file out, or evaluate on validation rows", dataset.name)
     return classes
 
 

@@ -464,7 +464,9 @@ class RunStore(AbstractContextManager["RunStore"]):
             result = RunResult.from_parts(json.loads(document), unpack_arrays(content, place))
             result.spec.checked()
             if "numerics" not in dict(result.versions):
-                result = replace(result, versions=(*result.versions, ("numerics", _unrecorded(row))))
+                known = [str(RESULTS_VERSION), *_UNRECORDED]
+                version = next((each for each in known if _hash_of(row, each) == row["hash"]), known[0])
+                result = replace(result, versions=(*result.versions, ("numerics", version)))
             return result
         except (ValueError, RecursionError) as error:
             reason = str(error).removeprefix(f"{place}: ")
@@ -554,12 +556,6 @@ def get_or_run(
 def _hash_of(row: dict[str, Any], version: str) -> str:
     """Return the hash of the spec in a row's document, under a results version."""
     return document_hash(json.loads(row["document"])["spec"], version_in_hashes(version))
-
-
-def _unrecorded(row: dict[str, Any]) -> str:
-    """Return the results version of a run that does not record it, derived from its hash."""
-    known = [str(RESULTS_VERSION), *_UNRECORDED]
-    return next((version for version in known if _hash_of(row, version) == row["hash"]), known[0])
 
 
 def _array_folder(path: Path) -> Path:

@@ -241,7 +241,9 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
     budget = checked_budget(budget)
     dataset.check_classes()
     if len(dataset.test) == 0 or dataset.test_labels is None:
-        raise DataError("has no test set, and no rows are held out; hold some rows out", dataset.name)
+        raise DataError(
+            "has no labelled test rows; hold rows of the training file out, without a test file", dataset.name
+        )
     shape, (noises, depths, n_splits) = RunShape.of(dataset), _GRID
     splits = _different_splits(dataset, n_splits)
     labels = most = round(0.8 * shape.rows)

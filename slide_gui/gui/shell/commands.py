@@ -165,11 +165,6 @@ def _export(window: MainWindow) -> None:
     window.exports.ask(page.export_options(), page.why_nothing_to_export(), window.keeper.picture_text)
 
 
-def _copy_table(window: MainWindow) -> None:
-    page = window.pages.shown()
-    window.exports.copy_table(page.numbers(), page.why_nothing_to_export())
-
-
 def _try(window: MainWindow) -> None:
     from slide_gui.gui.state.runs import stored_budget
 
@@ -237,10 +232,6 @@ def _palette(window: MainWindow) -> None:
     (window.findChild(CommandPalette) or CommandPalette(window)).ask()
 
 
-def _show_log(_window: MainWindow) -> None:
-    QDesktopServices.openUrl(QUrl.fromLocalFile(str(log_folder())))
-
-
 def _copy_report(window: MainWindow) -> None:
     from slide_gui.gui.shell.report import report
 
@@ -297,11 +288,15 @@ def _weights_view(number: int, view: ViewSpec) -> Command:
 
 
 def _theme(number: int, theme: str) -> Command:
-    def is_chosen(window: MainWindow) -> bool:
-        return stored_theme(window.settings) == theme
-
     name, text, keys = f"theme_{theme}", f"Theme: {theme}", f"Ctrl+Alt+{number}"
-    return Command(name, text, keys, lambda w: w.set_theme(theme), checked=is_chosen, submenu="Theme")
+    return Command(
+        name,
+        text,
+        keys,
+        lambda w: w.set_theme(theme),
+        checked=lambda w: stored_theme(w.settings) == theme,
+        submenu="Theme",
+    )
 
 
 _MOST_NOISE = f"The noise level is at its maximum, {LARGEST_NOISE:g}"
@@ -327,7 +322,8 @@ MENUS: dict[str, tuple[Command, ...]] = {
             lambda w: QGuiApplication.clipboard().setPixmap(w.pages.shown().grab()),
         ),
         Command(
-            "copy_table", "Copy numbers as table", "Ctrl+Alt+C", _copy_table,
+            "copy_table", "Copy numbers as table", "Ctrl+Alt+C",
+            lambda w: w.exports.copy_table(w.pages.shown().numbers(), w.pages.shown().why_nothing_to_export()),
             "Copy the numbers of the page as tab-separated text",
         ),
         Command("quit", "Quit", "Ctrl+Q", lambda w: w.close()),
@@ -451,7 +447,10 @@ MENUS: dict[str, tuple[Command, ...]] = {
             "licences", "Licences", "Ctrl+Shift+F1", lambda w: _guide(w, "licences.md"),
             "List the program's components and their licences",
         ),
-        Command("show_log", "Show the log folder", "Ctrl+Shift+L", _show_log),
+        Command(
+            "show_log", "Show the log folder", "Ctrl+Shift+L",
+            lambda _: QDesktopServices.openUrl(QUrl.fromLocalFile(str(log_folder()))),
+        ),
         Command(
             "copy_report", "Copy report", "Ctrl+Alt+L", _copy_report,
             "Copy versions, settings and the last lines of the log, to report a problem",

@@ -88,9 +88,9 @@ class DecisionController(QObject):
     def rest(self) -> None:
         """Compute nothing until the next call of `follow`."""
         self._following = False
+        self._image = None if self.flip is None else self._image  # `follow` searches again
         if self._decider is not None:  # its preparation continues
             self._stop()
-            self._image = None if self.flip is None else self._image  # `follow` searches again
 
     def _stop(self) -> None:
         self._rested.stop()
@@ -147,6 +147,7 @@ class DecisionController(QObject):
             self.decision = decider.decide(np.concatenate([flow.clean, *(layer.output for layer in flow.layers)]))
             self._rested.start()
             return
+        self.decision = None  # the job may have to wait
         self._submit(
             "Classifying one input",
             lambda _progress: decider.decide(decider.representation.transform(image[None])[0]),

@@ -61,7 +61,7 @@ class RunLibrary(QObject):
         self._queue = JobQueue(self)
         self._queue.problem.connect(workspace.problem)
         # Runs requested for deletion → those it deleted; other processes had deleted the rest.
-        self._deleted: dict[tuple[str, ...], list[str]] = {}
+        self.deleted: dict[tuple[str, ...], list[str]] = {}
         self._jobs = 0
 
     @property
@@ -105,10 +105,10 @@ class RunLibrary(QObject):
     def _hide(self, change: tuple[tuple[str, ...], bool]) -> None:
         keys, deleted = change
         if deleted:
-            hidden = self._deleted[keys] = []
+            hidden = self.deleted[keys] = []
             self._change_and_read(lambda store: hidden.extend(store.delete(keys)))
         else:  # the queue makes one change after the other
-            hidden = self._deleted.pop(keys, [])
+            hidden = self.deleted.pop(keys, [])
             self._change_and_read(lambda store: store.delete(hidden, undo=True))
 
     @Slot(str, str)
@@ -176,7 +176,7 @@ class RunLibrary(QObject):
                 for run, key in zip(shipped, keys, strict=True)
             )
             if dataset is None or {first.spec.fingerprint, second.spec.fingerprint} != {dataset.fingerprint}:
-                why_not = "These runs belong to other data than the open data set. Open their data to see the weights."
+                why_not = "Weights are shown if both runs belong to the open data."
                 return RunComparison(first, second, None, why_not, None, ())
             if not max(first.spec.stack.depth, second.spec.stack.depth):
                 return RunComparison(first, second, None, "Neither run has a layer.", None, dataset.label_names)

@@ -429,9 +429,10 @@ class RunController(QObject):
 
     @Slot(object)
     def _follow_dataset(self, dataset: Dataset) -> None:
-        if self.sweep.running:
-            text = "Other data or another split were opened. Reopen the earlier data to continue; nothing is lost."
-            self._workspace.problem.emit(UserMessage("The sweep was stopped", text, kind="information"))
+        tasks = (self.training, "training"), (self.trial, "trial"), (self.sweep, "sweep")
+        for name in [name for task, name in tasks if task.running]:
+            text = "Other data or another split were opened. Reopen the earlier data to continue."
+            self._workspace.problem.emit(UserMessage(f"The {name} was stopped", text, kind="information"))
         self._reuse, self.requested_sweep = Reuse(), None
         self.cancelled, self._earlier = None, (None, None)
         self.drop_estimate()

@@ -70,7 +70,9 @@ class ColorBar(QWidget):
             note = QRectF(_EDGE, 0, box.left(), _BAR + 2 * _EDGE)
             write(painter, note, MIDDLE, self._note, theme.muted, figure_font(self, SECONDARY))
             if self.scale is not None:
-                painter.drawImage(box, _ramp(self.scale))
+                colours = colour_table(self.scale)[1:].copy()  # from the lower limit; entry 0 is for missing values
+                picture = QImage(colours.data, colours.size, 1, 4 * colours.size, QImage.Format.Format_RGB32)
+                painter.drawImage(box, picture)
                 self._paint_ticks(painter, self.scale)
             frame(painter, box, theme.line)
 
@@ -84,9 +86,3 @@ class ColorBar(QWidget):
             painter.drawLine(QPointF(place, low), QPointF(place, low + _TICK))
             left = min(max(place - wide / 2, 0), self.width() - wide - _EDGE)
             painter.drawText(QRectF(left, low + _TICK, wide + 1, _LINE), MIDDLE, text)
-
-
-def _ramp(scale: ColorScale) -> QImage:
-    """Return the colours from the lower limit up, one pixel each; entry 0 is reserved for missing values."""
-    table = colour_table(scale)[1:].copy()
-    return QImage(table.data, table.size, 1, 4 * table.size, QImage.Format.Format_RGB32).copy()

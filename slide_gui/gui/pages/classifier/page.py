@@ -417,9 +417,10 @@ _BAR_HEIGHT = 32
 def _bars(values: NDArray[np.float32], low: NDArray[np.float32], high: NDArray[np.float32]) -> NDArray[np.float32]:
     """Draw features that are not pixels as bars, each scaled to the range of its training values."""
     share = (values - low) / np.where(high > low, high - low, 1)
+    share = np.maximum.reduceat(share, np.linspace(0, len(share), min(len(share), 2 * _BAR_HEIGHT), False, dtype=int))
     height = np.linspace(1, 0, _BAR_HEIGHT, endpoint=False)[:, None]  # the lowest bar keeps one line
     bars = np.asarray(height <= np.maximum(share, 1 / _BAR_HEIGHT), np.float32)
-    return np.repeat(bars, max(1, _BAR_HEIGHT // len(values)), axis=1)
+    return np.repeat(bars, max(1, _BAR_HEIGHT // len(share)), axis=1)
 
 
 _PHASES = {

@@ -365,6 +365,9 @@ class CurvesPage(Page):
         trial, done = self._controller.trial.latest, () if sweep is None else sweep.done
         if isinstance(trial, TrialState | Trial):
             done += trial.done
+        if not self._controller.sweep.running:  # it may compute deleted runs again
+            deleted = {key for keys in self._controller.library.deleted for key in keys}
+            done = tuple(each for each in done if each.point.spec.hash not in deleted)
         arguments = setting, self._controller.bases(), self._controller.library.runs, done
         if arguments != self._known_of[0]:  # the same ones while the noise slider moves
             self._known_of = arguments, known_results(*arguments)
@@ -441,15 +444,11 @@ class CurvesPage(Page):
         if not chosen:
             return ""
         points = "; ".join(place_name(point.noise, point.depth) for point in chosen)
-        rate = self._final_rate()
+        stored = {run.hash: run.rate for run in self._controller.library.runs if run.hash in self._finals}
+        # of the selected points after retraining on all training rows
+        rate = ErrorRate.of_folds(list(stored.values())) if stored and len(stored) == len(self._finals) else None
         best = f"best on validation, by fold: {points}" if len(chosen) > 1 else f"best on validation: {points}"
         return best if rate is None else f"{best}, retrained on all rows: test error {rate} on {counted(rate.n, 'row')}"
-
-    def _final_rate(self) -> ErrorRate | None:
-        """Return the test error of the selected point after retraining on all training rows, or None."""
-        stored = {run.hash: run.rate for run in self._controller.library.runs if run.hash in self._finals}
-        rates = [stored[key] for key in self._finals if key in stored]
-        return ErrorRate.of_folds(rates) if rates and len(rates) == len(self._finals) else None
 
 
 def _part(setting: Setting | None) -> str:

@@ -31,7 +31,7 @@ from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.tiles import TileRow, row_tile
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
-from slide_gui.text import count, counted, fixed, label_names, pixel_name, significant
+from slide_gui.text import count, counted, dataset_title, fixed, label_names, pixel_name, significant
 
 _MOST_PIXELS = 8  # largest number of pins whose rows are compared
 
@@ -337,9 +337,10 @@ def _short(result: RunResult | StoredRun) -> str:
 
 
 def _describe(result: RunResult | StoredRun) -> str:
+    title = result.title if isinstance(result, StoredRun) else dataset_title(result.dataset, result.generated)
     name = METHODS[result.spec.method].text
     by = "" if result.is_current else f"results version {result.numerics}"
-    return " · ".join(filter(None, [f"{name}, {_short(result)}", str(result.rate), by]))
+    return " · ".join(filter(None, [title, f"{name}, {_short(result)}", str(result.rate), by]))
 
 
 def _sentence(shown: RunComparison) -> str:

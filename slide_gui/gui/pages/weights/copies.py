@@ -366,7 +366,10 @@ class CopiesView(Experiment):
             self.plot.set_placeholder(self._refusal or (start if self._workspace.state.parameters.depth else NO_LAYER))
         stale = copies is not None and self._is_stale(copies)
         point = None if copies is None else self._point(copies)
-        self.status.setText("" if copies is None else _summary(copies))
+        if copies is not None:
+            n, total = count(copies.n_rows), count(copies.n_all)
+            rows = f"a sample of {n} of {total} rows, for W too" if copies.n_rows < copies.n_all else f"{n} rows"
+        self.status.setText(f"{rows} · mean of {copies.seeds} seeds · dashed: c/√m" if copies else "")
         self.plot.set_copies(copies, a, self._workspace.feature_name(a), stale)
         self.plot.set_chosen(None if point is None else point.copies)
         if copies is None or point is None:
@@ -426,9 +429,3 @@ class CopiesView(Experiment):
             cells += [errors for _, *errors in curve]
         heads = ("mean relative error", "least", "largest")
         return table_text(("rows", "m"), names, heads, cells)
-
-
-def _summary(copies: Copies) -> str:
-    n, total = count(copies.n_rows), count(copies.n_all)
-    rows = f"a sample of {n} of {total} rows, for W too" if copies.n_rows < copies.n_all else f"{n} rows"
-    return " · ".join((rows, f"mean of {copies.seeds} seeds", "dashed: c/√m"))

@@ -6,8 +6,6 @@ import re
 from dataclasses import dataclass, replace
 from html import escape
 
-import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QTextEdit, QWidget
@@ -179,7 +177,9 @@ class ExplainedWeight(Experiment):
                 "The table needs one row per pixel: choose it under More ▸ Weights in the panel.",
             )
             return
-        b, why = self._other(row.weights, a)
+        b, why = strongest(row.weights, a), "b has the largest weight except a’s own."
+        if self._pixels.source is not None:
+            b, why = self._pixels.source, self._workspace.worded("b is the pixel under the mouse.")
         preview, stale = fitting.preview if layer == 1 else None, row.stale or row.approximate
         parameters = stack.parameters if preview is None or a not in preview.rows else preview.parameters
         explanation = explain(scatter, row.weights, parameters.noise, parameters.ridge, a, b)
@@ -201,12 +201,6 @@ class ExplainedWeight(Experiment):
         cells = [tuple(map(plain_math, (x.formula, x.numbers, x.value, x.meaning))) for x in lines]
         heads = ("formula", "numbers", "value", "meaning")
         return table_text(("quantity",), names, heads, cells)
-
-    def _other(self, row: NDArray[np.float64], a: int) -> tuple[int, str]:
-        """Return b, and the reason for its choice."""
-        if self._pixels.source is not None:
-            return self._pixels.source, self._workspace.worded("b is the pixel under the mouse.")
-        return strongest(row, a), "b has the largest weight except a’s own."
 
     def _show_none(self, title: str, reason: str) -> None:
         self.table.set_lines(title, reason, ())
