@@ -126,11 +126,6 @@ def _is_integer(value: object) -> bool:
     return type(value) is int and -_MOST <= value <= _MOST
 
 
-def _is_number(value: object) -> bool:
-    """Return True for a finite number. An integer stays an integer, so that hashes stay the same."""
-    return math.isfinite(value) if type(value) is float else _is_integer(value)
-
-
 def _is_text(value: object) -> bool:
     if type(value) is not str or "\0" in value:
         return False
@@ -144,7 +139,8 @@ def _is_text(value: object) -> bool:
 # Type → its check and its name in messages.
 _PLAIN: dict[Any, tuple[Callable[[object], bool], str]] = {
     int: (_is_integer, "an integer"),
-    float: (_is_number, "a finite number"),
+    # An integer stays an integer, so that hashes stay the same.
+    float: (lambda value: math.isfinite(value) if type(value) is float else _is_integer(value), "a finite number"),
     str: (_is_text, "a text"),
     bool: (lambda value: type(value) is bool, "true or false"),
     NoneType: (lambda value: value is None, "null"),

@@ -134,6 +134,7 @@ def test_that_leaving_restores_data_state_page_result_and_panel_and_sessions_nev
     before = window.workspace.state, window.workspace.dataset, window.keeper.record()
     runs, result, seen = window.session.runs, window.session.runs.result, []
     runs.result_changed.connect(lambda: seen.append(runs.result))
+    runs.trial.latest = "answer"
     window.actions_by_name["tour"].trigger()
     window.tour.next()
     wait(lambda: window.workspace.dataset.n_features == 784)
@@ -143,8 +144,8 @@ def test_that_leaving_restores_data_state_page_result_and_panel_and_sessions_nev
     assert window.keeper.snapshot == before[2]
     window.tour.leave()
     assert (window.workspace.state, window.workspace.dataset, window.keeper.record()) == before
-    assert window.session.runs.result is result
-    assert seen[-1] is result
+    assert seen[-1] is runs.result is result
+    assert runs.trial.latest == "answer"
     assert window.panel.more.isChecked()
     assert not window.shows_panel
     assert window.keeper.snapshot is None

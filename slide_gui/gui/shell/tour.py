@@ -169,7 +169,7 @@ class _Snapshot:
     choices: tuple[tuple[str, str, str], ...]
     shows_panel: bool
     shows_more: bool
-    result: tuple[RunResult, ErrorRate | None] | None
+    results: tuple[RunResult | None, ErrorRate | None, object] | None
 
 
 class Tour(QObject):
@@ -229,10 +229,10 @@ class Tour(QObject):
             self.card.next.setFocus()
             return
         pages, runs = window.pages, window.session.built_runs
-        result = None if runs is None or runs.result is None else (runs.result, runs.folds_rate)
+        results = None if runs is None else (runs.result, runs.folds_rate, runs.trial.latest)
         self._before = _Snapshot(
             workspace.snapshot(), workspace.history.index(), pages.name, pages.choices(), window.shows_panel,
-            window.panel.more.isChecked(), result,
+            window.panel.more.isChecked(), results,
         )  # fmt: skip
         window.keeper.snapshot = window.keeper.record()
         window.set_full(False)
@@ -340,8 +340,10 @@ class Tour(QObject):
         window.pages.choose(before.page, before.choices)
         window.panel.more.setChecked(before.shows_more)
         window.show_panel(before.shows_panel)
-        if before.result is not None:
-            window.session.runs.show(*before.result)
+        if before.results is not None:
+            result, rate, window.session.runs.trial.latest = before.results
+            window.session.runs.show(result, rate)
+            window.session.runs.trial.changed.emit()
         _content(window).setFocus()
 
     def _end(self) -> None:
