@@ -241,10 +241,10 @@ class TableLayout:
         codes = [b"%d" % known.setdefault(name, len(known)) for name in names]
         missing = next(filter(is_missing, islice(known, n_known, None)), None)
         if missing is not None:
-            more = "" if kind == "group" else "; if this is a class name, choose another name"
+            others = "leave the row out, or choose no label column; if this is a class name, choose another name"
             raise DataError(
                 f"line {lines[names.index(missing)]}, column {column + 1}: the {kind} is missing (found {missing!r}); "
-                f"fill it in, or leave the row out{more}",
+                f"fill it in, {others if kind == 'class' else 'or leave the row out'}",
                 self.place,
             )
         if kind == "class" and len(known) > MOST_CLASSES:
