@@ -132,7 +132,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     option("--cold", action="store_true", help="learn each point's widths without starting from the previous point's")
     text = "select noise and depth by validation error, train them again on the whole training set, and test them"
     option("--choose", action="store_true", help=text)
-    option("--labels", type=int, metavar="N", help="train each run on N labelled rows, a stratified sample (all)")
+    option("--labels", type=int, metavar="N", help="train on a sample of N labelled rows; --choose ends with all (all)")
     option("--dry-run", action="store_true", help="only print the number of runs and their estimated time")
     text = "with --choose: select once for all splits and seeds, by the mean validation error, instead of once for each"
     option("--pooled", action="store_true", help=text)
@@ -153,6 +153,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
     noises, depths, seeds = arguments.noises, arguments.depths, arguments.seeds or [arguments.seed]
     where = options.cluster_choice(arguments)
     choices = options.run_choices(arguments)
+    if not METHODS[choices["method"]].stacked and len(noises) * len(depths) > 1:
+        raise UsageError(f"{choices['method']} has no layers of SLIDE, so use train instead of --noise and --depth")
     source = options.data_source(arguments, evaluate="test" if arguments.choose else arguments.evaluate)
     options.check_outputs(arguments, arguments.figure, [source])
 
@@ -232,7 +234,7 @@ def _sweep_lines(dataset: Dataset, base: RunSpec, state: SweepState) -> Iterator
         yield f"{fold}split {point.split}, seed {point.seed}: {selected}; test error {run.rate}"
     if state.final:
         mean = mean_rate(state.final)
-        spread = "" if has_folds and mean.n_splits == 1 else f", spread between splits {100 * mean.spread:.2f}"
+        spread = "" if mean.n_splits == 1 else f", spread between splits {100 * mean.spread:.2f}"
         yield f"mean test error {mean}, 95 % confidence interval over {mean.covers}{spread}"
 
 
@@ -259,8 +261,8 @@ def _try(arguments: argparse.Namespace) -> int:
     plan = plan_trial(dataset, budget=arguments.budget)  # refuses unusable data before a store is created
     announce(min(trial_seconds(plan, dataset), arguments.budget))
     if folder is not None:
-        earlier = [name for name in check_folder(folder) if (folder / name).exists()]
-        with folder_files(folder, earlier):  # marks the folder as an output before the store may be created in it
+        # This marks the folder as an output before the store may be created in it.
+        with folder_files(folder, [name for name in check_folder(folder) if (folder / name).exists()]):
             pass
     stored = nullcontext() if arguments.store is None else RunStore(arguments.store)
     with stored as store, options.opened_cluster(where) as cluster, progress_bar("trying") as progress:

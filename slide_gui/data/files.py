@@ -112,7 +112,8 @@ def check_outputs(outputs: Iterable[Path], inputs: Sequence[Path]) -> None:
         if why := read_only(output):
             raise DataError(f"{why}; choose another path, or change the permissions", str(output))
         for each in inputs:
-            if _is_same(output, each):
+            by_name = str(output.resolve()).casefold() == str(each.resolve()).casefold()  # some systems ignore case
+            if output.samefile(each) if output.exists() and each.exists() else by_name:
                 raise DataError("is an input; choose another output file", str(output))
             if each.is_dir() and each.resolve() in output.resolve().parents:
                 raise DataError(f"is in the input folder {each}; choose an output outside this folder", str(output))
@@ -120,12 +121,6 @@ def check_outputs(outputs: Iterable[Path], inputs: Sequence[Path]) -> None:
             with output.open("rb") as file:
                 if file.read(len(_SQLITE)) == _SQLITE:
                     raise DataError("is a database; choose another output file", str(output))
-
-
-def _is_same(first: Path, second: Path) -> bool:
-    if first.exists() and second.exists():
-        return first.samefile(second)
-    return str(first.resolve()).casefold() == str(second.resolve()).casefold()  # some file systems ignore case
 
 
 def check_folder(folder: Path) -> dict[str, str]:

@@ -104,8 +104,7 @@ def read_new_rows(
     if np.isnan(rows).any():
         row, column = np.argwhere(np.isnan(rows))[0].tolist()
         name = f"“{names[column]}”" if names else f"feature {column + 1}"
-        remedy = "fill it in, or use slide-gui fill on the training table with the new rows"
-        raise DataError(f"row {row + 1}: {name} is missing; {remedy}", place)
+        raise DataError(f"row {row + 1}: {name} is missing; fill it in, or fill training and new rows together", place)
     part, warning = replace(part, rows=rows, finite=False), ""
     if image_shape is not None or part.level:
         scaling, warning = _pixel_scaling(part, scaling, image_shape)

@@ -298,7 +298,8 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
     figures = [f"{export.name}{suffix}" for suffix in suffixes]
     imports, body = export.script
     script = _SCRIPT.format(name=export.name, version=__version__, style=style, imports=imports, body=body)
-    texts = {"commands.txt": export.commands(style), f"{export.name}.py": script, **export.extra}
+    note = "# Run this where the data are, with a copy of the files of this folder.\n" if export.extra else ""
+    texts = {"commands.txt": note + export.commands(style), f"{export.name}.py": script, **export.extra}
     contents = {f"{export.name}{SUFFIX}": file_content(session)} if session else {}
     # File names in a text may contain any bytes.
     contents |= {name: text.encode("utf-8", "surrogateescape") for name, text in texts.items()}

@@ -59,8 +59,7 @@ def draw_flow(figure: Figure, result: FlowResult, style: Style) -> None:
         painter.column(column, (2.0 + column * _GAP) * s + column * wide, top, second)
     limits = "its own largest" if style.levels == "tile" else f"±{painter.limit:g}"
     plot.note(
-        "below hᵏ: mean squared difference from the layer’s target hᵏ⁻¹ (x for the first layer) and from x; "
-        f"colours of hᵏ to {limits}"
+        f"below hᵏ: mean squared difference from hᵏ⁻¹ (x for the first layer) and from x; colours of hᵏ to {limits}"
     )
 
 
@@ -147,7 +146,7 @@ def flow_csv(path: str | os.PathLike[str], result: FlowResult) -> None:
         If the file cannot be written.
     """
     flow = result.flow
-    head = ["dataset", "image", "corruption seed", "stage", "error from target", "error from x"]
+    head = ["dataset", "image", "corruption seed", "stage", "error from the layer below", "error from x"]
     same: list[object] = [dataset_title(result.model.dataset, result.model.generated), result.image, result.seed]
     rows: list[list[object]] = [
         [*same, "x", None, 0.0, *flow.clean.tolist()],

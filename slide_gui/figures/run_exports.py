@@ -79,7 +79,8 @@ def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureEx
     """Return the export of the points of a trial on validation rows, with its sentence."""
     provenance = FigureProvenance(CURVES, source, tuple(answer.point for answer in trial.done))
     export = replace(curves_export(dataset, trial.done), name="try")
-    words = shlex.join([*(source.paths or [source.argument]), *source.words])
+    seed = ["--seed", str(source.seed)] if source.seed else []
+    words = shlex.join([*(source.paths or [source.argument]), *source.words, *seed])
     budget = f" --budget {trial.budget:g}" if trial.budget != BUDGET else ""
     text = f"{dataset.title}: {trial.sentence}\n{trial.details}\n"
     return _bundled(export, provenance, f"slide-gui try {words}{budget} --out {export.name}\n", txt=text)

@@ -105,6 +105,7 @@ FAILURES = {
     "train three-rows.csv --group label --folds 3 --label-column a": "2 groups, fewer than the 3 folds",
     "train three-rows.csv --group a --held-out 0 --on-split --evaluate validation": "the training rows are all of one",
     "train flowers.csv --label-column colour": "no column 'colour'",
+    "sweep flowers.csv --method raw-svm --noise 0.1,0.2": "raw-svm has no layers of SLIDE, so use train instead of",
     "train flowers.csv --held-out 0 --depth 0": "has no test rows; hold rows of the training file out",
     "try flowers.csv --label-column none": "choose the label column",
     "try alone.csv": "alone: no class has two rows, so no row can be held out for a test; add rows",

@@ -301,10 +301,10 @@ def test_that_a_first_line_has_names_only_if_its_texts_are_new_where_classes_rep
     assert (part.feature_names, len(part.rows)) == (names, 12 + (not names))
 
 
-@pytest.mark.parametrize(("many", "label", "sure"), [(2, "sex", False), (30, "sex", True), (2, None, False)])
+@pytest.mark.parametrize(("many", "label", "sure"), [(2, "sex", False), (61, "sex", True), (2, None, False)])
 def test_that_texts_before_a_last_column_of_few_values_are_classes_to_be_checked(many, label, sure):
     name = "sex" if label else "name"
-    rows = (f"{'mf'[k % 2] if label else f'n{k % 29}'},{k * 0.7},{k * 7 % many}" for k in range(30))
+    rows = (f"{'mf'[k % 2] if label else f'n{k % 29}'},{k * 0.7},{k * k % many}" for k in range(30))
     part = read("\n".join([f"{name},age,disease", *rows]) + "\n")
     assert part.opened.label_column == (0 if label else 2)
     assert all(guess.sure for guess in part.opened.guesses) == sure
@@ -316,7 +316,7 @@ ROWS = [(k % 3 == 0, k % 3 == 1, k % 3 == 2) for k in range(12)]
 @pytest.mark.parametrize(
     ("head", "rows", "what"),
     [
-        ("id,a,kind", [(k + 1, k * k, "xy"[k % 2]) for k in range(12)], "column “id” numbers the rows"),
+        ("id,a,kind", [(k + 1, k * k, "xy"[k % 2]) for k in range(12)], "column “id” numbers the rows or groups"),
         (
             "a,p,q,r",
             [(0.5, *map(int, row)) for row in ROWS],

@@ -177,7 +177,7 @@ def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_
 
 
 def test_that_features_above_1_are_scaled_unless_the_user_declines(window, tmp_path):
-    rows = [f"{7 * k % 30},{1000 * k % 7000},{k % 5},{k / 30},0.5,{['a', 'b'][k % 2]}\n" for k in range(30)]
+    rows = [f"{7 * k % 31},{1000 * k % 7000},{k % 5},{k / 30},0.5,{['a', 'b'][k % 2]}\n" for k in range(30)]
     (tmp_path / "plain.csv").write_text("one,two,three,four,five,kind\n" + "".join(rows))
     open_file(window, tmp_path / "plain.csv")
     assert not window.reading_preview.isVisible()

@@ -33,12 +33,6 @@ Values = NDArray[Any]
 Codes = NDArray[np.intp]
 
 
-def range_of(rows: Values) -> tuple[float, float]:
-    """Return the smallest and largest value, or (0, 1) if all values are in this range."""
-    low, high = float(rows.min()), float(rows.max())
-    return (0.0, 1.0) if low >= 0.0 and high <= 1.0 else (low, high)
-
-
 def into_range(rows: Values, limits: tuple[float, float]) -> Values:
     """Return the rows, shifted and scaled so that the limits become 0 and 1; equal limits both become 0."""
     if limits == (0.0, 1.0):

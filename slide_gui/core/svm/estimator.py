@@ -30,7 +30,6 @@ from slide_gui.core.svm.criteria import AUTO
 from slide_gui.core.svm.kernel import block_sizes, refuse_large
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.selection import fit_svm
-from slide_gui.core.svm.training import check_client
 from slide_gui.progress import NO_PROGRESS, Progress
 
 if TYPE_CHECKING:
@@ -216,7 +215,8 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
                 raise ValueError(
                     f"every row of class {name!r} has weight 0; leave its rows out, or give one a weight above 0"
                 )
-        check_client(client)
+        if client is not None and not callable(getattr(client, "submit", None)):
+            raise TypeError(f"client is {client!r}; it must be a distributed.Client, or None")
         model = fit_svm(rows, codes, parameters, weights=weights, progress=progress, client=client)
         svm = model.trained
         if not svm.converged:

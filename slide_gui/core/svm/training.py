@@ -224,12 +224,6 @@ def _as_training_steps(progress: Progress, pair: int, n_pairs: int) -> Progress:
     return Listener(report)
 
 
-def check_client(client: object) -> None:
-    """Raise TypeError if `client` is neither a `distributed.Client` nor None."""
-    if client is not None and not callable(getattr(client, "submit", None)):
-        raise TypeError(f"client is {client!r}; it must be a distributed.Client, or None")
-
-
 def _solved_on(client: Client, problems: PairProblems, progress: Progress) -> list[tuple[Indices, Solution]]:
     """Solve the problems of all pairs of classes on a cluster, one task per pair.
 

@@ -102,6 +102,8 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
         if not (label_name or shape or guesses) and d > n and square_shape(n, SMALLEST_SQUARE):
             why = f"if its {d} columns are the samples instead, save the transposed array"
             guesses = (Guess(f"{n} rows of {d} features", why),)
+        if shape and not label_name and n == shape[0] != shape[1]:
+            guesses = (Guess(f"{n} images of {shape[0]} × {shape[1]}", "images are numbered along the first axis"),)
         opened = ParseReport(guesses=guesses, unlabelled="" if label_name else _UNLABELLED)
         role = role or role_of(file_name)
         parts.append(DataPart(rows, labels, shape or guessed, f"{place}, {name}", role, names, opened=opened))
@@ -202,7 +204,8 @@ def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     first, *others = parts_from_named(arrays, str(path), path.name)
     unused = [clean_name(name) for name in members if name not in arrays]
     if unused:
-        what, is_sure = f"left out: {', '.join(unused[:6])}", not any("val" in each for each in unused)
+        what = f"left out: {', '.join(unused[:6])}"
+        is_sure = not re.search("val|dev|hold|group|patient|subject", what, re.IGNORECASE)
         note = Guess(what, "the names are neither those of training nor of test rows", sure=is_sure)
         first = replace(first, opened=replace(first.opened, guesses=(*first.opened.guesses, note)))
     return [first, *others]

@@ -46,6 +46,7 @@ _INSPECTED = 200  # lines that decide whether a column is text or numbers
 _INSPECTED_BYTES = 1 << 22
 _FEW_LEVELS = 16  # pixels usually have more
 _IDENTIFIERS = 10  # from this number, texts that occur once each are dates or names of the rows, not classes
+_IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
 _COMMENT = re.compile(rb'#|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes sep=; to name the separator
 # A number with a decimal comma and optional points between groups of three digits.
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d*),(\d+)([eE][+-]?\d+)?\s*", re.ASCII)
@@ -104,6 +105,7 @@ def read_csv(
     with path.open("rb") as file:
         stream, size, encoding = utf8_stream(file, size, place, progress=progress)
         layout = table_layout(stream, reading, place, like)
+        has_texts = layout.label in layout.text or layout.left_out or layout.decimal_commas
         stream.seek(layout.start)
         table = read_table(
             stream,
@@ -113,7 +115,7 @@ def read_csv(
             label=layout.label,
             delimiter=layout.delimiter,
             first_line=layout.first_line,
-            replace_texts=layout.replace_texts if layout.has_texts else None,
+            replace_texts=layout.replace_texts if has_texts else None,
             progress=progress,
         )
     label, guesses, unlabelled = layout.label, layout.guesses, ""
@@ -208,11 +210,6 @@ class TableLayout:
     place: str
     classes: dict[str, int] = field(default_factory=dict)
     groups: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def has_texts(self) -> bool:
-        """True if the table has other cells than numbers with decimal points."""
-        return bool(self.label in self.text or self.left_out or self.decimal_commas)
 
     def labels(self, codes: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the number of each row's class in alphabetical order."""
@@ -473,16 +470,21 @@ def _label_column(
         return requested_column(reading.label_column, columns, place), []
     lower = [name.lower() for name in columns]
     likely = [k for k, name in enumerate(lower) if name in LABEL_NAMES and not (name == "y" and "x" in lower)]
+    likely = [k for k in likely if columns[k] not in reading.left_out]
     if likely:
-        return next((k for k in likely if k in text), likely[0]), []
+        label = next((k for k in likely if k in text), likely[0])
+        others = ", ".join(_shown(k, columns) for k in likely if k != label and k not in text)
+        why = f"leave out {others} if it repeats them"
+        return label, [Guess(f"labels in column {_shown(label, columns)}", why)] if others else []
     n_texts = {k: len(set(_filled(rows, k))) for k in text}
     if all(n_texts[k] >= _IDENTIFIERS and 2 * n_texts[k] > len(_filled(rows, k)) for k in text):
         return None, []
     repeated = [k for k in text if 2 <= n_texts[k] < len(_filled(rows, k))]
-    label = min(repeated, key=lambda k: (n_texts[k], -k), default=max(text))
+    label = min(repeated, key=lambda k: (n_texts[k], -k), default=min(text, key=lambda k: (n_texts[k], -k)))
     why = "it has the fewest different texts of all text columns" if len(text) > 1 else "it is the only column of text"
-    classes_follow = label < len(columns) - 1 and 2 <= len({row[-1].strip() for row in rows}) <= _FEW_LEVELS
-    return label, [Guess(f"labels in column {_shown(label, columns)}", why, sure=len(text) == 1 and not classes_follow)]
+    ends = {0, len(columns) - 1} - text
+    doubtful = len(text) > 1 or any(2 <= len({row[k].strip() for row in rows}) <= _FEW_LEVELS for k in ends)
+    return label, [Guess(f"labels in column {_shown(label, columns)}", f"{why} in the first lines", sure=not doubtful)]
 
 
 def _options_like(
@@ -512,9 +514,10 @@ def _suspicious_columns(
     rows: NDArray[np.floating], last_label: NDArray[Any] | None, features: list[int], columns: tuple[str, ...]
 ) -> Iterator[Guess]:
     """Yield warnings of columns that number the rows, and of labels written as one column of 0 and 1 per class."""
-    for k in np.flatnonzero(rows[1:2] - rows[:1] == 1).tolist() if len(rows) >= _IDENTIFIERS else ():
-        if (np.diff(rows[:, k].astype(np.float64)) == 1).all():
-            yield Guess(f"column {_shown(features[k], columns)} numbers the rows", "delete it, or use --leave-out")
+    for k, span in zip(features, np.ptp(rows, axis=0), strict=True) if len(rows) >= _IDENTIFIERS else ():
+        counts = span == len(rows) - 1 and (np.diff(np.sort(rows[:, features.index(k)].astype(float))) == 1).all()
+        if counts or _IDENTIFIER_NAME.fullmatch(columns[k]):
+            yield Guess(f"column {_shown(k, columns)} numbers the rows or groups", "use --leave-out or --group")
     total = np.full(len(rows), np.nan) if last_label is None else last_label.astype(np.float64)
     for k in range(len(features) - 1, -1, -1):
         total += rows[:, k]

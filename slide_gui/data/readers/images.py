@@ -186,9 +186,9 @@ def _read_part(folder: Path, role: str, names: tuple[str, ...], progress: Progre
     n_stacks = sum(_has_frames(file) for file, _ in files if file.suffix.lower() in _WITH_FRAMES)
     first_frames = f"only the first frame of {counted(n_stacks, 'picture')} is read"
     doubts = (
+        (names and any(map(has_pictures, _folders(folder))), "pictures in deeper folders left out", "move them up"),
         (n_stacks, first_frames, "the other frames are left out; save each frame as a picture to use it"),
         (0.0 < rows.max() < 2 / 255, "all pictures are almost black", "save values of 0 to 255 instead of 0 and 1"),
-        (rows.min() == 1.0, "all pictures are white", "save white drawings on black instead of transparent"),
     )
     guesses = tuple(Guess(what, why) for holds, what, why in doubts if holds)
     opened = ParseReport(guesses=guesses, unlabelled=unlabelled)

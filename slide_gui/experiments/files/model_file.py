@@ -86,10 +86,8 @@ class FittedModel:
         described, opened = (dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated), dataset.opened
         label = "" if opened.label_column is None or not opened.columns else opened.columns[opened.label_column]
         scaling, names = dataset.scaling, dataset.feature_names
-        is_table = dataset.image_shape is None
-        if scaling is None and (
-            0 <= dataset.train.min() <= dataset.train.max() <= 1 if is_table else dataset.generated
-        ):
+        unit = dataset.generated if dataset.image_shape else 0 <= dataset.train.min() <= dataset.train.max() <= 1
+        if scaling is None and unit:
             scaling = np.repeat([[0.0], [1.0]], dataset.n_features, axis=1)
         if not names and opened.header:  # a table of images
             others = {opened.label_column, *opened.left_out}

@@ -24,7 +24,7 @@ class Likeness:
     Parameters
     ----------
     images : ndarray of shape (n, d)
-        At most 4000 of them are used, evenly spaced.
+        A random sample of at most 4000 of them is used.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Likeness:
         self.limit = np.inf
         if images.shape[1] > _MOST_FEATURES:
             return
-        rows = _with_one(images[:: -(-len(images) // _MOST_ROWS)])
+        rows = _with_one(images[np.random.default_rng(0).permutation(len(images))[:_MOST_ROWS]])
         scatter = rows.T @ rows
         progress.report(0.3)
         scatter[np.diag_indices_from(scatter)] += 1.0

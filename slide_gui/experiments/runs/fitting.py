@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from slide_gui.core.baselines import Transformer
 from slide_gui.core.sda.model import Sda, SdaHistory, SdaNetwork, SdaParameters
-from slide_gui.core.sda.training import fine_tune, into_range, pretrain, range_of
+from slide_gui.core.sda.training import fine_tune, into_range, pretrain
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import InputScatter, input_scatter
 from slide_gui.core.slide.stack import Stack, check_fit, entry_share, fit_stack
@@ -168,7 +168,8 @@ def shared_networks(spec: RunSpec) -> str:
 
 def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progress = NO_PROGRESS) -> SdaFeatures:
     """Pre-train autoencoders on rows, and record the time at the end of each layer."""
-    limits = range_of(rows)
+    low, high = float(rows.min()), float(rows.max())
+    limits = (0.0, 1.0) if low >= 0.0 and high <= 1.0 else (low, high)
     started, ends_of_layers = time.perf_counter(), dict[int, float]()
 
     def note(fraction: float, payload: object) -> None:

@@ -458,8 +458,17 @@ def _fingerprint_of_rows(dataset: Dataset) -> str:
 def _first_pins(dataset: Dataset) -> tuple[int, ...]:
     from slide_gui.experiments.inspection.rows import default_pixels
 
-    mean = dataset.train[:: max(1, len(dataset.train) // 2000)].mean(axis=0, dtype=np.float64)
-    return default_pixels(dataset.image_shape, mean)
+    return default_pixels(dataset.image_shape, mean_row(dataset))
+
+
+MEAN_ROWS = 4000
+"""Largest number of rows that `mean_row` uses."""
+
+
+def mean_row(dataset: Dataset) -> NDArray[np.float64]:
+    """Return the mean of a random sample of training rows."""
+    some = np.random.default_rng(0).permutation(len(dataset.train))[:MEAN_ROWS]
+    return np.asarray(dataset.train[np.sort(some)].mean(axis=0, dtype=np.float64))
 
 
 def _fitting(selection: Selection, dataset: Dataset) -> Selection:

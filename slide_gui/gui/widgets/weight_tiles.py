@@ -318,7 +318,9 @@ class WeightTiles(PaintedWidget):
         for place, (_, tile, _) in zip(visible, tiles, strict=True):
             if tile is not None and tile.caption and not tile.stale:  # numbers of an outdated tile would mislead
                 box = layout.captions(*place)
-                painter.drawText(box, RIGHT, _fitting_caption(tile.caption, metrics, box.width()))
+                first, _, last = tile.caption.partition(" · ")
+                texts = (text for text in (tile.caption, last, first) if metrics.horizontalAdvance(text) <= box.width())
+                painter.drawText(box, RIGHT, next(texts, ""))
         drawn = [(row, tile, box) for row, tile, box in tiles if tile is not None and not isinstance(tile, Mosaic)]
         if layout.bars:
             painter.drawLines(
@@ -525,12 +527,6 @@ def _fitting(title: str, metrics: QFontMetrics, width: float) -> str:
     name = title.split(" · ")[0]
     texts = (title, name, "≈" * name.startswith("≈") + name.split(" ")[-1])
     return next((text for text in texts if metrics.horizontalAdvance(text) <= width), texts[-1])
-
-
-def _fitting_caption(caption: str, metrics: QFontMetrics, width: float) -> str:
-    """Return the longest form of a caption that fits: all, the part after or before the dot, or nothing."""
-    first, _, last = caption.partition(" · ")
-    return next((text for text in (caption, last, first) if metrics.horizontalAdvance(text) <= width), "")
 
 
 class TileScroll(VerticalScroll):

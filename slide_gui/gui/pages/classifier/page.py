@@ -13,6 +13,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from slide_gui.core.choices import Choice
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.criteria import CRITERIA, LEARNED_BY, resolved
 from slide_gui.core.svm.parameters import LOSSES, SvmParameters
 from slide_gui.error_rate import ClassRates
@@ -237,7 +238,7 @@ class ClassifierPage(Page):
         elif controller.result is not None:
             self._show_result(controller.result)
         elif controller.cancelled is not None:
-            stale = panel_parameters(controller.cancelled.stack) != self._panel()
+            stale = panel_parameters(controller.cancelled.checked().stack) != self._panel()
             self._show_training(controller.training.latest, stale)  # how far it had come
             self.rate.setText("")
             self.details.setText("")
@@ -353,7 +354,10 @@ class ClassifierPage(Page):
         return result.spec.stacked and panel_parameters(result.spec.stack) != self._panel()
 
     def _panel(self) -> dict[str, Any]:
-        return panel_parameters(self._workspace.state.parameters)
+        """Return the parameters of the panel as those of a run, which lack what has no effect."""
+        now = self._workspace.state.parameters
+        now = replace(now, window=StackParameters().window) if now.sharing == "none" else now
+        return panel_parameters(now if now.depth else replace(StackParameters(), noise=0.0, depth=0))
 
     def _names(self, result: RunResult) -> tuple[str, ...]:
         dataset = self._workspace.dataset

@@ -346,7 +346,7 @@ def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
     known = [p for p in line if p.is_known]
     exact = next((p for p in known if abs(p.noise - noise) < 1e-6), None)
     if exact is not None:
-        return exact.error, True
+        return exact.error, exact.state == "done"
     if not known:
         return math.nan, False
     noises, errors = [p.noise for p in known], [p.error for p in known]

@@ -365,9 +365,9 @@ class CurvesPage(Page):
         trial, done = self._controller.trial.latest, () if sweep is None else sweep.done
         if isinstance(trial, TrialState | Trial):
             done += trial.done
-        if not self._controller.sweep.running:  # it may compute deleted runs again
-            deleted = {key for keys in self._controller.library.deleted for key in keys}
-            done = tuple(each for each in done if each.point.spec.hash not in deleted)
+        # A running sweep may compute deleted runs again.
+        deleted = set[str]() if self._controller.sweep.running else set().union(*self._controller.library.deleted)
+        done = tuple(each for each in done if each.point.spec.hash not in deleted)
         arguments = setting, self._controller.bases(), self._controller.library.runs, done
         if arguments != self._known_of[0]:  # the same ones while the noise slider moves
             self._known_of = arguments, known_results(*arguments)

@@ -187,7 +187,8 @@ class ExplainedWeight(Experiment):
         lines = tuple(replace(x, meaning=self._workspace.worded(x.meaning)) for x in lines_of(explanation))
         if stale:
             lines = tuple(replace(line, numbers="", value="") for line in lines)
-        fitted_on = f"The layer is fitted on {'x' if layer == 1 else layer_name(layer - 1)}."
+        entered = "x" if layer == 1 else layer_name(layer - 1)
+        fitted_on = f"The layer is fitted on {f'T({entered})' if parameters.fit_on == 'thresholded' else entered}."
         title = f"Layer {layer}: weight of b = {name_b} in the reconstruction of a = {name_a}"
         self.table.set_lines(title, f"{why} {fitted_on}", lines, stale)
         self._show_rows(explanation, stale)

@@ -222,7 +222,7 @@ class FlowPart(View):
             lines.append(_line(f"T(h{k - 1})", None, None, layer.squashed))
             lines.append(_line(f"h{k}", layer.target_error, layer.input_error, layer.output))
         stages, cells = [(line[0],) for line in lines], [line[1:] for line in lines]
-        heads = ("error from target", "error from x", *names)
+        heads = ("error from the layer below", "error from x", *names)
         shown = table_text(("stage",), stages, heads, cells)
         decided = () if self.foreign else self._decided.lines()
         if not decided:
@@ -346,12 +346,6 @@ class FlowPart(View):
             background=True,
         )
 
-    def _is_unlike(self) -> bool:
-        """Return True if the image is drawn or from the test set, and unlike the training images."""
-        is_training_image = self._workspace.state.test_row is None and not self.view.canvas.is_drawn_on
-        image, likeness = self._image, self._likeness
-        return not is_training_image and image is not None and likeness is not None and likeness.is_unlike(image)
-
     @Slot(object)
     def _compared_images(self, likeness: Likeness) -> None:
         self._likeness = likeness
@@ -376,7 +370,9 @@ class FlowPart(View):
         self.flow = flow if stack is not None else None
         if fitted is not None:
             self._compare_training_images()
-        is_unlike = fitted is not None and self._is_unlike()
+        image, likeness = self._image, self._likeness
+        is_new = self._workspace.state.test_row is not None or self.view.canvas.is_drawn_on
+        is_unlike = bool(is_new and fitted and likeness and image is not None and likeness.is_unlike(image))
         self._decided.setVisible(foreign is None)
         if fitted is not None:
             self._decided.follow(flow.corrupted, _entered(flow), is_unlike)
@@ -394,7 +390,7 @@ class FlowPart(View):
         self._decided.controller.rest()
 
 
-_LEGEND = "Below hᵏ: mean squared difference from the layer’s target hᵏ⁻¹ and from x. Only x is corrupted here."
+_LEGEND = "Below hᵏ: mean squared difference from hᵏ⁻¹ and from x. Only x is corrupted here."
 
 
 def _learned_on(model: FittedModel) -> str:

@@ -176,7 +176,9 @@ class WeightsPage(Page):
         model, source, dataset = self._workspace.model(), self._workspace.source, self._workspace.dataset
         if model is None or source is None or dataset is None or not model.stack.layers:
             return ()
-        pixels, style = self._figure_pixels(), self._figure_style()
+        pixels, chosen = self._figure_pixels(), self._workspace.state.selection
+        colors = "blue-white-red" if chosen.colors == "auto" else chosen.colors  # white for zero on paper
+        style = Style(width="double", colors=colors, levels=chosen.levels, show=chosen.show)
 
         def export(moves: bool, _progress: Progress) -> FigureExport:
             from slide_gui.experiments.inspection.rows import weight_rows
@@ -201,12 +203,6 @@ class WeightsPage(Page):
     def _figure_pixels(self) -> tuple[int, ...]:
         """Return the features whose rows an export shows: the pins, or else the selected pixel."""
         return self._workspace.state.selection.pins or self.pixels.features()[:1]
-
-    def _figure_style(self) -> Style:
-        """Return the style of an export from the page's settings, with white for zero on paper."""
-        selection = self._workspace.state.selection
-        colors = "blue-white-red" if selection.colors == "auto" else selection.colors
-        return Style(width="double", colors=colors, levels=selection.levels, show=selection.show)
 
     def shown_view(self) -> View:
         """Return the visible view."""

@@ -17,7 +17,7 @@ from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.page import PageView
 from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
-from slide_gui.gui.state.workspace import Workspace
+from slide_gui.gui.state.workspace import MEAN_ROWS, Workspace, mean_row
 from slide_gui.gui.widgets.controls import ElidedLabel, add_button, keys_text, with_keys
 from slide_gui.gui.widgets.image import DrawingCanvas
 from slide_gui.gui.widgets.layouts import flush
@@ -204,9 +204,8 @@ class ShownImage(QObject):
             self.caption = f"{count(sample + 1)} of {total}{_class_caption(dataset, labels, sample)}"
         else:
             if self._mean is None:
-                some = dataset.train[:: max(1, len(dataset.train) // 2000)]
-                self._mean = some.mean(axis=0, dtype=np.float64).astype(np.float32)
-            self._given, self.caption = self._mean, f"mean of {total}"
+                self._mean = mean_row(dataset).astype(np.float32)
+            self._given, self.caption = self._mean, f"mean of {count(min(len(dataset.train), MEAN_ROWS))}"
         self.values = self._given
         if state.drawing is not None:
             self.values, self.caption = state.drawing.reshape(-1), f"{self.caption}, drawn on"

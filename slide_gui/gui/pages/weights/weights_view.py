@@ -47,8 +47,8 @@ class Readout(QWidget):
         self._lines: list[tuple[str, ...]] = []
         self.setAccessibleName("Values under the cursor: table")
         text = (
-            "In each layer: the weight, the weight times the root mean square (RMS) of its input, its rank by size, "
-            "the bias b of the row, and the size of the weight as a share of the row"
+            "In each layer: the weight, the weight times the root mean square (RMS) of its input, the bias b of the "
+            "row, and, of what the tiles show (weights or contributions), the rank by size and the share of the row"
         )
         self.setToolTip(wrapped(text))
 
