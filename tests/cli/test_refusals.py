@@ -72,7 +72,7 @@ USAGE = {
     "sweep tiny.npz --store r --depth 4:x": "expected FROM:TO",
     "sweep tiny.npz --store r --choose": "add --on-split",
     "sweep tiny.npz --store r --pooled": "needs --choose",
-    "sweep tiny.npz --store r --method raw-svm --noise 0.1,0.2": "raw-svm has no layers of SLIDE, so use train instead of",
+    "sweep tiny.npz --store r --method raw-svm --noise 0.1,0.2": "raw-svm has no layers of SLIDE, so use train",
     "sweep tiny.npz --store r --splits 0": "it must be 1 to 1000",
     "sweep tiny.npz --store r --figure c.doc": "must end in",
     "features small.npz tiny.npz -o f.csv": "-o 'f.csv' must end in .npz",
