@@ -81,7 +81,7 @@ class RunShape:
         return cls(len(dataset.train), len(dataset.test), dataset.n_features, dataset.n_classes or 2)
 
 
-_START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0e-7, 1.8e-11, 8.0e-11, 1.2e-11
+_START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0e-7, 1.8e-11, 1.2e-10, 1.2e-11
 """Seconds on two cores: for the start of a run, per pair of rows of two classes for learning widths and for tuning C,
 per product, per step of a solve, and per weight and row for features. They predict the durations of runs on 4 to 784
 features, 2 to 10 classes and 110 to 10 000 rows within a factor of 4."""
