@@ -185,7 +185,8 @@ class ClassRates:
     def sentence(self) -> str:
         """The balanced error and the recall of the classes, the lowest ones if there are many.
 
-        Empty unless the largest class has more than 1.5 times the rows of the smallest one.
+        Classes without evaluated rows are named instead. Empty unless there are such classes, or the largest class has
+        more than 1.5 times the rows of the smallest one.
         """
         if untested := [name for name, recall in self.recall.items() if recall is None]:
             return f"No evaluated row is of class {', '.join(untested[:_LISTED])}."

@@ -386,8 +386,8 @@ def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, 
     words = "training" if arguments.part == "train" else "test"
     if not 0 <= arguments.row < len(rows):
         raise UsageError(f"--row is {arguments.row}; the {words} set of {dataset.name} has {len(rows)} rows, from 0")
-    is_image = dataset.image_shape is not None
-    return rows[arguments.row], f"{words} image {arguments.row + 1}" if is_image else f"{words} row {arguments.row}"
+    name = f"image {arguments.row + 1}" if dataset.image_shape else f"row {arguments.row}"
+    return rows[arguments.row], f"{words} {name}"
 
 
 def fit_data(dataset: Dataset, parameters: StackParameters) -> FittedModel:

@@ -198,7 +198,7 @@ _MOST_HELD_OUT = 10_000
 
 
 def _spent(done: float) -> float:
-    """Return the fraction of the time of a grid search after a fraction of its points.
+    """Convert the fraction of a grid's points that are done to the fraction of its time.
 
     The widest kernels, at the end, take up to three times as long as the others with two classes.
     """

@@ -468,9 +468,8 @@ def _label_column(
         if reading.label_column.lower() == NO_COLUMN:
             return None, []
         return requested_column(reading.label_column, columns, place), []
-    lower = [name.lower() for name in columns]
-    likely = [k for k, name in enumerate(lower) if name in LABEL_NAMES and not (name == "y" and "x" in lower)]
-    likely = [k for k in likely if columns[k] not in reading.left_out]
+    used = {k: name.lower() for k, name in enumerate(columns) if name not in reading.left_out}
+    likely = [k for k, name in used.items() if name in LABEL_NAMES and not (name == "y" and "x" in used.values())]
     if likely:
         label = next((k for k in likely if k in text), likely[0])
         others = ", ".join(_shown(k, columns) for k in likely if k != label and k not in text)
@@ -513,11 +512,12 @@ def _options_like(
 def _suspicious_columns(
     rows: NDArray[np.floating], last_label: NDArray[Any] | None, features: list[int], columns: tuple[str, ...]
 ) -> Iterator[Guess]:
-    """Yield warnings of columns that number the rows, and of labels written as one column of 0 and 1 per class."""
-    for k, span in zip(features, np.ptp(rows, axis=0), strict=True) if len(rows) >= _IDENTIFIERS else ():
-        counts = span == len(rows) - 1 and (np.diff(np.sort(rows[:, features.index(k)].astype(float))) == 1).all()
+    """Yield warnings of columns that number rows or groups, and of labels written as one 0 or 1 column per class."""
+    spans = np.fmax.reduce(rows).astype(float) - np.fmin.reduce(rows)
+    for place, k in enumerate(features if len(rows) >= _IDENTIFIERS else ()):
+        counts = spans[place] == len(rows) - 1 and (np.diff(np.sort(rows[:, place].astype(float))) == 1).all()
         if counts or _IDENTIFIER_NAME.fullmatch(columns[k]):
-            yield Guess(f"column {_shown(k, columns)} numbers the rows or groups", "use --leave-out or --group")
+            yield Guess(f"column {_shown(k, columns)} numbers the rows or groups", "leave it out, or use it as --group")
     total = np.full(len(rows), np.nan) if last_label is None else last_label.astype(np.float64)
     for k in range(len(features) - 1, -1, -1):
         total += rows[:, k]

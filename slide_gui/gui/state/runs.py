@@ -431,7 +431,7 @@ class RunController(QObject):
     def _follow_dataset(self, dataset: Dataset) -> None:
         tasks = (self.training, "training"), (self.trial, "trial"), (self.sweep, "sweep")
         for name in [name for task, name in tasks if task.running]:
-            text = "Other data or another split were opened. Reopen the earlier data to continue."
+            text = "Other data or another split were opened. Reopen the earlier data to start it again."
             self._workspace.problem.emit(UserMessage(f"The {name} was stopped", text, kind="information"))
         self._reuse, self.requested_sweep = Reuse(), None
         self.cancelled, self._earlier = None, (None, None)

@@ -466,7 +466,7 @@ MEAN_ROWS = 4000
 
 
 def mean_row(dataset: Dataset) -> NDArray[np.float64]:
-    """Return the mean of a random sample of training rows."""
+    """Return the mean of the training rows, or of a random sample of `MEAN_ROWS` of them, of shape (d,)."""
     some = np.random.default_rng(0).permutation(len(dataset.train))[:MEAN_ROWS]
     return np.asarray(dataset.train[np.sort(some)].mean(axis=0, dtype=np.float64))
 

@@ -354,7 +354,7 @@ class ClassifierPage(Page):
         return result.spec.stacked and panel_parameters(result.spec.stack) != self._panel()
 
     def _panel(self) -> dict[str, Any]:
-        """Return the parameters of the panel as those of a run, which lack what has no effect."""
+        """Return the panel's parameters as a run stores them, with defaults for those that have no effect."""
         now = self._workspace.state.parameters
         now = replace(now, window=StackParameters().window) if now.sharing == "none" else now
         return panel_parameters(now if now.depth else replace(StackParameters(), noise=0.0, depth=0))
