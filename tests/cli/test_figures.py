@@ -187,7 +187,7 @@ def test_that_a_model_predicts_the_test_rows_as_its_run_did_and_is_saved_again_t
     assert (model.label_column, model.class_names) == ("kind", ("a", "b", "c"))
     save_model("again.npz", model)
     assert Path("again.npz").read_bytes() == Path("model.npz").read_bytes()
-    tried = cli("try plants.csv --save-model tried.npz --json").json
+    tried = cli("try plants.csv --budget 5 --save-model tried.npz --json").json
     assert len(load_model("tried.npz").stack.layers) == tried["depth"]
 
 
