@@ -120,26 +120,29 @@ def inverse_factor(a: NDArray[Any], progress: Progress = NO_PROGRESS) -> NDArray
         If a is not positive definite to working precision.
     """
     factor = np.zeros_like(a)
-    _fill_inverse_factor(a, factor, progress)
+    for _ in factor_steps(a, factor, progress):
+        progress.report(0.0)
     return factor
 
 
-def _fill_inverse_factor(a: Array, out: Array, progress: Progress) -> None:
+def factor_steps(a: Array, out: NDArray[Any], progress: Progress = NO_PROGRESS) -> Iterator[None]:
+    """Fill `out`, which holds zeros, with the result of `inverse_factor`; yield where the computation may pause."""
     n = len(a)
     if n <= _LEAF:
         out[:] = np.tril(np.linalg.inv(np.linalg.cholesky(a)))
         return
     m = n // 2
     first, second = out[:m, :m], out[m:, m:]
-    _fill_inverse_factor(a[:m, :m], first, progress)
+    yield from factor_steps(a[:m, :m], first, progress)
     below = _triangle_product(first, a[m:, :m].T, progress).T
     schur = a[m:, m:].copy()
-    progress.report(0.0)
+    yield
     _add_square(schur, -1.0, below, progress)
-    _fill_inverse_factor(schur, second, progress)
+    yield from factor_steps(schur, second, progress)
     across = _triangle_product(first, below.T, progress, transposed=True).T
+    yield
     np.negative(_triangle_product(second, across, progress), out=out[m:, :m])
-    progress.report(0.0)
+    yield
 
 
 def factor_square(factor: NDArray[Any], out: NDArray[Any], progress: Progress = NO_PROGRESS) -> NDArray[Any]:

@@ -346,13 +346,17 @@ def test_that_many_features_are_not_compared_and_the_comparison_can_be_cancelled
     assert not any(Likeness(train).is_unlike(image) for image in drawn(8))
 
 
+@pytest.fixture
+def used():
+    explorer = Explorer(images().astype("float32"))
+    explorer.update(StackParameters(depth=3))
+    return explorer
+
+
 @pytest.mark.parametrize("changes", [{"noise": 0.6}, {"threshold": 0.2}, {"fit_on": "thresholded"}, {"depth": 0}])
-def test_that_an_update_equals_a_fresh_fit_after_any_change(changes):
-    rows = images().astype("float32")
-    used = Explorer(rows)
-    used.update(StackParameters(depth=3))
+def test_that_an_update_equals_a_fresh_fit_after_any_change(used, changes):
     parameters = StackParameters(**{"depth": 3, **changes})
-    same_layers(used.update(parameters, (3, 9)), fit_stack(rows, parameters))
+    same_layers(used.update(parameters, (3, 9)), fit_stack(images().astype("float32"), parameters))
 
 
 @pytest.mark.parametrize("changes", [{"noise": 0.6}, {"noise": 0.6, "fit_on": "thresholded"}])
@@ -378,9 +382,7 @@ def test_that_there_is_no_preview_without_scatter_layer_or_feature_or_with_too_m
     assert not any(isinstance(payload, Preview) for payload in recorder.payloads)
 
 
-def test_that_a_request_may_be_superseded_while_it_settles():
-    used = Explorer(images().astype("float32"))
-    used.update(StackParameters(depth=1))
+def test_that_a_request_may_be_superseded_while_it_settles(used):
     with pytest.raises(Cancelled):
         used.update(StackParameters(depth=1, noise=0.9), settle=1000.0, progress=StopAfter(1))
 
@@ -402,10 +404,7 @@ def noises_of_layers(recorder):
     return [{layer.parameters.noise for layer in preview.layers} for preview in previews]
 
 
-def test_that_all_layers_are_approximated_before_the_fit_except_near_noise_0():
-    rows = images().astype("float32")
-    used = Explorer(rows)
-    used.update(StackParameters(depth=3))
+def test_that_all_layers_are_approximated_before_the_fit_except_near_noise_0(used):
     recorder = StopAfter()
     stack = used.update(StackParameters(depth=3, noise=0.6), (3,), progress=recorder)
     rows_only, complete, *fitted = recorder.payloads
@@ -420,24 +419,18 @@ def test_that_all_layers_are_approximated_before_the_fit_except_near_noise_0():
 
 
 @pytest.mark.parametrize(("rest", "expected"), [(1000.0, [{0.6}, {0.63}]), (0.0, [{0.63}])])
-def test_that_a_moving_slider_completes_approximations_and_one_at_rest_only_the_latest(monkeypatch, rest, expected):
-    used = Explorer(images().astype("float32"))
-    used.update(StackParameters(depth=3))
+def test_that_a_moving_slider_completes_approximations_and_one_at_rest_the_last(used, monkeypatch, rest, expected):
     monkeypatch.setattr(inspection, "_REST_SECONDS", rest)
     for noise in (0.6, 0.61, 0.62):
         with pytest.raises(Cancelled):
             used.update(StackParameters(depth=3, noise=noise), (3,), progress=StopAfter(2))
     recorder = StopAfter()
-    monkeypatch.setattr(inspection, "_FOLLOW_SECONDS", 0.0)
     used.update(StackParameters(depth=3, noise=0.63), (3,), progress=recorder)
     assert noises_of_layers(recorder) == expected
 
 
-def test_that_an_approximation_that_is_complete_when_the_slider_moves_is_delivered_by_the_next_update(monkeypatch):
-    used = Explorer(images().astype("float32"))
-    used.update(StackParameters(depth=3))
+def test_that_an_approximation_that_ends_when_the_slider_moves_comes_with_the_next_update(used, monkeypatch):
     monkeypatch.setattr(inspection, "_REST_SECONDS", 1000.0)
-    monkeypatch.setattr(inspection, "_FOLLOW_SECONDS", 0.0)
 
     def supersede(_fraction, payload):
         if getattr(payload, "layers", ()):
@@ -485,9 +478,8 @@ def test_that_a_preview_follows_the_threshold_it_is_fitted_on(fit_on):
         np.testing.assert_allclose(recorder.payloads[0].rows[27], stack.layers[0].weights[27], atol=1e-8)
 
 
-def test_that_an_earlier_fit_is_returned_also_for_fewer_layers():
-    used = Explorer(images().astype("float32"))
-    first = used.update(StackParameters(depth=3))
+def test_that_an_earlier_fit_is_returned_also_for_fewer_layers(used):
+    first = used.stored_fit(StackParameters(depth=3)).stack
     used.update(StackParameters(depth=3, noise=0.6))
     assert used.stored_fit(StackParameters(depth=3)).stack is first
     assert used.stored_fit(StackParameters(depth=2)).stack is first

@@ -63,9 +63,7 @@ def test_that_training_shows_error_and_misclassified_images_and_computes_the_sam
     assert [each.hash for each in runs.library.runs] == [first.hash]
 
 
-def test_that_a_cancelled_training_stores_nothing_keeps_its_state_and_continues_to_the_same_result(
-    window, every_payload
-):
+def test_that_a_cancelled_training_stores_nothing_and_continues_to_the_same_result(window, every_payload):
     classifier, runs = show_page(window, "classifier"), window.session.runs
     classifier.train_button.click()
     assert classifier.details.text() == "fitting the layers, 1 of 4"  # at once, before any event is processed

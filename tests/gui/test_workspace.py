@@ -16,6 +16,7 @@ from slide_gui.gui import state
 from slide_gui.gui.pages.weights.page import FLOW, VIEWS, WHY
 from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
 from slide_gui.gui.pages.weights.why import COPIES, EXPERIMENTS, SHUFFLE
+from slide_gui.gui.state import fitting
 from slide_gui.gui.state import runs as runs_module
 from slide_gui.gui.state.workspace import MAX_PINS
 from slide_gui.text import pixel_name
@@ -37,13 +38,20 @@ def test_that_a_new_noise_first_previews_watched_rows_then_refits(workspace, eve
     )
     workspace.set_parameters(gesture="noise", noise=0.6)
     wait(lambda: workspace.model() is not None)
-    assert seen[0][0] is None
-    assert seen[0][1] == [False] * 4
-    previews = [preview for preview, _ in seen if preview is not None]
-    assert previews
-    assert previews[0].parameters.noise == 0.6
-    np.testing.assert_allclose(previews[0].rows[9], workspace.fitting.stack.layers[0].weights[9], atol=1e-8)
+    preview, fresh = seen[0]
+    assert (preview.parameters.noise, fresh) == (0.6, [False] * 4)
+    np.testing.assert_allclose(preview.rows[9], workspace.fitting.stack.layers[0].weights[9], atol=1e-8)
     assert seen[-1] == (None, [True] * 4)
+
+
+def test_that_earlier_layers_are_shown_as_such_soon_even_if_no_preview_comes(workspace, monkeypatch):
+    monkeypatch.setattr(fitting, "_SETTLE_SECONDS", 60.0)
+    workspace.fitting.watch(())
+    seen = []
+    workspace.fitting.changed.connect(lambda: seen.append(workspace.fitting.is_fresh(1)))
+    workspace.set_parameters(gesture="noise", noise=0.6)
+    wait(lambda: seen)
+    assert seen == [False]
 
 
 def test_that_approximate_layers_are_shown_with_their_mark_until_each_is_fitted_and_are_never_taken_for_it(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import inverse_factor, tiles
 from slide_gui.core.slide.activations import Rows, SquashBuffer, rows_per_product
-from slide_gui.core.slide.denoiser import Array, Single, approximate_factor, approximate_weights, layer_weights
+from slide_gui.core.slide.denoiser import Array, Single, approximate_weights, layer_weights
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import InputScatter, scatter_after
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -25,7 +25,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 MOST_ROWS = 1536
 """Largest number of rows that are used."""
 
-_BLOCK = 400  # rows between two pauses, 4 ms for 784 features
+_BLOCK = 128  # rows between two pauses, 2 ms for 784 features
 _SINGULAR = 1e-7  # relative to the trace, added to the scatter before its inversion
 
 
@@ -90,9 +90,9 @@ class Approximation:
         for k in range(1, parameters.depth + 1):
             try:
                 if windows is None:
-                    factor = approximate_factor(scatter, parameters.noise, parameters.ridge)
-                    yield layers
-                    weights = approximate_weights(factor, scatter, parameters.noise, parameters.ridge)
+                    weights = np.empty((d, d + 1), np.float32)
+                    for _ in approximate_weights(weights, scatter, parameters.noise, parameters.ridge):
+                        yield layers
                 else:  # a kernel has so few weights that it is solved in float64
                     exact, _ = layer_weights(scatter.astype(float), parameters.noise, parameters.ridge, windows)
                     weights = exact.astype(np.float32)

@@ -6,13 +6,14 @@ otherwise. It never changes the constant feature of the bias.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import factor_square, inverse_factor, leading_digits, product, tiles
+from slide_gui.core.linear_algebra import factor_square, factor_steps, inverse_factor, leading_digits, product, tiles
 from slide_gui.core.slide.sharing import Windows
 from slide_gui.core.validation import check_noise, check_ridge
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -142,10 +143,13 @@ def _from_inverse(
     return inverse
 
 
-def approximate_factor(scatter: NDArray[np.floating], noise: float, ridge: float = RIDGE) -> Single:
-    """Return M in float32, shape (d + 1, d + 1), with MᵀM = (E[Q] + ridge·I)⁻¹, for `approximate_weights`.
+def approximate_weights(
+    weights: Single, scatter: NDArray[np.floating], noise: float, ridge: float = RIDGE
+) -> Iterator[None]:
+    """Fill `weights`, shape (d, d + 1), with W in float32; yield where the computation may pause.
 
-    E[Q] is scaled to a diagonal of ones, because float32 then suffices at noise levels from `LEAST_NOISE`.
+    The error of each row is at most 1e-3 of its length, because E[Q] is scaled to a diagonal of ones, for which float32
+    suffices at noise levels from `LEAST_NOISE`. It takes a third of the time of `denoiser_weights`.
 
     Raises
     ------
@@ -158,20 +162,11 @@ def approximate_factor(scatter: NDArray[np.floating], noise: float, ridge: float
     scale = 1.0 / np.sqrt(np.diag(q))
     q *= scale[:, None]
     q *= scale
-    factor = inverse_factor(q)
+    factor = np.zeros_like(q)
+    yield from factor_steps(q, factor)
     factor *= scale
-    return factor
-
-
-def approximate_weights(factor: Single, scatter: NDArray[np.floating], noise: float, ridge: float = RIDGE) -> Single:
-    """Return W in float32, given the result of `approximate_factor`.
-
-    The error of each row is at most 1e-3 of its length. Both steps together take a third of the time of
-    `denoiser_weights`.
-    """
-    inverse = factor_square(factor, np.empty_like(factor))
-    rows = np.arange(len(scatter) - 1)
-    return _from_inverse(inverse[:-1], rows, np.diag(scatter)[:-1], noise, ridge)
+    inverse = factor_square(factor, q)[:-1]
+    weights[:] = _from_inverse(inverse, np.arange(len(weights)), np.diag(scatter)[:-1], noise, ridge)
 
 
 def _refine(

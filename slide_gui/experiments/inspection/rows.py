@@ -27,9 +27,6 @@ Array = NDArray[np.float64]
 
 _MOST_FITS, _MOST_BYTES = 32, 256 << 20  # cache of the latest fits; four layers on MNIST take 40 MB
 _REST_SECONDS = 0.02  # a slider without a newer value for this long is at rest
-_FOLLOW_SECONDS = 0.2  # between two approximations while it moves, which leaves time for its first layer
-_PAINT_SECONDS = 0.005  # without approximation after each move, because the first layer is painted
-_PIECE_SECONDS = 0.01  # between two pieces of an approximation, even if the first layer is being painted
 _NEAR = 2  # pixels
 _DROWNING = 10.0
 
@@ -75,7 +72,6 @@ class Explorer:
         self._approximations: dict[str, tuple[InputScatter, Approximation]] = {}  # also by dtype
         self._approximating: Iterator[tuple[ApproximateLayer, ...]] | None = None  # continues after an interruption
         self._approximated: tuple[ApproximateLayer, ...] = ()  # since the latest fit; the next preview contains them
-        self._begun = self._advanced = 0.0  # times at which the latest approximation began and went on
 
     def update(
         self,
@@ -134,25 +130,20 @@ class Explorer:
         if approximation is None or parameters.noise < LEAST_NOISE:
             return
         started, newest = time.monotonic(), approximation.layers(parameters)
+        self._approximating = current = self._approximating or newest
         while True:
-            now = time.monotonic()
-            is_at_rest = now > started + _REST_SECONDS
-            if self._approximating is None and (is_at_rest or now > self._begun + _FOLLOW_SECONDS):
-                self._approximating, self._begun = newest, now
-            is_due = now > min(started + _PAINT_SECONDS, self._advanced + _PIECE_SECONDS)
-            current = newest if is_at_rest else self._approximating if is_due else None
-            layers = () if current is None else next(current, None)
-            self._advanced = self._advanced if current is None else time.monotonic()
+            if time.monotonic() > started + _REST_SECONDS:
+                current = newest
+            layers = next(current, None)
             progress.report(0.0)
-            if current is None:
-                time.sleep(0.002)
-            elif layers is None or (layers and len(layers) == layers[0].parameters.depth):
+            if layers is None or (layers and len(layers) == layers[0].parameters.depth):
                 self._approximating = None
                 if layers:
                     self._approximated = layers
                     yield layers
                 if current is newest:
                     return
+                self._approximating = current = newest
 
     def stored_fit(self, parameters: StackParameters) -> Fit | None:
         """Return a cached fit with these parameters and at least as many layers, or None."""

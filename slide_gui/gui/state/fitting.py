@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import Stack
@@ -44,6 +44,9 @@ class Fitting(QObject):
     def __init__(self, queue: JobQueue, parent: QObject) -> None:
         super().__init__(parent)
         self._queue = queue
+        # Layers that are greyed before the preview of new ones would flicker. It comes within 40 ms, or not at all.
+        self._outdated = QTimer(self, singleShot=True, interval=40)
+        self._outdated.timeout.connect(self.changed)
         self.explorer: Explorer | None = None
         self._watched: tuple[int, ...] = ()
         self.parameters = StackParameters()
@@ -119,7 +122,10 @@ class Fitting(QObject):
             failure="The layers could not be fitted",
             automatic=True,
         )
-        self.changed.emit()
+        if not settle:
+            self.changed.emit()
+        elif not self._outdated.isActive():
+            self._outdated.start()
 
     @Slot(object)
     def _failed(self, _error: Exception) -> None:
@@ -128,6 +134,7 @@ class Fitting(QObject):
 
     @Slot(object)
     def _fitted(self, payload: Preview | Stack | Fit) -> None:
+        self._outdated.stop()
         before = self.preview
         if isinstance(payload, Preview):
             layers = payload.layers or (() if before is None else before.layers)
