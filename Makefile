@@ -15,11 +15,13 @@ run: .venv/ready
 
 # A crash in native code leaves the stacks of all threads on stderr, and a core file where the system allows it.
 # Two cores run three test files at a time, because tests of the window also wait. Files are not divided, because their
-# tests may share a program. BLAS has one thread per process, because more threads than cores slow each other down.
-# Compiled modules are always written, because the tests start many programs.
+# tests may share a program, and not sorted by their number of tests, because the longest have few and would come last.
+# BLAS has one thread per process, because more threads than cores slow each other down. Compiled modules are always
+# written, because the tests start many programs.
 test: .venv/ready-tests lint
 	ulimit -c unlimited 2>/dev/null; \
-	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 PYTHONFAULTHANDLER=1 $(BIN)/python -m pytest -n 3 --dist loadfile
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 PYTHONFAULTHANDLER=1 \
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # Run all tests with the lowest versions that pyproject.toml allows, in a separate environment.
 lowest:

@@ -236,8 +236,7 @@ class Visitor:
 
     def card_11(self):
         self.search(["Right", "Down"], [0.3])
-        table = self.control
-        assert " (" in table.item(*self.tour.seen[-1]).text()  # the interval
+        assert " (" in self.control.item(*self.tour.seen[-1]).text()  # the interval
 
 
 @pytest.mark.parametrize("way", ["mouse", "keyboard"])

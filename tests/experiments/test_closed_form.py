@@ -34,8 +34,7 @@ def test_that_the_error_falls_as_the_square_root_of_the_copies():
     errors = [mean for _, mean, _, _ in copies.curve()]
     assert errors[-1] < 0.1 * errors[0]
     assert copies.reference() == pytest.approx(errors[-1] * 512**0.5, rel=0.2)
-    row = copies.slope(5)
-    assert -0.65 < row < -0.35
+    assert -0.65 < copies.slope(5) < -0.35
 
 
 @pytest.mark.parametrize("changes", [{}, {"fit_on": "thresholded", "threshold": 0.4}])

@@ -146,8 +146,7 @@ def test_that_generated_data_sets_have_the_seeds_of_the_protocol():
 
 
 def test_that_a_split_is_a_seed_too():
-    seeds = [split_seed(split) for split in range(100)]
-    assert len(set(seeds)) == 100
+    assert len({split_seed(split) for split in range(100)}) == 100
     for method in ("slide-svm", "randproj-svm", "sda-svm", "sda", "raw-svm"):
         (cell,) = plan("full", ["rectangles"], [method])
         for split in (0, 3):
@@ -342,6 +341,7 @@ def test_that_the_seconds_left_count_each_run_once(tmp_path, monkeypatch):
 
 def test_that_an_interrupted_evaluation_resumes_to_the_same_results(evaluated, tmp_path, monkeypatch):
     path = tmp_path / "broken.sqlite"
+    monkeypatch.setattr(executor, "POLL_SECONDS", 0.0)
     for reports in (300, 1100, 1500):
         with RunStore(path) as store, pytest.raises(Cancelled):
             run_evaluation(CELLS, load, store, progress=StopAfter(reports))
@@ -423,8 +423,7 @@ def test_that_a_cell_has_the_median_time_of_features_and_the_most_frequent_selec
 
 
 def test_that_the_published_error_is_that_of_the_same_method():
-    found = cell(method="raw-svm").paper
-    assert found.error == pytest.approx(0.1872)
+    assert cell(method="raw-svm").paper.error == pytest.approx(0.1872)
     assert cell(method="median").paper is None
     assert cell(data="own").paper is None
 

@@ -178,8 +178,7 @@ def test_that_a_selected_run_starts_from_the_same_neighbours_trained_on_all_rows
     assert finals[0].spec == whole.points()[-1].spec
     with RunStore(tmp_path / "one.sqlite") as one, RunStore(tmp_path / "all.sqlite") as every:
         run_sweep(DATA, whole, every)
-        state = run_sweep(DATA, finals, one)
-        assert len(state.done) == 1
+        assert len(run_sweep(DATA, finals, one).done) == 1
         assert {line.hash for line in one.runs()} == {point.spec.hash for point in whole.points()}
         for line in one.runs():
             assert same_numbers(one.load(line.hash), every.load(line.hash))

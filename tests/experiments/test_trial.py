@@ -173,6 +173,7 @@ def slow_trial(monkeypatch, test_seconds):
         return replace(run(dataset, spec, **options), timings=Timings(0.0, 0.0, each, 0.0))
 
     monkeypatch.setattr(executor_module, "run", slow_run)
+    monkeypatch.setattr(executor_module, "POLL_SECONDS", 0.0)
     return tried(budget=20.0, started=0.0), clock.now
 
 

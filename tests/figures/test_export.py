@@ -192,8 +192,7 @@ def test_that_two_exports_are_the_same_bytes_and_hold_the_session(tmp_path, few_
     for name in ("a.gif", "b.gif"):
         save_export(tmp_path / name, against_noise(), STYLE, SESSION)
     assert (tmp_path / "a.gif").read_bytes() == (tmp_path / "b.gif").read_bytes()
-    session = read_session(tmp_path / "a.gif")
-    assert picture_text(session) == SESSION
+    assert picture_text(read_session(tmp_path / "a.gif")) == SESSION
     save_export(tmp_path / "c.gif", against_noise(), STYLE)
     assert read_session(tmp_path / "c.gif") is None
 

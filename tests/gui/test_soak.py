@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-AMOUNTS = {"user": 0.005, "interleavings": 12}
+AMOUNTS = {"user": 0.003, "interleavings": 12}
 CODE = f"""
 import sys
 from tests.long_run import main

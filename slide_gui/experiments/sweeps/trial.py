@@ -368,13 +368,11 @@ class _TrialRun:
 
         def report(_fraction: float, _payload: object, *, news: bool = False) -> None:
             spent, left = time.monotonic() - self._started, loop.seconds_left
-            if ends:
-                reserve = self._reserve(loop)
-                if self._results and spent > self._budget - reserve:
-                    raise _OutOfTime
-                left = min(math.inf if left is None else left + reserve, max(self._budget - spent, reserve))
-            elif spent > self._budget:
+            reserve = self._reserve(loop) if ends else 0.0
+            if self._results and spent > self._budget - reserve:
                 raise _OutOfTime
+            if ends:
+                left = min(math.inf if left is None else left + reserve, max(self._budget - spent, reserve))
             left, title = left or 0.0, "comparing settings" if ends else "testing on the held-out rows"
             state = TrialState(tuple(self._points), self._done(), title, left) if news else None
             self._progress.report(min(spent / max(spent + left, 1e-9), 1.0), state)

@@ -312,8 +312,7 @@ class RunController(QObject):
         spec = self.spec_of(self.svm)
         if spec is None:
             return None
-        base = replace(spec, training="split")
-        return SweepSpec(base, SWEEP_NOISES, SWEEP_DEPTHS, warm=False, choose="pooled")
+        return SweepSpec(replace(spec, training="split"), SWEEP_NOISES, SWEEP_DEPTHS, warm=False, choose="pooled")
 
     def plan(self, sweep: SweepSpec) -> SweepPlan | None:
         """Return the cost of a sweep on the open data set, or None if it is impossible.
