@@ -154,7 +154,6 @@ def _class_texts(part: DataPart) -> list[str] | None:
     if part.labels is None:
         return None
     if part.label_names:
-        names = [clean_name(name) for name in part.label_names]
-        return [names[code] for code in part.labels.tolist()]
+        return [clean_name(part.label_names[code]) for code in part.labels.tolist()]
     check_labels(part.labels, np.isfinite(part.labels), "a number", part.place)
-    return [f"{value:.10g}" for value in part.labels.tolist()]
+    return [f"{float(str(value)):.10g}" for value in part.labels]

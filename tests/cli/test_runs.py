@@ -237,7 +237,7 @@ def test_that_the_arguments_of_a_source_are_read_back_as_the_source():
     for source in (
         DataSource(paths=("x.csv",), reading=ParseOptions("a b", True, (3, 4), True), held_out=HeldOut(0.0, 2, 5, 3)),
         DataSource(paths=("x.csv",), reading=ParseOptions(header=False, shape=()), held_out=HeldOut(0.125, 7)),
-        DataSource(paths=("x.csv",), reading=ParseOptions(scaled=True, left_out=("a", "b"), bins=3, group="c")),
+        DataSource(paths=("x.csv",), reading=ParseOptions(scaled=True, left_out=("-a", "b"), bins=3, group="-c")),
         DataSource(paths=("x.csv",), reading=ParseOptions(shape=(), scaled=False)),
         DataSource(paths=("x.csv",), held_out=HeldOut(0.0)),
         DataSource(paths=("x.csv",)),

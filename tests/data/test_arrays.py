@@ -221,8 +221,9 @@ def test_that_colours_and_16_bits_become_grey_between_0_and_1_upright_and_on_whi
     assert np.array_equal(read_image(save(tmp_path / "rgb.png", np.full((3, 3, 3), 255, np.uint8))), np.ones((3, 3)))
     deep = read_image(save(tmp_path / "a.png", np.array([[0, 65535], [32768, 13107]], np.uint16)))
     np.testing.assert_allclose(deep, [[0, 1], [32768 / 65535, 0.2]], rtol=1e-6)
-    drawing = save(tmp_path / "x.png", np.array([[[0, 0, 0, 255], [0, 0, 0, 0], [255, 0, 0, 0]]], np.uint8))
-    assert read_image(drawing).tolist() == [[0, 1, 1]]
+    for ink, alpha, grey in ((0, 255, [0, 1, 1]), (255, 255, [1, 0, 0]), (255, 0, [1, 1, 1])):  # white needs black
+        drawing = np.array([[[ink, ink, ink, alpha], [0, 0, 0, 0], [255, 0, 0, 0]]], np.uint8)
+        assert read_image(save(tmp_path / "x.png", drawing)).tolist() == [grey]
     turned = Image.Exif()
     turned[0x112] = 6  # the camera was turned by 90 degrees
     Image.fromarray(np.array([[0, 255, 255]], np.uint8)).save(tmp_path / "y.png", exif=turned)

@@ -419,6 +419,8 @@ def test_that_a_few_fractions_are_class_names_if_each_has_five_rows():
     data = assembled(*parts, DataPart(rows[:2], np.array([10.5, 0.5]), None, "test file", "test"))
     assert [data.label_names[code] for code in data.train_labels[::5]] == ["0.5", "1", "10.5"]
     assert [data.label_names[code] for code in data.test_labels] == ["10.5", "0.5"]
+    single = assembled(DataPart(rows, labels.astype(np.float32) / np.float32(10), None, "train file", "train"))
+    assert single.label_names == ("0.05", "0.1", "1.05")
     labels[0] = 2.5
     with pytest.raises(DataError, match=r"the label of row 1 is 2\.5, expected an integer"):
         assembled(*parts)

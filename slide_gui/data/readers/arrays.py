@@ -172,8 +172,7 @@ def read_npy(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     size = path.stat().st_size
     check_memory(size, str(path))
     with path.open("rb") as stream:
-        array = read_array(stream, size, str(path), progress=progress)
-    return parts_from_named({"x": array}, str(path), path.name)
+        return parts_from_named({"x": read_array(stream, size, str(path), progress=progress)}, str(path), path.name)
 
 
 def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:

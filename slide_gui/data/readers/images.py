@@ -75,7 +75,7 @@ def image_files(folder: Path) -> list[Path]:
 
 
 def read_image(path: Path) -> NDArray[np.float32]:
-    """Read a picture as grey values in [0, 1], upright and on a white background.
+    """Read a picture as grey values in [0, 1], upright, on white, or on black if it is drawn in white.
 
     Parameters
     ----------
@@ -111,8 +111,10 @@ def read_image(path: Path) -> NDArray[np.float32]:
                 return wide
             upright: Image.Image = ImageOps.exif_transpose(picture)
             if upright.has_transparency_data:  # drawings may be black wherever they are not transparent
-                white = Image.new("RGBA", upright.size, "white")
-                upright = Image.alpha_composite(white, upright.convert("RGBA"))
+                drawn = upright.convert("RGBA")
+                upright = Image.alpha_composite(Image.new("RGBA", drawn.size, "white"), drawn)
+                if upright.convert("L").getextrema() == (255, 255) and drawn.getchannel("A").getbbox():
+                    upright = Image.alpha_composite(Image.new("RGBA", drawn.size, "black"), drawn)  # drawn in white
             return np.asarray(upright.convert("L"), np.float32) / np.float32(255)
     except DataError:
         raise

@@ -81,7 +81,7 @@ class DataPart:
         """Return a part whose numeric labels are written as class names; other parts are unchanged."""
         if self.labels is None or self.label_names:
             return self
-        codes, names = named_labels([f"{label:.10g}" for label in self.labels], self.place)
+        codes, names = named_labels([f"{float(str(label)):.10g}" for label in self.labels], self.place)
         return replace(self, labels=codes, label_names=names)
 
 

@@ -359,8 +359,7 @@ class StoredRun:
         numbers = f"noise={self.noise:.2f}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
         widths = describe_widths(self.chosen_by) if self.chosen_by else ""
         words = (self.date, self.title, self.method_name, self.split_name, numbers, *self.tags, self.note, widths)
-        words = (*words, str(self.held_out or ""))
-        return " ".join(words).lower()
+        return " ".join((*words, str(self.held_out or ""))).lower()
 
 
 @lru_cache(maxsize=64)

@@ -239,8 +239,7 @@ class EvaluationPage(Page):
     def numbers(self) -> str:
         if not self.export_options():
             return ""
-        shown = self.errors if self.stack.currentIndex() == 0 else self.running_times
-        return shown.text()
+        return (self.errors if self.stack.currentIndex() == 0 else self.running_times).text()
 
     # Display ----------------------------------------------------------------------------------------------------
 
