@@ -255,8 +255,8 @@ def isolated(text: str) -> str:
 def clean_name(name: str) -> str:
     r"""Return a printable name of at most 100 characters for a name from a file.
 
-    A printable short name is returned unchanged. Any other name ends in the first digits of its SHA-256, so that
-    different names remain different.
+    A printable short name is returned with composed characters. Any other name ends in the first digits of its SHA-256,
+    so that different names remain different.
 
     Examples
     --------
@@ -265,6 +265,7 @@ def clean_name(name: str) -> str:
     >>> clean_name("W" * 3000)
     'WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW…WWWWWWWWWWWWWWWWWWWW [978ffb132a]'
     """
+    name = unicodedata.normalize("NFC", name)
     shown = printable(name)
     if shown == name and len(name) <= _LONGEST_NAME:
         return name

@@ -232,8 +232,8 @@ def _flow(arguments: argparse.Namespace) -> int:
     model = options.fit_data(dataset, parameters)
     result = flow_result(model, image, arguments.name or name, None if arguments.clean else arguments.corruption)
     lines = [
-        f"layer {k}: mean squared difference {layer.target_error:.6g} from its target, {layer.input_error:.6g} from x"
-        for k, layer in enumerate(result.flow.layers, start=1)
+        f"layer {k}: mean squared difference {h.target_error:.6g} from the layer below, {h.input_error:.6g} from x"
+        for k, h in enumerate(result.flow.layers, start=1)
     ]
     export = flow_export(result, source)
     sample = arguments.row if arguments.image is None and arguments.part == "train" else 0
@@ -249,7 +249,7 @@ def _flow_document(result: FlowResult) -> dict[str, Any]:
         "corruption": result.seed,
         "blanked": int((~flow.survivors).sum()),
         "corruption_error": flow.corruption_error,
-        "layers": [{"error_from_target": each.target_error, "error_from_x": each.input_error} for each in flow.layers],
+        "layers": [{"error_from_below": each.target_error, "error_from_x": each.input_error} for each in flow.layers],
     }
 
 

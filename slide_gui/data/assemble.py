@@ -143,7 +143,8 @@ def _scaling(scale: Scale | int, train: DataPart, rows: NDArray[np.float32]) -> 
     """Return the minimum and the divisor of each feature, or None for a table, or images, in no known scale."""
     if not isinstance(scale, int):
         return np.stack(scale)
-    if train.image_shape is None or np.fmax.reduce(rows, axis=None) > 1 + OVERSHOOT:
+    low, high = (each.reduce(rows, axis=None) for each in (np.fmin, np.fmax))
+    if train.image_shape is None or low < -OVERSHOOT or high > 1 + OVERSHOOT:
         return None
     return np.repeat([[0.0], [float(train.level or scale)]], rows.shape[1], axis=1)
 
@@ -298,10 +299,10 @@ def _is_scaled(train: DataPart, reading: ParseOptions) -> bool:
 
 
 def _ranges(train: DataPart) -> Scale:
-    """Return the minimum and the range of each feature; constant features have range 1."""
+    """Return the minimum and the range of each feature; constant features and those without a value have range 1."""
     low, high = (each.reduce(train.rows).astype(np.float64) for each in (np.fmin, np.fmax))
     with np.errstate(invalid="ignore"):  # conversion to float32 refuses infinite values later
-        return low, np.where(high > low, high - low, 1.0)
+        return np.nan_to_num(low), np.where(high > low, high - low, 1.0)
 
 
 def _to_float32(values: NDArray[Any], scale: Scale | int) -> NDArray[np.float32]:

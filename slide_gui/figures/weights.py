@@ -411,7 +411,6 @@ def noise_animation(datasets: Sequence[Dataset], now: Sequence[WeightRows]) -> F
         contributions = any(as_shown(each, style.show)[1] for each in weights)
         alike = replace(style, show="contribution" if contributions else "weights")
         seconds = [_NOISE_SECONDS] * (len(weights) - 1) + [_LAST_SECONDS]
-        draws = [partial(draw_weights, weights=each, style=alike) for each in weights]
-        return list(map(Frame, draws, seconds))
+        return [Frame(partial(draw_weights, weights=w, style=alike), s) for w, s in zip(weights, seconds, strict=True)]
 
     return export_of("weights-noise", now, draw_weights, weights_csv, frames=frames)

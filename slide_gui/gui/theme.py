@@ -159,8 +159,7 @@ def stored_theme(settings: QSettings) -> str:
 
 def stored_scale(settings: QSettings) -> float:
     """Return the stored scale factor, 1 to 2; 1 if it is missing or invalid."""
-    name = str(settings.value("scale", "1.0"))
-    return next((scale for scale in SCALES if str(scale) == name), 1.0)
+    return next((scale for scale in SCALES if str(scale) == str(settings.value("scale", "1.0"))), 1.0)
 
 
 def theme_of(widget: QWidget) -> Theme:

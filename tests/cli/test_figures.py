@@ -2,6 +2,7 @@
 
 import csv
 import os
+import unicodedata
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -119,7 +120,7 @@ def test_that_a_flow_has_the_errors_of_the_library(cli, tiny):
     assert document["image"] == "test image 4"
     assert document["blanked"] == int((~expected.flow.survivors).sum())
     for layer, own in zip(document["layers"], expected.flow.layers, strict=True):
-        assert layer == {"error_from_target": own.target_error, "error_from_x": own.input_error}
+        assert layer == {"error_from_below": own.target_error, "error_from_x": own.input_error}
     stages = [line.split(",")[3] for line in Path("f.csv").read_text(encoding="utf-8").splitlines()]
     assert stages == ["stage", "x", "entered", "T(h0)", "h1", "T(h1)", "h2"]
 
@@ -243,6 +244,21 @@ def test_that_two_files_of_new_rows_are_refused_unless_one_is_a_test_set(cli, ta
     for name in ("a.csv", "b.csv"):
         write(name, table[:20])
     assert "a.csv and b.csv are both training sets; open" in cli("predict model.npz a.csv b.csv", code=1).err
+
+
+def test_that_labels_first_composed_names_and_the_shape_of_images_are_known_in_new_rows(cli):
+    names = [("müde", "wach")[k % 2] for k in range(40)]
+    np.savez("x.npz", X_train=[[k % 2, k / 40] for k in range(40)], y_train=names)
+    cli("train x.npz --depth 0 --widths median --save-model x-model.npz")
+    decomposed = [unicodedata.normalize("NFD", name) for name in names]
+    write("new.csv", [["label", "a", "b"], *([name, k % 2, k / 40] for k, name in enumerate(decomposed))])
+    assert cli("predict x-model.npz new.csv --json").json["error"] == 0
+    write("lost.csv", [["#N/A", 0.5, "wach"], *([k % 2, k / 40, name] for k, name in enumerate(names))])
+    assert "row 1: feature 1 is missing" in cli("predict x-model.npz lost.csv", code=1).err
+    np.savez("wide.npz", X_train=LEVELS.reshape(20, 4, 16), y_train=np.arange(20) % 2)
+    cli("train wide.npz --depth 0 --widths median --save-model wide-model.npz")
+    np.savez("tall.npz", X=LEVELS.reshape(20, 16, 4))
+    assert "has images of 16 × 4, but the model has 4 × 16" in cli("predict wide-model.npz tall.npz", code=1).err
 
 
 LEVELS = np.random.default_rng(0).integers(0, 256, (20, 8, 8))

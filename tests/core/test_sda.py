@@ -373,8 +373,7 @@ def test_that_a_cancel_stops_in_the_middle_of_an_epoch(sda, stop_at):
 
 def test_that_the_smallest_problems_end_in_probabilities():
     X, y = bars(20)
-    one_row = fine_tune(pretrain(X[:1], SMALL), X[:1], y[:1], 2)
-    assert one_row.scores(X[:1]).argmax() == y[0]
+    assert fine_tune(pretrain(X[:1], SMALL), X[:1], y[:1], 2).scores(X[:1]).argmax() == y[0]
     none = fine_tune(pretrain(X, SMALL), X, y, 3, parameters=replace(SMALL, fine_tuning_epochs=0))
     np.testing.assert_allclose(none.scores(X), np.log(1 / 3), rtol=1e-6)
     assert none.best_epoch == 0

@@ -108,8 +108,7 @@ def test_that_the_decimals_of_a_cell_follow_the_scale_of_its_column():
     table = read_incomplete(Path("t.csv"))
     filled = np.where(np.isnan(table.rows), 1234567.123456789, table.rows)
     line = table.with_filled(filled, np.array([1.0, 1e-6, 1e9])).splitlines()[2]
-    cells = [float(cell) for cell in line.split(b",")]
-    assert cells == [1234567.1235, 1234567.12345679, 1200000.0]
+    assert [float(cell) for cell in line.split(b",")] == [1234567.1235, 1234567.12345679, 1200000.0]
 
 
 def test_that_hostile_names_pass_unchanged():

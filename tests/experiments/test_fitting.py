@@ -383,5 +383,4 @@ def test_that_a_worker_computes_the_bits_of_this_process():
     mean = RunSpec.mean_of(five(data, training="split"))
     with threadpool_limits(1, user_api="blas"), Cluster(ClusterChoice(workers=1)) as worker:
         for each in (mean, *(spec(data, training="split", **own) for own in (BOTH, WITHOUT))):
-            there = worker.client.submit(run, data, each).result()
-            assert same_numbers(there, run(data, each))
+            assert same_numbers(worker.client.submit(run, data, each).result(), run(data, each))

@@ -237,8 +237,7 @@ def test_that_folds_of_groups_hold_every_row_once_and_seeds_differ():
     whole = grouped()
     tests = [divide(whole, each).test[:, 1] for each in HeldOut(folds=4).each]
     assert sorted(np.concatenate(tests)) == sorted(whole.train[:, 1])
-    drawn = {tuple(divide(whole, HeldOut(seed=seed)).test[:, 1]) for seed in range(5)}
-    assert len(drawn) == 5
+    assert len({tuple(divide(whole, HeldOut(seed=seed)).test[:, 1]) for seed in range(5)}) == 5
 
 
 def test_that_validation_rows_of_a_run_are_of_other_groups_than_its_training_rows():

@@ -114,8 +114,7 @@ def rates(*errors):
 def test_that_errors_by_row_are_unpacked_as_they_were_packed():
     evaluated = np.array([3, 4, 9, 10, 11, 20, 21, 30, 31, 40, 50])
     one, other = row_errors("data", evaluated, evaluated[[1, 10]]), row_errors("data", evaluated, evaluated[[0]])
-    found = error_matrix([one, other])
-    assert [np.flatnonzero(row).tolist() for row in found] == [[1, 10], [0]]
+    assert [np.flatnonzero(row).tolist() for row in error_matrix([one, other])] == [[1, 10], [0]]
     assert len(one) == 16 + 8 + 2
     assert check_row_errors(one, 11)
     assert not any(check_row_errors(broken, n) for broken, n in ((one, 12), (one[:-1], 11), (b"", 0), (one, 5)))
@@ -172,8 +171,7 @@ def test_that_the_folds_of_each_split_are_joined_in_any_order():
         for number, row in enumerate(errors)
     ]
     assert splits_rate(rates(*errors), folds) == splits_rate(rates(*errors), packed(*errors))
-    short = [*folds[:2], folds[2][:1]]
-    assert splits_rate(rates(*errors), short).covers == "splits"
+    assert splits_rate(rates(*errors), [*folds[:2], folds[2][:1]]).covers == "splits"
 
 
 def test_that_holm_multiplies_by_the_number_of_remaining_tests_and_never_falls():

@@ -66,8 +66,7 @@ def test_that_a_point_starts_from_the_noise_before_it_and_raw_input_is_one_run()
     assert points[0.4, 2].neighbour == points[0.2, 2]
     assert points[0.6, 2].neighbour == points[0.4, 2]
     assert points[0.2, 0].hash == points[0.6, 0].hash
-    cold = replace(LEARNED, warm=False).points()
-    assert all(point.spec.neighbour is None for point in cold)
+    assert all(point.spec.neighbour is None for point in replace(LEARNED, warm=False).points())
 
 
 def test_that_a_sweep_interrupted_several_times_gives_the_same_bits(tmp_path):
@@ -212,8 +211,7 @@ def test_that_a_plan_has_the_expected_cost_and_the_stored_runs(tmp_path):
         assert str(second).startswith("15 runs, 7 already stored, about ")
         odd = [replace(line, **change) for line in store.runs() for change in ({"noise": 2.0}, {"depth": 99})]
         assert not plan_sweep(asked, DATA, odd).measured
-        each = plan_sweep(replace(asked, choose="each"), DATA, store.runs())
-        assert each.n_runs == 16
+        assert plan_sweep(replace(asked, choose="each"), DATA, store.runs()).n_runs == 16
         whole = plan_sweep(replace(FAST, splits=(0,)), DATA, store.runs())
         assert (str(whole), whole.seconds) == ("7 runs, all already stored", 0.0)
 

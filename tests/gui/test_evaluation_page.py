@@ -163,8 +163,7 @@ def test_that_a_paused_or_cancelled_benchmark_resumes_gives_way_to_other_jobs_an
     assert before
     page.start_button.click()
     finished(window)
-    after = {run.hash: run.created for run in window.session.library.runs}
-    assert before.items() < after.items()
+    assert before.items() < {run.hash: run.created for run in window.session.library.runs}.items()
     assert window.session.evaluation.state().cell("rectangles", "slide-svm").complete
 
 

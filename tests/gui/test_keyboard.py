@@ -52,8 +52,7 @@ def is_hidden(widget):
     while not each.isWindow():
         seen = seen.translated(each.pos())
         each = each.parentWidget()
-        seen = seen.intersected(each.rect())
-    return seen.isEmpty()
+        return seen.intersected(each.rect()).isEmpty()
 
 
 def tab_around(root, where, back=False):

@@ -370,7 +370,7 @@ def test_that_the_numbers_follow_noise_layer_depth_and_data(window, explained):
     before = value(explained, "E[P]_{ab}")
     window.workspace.set_parameters(noise=0.6)
     wait(lambda: window.workspace.model() is not None)
-    assert "· 0.40" in explained.table.toPlainText().replace("\u00a0", " ")
+    assert "· 0.4\n" in explained.table.toPlainText().replace("\u00a0", " ")
     assert value(explained, "E[P]_{ab}") != before
     choose_layer(explained, 3)
     a, layer = window.weights_page.pixels.target, window.workspace.fitting.stack.layers[2]

@@ -235,8 +235,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
             names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(d)])
         if len(names) != d:
             raise ValueError(f"input_features has {len(names)} names; it must have {d}")
-        layers = range(len(self.weights_) + 1)
-        return np.array([f"h{k}_{name}" for k in layers for name in names], dtype=object)
+        return np.array([f"h{k}_{name}" for k in range(len(self.weights_) + 1) for name in names], dtype=object)
 
     def _rows(self, X: Any, reset: bool) -> Any:
         if is_dask(X) or isinstance(X, BlockRows):

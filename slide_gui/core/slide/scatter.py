@@ -324,8 +324,7 @@ class ScatterPass:
         if self.weights:
             *below, last = self.weights
             return (squashed_scatter(Activations(rows, self.parameters, 1, below=below), last, progress),)
-        scatters = self._of_sparse if is_sparse(rows) else self._of_dense
-        return tuple(scatters(rows, start, progress, sample_weight))
+        return tuple((self._of_sparse if is_sparse(rows) else self._of_dense)(rows, start, progress, sample_weight))
 
     def _of_dense(self, rows: Rows, start: int, progress: Progress, weights: Array | None) -> Iterator[Scatter]:
         """Yield the scatter of the rows and of the squashed rows, from one pass."""

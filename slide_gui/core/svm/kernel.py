@@ -51,8 +51,7 @@ def block_sizes(n_columns: int, groups: int | Sequence[int] | None) -> tuple[int
 
 def blocks_of(sizes: Sequence[int]) -> list[slice]:
     """Return the slice of columns of each block."""
-    ends = np.cumsum(sizes)
-    return [slice(int(end - size), int(end)) for end, size in zip(ends, sizes, strict=True)]
+    return [slice(int(end - size), int(end)) for end, size in zip(np.cumsum(sizes), sizes, strict=True)]
 
 
 def _squared_distances(rows: Array, progress: Progress = NO_PROGRESS, out: Array | None = None) -> Array:

@@ -231,8 +231,7 @@ class _Point:
 
 def _settled(margin: Array, active: Indices, now: Indices) -> bool:
     """True if the two active sets differ only by points on the margin, whose β is 0 up to rounding."""
-    changed = np.setxor1d(active, now, assume_unique=True)
-    return bool(np.all(np.abs(margin[changed]) < 1e-10))
+    return bool(np.all(np.abs(margin[np.setxor1d(active, now, assume_unique=True)]) < 1e-10))
 
 
 def _line_search(now: _Point, target: _Point, y: Array, ridge: Array | float) -> float:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +48,7 @@ _INSPECTED_BYTES = 1 << 22
 _FEW_LEVELS = 16  # pixels usually have more
 _IDENTIFIERS = 10  # from this number, texts that occur once each are dates or names of the rows, not classes
 _IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
-_COMMENT = re.compile(rb'#|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes sep=; to name the separator
+_COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes #N/A, and sep=; for the separator
 # A number with a decimal comma and optional points between groups of three digits.
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d*),(\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 # A number with thousands separators, a decimal comma, a limit or a unit.
@@ -234,7 +235,7 @@ class TableLayout:
 
     def _codes(self, cells: list[bytes], lines: NDArray[np.int64], column: int) -> list[bytes]:
         kind, known = ("group", self.groups) if column == self.group else ("class", self.classes)
-        names, n_known = [cell.decode().strip() for cell in cells], len(known)
+        names, n_known = [normalize("NFC", cell.decode().strip()) for cell in cells], len(known)
         codes = [b"%d" % known.setdefault(name, len(known)) for name in names]
         missing = next(filter(is_missing, islice(known, n_known, None)), None)
         if missing is not None:
@@ -403,8 +404,7 @@ def _delimiter(lines: list[bytes], place: str) -> bytes:
 
 def _with_point(cell: str) -> str:
     """Replace a decimal comma by a decimal point; return any other text unchanged."""
-    match = _COMMA_NUMBER.fullmatch(cell)
-    return cell if match is None else cell.replace(".", "").replace(",", ".")
+    return cell if _COMMA_NUMBER.fullmatch(cell) is None else cell.replace(".", "").replace(",", ".")
 
 
 def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions) -> tuple[bool, bool]:

@@ -49,7 +49,7 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
         first. Also if the pixels do not fit the level.
     """
     below = {_PARTS[entry.name.lower()]: entry for entry in _folders(folder) if entry.name.lower() in _PARTS}
-    if "train" not in below:
+    if "train" not in below or (not _class_names(list(below.values())) and len(_class_names([folder])) > len(below)):
         return _scaled_to_bit_depth([_read_part(folder, "train", _class_names([folder]), progress)], level)
     names, n = _class_names(list(below.values())), len(below)
     roles = enumerate(sorted(below, reverse=True))  # the training set first

@@ -96,8 +96,7 @@ def _table_file(extent: str) -> str:
 def _cell(state: EvaluationState, cell: Cell) -> dict[str, object]:
     """Return a cell as values for JSON, with its mean and comparison in place of errors by row."""
     answers = tuple(replace(answer, row_errors=None) for answer in cell.answers)
-    comparison = state.comparison(cell)
-    return asdict(replace(cell, answers=answers, shipped_rate=cell.rate, shipped_comparison=comparison))
+    return asdict(replace(cell, answers=answers, shipped_rate=cell.rate, shipped_comparison=state.comparison(cell)))
 
 
 def shipped_extent() -> str:

@@ -132,6 +132,7 @@ class DataSource:
     @classmethod
     def of(cls, texts: Sequence[str], seed: int = 0) -> DataSource:
         """Return the source that several arguments name together: one key, or the files of one data set."""
+        texts = [f".{os.sep}{text}" if text.startswith("-") else text for text in texts]  # not an option in a command
         if len(texts) == 1:
             return cls.parse(texts[0], seed)
         return cls(paths=tuple(texts), seed=seed)

@@ -27,8 +27,8 @@ class FlowLayer:
     output : ndarray of shape (d,)
         hᵏ.
     target_error : float
-        Mean over the features of (hᵏ − hᵏ⁻¹)², the layer's own target (eq. 11). The target of the first layer is the
-        uncorrupted x (eq. 5).
+        Mean over the features of (hᵏ − hᵏ⁻¹)². If the layer is fitted on values, hᵏ⁻¹ is its target (eq. 11). For the
+        first layer it is the uncorrupted x (eq. 5).
     input_error : float
         Mean over the features of (hᵏ − x)².
     """

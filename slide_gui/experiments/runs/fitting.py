@@ -300,8 +300,7 @@ def represent(data: RunData, reuse: Reuse, progress: Progress) -> Fitted:
         features = reuse.networks.pretrained(dataset, spec.sda, some, progress=progress)
         return Fitted(features, features.sda.sizes, features.seconds[-1] if features.seconds else 0.0)
     if method.projection is None and spec.transformer is None:
-        raw = Stack(spec.stack, (), dataset.n_features, len(data.fit_rows))
-        return Fitted(raw, 1, time.perf_counter() - started)
+        return Fitted(Stack(spec.stack, (), dataset.n_features, len(data.fit_rows)), 1, time.perf_counter() - started)
     return Fitted(_project(data, progress), 1, time.perf_counter() - started)
 
 

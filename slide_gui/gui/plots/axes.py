@@ -103,8 +103,7 @@ def decade_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
         if len(places) <= most:
             break
     if len(places) < 2:  # less than a decade is visible
-        near = linear_ticks(10.0**low, 10.0**high, most)
-        return [(math.log10(value), text) for value, text in near if value > 0.0]
+        return [(math.log10(value), text) for value, text in linear_ticks(10.0**low, 10.0**high, most) if value > 0.0]
     values = [round(10.0**p, 12 - math.floor(p)) for p in places]
     return [(p, count(round(v)) if v >= 1.0 else number(v)) for p, v in zip(places, values, strict=True)]
 

@@ -98,6 +98,9 @@ class Fitting(QObject):
             self._queue.cancel(channel="fit")
             self._fitted(stored)
             return
+        shown = parameters if self.stack is None else self.stack.parameters
+        if (shown.fit_on, shown.sharing) != (parameters.fit_on, parameters.sharing):
+            features = ()  # no preview, because views combine it with the scatter of the stack
         seconds = _SETTLE_SECONDS if settle else 0.0
 
         def work(progress: Progress) -> Fit:

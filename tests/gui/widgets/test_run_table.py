@@ -265,8 +265,7 @@ def test_that_a_run_of_another_results_version_is_grey_gives_the_reason_and_can_
         shots.append(table.view().viewport().grab(QRect(0, 0, 400, 28)).toImage())
     darkest = [min(shot.pixelColor(x, y).lightness() for x in range(400) for y in range(28)) for shot in shots]
     assert darkest[1] > darkest[0] + 20
-    tip = table.view().model().index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
-    assert "results version 2" in tip
+    assert "results version 2" in table.view().model().index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
     table.set_rows([*ROWS, replace(MORE, numerics="2")])
     table.set_filter("version 2")
     assert table.shown() == ("e",)

@@ -85,8 +85,7 @@ def lines_of(point: ErrorPoint) -> list[str]:
     if point.state != "done":
         running = point.state == "running"
         text = f"being computed, so far n = {n}" if running else f"an estimate, so far n = {n}"
-        head = [f"≈ {per_cent(point.error)}", place, text]
-        return [*head, *filter(None, [point.by]), *point.note.splitlines()]
+        return [f"≈ {per_cent(point.error)}", place, text, *filter(None, [point.by]), *point.note.splitlines()]
     lines = [str(point.rate), place, f"n = {n}"]
     if point.validation is not None:
         lines.append(f"validation error {per_cent(point.validation)}" + (": selected" if point.chosen else ""))

@@ -427,5 +427,4 @@ class CopiesView(Experiment):
             curve = copies.curve(feature)
             names += [(name, str(m)) for m, *_ in curve]
             cells += [errors for _, *errors in curve]
-        heads = ("mean relative error", "least", "largest")
-        return table_text(("rows", "m"), names, heads, cells)
+        return table_text(("rows", "m"), names, ("mean relative error", "least", "largest"), cells)

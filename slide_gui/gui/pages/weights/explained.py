@@ -111,7 +111,7 @@ class FormulaTable(QTextEdit):
 def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
     """Return the steps from S to W for one pair of features."""
     s_ab, s_aa, p_ab = _amount(e.s_row[e.b]), _amount(e.s_row[e.a]), _amount(e.p_row[e.b])
-    q, ridge = fixed(e.survival, 2), significant(e.ridge, 1)
+    q, ridge = number(e.survival), significant(e.ridge, 1 if float(f"{e.ridge:.0e}") == e.ridge else 3)
     product = e.product if abs(e.product) > _ROUNDING * e.q_row[e.a] else 0.0
     lines = [
         ExplainLine(
@@ -171,7 +171,7 @@ class ExplainedWeight(Experiment):
         if row is None or stack is None or scatter is None:
             self._show_none(f"Layer {layer} is being fitted", "The numbers appear when the fit ends.")
             return
-        if stack.windows is not None:
+        if self._workspace.state.parameters.sharing != "none":
             self._show_none(
                 "All pixels share one kernel",
                 "The table needs one row per pixel: choose it under More ▸ Weights in the panel.",
@@ -200,8 +200,7 @@ class ExplainedWeight(Experiment):
             return ""
         names = [(plain_math(line.name),) for line in lines]
         cells = [tuple(map(plain_math, (x.formula, x.numbers, x.value, x.meaning))) for x in lines]
-        heads = ("formula", "numbers", "value", "meaning")
-        return table_text(("quantity",), names, heads, cells)
+        return table_text(("quantity",), names, ("formula", "numbers", "value", "meaning"), cells)
 
     def _show_none(self, title: str, reason: str) -> None:
         self.table.set_lines(title, reason, ())

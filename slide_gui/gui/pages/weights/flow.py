@@ -271,6 +271,8 @@ class FlowPart(View):
         if len(stack.layers) * image.size**2 <= _AT_ONCE:
             self._show(stack, self._forward.flow(stack, image, surviving))
             return
+        if self.flow is not None and not (foreign or self._workspace.fitting.is_current(stack.parameters)):
+            self._show(stack, self.flow)  # in grey until the fit
         self._workspace.queue.submit(
             "Passing the input through the layers",
             lambda _progress: self._forward.flow(stack, image, surviving),
@@ -282,8 +284,7 @@ class FlowPart(View):
     @property
     def foreign(self) -> FittedModel | None:
         """The selected layers of other data. None if the layers of the open data are selected."""
-        wanted = self.learned.currentData()
-        return next((model for model in self._others() if model.fingerprint == wanted), None)
+        return next((model for model in self._others() if model.fingerprint == self.learned.currentData()), None)
 
     def _others(self) -> list[FittedModel]:
         """Return the layers of earlier data that have the same features as the open data."""
