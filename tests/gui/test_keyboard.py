@@ -52,7 +52,8 @@ def is_hidden(widget):
     while not each.isWindow():
         seen = seen.translated(each.pos())
         each = each.parentWidget()
-        return seen.intersected(each.rect()).isEmpty()
+        seen = seen.intersected(each.rect())
+    return seen.isEmpty()
 
 
 def tab_around(root, where, back=False):

@@ -286,9 +286,8 @@ def test_that_results_of_another_stack_are_pale_without_numbers_until_the_fit_en
     assert bool(widget.numbers()) == (place != SHUFFLE)
     fit_may_continue.clear()
     window.workspace.set_parameters(noise=0.55)
-    settle(0.05)
+    wait(lambda: colourfulness(pixels(target)) < 0.9 * before)
     assert not window.workspace.fitting.is_fresh(1)
-    assert colourfulness(pixels(target)) < 0.9 * before
     assert not widget.numbers()
     fit_may_continue.set()
     at_rest(window)
