@@ -25,7 +25,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 MOST_ROWS = 1536
 """Largest number of rows that are used."""
 
-_BLOCK = 128  # rows between two pauses, 2 ms for 784 features
+_BLOCK = 240  # rows between two pauses, 3 ms for 784 features
 _SINGULAR = 1e-7  # relative to the trace, added to the scatter before its inversion
 
 

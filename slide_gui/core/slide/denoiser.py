@@ -166,6 +166,7 @@ def approximate_weights(
     yield from factor_steps(q, factor)
     factor *= scale
     inverse = factor_square(factor, q)[:-1]
+    yield
     weights[:] = _from_inverse(inverse, np.arange(len(weights)), np.diag(scatter)[:-1], noise, ridge)
 
 

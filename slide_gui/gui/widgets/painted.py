@@ -224,8 +224,7 @@ def callout_box(widget: QWidget, anchor: QPointF, lines: Sequence[str]) -> QRect
     if y < 2:
         y = anchor.y() + AWAY
     x = max(2.0, min(x, most))
-    y = max(2.0, min(y, widget.height() - 2 - size_y))
-    return QRectF(round(x), round(y), round(size_x), size_y)
+    return QRectF(round(x), round(max(2.0, min(y, widget.height() - 2 - size_y))), round(size_x), size_y)
 
 
 def paint_callout(painter: QPainter, widget: QWidget, anchor: QPointF, lines: Sequence[str]) -> None:
