@@ -52,8 +52,7 @@ def _record(version: int) -> SessionRecord:
 
 
 def _read_session(path: Path) -> set[int]:
-    session = read_session(path)
-    return {session.source.seed}
+    return {read_session(path).source.seed}
 
 
 @cache

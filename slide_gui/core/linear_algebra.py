@@ -126,7 +126,7 @@ def inverse_factor(a: NDArray[Any], progress: Progress = NO_PROGRESS) -> NDArray
 
 
 def factor_steps(a: Array, out: NDArray[Any], progress: Progress = NO_PROGRESS) -> Iterator[None]:
-    """Fill `out`, which holds zeros, with the result of `inverse_factor`; yield where the computation may pause."""
+    """Write the result of `inverse_factor` to `out`, which must be zero; yield where the caller may pause."""
     n = len(a)
     if n <= _LEAF:
         out[:] = np.tril(np.linalg.inv(np.linalg.cholesky(a)))
@@ -140,7 +140,6 @@ def factor_steps(a: Array, out: NDArray[Any], progress: Progress = NO_PROGRESS) 
     _add_square(schur, -1.0, below, progress)
     yield from factor_steps(schur, second, progress)
     across = _triangle_product(first, below.T, progress, transposed=True).T
-    yield
     np.negative(_triangle_product(second, across, progress), out=out[m:, :m])
     yield
 

@@ -299,7 +299,7 @@ def _is_scaled(train: DataPart, reading: ParseOptions) -> bool:
 
 
 def _ranges(train: DataPart) -> Scale:
-    """Return the minimum and the range of each feature; constant features and those without a value have range 1."""
+    """Return the minimum and the range of each feature; the range is 1 if a feature is constant or has no values."""
     low, high = (each.reduce(train.rows).astype(np.float64) for each in (np.fmin, np.fmax))
     with np.errstate(invalid="ignore"):  # conversion to float32 refuses infinite values later
         return np.nan_to_num(low), np.where(high > low, high - low, 1.0)

@@ -14,7 +14,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.open import read_parts
 from slide_gui.data.readers.csv import read_csv, table_layout
 from slide_gui.data.readers.encoding import utf8_stream
-from slide_gui.data.readers.parts import DataPart, check_labels
+from slide_gui.data.readers.parts import DataPart, check_labels, label_texts
 from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, ParseOptions, requested_column
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import clean_name, counted, plural
@@ -70,8 +70,9 @@ def read_new_rows(
                 numbered = label_column.isdecimal() or label_column in columns
                 if has_label and names and label_column and not (numbered or layout.text):
                     raise DataError("has no column names; name them, or the label with --label-column", str(path))
-                known_as = next((name for name in columns if layout.named and name.lower() in LABEL_NAMES), None)
-                label = (known_as or (label_column if numbered else str(last))) if has_label else NO_COLUMN
+                lower = {name.lower(): name for name in columns if layout.named and not layout.text}
+                likely = (lower[name] for name in LABEL_NAMES if name in lower and not (name == "y" and "x" in lower))
+                label = next(likely, label_column if numbered else str(last)) if has_label else NO_COLUMN
             return read_csv(path, replace(reading, label_column=label), progress=progress)
         known, needed = set(columns), set(names)
         if missing := [name for name in names if name not in known]:
@@ -103,7 +104,7 @@ def read_new_rows(
     shape = None if any(each.of_shape for each in part.opened.guesses) else part.image_shape
     if image_shape and shape and shape != (image_shape[::-1] if reading.transposed else image_shape):
         (a, b), (c, d) = shape, image_shape
-        raise DataError(f"has images of {a} × {b}, but the model has {c} × {d}; turn them, or choose others", place)
+        raise DataError(f"has images of {a} × {b}, but the model has {c} × {d}; give images of the same shape", place)
     if reading.transposed and image_shape is not None:
         rows = rows.reshape(-1, *image_shape[::-1]).swapaxes(1, 2).reshape(-1, n_features)
     if np.isnan(rows).any():
@@ -161,4 +162,4 @@ def _class_texts(part: DataPart) -> list[str] | None:
     if part.label_names:
         return [clean_name(part.label_names[code]) for code in part.labels.tolist()]
     check_labels(part.labels, np.isfinite(part.labels), "a number", part.place)
-    return [f"{float(str(value)):.10g}" for value in part.labels]
+    return label_texts(part.labels)

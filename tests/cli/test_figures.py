@@ -255,8 +255,9 @@ def test_that_labels_first_composed_names_and_the_shape_of_images_are_known_in_n
     assert cli("predict x-model.npz new.csv --json").json["error"] == 0
     write("lost.csv", [["#N/A", 0.5, "wach"], *([k % 2, k / 40, name] for k, name in enumerate(names))])
     assert "row 1: feature 1 is missing" in cli("predict x-model.npz lost.csv", code=1).err
-    np.savez("wide.npz", X_train=LEVELS.reshape(20, 4, 16), y_train=np.arange(20) % 2)
+    np.savez("wide.npz", X_train=LEVELS.reshape(20, 4, 16), y_train=np.arange(20) % 2 == 1)
     cli("train wide.npz --depth 0 --widths median --save-model wide-model.npz")
+    assert cli("predict wide-model.npz wide.npz --json").json["recall"].keys() == {"0", "1"}
     np.savez("tall.npz", X=LEVELS.reshape(20, 16, 4))
     assert "has images of 16 × 4, but the model has 4 × 16" in cli("predict wide-model.npz tall.npz", code=1).err
 

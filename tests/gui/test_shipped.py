@@ -67,7 +67,7 @@ def test_that_the_shipped_results_are_of_this_results_version():
 
 
 def test_that_the_shipped_results_are_small_and_name_their_origin_and_an_earlier_version():
-    assert sum(file.stat().st_size for file in list(resource("shipped").iterdir())) < 500_000
+    assert sum(file.stat().st_size for file in resource("shipped").iterdir()) < 500_000
     shipped = shipped_results()
     assert all((shipped.date, shipped.machine, shipped.protocol))
     assert shipped.date in str(shipped)

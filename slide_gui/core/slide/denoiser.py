@@ -146,7 +146,7 @@ def _from_inverse(
 def approximate_weights(
     weights: Single, scatter: NDArray[np.floating], noise: float, ridge: float = RIDGE
 ) -> Iterator[None]:
-    """Fill `weights`, shape (d, d + 1), with W in float32; yield where the computation may pause.
+    """Write W in float32 to `weights`, of shape (d, d + 1); yield where the caller may pause.
 
     The error of each row is at most 1e-3 of its length, because E[Q] is scaled to a diagonal of ones, for which float32
     suffices at noise levels from `LEAST_NOISE`. It takes a third of the time of `denoiser_weights`.

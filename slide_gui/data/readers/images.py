@@ -75,7 +75,9 @@ def image_files(folder: Path) -> list[Path]:
 
 
 def read_image(path: Path) -> NDArray[np.float32]:
-    """Read a picture as grey values in [0, 1], upright, on white, or on black if it is drawn in white.
+    """Read a picture upright, as grey values in [0, 1].
+
+    Transparent pixels become white, or black if all others are white.
 
     Parameters
     ----------

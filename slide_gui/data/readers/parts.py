@@ -81,7 +81,7 @@ class DataPart:
         """Return a part whose numeric labels are written as class names; other parts are unchanged."""
         if self.labels is None or self.label_names:
             return self
-        codes, names = named_labels([f"{float(str(label)):.10g}" for label in self.labels], self.place)
+        codes, names = named_labels(label_texts(self.labels), self.place)
         return replace(self, labels=codes, label_names=names)
 
 
@@ -141,6 +141,12 @@ def named_labels(texts: Sequence[str], place: str) -> tuple[NDArray[np.int64], t
         raise DataError(f"has more than {MOST_CLASSES} different class names; choose labels with fewer classes", place)
     codes = {name: code for code, name in enumerate(known)}
     return np.array([codes[name] for name in names], np.int64), known
+
+
+def label_texts(labels: NDArray[Any]) -> list[str]:
+    """Return the shortest texts of numeric labels: "0.1" for 0.1 also in float32, "1" for True."""
+    numbers = map(float, map(str, labels)) if labels.dtype.kind == "f" else labels.tolist()
+    return [f"{number:.10g}" for number in numbers]
 
 
 def look_like_labels(values: NDArray[np.floating]) -> bool:

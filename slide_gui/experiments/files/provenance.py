@@ -130,8 +130,7 @@ class FigureProvenance:
         source = from_document(DataSource, document["source"], "source")
         if bool(source.key) == bool(source.paths) or (source.key and not is_known(source.key)):
             raise ValueError("the source is neither a data set of the catalogue nor files")
-        version = checked_value(str, document.get("numerics", ""), "numerics")
-        return cls(figure, source, tuple(points), version)
+        return cls(figure, source, tuple(points), checked_value(str, document.get("numerics", ""), "numerics"))
 
 
 def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:

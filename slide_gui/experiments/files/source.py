@@ -177,5 +177,5 @@ class DataSource:
 
 
 def _option(name: str, value: Any) -> tuple[Any, ...]:
-    """Return an option and its value as one word if the value looks like another option, else as two."""
+    """Return an option and its value: two words, or one with "=" if the value begins with a dash."""
     return (f"--{name}={value}",) if str(value).startswith("-") else (f"--{name}", value)

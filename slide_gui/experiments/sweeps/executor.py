@@ -515,10 +515,10 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._started = time.monotonic()
 
     def _report(self, fraction: float, payload: object = None) -> None:
-        """Forward a report, unless it is one of many. In this process, wait here while paused.
+        """Forward a report, those without payload at most every `POLL_SECONDS`. In this process, wait while paused.
 
-        Receivers compute the time left. At each of the thousands of reports of short runs, that would take a third of
-        their time.
+        Receivers compute the time left. For each of the thousands of reports of short runs, this would take a third of
+        the duration of these runs.
         """
         self.fraction = fraction
         if isinstance(payload, RunProgress):

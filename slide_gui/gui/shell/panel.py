@@ -203,8 +203,7 @@ class SplitControls(QWidget):
         if kind == _FOLDS:
             fold = min(self.fold.value(), self.folds.value()) - 1
             return HeldOut(0.0, self.seed.value(), self.folds.value(), fold).checked()
-        share = self.share.value() / 100 if kind == _SHARE else 0.0
-        return HeldOut(share, self.seed.value()).checked()
+        return HeldOut(self.share.value() / 100 if kind == _SHARE else 0.0, self.seed.value()).checked()
 
     def set_dataset(self, dataset: Dataset) -> None:
         """Show how the data are split, or hide the controls if the split is fixed."""

@@ -44,7 +44,7 @@ class Fitting(QObject):
     def __init__(self, queue: JobQueue, parent: QObject) -> None:
         super().__init__(parent)
         self._queue = queue
-        # Layers that are greyed before the preview of new ones would flicker. It comes within 40 ms, or not at all.
+        # Greyed at once, the earlier layers would flicker, because a preview usually follows within 40 ms.
         self._outdated = QTimer(self, singleShot=True, interval=40)
         self._outdated.timeout.connect(self.changed)
         self.explorer: Explorer | None = None

@@ -146,8 +146,7 @@ class FlowLayout(ImageLayout):
         height = self.size[1]
         if column == 0 or not self.wraps:
             return self.canvas.bottom()
-        next_line = self._below(height) + _BETWEEN + HEAD + height
-        return EDGE + HEAD + height + next_line * (column > self.per_line)
+        return EDGE + HEAD + height + (self._below(height) + _BETWEEN + HEAD + height) * (column > self.per_line)
 
     def _left(self, column: int) -> float:
         position = column - self.per_line * (column > self.per_line)
