@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import cache
 from string import Template
+from typing import cast
 
-from PySide6.QtCore import QByteArray, QObject, QRectF, QSettings, Qt, Slot
+from PySide6.QtCore import QByteArray, QObject, QRectF, QSettings, Qt, Signal, SignalInstance, Slot
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QLinearGradient, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QWidget
@@ -179,8 +180,16 @@ def apply_theme(app: QApplication, choice: str) -> None:
     (app.findChild(_Follower) or _Follower(app)).follow(choice)
 
 
+def theme_changed() -> SignalInstance:
+    """Return the signal that the application has another theme, which all its widgets have adopted."""
+    app = cast(QApplication, QApplication.instance())
+    return cast(_Follower, app.findChild(_Follower)).themed
+
+
 class _Follower(QObject):
     """Stores the user's choice and follows the system's changes if that is the choice."""
+
+    themed = Signal()
 
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
@@ -209,6 +218,7 @@ class _Follower(QObject):
             self._shown = theme.name
             self._app.setPalette(palette(theme))
             self._app.setStyleSheet(style_sheet(theme))
+            self.themed.emit()
 
 
 def figure_font(widget: QWidget, size: int = BODY, strong: bool = False) -> QFont:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt, QUrl, Signal, Slot
+from PySide6.QtCore import Qt, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QTextCursor, QTextDocument, QTextFormat
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QTabBar, QTextBrowser, QVBoxLayout, QWidget
 
+from slide_gui.gui.theme import theme_changed
 from slide_gui.gui.widgets.controls import PlainLabel
 from slide_gui.gui.widgets.layouts import nested
 from slide_gui.resources import resource
@@ -78,19 +79,19 @@ class Guide(QDialog):
         layout.addWidget(self.text)
         self.tabs.currentChanged.connect(self._show)
         self._show(0)
+        theme_changed().connect(self._recolour)
         self.search.setFocus()
 
     def turn_to(self, name: str) -> None:
         """Show one of `GUIDE_PAGES`."""
         self.tabs.setCurrentIndex(list(GUIDE_PAGES).index(name))
 
-    def changeEvent(self, event: QEvent) -> None:
+    @Slot()
+    def _recolour(self) -> None:
         """Show the links in the colours of a new theme."""
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "missing"):
-            place = self.text.verticalScrollBar().value()
-            self._show(self.tabs.currentIndex())
-            self.text.verticalScrollBar().setValue(place)
+        place = self.text.verticalScrollBar().value()
+        self._show(self.tabs.currentIndex())
+        self.text.verticalScrollBar().setValue(place)
 
     @Slot(int)
     def _show(self, number: int) -> None:

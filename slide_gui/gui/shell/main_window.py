@@ -38,7 +38,7 @@ from slide_gui.gui.state.files import REOPEN, FileChoices, RecentFiles
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.theme import SCALES, apply_theme, icon, stored_scale, theme_of
+from slide_gui.gui.theme import SCALES, apply_theme, icon, stored_scale, theme_changed, theme_of
 from slide_gui.gui.widgets.controls import add_button, label, stop_at_checked, wrap_tips
 from slide_gui.gui.widgets.layouts import flush, nested
 
@@ -118,6 +118,7 @@ class Navigation(QFrame):
         for each in (self, *self._buttons.values(), self._panel):
             each.setFixedWidth(width)
         self._tint()
+        theme_changed().connect(self._tint)
 
     def _build_button(self, action: QAction, height: int) -> QToolButton:
         button = QToolButton(self)
@@ -144,13 +145,9 @@ class Navigation(QFrame):
         for button in self._buttons.values():
             stop_at_checked(button, button.isChecked())
 
-    def changeEvent(self, event: QEvent) -> None:
-        """Draw the icons in the colours of a new theme."""
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_panel"):
-            self._tint()
-
+    @Slot()
     def _tint(self) -> None:
+        """Draw the icons in the colours of the theme."""
         theme = theme_of(self)
         for spec in PAGES:
             self._buttons[spec.name].setIcon(icon(spec.icon, theme))

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QEvent, QMargins, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QMargins, QPointF, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QGridLayout, QLabel, QProgressBar, QSizePolicy, QWidget
 
 from slide_gui.core.svm.parameters import WidthsStep
 from slide_gui.gui.plots.axes import Plot, apart, decade_ticks, linear_ticks, nice_ticks
-from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of, towards
+from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_changed, theme_of, towards
 from slide_gui.gui.widgets.controls import label
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.painted import MIDDLE, STALE, write
@@ -214,6 +214,7 @@ class ShareBars(QWidget):
         self.setAccessibleName("Share of each layer in the kernel: bars")
         self.setToolTip("Share of each layer in ‖Δh⁰‖²/σ₀² + ‖Δh¹‖²/σ₁² + …")
         self.set_shares((), (), ())
+        theme_changed().connect(self._show)
 
     def _add_labels(self, role: str) -> None:
         """Add the labels of a line."""
@@ -249,6 +250,7 @@ class ShareBars(QWidget):
         self._stale = stale
         self._show()
 
+    @Slot()
     def _show(self) -> None:
         theme, texts = theme_of(self), [("layer", "share", "σ"), *self._texts]
         for line, labels in enumerate(self._lines):
@@ -266,8 +268,3 @@ class ShareBars(QWidget):
         self._empty.setVisible(not self._texts)
         layers = [f"{name}: {share}, σ {sigma}" for name, share, sigma in self._texts]
         self.setAccessibleDescription("; ".join(layers) or self._empty.text())
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange:
-            self._show()

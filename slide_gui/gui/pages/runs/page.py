@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QColor, QShowEvent
@@ -24,7 +23,7 @@ from slide_gui.gui.pages.page import Page, PageView, confusion_text, table_text
 from slide_gui.gui.pages.runs.table import RunTable
 from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.state.session import Session
-from slide_gui.gui.theme import theme_of
+from slide_gui.gui.theme import theme_changed, theme_of
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll, label, literal, with_keys
@@ -194,6 +193,7 @@ class ComparisonView(QWidget):
         layout.addWidget(self._body, 1)
         layout.addStretch(0)
         self._body.hide()
+        theme_changed().connect(self._show_weights)
 
     def _build_body(self) -> QWidget:
         body = LowScroll(_LEAST_HEIGHT, self)
@@ -260,12 +260,6 @@ class ComparisonView(QWidget):
     def _pixel_name(self, pixel: int) -> str:
         assert self._shown is not None
         return pixel_name(pixel, self._shown.image_shape, self._shown.feature_names)
-
-    def changeEvent(self, event: Any) -> None:
-        """Redraw after a change of the theme."""
-        super().changeEvent(event)
-        if event.type() == event.Type.PaletteChange and hasattr(self, "_body"):
-            self._show_weights()
 
     def _show_pixel_buttons(self) -> None:
         rows = None if self._shown is None else self._shown.rows

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QRectF, QSizeF, Qt, Signal, Slot
+from PySide6.QtCore import QRectF, QSizeF, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFontMetricsF, QIcon, QPainter, QPen, QPixmap, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QGridLayout,
@@ -26,7 +26,7 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.state.decision import DecisionController
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
+from slide_gui.gui.theme import SECONDARY, figure_font, theme_changed, theme_of
 from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.painted import INK, MIDDLE, PixelGrid, frame, image_of, integer_scale
@@ -119,6 +119,7 @@ class DecidedPart(QWidget):
         self._workspace.dataset_changed.connect(self._show)
         self._workspace.dataset_changed.connect(self._show_shipped)
         runs.library.changed.connect(self._show_shipped)
+        theme_changed().connect(self._show)
         self._show()
 
     def _bar(self) -> tuple[ElidedLabel, QProgressBar, QLabel]:
@@ -189,12 +190,6 @@ class DecidedPart(QWidget):
         dataset = self._workspace.dataset
         assert dataset is not None
         return label_names(self.controller.labels, dataset.label_names)
-
-    def changeEvent(self, event: QEvent) -> None:
-        """Draw the pictures in the colours of a new theme."""
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_train"):
-            self._show()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

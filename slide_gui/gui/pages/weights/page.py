@@ -21,7 +21,7 @@ from slide_gui.gui.pages.weights.weights_view import WeightsView
 from slide_gui.gui.pages.weights.why import COPIES, EXPERIMENTS, EXPLAIN, SHUFFLE, WhyView
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import State
-from slide_gui.gui.theme import theme_of
+from slide_gui.gui.theme import theme_changed, theme_of
 from slide_gui.gui.widgets.controls import wrapped
 from slide_gui.progress import Progress
 
@@ -87,6 +87,7 @@ class WeightsPage(Page):
         workspace.dataset_changed.connect(self._show_subtitle)
         workspace.state_changed.connect(self._show_state)
         workspace.fitting.changed.connect(self._show_fit)
+        theme_changed().connect(self.refresh)
 
     # Views ------------------------------------------------------------------------------------------------------
 
@@ -257,9 +258,3 @@ class WeightsPage(Page):
             return
         self._show_subtitle()
         self.shown_view().refresh()
-
-    def changeEvent(self, event: Any) -> None:
-        """Redraw after a change of the theme."""
-        super().changeEvent(event)
-        if event.type() == event.Type.PaletteChange and hasattr(self, "_view_of"):
-            self.refresh()
