@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.evaluation.protocol import Published
-from slide_gui.experiments.sweeps.curves import CurvePoint, ErrorCurves
+from slide_gui.experiments.sweeps.curves import ErrorCurves
 from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, Plot, label_width, line_color, marked_line
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
@@ -45,9 +45,12 @@ def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequen
     for depth in curves.depths:
         line, color = curves.line(depth), line_color(depth)
         _draw_rates(axes, [q.noise for q in line], [q.rate for q in line], color, s)
-    chosen = [point for point in curves.points if point.chosen]
-    if chosen:
-        _draw_rings(axes, chosen, s)
+    if chosen := [point for point in curves.points if point.chosen]:
+        axes.plot(
+            [q.noise for q in chosen], [100 * q.rate.error for q in chosen], marker="o", markersize=6.4 * s,
+            markerfacecolor="none", markeredgecolor=INK, markeredgewidth=0.8 * s, linestyle="none", clip_on=False,
+            zorder=6,
+        )  # fmt: skip
     _set_limits(axes, curves, marks)
     plot.axis_titles(axes, "noise 1 − p", f"{curves.evaluate} error (%)")
     ends = [(100 * curves.line(d)[-1].rate.error, n, line_color(d)) for d, n in zip(curves.depths, names, strict=True)]
@@ -93,14 +96,6 @@ def _second(curves: ErrorCurves) -> str:
     what += f", mean of {most.n_splits} runs" if most.n_splits > 1 else ""
     what += f"; 95 % intervals over {most.covers}"
     return what + ("; ringed: best on validation" if any(q.chosen for q in curves.points) else "")
-
-
-def _draw_rings(axes: Axes, chosen: Sequence[CurvePoint], s: float) -> None:
-    """Draw rings around the points that are best on the validation rows."""
-    axes.plot(
-        [q.noise for q in chosen], [100 * q.rate.error for q in chosen], marker="o", markersize=6.4 * s,
-        markerfacecolor="none", markeredgecolor=INK, markeredgewidth=0.8 * s, linestyle="none", clip_on=False, zorder=6,
-    )  # fmt: skip
 
 
 def _set_limits(axes: Axes, curves: ErrorCurves, marks: Sequence[Published]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import os
 import re
@@ -111,8 +112,10 @@ def binding_problem(binding: str | None = None, python: tuple[int, ...] | None =
 
 def installed_binding() -> str | None:
     """Return the version of PySide6, or None if it is not installed."""
+    importing = builtins.__import__
     try:
         from PySide6 import __version__
     except ImportError:
         return None
+    builtins.__import__ = importing  # PySide's own reads the source of every module, for features not used here
     return __version__

@@ -26,7 +26,8 @@ _ITERATIVE_ROUNDS = 3  # on images, where ten rounds take minutes and change the
 def impute() -> Iterator[Figure]:
     """Compare root mean square errors in units of the standard deviation of a column, or of all pixels of images."""
     for name, X, side in _data():
-        holes = {f"{share} %": _at_random(X.shape, share / 100) for share in scaled((10, 20, 50), (20,))}
+        drawn = np.random.default_rng(1).random(X.shape)
+        holes = {f"{share} %": drawn < share / 100 for share in scaled((10, 20, 50), (20,))}
         if side:
             holes["squares"] = _squares(len(X), side)
         for kind, missing in holes.items():
@@ -84,10 +85,6 @@ def _reduced(images: NDArray[np.float32]) -> Rows:
     some = images[np.random.default_rng(0).choice(len(images), _N_IMAGES, replace=False)]
     squares = some.reshape(_N_IMAGES, _SIDE, 28 // _SIDE, _SIDE, 28 // _SIDE)
     return squares.mean(axis=(2, 4)).reshape(_N_IMAGES, -1).astype(np.float64)
-
-
-def _at_random(shape: tuple[int, ...], share: float) -> NDArray[np.bool_]:
-    return np.random.default_rng(1).random(shape) < share
 
 
 def _squares(n: int, side: int) -> NDArray[np.bool_]:

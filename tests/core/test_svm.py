@@ -35,14 +35,12 @@ def _needs_learned_widths(parameter):
     return check.func.__name__.removeprefix("check_") not in forms and not check.keywords.get("readonly_memmap", False)
 
 
-def _contract():
-    given = _checked([MultiWidthSVC(loss="hinge", widths="median", C=1.0), MultiWidthSVC(widths=[2.0], C=1.0)])
-    learned = filter(_needs_learned_widths, _checked([MultiWidthSVC(C=1.0)]).args[1])
-    return pytest.mark.parametrize(given.args[0], [*learned, *given.args[1]], **given.kwargs)
+_GIVEN = _checked([MultiWidthSVC(loss="hinge", widths="median", C=1.0), MultiWidthSVC(widths=[2.0], C=1.0)])
+_LEARNED = filter(_needs_learned_widths, _checked([MultiWidthSVC(C=1.0)]).args[1])
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@_contract()
+@pytest.mark.parametrize(_GIVEN.args[0], [*_LEARNED, *_GIVEN.args[1]], **_GIVEN.kwargs)
 def test_that_scikit_learns_contract_is_kept(estimator, check):
     check(estimator)
 

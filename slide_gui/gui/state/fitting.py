@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -10,7 +11,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import Stack
 from slide_gui.experiments.inspection.rows import Explorer, Fit, Preview
 from slide_gui.gui.state.jobs import JobQueue
-from slide_gui.progress import Progress
+from slide_gui.progress import Listener, Progress
 
 _SETTLE_SECONDS = 0.04  # a slider that has not moved for this long counts as released
 
@@ -55,9 +56,9 @@ class Fitting(QObject):
         self.seconds = 0.0
         self.problem = ""
 
-    def use(self, explorer: Explorer, parameters: StackParameters) -> None:
-        """Drop the stack, to fit another data set from now on."""
-        self.explorer, self.parameters = explorer, parameters
+    def use(self, explorer: Explorer, parameters: StackParameters, shown: Callable[[], object]) -> None:
+        """Drop the stack, to fit another data set from now on; the worker calls `shown` after each new layer."""
+        self.explorer, self.parameters, self._shown = explorer, parameters, shown
         self.stack = self.preview = None
         self._watched = ()
 
@@ -104,7 +105,12 @@ class Fitting(QObject):
         seconds = _SETTLE_SECONDS if settle else 0.0
 
         def work(progress: Progress) -> Fit:
-            explorer.update(parameters, features, settle=seconds, progress=progress)
+            def report(fraction: float, payload: object) -> None:
+                progress.report(fraction, payload)
+                if payload is not None:
+                    self._shown()
+
+            explorer.update(parameters, features, settle=seconds, progress=Listener(report))
             fit = explorer.stored_fit(parameters)
             assert fit is not None
             progress.report(1.0, fit)

@@ -253,7 +253,7 @@ class JobQueue(QObject):
     def _start(self, job: _Job) -> None:
         job.yielding.clear()
         job.future = self._pool.submit(job.run)
-        job.future.add_done_callback(lambda _: self._wake_up(job))
+        job.future.add_done_callback(lambda _: self._wake_up(job, urgent=True))
 
     def cancel(self, number: int | None = None, *, channel: str | None = None) -> None:
         """Cancel one job, the jobs of one channel, or all; they deliver nothing more."""
@@ -287,7 +287,7 @@ class JobQueue(QObject):
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _wake_up(self, job: _Job, *, urgent: bool = False) -> None:
-        """Signal news to the GUI thread, with at most one pending signal per job except for payloads."""
+        """Signal news to the GUI thread, with at most one pending signal per job except for payloads and its end."""
         with job.lock:
             if (job.awake and not urgent) or job.unwanted.is_set():
                 return

@@ -20,7 +20,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.files.session import Selection
 from slide_gui.experiments.files.source import DataSource
-from slide_gui.experiments.inspection.rows import Explorer
+from slide_gui.experiments.inspection.rows import Explorer, default_pixels
 from slide_gui.experiments.runs.splits import divide
 from slide_gui.gui.state.files import FileChoices
 from slide_gui.gui.state.fitting import Fitting
@@ -173,6 +173,7 @@ class Workspace(QObject):
         name = titles.get(source.key, source.key) or f"{len(source.paths)} files"
         name = Path(source.paths[0]).name if len(source.paths) == 1 else name
         choices = self.choices if state is None else None  # a session contains how its data are read
+        first = self.dataset is None and state is None
 
         def work(progress: Progress) -> Opened:
             if download:
@@ -183,7 +184,7 @@ class Workspace(QObject):
             _check_blas()
             stored = None if choices is None else choices.recall(source)
             dataset = (stored or source).load(progress=progress.part(0.0, 0.95))
-            return _ready(stored or source, dataset, confirmed=bool(stored or state), state=state)
+            return _ready(stored or source, dataset, confirmed=bool(stored or state), state=state, first=first)
 
         if download:
             self._submit_opening(f"Downloading {source.key}", work, "The files could not be downloaded")
@@ -327,7 +328,8 @@ class Workspace(QObject):
         same_rows = before is not None and _fingerprint_of_rows(before) == _fingerprint_of_rows(dataset)
         selection = state.selection
         if not same_rows and opened.state is None:
-            selection = replace(selection, pins=_first_pins(dataset), sample=_FIRST_SAMPLE)
+            pins = default_pixels(dataset.image_shape, mean_row(dataset))
+            selection = replace(selection, pins=pins, sample=_FIRST_SAMPLE)
         state = replace(state, selection=_fitting(selection, dataset), test_row=None, drawing=None)
         if dataset.image_shape is None:
             state = replace(state, parameters=replace(state.parameters, sharing="none"))
@@ -335,7 +337,7 @@ class Workspace(QObject):
         self.dataset, self.source, self.confirmed = dataset, opened.source, confirmed
         shape, names = dataset.image_shape, dataset.feature_names
         self.feature_names = tuple(pixel_name(feature, shape, names) for feature in range(dataset.n_features))
-        self.fitting.use(opened.explorer, state.parameters)
+        self.fitting.use(opened.explorer, state.parameters, lambda: dataset.fingerprint)
         self.history.clear()
         self.dataset_changed.emit(self.dataset)
         self.state_changed.emit(self.state, old)
@@ -436,7 +438,9 @@ def _check_blas() -> None:
         )
 
 
-def _ready(source: DataSource, dataset: Dataset, *, confirmed: bool, state: State | None = None) -> Opened:
+def _ready(
+    source: DataSource, dataset: Dataset, *, confirmed: bool, state: State | None = None, first: bool = False
+) -> Opened:
     """Return data that are ready to be shown; runs in the job queue.
 
     Raises
@@ -446,19 +450,14 @@ def _ready(source: DataSource, dataset: Dataset, *, confirmed: bool, state: Stat
     """
     if len(dataset.train) < 2:
         raise DataError("has 1 training row, but a denoiser needs at least two; add rows", dataset.source)
-    _ = dataset.fingerprint, dataset.checks  # cached here, because hashing would block the GUI thread
+    # Both are cached here, because they would block the GUI thread. The first data are hashed after their first layer.
+    _ = dataset.checks, first or dataset.fingerprint
     return Opened(source, dataset, Explorer(dataset.train, dataset.image_shape), confirmed, state)
 
 
 def _fingerprint_of_rows(dataset: Dataset) -> str:
     """Return the fingerprint of all rows, which does not depend on the split."""
     return dataset.whole or dataset.fingerprint
-
-
-def _first_pins(dataset: Dataset) -> tuple[int, ...]:
-    from slide_gui.experiments.inspection.rows import default_pixels
-
-    return default_pixels(dataset.image_shape, mean_row(dataset))
 
 
 MEAN_ROWS = 4000
