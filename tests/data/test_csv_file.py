@@ -317,6 +317,8 @@ ROWS = [(k % 3 == 0, k % 3 == 1, k % 3 == 2) for k in range(12)]
     ("head", "rows", "what"),
     [
         ("id,a,kind", [(k + 1, k * k, "xy"[k % 2]) for k in range(12)], "column “id” numbers the rows or groups"),
+        (",a,kind", [(7 * k % 12, k * k, "xy"[k % 2]) for k in range(12)], "column 1 left out"),
+        ("Unnamed: 0,a,kind", [(k, k * k, k % 2) for k in range(12)], "column 1 left out"),
         (
             "a,p,q,r",
             [(0.5, *map(int, row)) for row in ROWS],

@@ -424,7 +424,7 @@ def test_that_a_file_reopens_with_its_parse_options_and_split(window, pixels, tm
     assert window.workspace.dataset.held_out == HeldOut(0.4, 2)
     assert not window.reading_preview.isVisible()
     copy.write_bytes(pixels.read_bytes().replace(b"1", b"2", 1))  # a different file of the same length
-    window.workspace.open_paths([copy])
+    window.open_files([copy])
     wait(lambda: window.workspace.dataset.image_shape is None)
 
 
@@ -435,7 +435,7 @@ def test_that_a_guess_is_confirmed_with_one_button(window, pixels):
     at_rest(window)
     assert not window.reading_preview.isVisible()
     assert window.workspace.dataset is before
-    window.workspace.open_paths([pixels])
+    window.open_files([pixels])
     wait(lambda: window.workspace.dataset is not before)
     at_rest(window)
     assert not window.reading_preview.isVisible()

@@ -76,7 +76,7 @@ def read_csv(
     7. The first column, if it has such integers and the other columns make a square image. This rule comes first if
        the integers of the first column count up from 0 or 1, and those of the last column look like pixels.
 
-    All other text columns are left out.
+    All other text columns are left out, and so is a first column without a name that numbers the rows.
 
     If the number of features is a perfect square of at least 64, the rows are guessed to be square images, unless the
     features have names that do not end in a digit.
@@ -303,6 +303,11 @@ def table_layout(
         left_out |= {group}
     text_left = text - left_out
     label, guesses = _label_column(columns, samples, text_left, reading, place)
+    numbered = len({row[0] for row in samples if row[0].strip().isdecimal()}) == len(samples) >= _IDENTIFIERS
+    # As pandas and R write the index. A model may have learned from it; its new rows are read with a given header.
+    if numbered and reading.header is None and columns[0] in ("column 1", "Unnamed: 0") and 0 not in (label, *left_out):
+        guesses.append(Guess("column 1 left out", "it has no name and numbers the rows"))
+        left_out |= {0}
     if label is not None and label in left_out:
         problem = f"column {_shown(label, columns)} is the label column; choose another to leave out or for groups"
         raise DataError(problem, place)

@@ -73,7 +73,7 @@ def late(module: str, name: str) -> Callable[..., Any]:
 
 
 class Page(QWidget):
-    """A page of the window with a heading and the layout `column` below it.
+    """A page of the window with a `heading` and the layout `column` below it.
 
     Parameters
     ----------
@@ -109,9 +109,9 @@ class Page(QWidget):
         self.column = flush(QVBoxLayout(self), 8, (20, 12, right, 8))
         self.subtitle, self.tabs = ElidedLabel(subtitle, self), ChoiceButtons(self)
         self.tabs.idClicked.connect(self.chosen)
-        self._head = QWidget(self)
-        self.column.addWidget(self._head)
-        self.head = flush(QHBoxLayout(self._head), 12)
+        self.heading = QWidget(self)
+        self.column.addWidget(self.heading)
+        self.head = flush(QHBoxLayout(self.heading), 12)
         self.head.addStrut(28)  # the same height with and without tabs
         self.head.addWidget(label(title, self, "title"))
         self.head.addWidget(self.subtitle, 1)
@@ -120,10 +120,6 @@ class Page(QWidget):
             button = self.tabs.add(number, view.text, self)
             button.setToolTip(view.tip)
             row.addWidget(button)
-
-    def show_head(self, shown: bool) -> None:
-        """Show or hide the heading with the tabs."""
-        self._head.setVisible(shown)
 
     def add_stack(self, *widgets: QWidget) -> None:
         """Add the widgets of the views, of which the tabs show one, below the controls."""

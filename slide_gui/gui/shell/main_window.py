@@ -318,7 +318,7 @@ class MainWindow(QMainWindow):
         sessions = [path for path in paths if path.suffix.lower() == SUFFIX]
         paths = sessions if len(sessions) == 1 else paths  # all files of a bundle may have been selected
         if len(paths) != 1 or not self.keeper.open(paths[0]):
-            self.workspace.open_paths(paths)
+            self.workspace.open(DataSource(paths=tuple(map(str, paths))))
         else:
             self.recent.add(paths)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
@@ -173,7 +173,6 @@ class Workspace(QObject):
         name = titles.get(source.key, source.key) or f"{len(source.paths)} files"
         name = Path(source.paths[0]).name if len(source.paths) == 1 else name
         choices = self.choices if state is None else None  # a session contains how its data are read
-        first = self.dataset is None and state is None
 
         def work(progress: Progress) -> Opened:
             if download:
@@ -184,6 +183,7 @@ class Workspace(QObject):
             _check_blas()
             stored = None if choices is None else choices.recall(source)
             dataset = (stored or source).load(progress=progress.part(0.0, 0.95))
+            first = self.dataset is None and state is None
             return _ready(stored or source, dataset, confirmed=bool(stored or state), state=state, first=first)
 
         if download:
@@ -273,10 +273,6 @@ class Workspace(QObject):
             return _ready(source, dataset, confirmed=confirmed)
 
         self._submit_opening(title, work, failure)
-
-    def open_paths(self, paths: Sequence[Path]) -> None:
-        """Open files or a folder as one data set."""
-        self.open(DataSource(paths=tuple(str(path) for path in paths)))
 
     def model(self) -> FittedModel | None:
         """Return the fitted layers with their stamp, or None unless they match the parameters."""

@@ -168,7 +168,7 @@ class WeightsPage(Page):
 
     def set_full_screen(self, full: bool) -> None:
         """Hide the heading and show a noise slider, or the reverse."""
-        self.show_head(not full)
+        self.heading.setVisible(not full)
         cast(WeightsView, self._view_of[WEIGHTS]).show_noise(full)
 
     # Export -----------------------------------------------------------------------------------------------------
