@@ -203,8 +203,8 @@ _FORMATS = {
     "md": ("Markdown, the table", "A table with notes below it."),
     "bundle": (
         "Folder: figure, numbers, command line and script",
-        "Creates a new folder at the path you choose and overwrites nothing. Open it in this program to restore "
-        "the current view.",
+        "Creates a new folder in the one you choose, or fills it if it is empty, and overwrites nothing. Open it in "
+        "this program to restore data, parameters and view.",
     ),
 }
 _TEXTS = ("csv", "tex", "md")

@@ -40,7 +40,7 @@ _PLACEHOLDERS = (
     "Press Train to draw the criterion while the widths are learned.",
     "The fraction of each layer in the kernel appears after training.",
     "The confusion matrix appears after the test.",
-    "Misclassified images appear after the test.",
+    "Misclassified images appear after a test on the open data.",
 )
 _TRAIN = "Learn the widths and C, train on all training rows, then test"
 _VARIANCES = [

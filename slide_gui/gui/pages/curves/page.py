@@ -459,7 +459,7 @@ def _part(setting: Setting | None) -> str:
 def _rows(points: Iterable[ErrorPoint], part: str) -> str:
     """Return the numbers of rows behind the curves, the running point and the estimate."""
     texts = []
-    for state, name in (("done", "curves"), ("running", "running point"), ("refining", "estimate")):
+    for state, name in (("done", "curves"), ("running", "running point"), ("refining", "estimate, widths not learned")):
         rates = [point.rate for point in points if point.state == state and point.rate is not None]
         if rates:
             most = max(rates, key=lambda rate: (rate.n_splits, rate.n))
