@@ -39,7 +39,8 @@ Result = dict[str, Any]
 def try_one(target: Target, folder: Path, seed: int, number: int) -> Result:
     """Create one damaged input and read it."""
     path = damaged(target, folder, seed, number)
-    before, start = _reset_peak(), _clock()
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak of the memory of this process
+    before, start = _peak(), _clock()
     refused, failure = _read(target, path)
     seconds, taken = _clock() - start, _peak() - before
     for _ in range(_TRIES - 1):
@@ -88,12 +89,6 @@ def _clock() -> float:
     """Return the time in seconds, without the time in which this thread waited for a processor."""
     waited = int(Path("/proc/thread-self/schedstat").read_text().split()[1])
     return time.perf_counter() - waited / 1e9
-
-
-def _reset_peak() -> int:
-    """Reset the peak of the memory of this process, and return its current memory."""
-    Path("/proc/self/clear_refs").write_text("5")
-    return _peak()
 
 
 def _peak() -> int:

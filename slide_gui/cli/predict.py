@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from slide_gui.cli import options
 from slide_gui.cli.console import Entry, UsageError, print_answer, progress_bar, warn
 from slide_gui.cli.store import describe_rate
+from slide_gui.data.assemble import listed_names
 from slide_gui.data.files import write_whole
 from slide_gui.data.new_rows import read_new_rows
 from slide_gui.data.reading import ParseOptions
@@ -89,6 +90,8 @@ def _predict(arguments: argparse.Namespace) -> int:
         warn("the labels of these rows are none of the model's classes, so no error is reported")
     elif labels is not None:
         known = list(dict.fromkeys((*model.class_names, *labels)))
+        if other := known[len(model.class_names) :]:
+            warn(f"rows of the classes {listed_names(other)} count as errors, because the model lacks these classes")
         place, confusion = {name: k for k, name in enumerate(known)}, np.zeros((len(known),) * 2, np.int64)
         np.add.at(confusion, ([place[each] for each in labels], [place[each] for each in names]), 1)
         n_wrong, rates = len(rows) - int(np.trace(confusion)), ClassRates.of(confusion, known)

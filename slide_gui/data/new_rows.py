@@ -36,7 +36,8 @@ def read_new_rows(
     The class names are None without labels, and the warning is empty if the scale of the rows is certain.
 
     A named column is matched by its name, and further columns are ignored. Without names the columns have the order of
-    the training set; the label column may be there or not. Pixels are divided as in the training set.
+    the training set; the label column may be there or not, but must be named if the training set had none. Pixels are
+    divided as in the training set.
 
     Parameters
     ----------
@@ -65,14 +66,17 @@ def read_new_rows(
         columns, label = layout.columns, reading.label_column
         if not (names and layout.named):
             if label is None:
-                has_label = len(columns) - n_features - len(reading.left_out) == 1
-                last = min(layout.text) + 1 if len(layout.text) == 1 else len(columns)
+                unused = {requested_column(each, columns, str(path)) for each in reading.left_out}
+                unused |= layout.left_out - layout.text
                 numbered = label_column.isdecimal() or label_column in columns
-                if has_label and names and label_column and not (numbered or layout.text):
-                    raise DataError("has no column names; name them, or the label with --label-column", str(path))
                 lower = {name.lower(): name for name in columns if layout.named and not layout.text}
                 likely = (lower[name] for name in LABEL_NAMES if name in lower and not (name == "y" and "x" in lower))
-                label = next(likely, label_column if numbered else str(last)) if has_label else NO_COLUMN
+                texts = [str(k + 1) for k in layout.text] if len(layout.text) == 1 else []
+                label = next(iter((*likely, *[label_column] * numbered, *texts)), None)
+                if len(columns) - n_features - len(unused) != 1:
+                    label = NO_COLUMN
+                elif label is None:
+                    raise DataError("has one column more than the model; use --label-column or --leave-out", str(path))
             return read_csv(path, replace(reading, label_column=label), progress=progress)
         known, needed = set(columns), set(names)
         if missing := [name for name in names if name not in known]:

@@ -234,10 +234,23 @@ def test_that_new_rows_are_matched_by_name_also_for_images_and_need_names_or_the
     write("new.csv", [head[::-1], *(row[::-1] for row in rows)])
     assert cli("predict x.npz new.csv --json").json["error"] < 0.2
     write("bare.csv", rows)
-    assert "has no column names; name them, or the label with --label" in cli("predict x.npz bare.csv", code=1).err
+    assert "one column more than the model; use --label-column" in cli("predict x.npz bare.csv", code=1).err
     assert cli("predict x.npz bare.csv --label-column 1 --json").json["error"] < 0.2
     write("units.csv", [head, *([row[0], *(1000 * value for value in row[1:])] for row in rows)])
     assert divisor == 1 or "are far outside the training set; check the units" in cli("predict x.npz units.csv").err
+
+
+def test_that_the_label_of_new_rows_is_named_if_the_model_knows_none_and_classes_it_lacks_are_named(cli, table):
+    values, kinds = np.array(table[1:])[:, :3].astype(float), [row[3] for row in table[1:]]
+    np.savez("x.npz", X=values, y=kinds)
+    cli("train x.npz --depth 0 -C 10 --save-model m.npz")
+    write("first.csv", [["abc".index(kind), *row] for kind, row in zip(kinds, values, strict=True)])
+    assert "one column more than the model; use --label-column" in cli("predict m.npz first.csv", code=1).err
+    write("index.csv", [["", "p", "q", "r"], *([k, *row] for k, row in enumerate(values))])
+    write("last.csv", [[*row, kind.replace("c", "z")] for row, kind in zip(values, kinds, strict=True)])
+    answer = cli("predict m.npz last.csv --json")
+    assert answer.json["predicted"] == cli("predict m.npz index.csv --json").json["predicted"]
+    assert "rows of the classes “z” count as errors" in answer.err
 
 
 def test_that_two_files_of_new_rows_are_refused_unless_one_is_a_test_set(cli, table):

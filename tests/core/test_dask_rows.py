@@ -1,7 +1,5 @@
 """Dask arrays and pairs of classes give the same in this process and on two workers."""
 
-from __future__ import annotations
-
 import logging
 import multiprocessing
 import os

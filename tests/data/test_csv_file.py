@@ -337,7 +337,7 @@ def test_that_ten_numbers_that_count_up_are_column_names_if_the_next_line_does_n
     text = "\n".join(",".join(map(str, row)) for row in [range(64), *pixels.tolist()]) + "\n"
     part = read(text)
     assert np.array_equal(part.rows, pixels)
-    assert (part.labels, part.image_shape, part.opened.guesses[0].what) == (None, (8, 8), "line 1: column names")
+    assert (part.labels, part.image_shape, part.opened.guesses[0].what) == (None, (8, 8), "line 1: column numbers")
     counted = np.arange(640).reshape(10, 64)
     assert np.array_equal(read("".join(",".join(map(str, row)) + "\n" for row in counted.tolist())).rows, counted)
 

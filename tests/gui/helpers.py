@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QCoreApplication, QEventLoop, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtTest import QTest
@@ -44,13 +42,8 @@ class StubSource(DataSource):
 
 def dataset(seed: int = 0, name: str = "given") -> Dataset:
     """Return 8 × 8 images without labels."""
-    rows = _rectangles(seed).copy()
+    rows = images(n=300, seed=seed).astype("float32")
     return Dataset(name, rows[:250], rows[250:], image_shape=(8, 8))
-
-
-@functools.cache
-def _rectangles(seed: int) -> NDArray[np.float32]:
-    return images(n=300, seed=seed).astype("float32")
 
 
 def labelled(seed: int = 0, n: int = 60) -> Dataset:

@@ -167,13 +167,13 @@ def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_
     preview.open_button.click()
     wait(lambda: len(window.workspace.dataset.label_names) == 4 and not window.queue.busy)
     assert not preview.isVisible()
-    assert window.workspace.source.reading == ParseOptions(label_column="1")
+    assert window.workspace.source.reading == ParseOptions(label_column="name")
     assert window.workspace.dataset.feature_names == ("a", "b", "c", "d", "e")
     window.workspace.read_as(ParseOptions(label_column="name", left_out=("town", "a")))
     wait(lambda: window.workspace.dataset.n_features == 4 and not window.queue.busy)
     preview.show_reading()
     preview.label_column.setCurrentIndex(preview.label_column.findText("town"))
-    assert preview.reading() == ParseOptions(label_column="2", left_out=("a",))
+    assert preview.reading() == ParseOptions(label_column="town", left_out=("a",))
 
 
 def test_that_features_above_1_are_scaled_unless_the_user_declines(window, tmp_path):

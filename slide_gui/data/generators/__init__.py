@@ -1,7 +1,5 @@
 """Seeded generators of the benchmark data sets; equal seeds give equal bytes."""
 
-from __future__ import annotations as annotations
-
 from slide_gui.data.generators.convex import convex as convex
 from slide_gui.data.generators.digits import digits as digits
 from slide_gui.data.generators.rectangles import rectangles as rectangles

@@ -1,7 +1,5 @@
 """Generate the Convex data set of the benchmark: convex and non-convex white regions."""
 
-from __future__ import annotations
-
 from math import gcd
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Enlarge scikit-learn's small digits as a substitute for missing MNIST files."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

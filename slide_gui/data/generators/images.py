@@ -1,7 +1,5 @@
 """Assemble a generated data set of images from a function that draws them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

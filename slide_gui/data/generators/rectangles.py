@@ -1,7 +1,5 @@
 """Generate the Rectangles and Rectangles-Images data sets of the benchmark: outlines and patches of photographs."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

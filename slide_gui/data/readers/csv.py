@@ -324,7 +324,7 @@ def table_layout(
     if decimal_commas:
         guesses.append(_decimal_commas(with_commas, delimiter, place))
     if not sure:
-        what = f"line {lines[0][1]}: column names" if header else f"line {lines[0][1]}: a row of numbers"
+        what = f"line {lines[0][1]}: {'column names' if names else 'column numbers' if header else 'a row of numbers'}"
         guesses.append(Guess(what, "column names often count up, or are texts that no other line contains"))
     return TableLayout(
         reading=reading, delimiter=delimiter, columns=columns, named=bool(names), label=label, text=text,

@@ -230,10 +230,9 @@ class ReadingPreview(QFrame):
     def _fill_choices(self, dataset: Dataset) -> None:
         opened, reading, d = dataset.opened, self._source_options(), dataset.n_features
         self.label_column.clear()
-        for number, name in enumerate(opened.columns, start=1):
-            self.label_column.addItem(name if opened.header else f"column {name}", str(number))
-        self.label_column.addItem("no column", NO_COLUMN)
-        self.label_column.setCurrentIndex(self.label_column.findData(_label_key(opened)))
+        columns = [name if opened.header else f"column {name}" for name in opened.columns]
+        self.label_column.addItems([*columns, "no column"])
+        self.label_column.setCurrentIndex(_label_index(opened))
         self.header.setChecked(bool(opened.header))
         for widget in (self.label_column, self._captions[self.label_column], self.header):
             widget.setVisible(bool(opened.columns))
@@ -315,8 +314,9 @@ class ReadingPreview(QFrame):
         dataset, before = self._workspace.dataset, self._source_options()
         if dataset is None:
             return before
-        opened, column = dataset.opened, self.label_column.currentData()
-        label = column if opened.columns and column != _label_key(opened) else before.label_column
+        opened, k = dataset.opened, self.label_column.currentIndex()
+        names = [str(n) if name.lower() == NO_COLUMN else name for n, name in enumerate(opened.columns, start=1)]
+        label = [*names, NO_COLUMN][k] if opened.columns and k != _label_index(opened) else before.label_column
         header = before.header if self.header.isChecked() == bool(opened.header) else self.header.isChecked()
         wanted = tuple(self.shape.currentData() or ())
         sides = before.shape if wanted == (dataset.image_shape or ()) else wanted
@@ -325,7 +325,7 @@ class ReadingPreview(QFrame):
             sides = wanted
         left_out = before.left_out
         if label not in (None, NO_COLUMN, before.label_column):
-            left_out = tuple(each for each in left_out if each not in (label, opened.columns[int(label) - 1]))
+            left_out = tuple(each for each in left_out if each not in (str(k + 1), opened.columns[k]))
         scaled = before.scaled if self.scaled.isChecked() == opened.scaled else self.scaled.isChecked()
         bins = before.bins if label == before.label_column else None
         return ParseOptions(label, header, sides, transposed, left_out, None if wanted else scaled, bins, before.group)
@@ -349,9 +349,9 @@ class ReadingPreview(QFrame):
         self._workspace.read_as(replace(self.reading(), bins=3))
 
 
-def _label_key(opened: ParseReport) -> str:
-    """Return the number of the label column, counted from 1, or the key of none."""
-    return NO_COLUMN if opened.label_column is None else str(opened.label_column + 1)
+def _label_index(opened: ParseReport) -> int:
+    """Return the index of the label column, or the number of columns if there is none."""
+    return len(opened.columns) if opened.label_column is None else opened.label_column
 
 
 def _by_columns(rows: NDArray[np.float32], shape: tuple[int, int]) -> NDArray[np.float32]:
