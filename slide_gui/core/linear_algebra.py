@@ -126,7 +126,7 @@ def inverse_factor(a: NDArray[Any], progress: Progress = NO_PROGRESS) -> NDArray
 
 
 def factor_steps(a: Array, out: NDArray[Any], progress: Progress = NO_PROGRESS) -> Iterator[None]:
-    """Write the result of `inverse_factor` to `out`, which must be zero; yield where the caller may pause."""
+    """Write the result of `inverse_factor` to `out`, which must contain zeros; yield where the caller may pause."""
     n = len(a)
     if n <= _LEAF:
         out[:] = np.tril(np.linalg.inv(np.linalg.cholesky(a)))

@@ -1,7 +1,5 @@
 """Seeded, stratified random subsets of rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Check that Qt can open a window on this display, because Qt would abort otherwise."""
 
-from __future__ import annotations
-
 import builtins
 import ctypes
 import os

@@ -181,7 +181,7 @@ def apply_theme(app: QApplication, choice: str) -> None:
 
 
 def theme_changed() -> SignalInstance:
-    """Return the signal that the application has another theme, which all its widgets have adopted."""
+    """Return the signal that is emitted when all widgets have adopted another theme."""
     app = cast(QApplication, QApplication.instance())
     return cast(_Follower, app.findChild(_Follower)).themed
 

@@ -515,7 +515,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._started = time.monotonic()
 
     def _report(self, fraction: float, payload: object = None) -> None:
-        """Forward a report, those without payload at most every `POLL_SECONDS`. In this process, wait while paused.
+        """Forward a report, but one without payload only every `POLL_SECONDS`. In this process, wait while paused.
 
         Receivers compute the time left. For each of the thousands of reports of short runs, this would take a third of
         the duration of these runs.

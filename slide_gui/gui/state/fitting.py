@@ -57,7 +57,7 @@ class Fitting(QObject):
         self.problem = ""
 
     def use(self, explorer: Explorer, parameters: StackParameters, shown: Callable[[], object]) -> None:
-        """Drop the stack, to fit another data set from now on; the worker calls `shown` after each new layer."""
+        """Drop the stack and fit another data set from now on; the worker calls `shown` after each new layer."""
         self.explorer, self.parameters, self._shown = explorer, parameters, shown
         self.stack = self.preview = None
         self._watched = ()

@@ -287,7 +287,7 @@ class JobQueue(QObject):
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _wake_up(self, job: _Job, *, urgent: bool = False) -> None:
-        """Signal news to the GUI thread, with at most one pending signal per job except for payloads and its end."""
+        """Signal to the GUI thread that a job has news; unless it is `urgent`, at most one signal is pending."""
         with job.lock:
             if (job.awake and not urgent) or job.unwanted.is_set():
                 return
