@@ -1,7 +1,5 @@
 """Run ``slide-gui`` as ``python -m slide_gui``."""
 
-from __future__ import annotations
-
 import sys
 
 from slide_gui.cli import main

@@ -4,8 +4,6 @@ A product is split among threads, and each kernel sums in its own order. Library
 therefore decide the last bits of a result.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from contextlib import AbstractContextManager

@@ -1,7 +1,5 @@
 """The components of the program and their licences, from the bundle's bill of materials or the installed packages."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Measure the free memory, and refuse computations that need more."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

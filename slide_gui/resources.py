@@ -1,7 +1,5 @@
 """Paths of the read-only resource files, in a checkout, a wheel or a frozen bundle."""
 
-from __future__ import annotations
-
 import sys
 from functools import cache
 from pathlib import Path

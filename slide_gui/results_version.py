@@ -4,8 +4,6 @@ It is part of the hash of every run, so that a store never returns a run that th
 `tests/test_results_version.py` fails when stored numbers are no longer reproduced.
 """
 
-from __future__ import annotations
-
 RESULTS_VERSION = 18
 
 # Version → its name in the hashes of stored runs; until version 16 a name ended in a digest of the sources.

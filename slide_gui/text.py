@@ -3,8 +3,6 @@
 Numbers have a minus sign (U+2212) and thin spaces between thousands. A dash replaces NaN and missing numbers.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import re

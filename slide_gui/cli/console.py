@@ -1,7 +1,5 @@
 """Output of subcommands: results go to stdout, progress and errors to stderr."""
 
-from __future__ import annotations
-
 import argparse
 import errno
 import json

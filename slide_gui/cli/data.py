@@ -1,7 +1,5 @@
 """`slide-gui datasets` lists, downloads and describes data sets. `slide-gui fit` fits a stack and saves it."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from pathlib import Path

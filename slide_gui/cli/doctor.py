@@ -1,7 +1,5 @@
 """The installation: `doctor` names its problems with their remedies, `licences` lists its components."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import platform

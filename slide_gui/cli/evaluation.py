@@ -1,7 +1,5 @@
 """The paper's tables: `slide-gui benchmark`, which resumes interrupted work."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace

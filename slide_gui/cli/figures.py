@@ -1,7 +1,5 @@
 """Figures without a window: those of a stack as the window exports them, redrawn figures of runs, and a demo."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`slide-gui fill` fills the missing cells of a table and measures the error on cells that it hides."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from pathlib import Path

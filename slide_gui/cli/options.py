@@ -1,7 +1,5 @@
 """Arguments shared by several subcommands: the data, the stack, the classifier, the rows."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

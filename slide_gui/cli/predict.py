@@ -1,7 +1,5 @@
 """`slide-gui predict` classifies new rows with a saved model, and `slide-gui features` writes their representations."""
 
-from __future__ import annotations
-
 import argparse
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`slide-gui reproduce` makes each figure and table of the paper with other subcommands, and shows them on a page."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Runs: `train`, `sweep` and `try` compute them, and `decide` explains one."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence

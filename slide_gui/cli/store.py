@@ -1,7 +1,5 @@
 """`slide-gui runs` lists, shows, checks, deletes and exports the runs of a store."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from collections.abc import Iterator, Sequence

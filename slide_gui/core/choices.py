@@ -1,7 +1,5 @@
 """Tables of choices; checks, command line, panel and help all use the same table."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """SLIDE and a multi-width SVM on its layers, combined into one scikit-learn classifier."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

@@ -3,8 +3,6 @@
 Columns of layer k are named ``h{k}_…``. A multi-width SVM recognises the layers by these names.
 """
 
-from __future__ import annotations
-
 import re
 import weakref
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Fill missing cells of rows by their conditional mean given the known cells of the same row."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Products, inverses, solves and copies of large matrices, computed in pieces that report progress and can cancel."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

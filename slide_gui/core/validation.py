@@ -1,7 +1,5 @@
 """Checks of parameters that are used throughout the core; each error is one sentence."""
 
-from __future__ import annotations
-
 import math
 from contextlib import suppress
 from numbers import Real

@@ -1,7 +1,5 @@
 """Combine the parts read from files into one checked and scaled data set."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise

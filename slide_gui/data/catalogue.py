@@ -1,7 +1,5 @@
 """Find the benchmark data sets on disk, download them, or generate stand-ins."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable, Sequence

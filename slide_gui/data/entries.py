@@ -1,7 +1,5 @@
 """The benchmark data sets listed in `resources/catalogue.toml`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The exception that all readers of data raise."""
 
-from __future__ import annotations
-
 from slide_gui.text import printable
 
 _LONGEST = 1500  # characters of a message, without its place

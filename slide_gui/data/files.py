@@ -5,8 +5,6 @@ is removed with the next write. A folder of several files has a record of their 
 did not change since are replaced.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Read untrusted files within limits: sizes are checked against the file and the free memory before allocation."""
 
-from __future__ import annotations
-
 import math
 import os
 import zipfile

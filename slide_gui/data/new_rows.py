@@ -1,7 +1,5 @@
 """Read new rows for a saved model: columns matched by name, values scaled as in training."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

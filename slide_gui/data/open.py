@@ -1,7 +1,5 @@
 """Open the user's files and folders of any supported format as one data set."""
 
-from __future__ import annotations
-
 import os
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """Read frozen dataclasses from JSON documents, checking the type of every value before its use."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass

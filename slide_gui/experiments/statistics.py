@@ -1,7 +1,5 @@
 """Statistics of errors by test row: confidence intervals over splits, and tests of differences between methods."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

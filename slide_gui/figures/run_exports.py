@@ -1,7 +1,5 @@
 """Figures of runs with everything needed to reproduce them: error curves, confusion matrix, widths."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

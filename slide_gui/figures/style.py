@@ -1,7 +1,5 @@
 """Styles of exported figures: width, type size, colours and colour limits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

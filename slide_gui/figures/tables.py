@@ -4,8 +4,6 @@ Numbers are read back exactly. Files are UTF-8, and lines end in CR LF (RFC 4180
 begins with ``=``, ``+``, ``-`` or ``@`` as a formula, so an apostrophe is put before it.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import os

@@ -1,7 +1,5 @@
 """Colours, fonts, icons, palette and style sheet of the light and the dark theme."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from functools import cache
 from string import Template

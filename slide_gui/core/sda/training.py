@@ -1,7 +1,5 @@
 """Train stacked denoising autoencoders: greedy pre-training layer by layer, then back-propagation."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Rows and their squashed representations T(h⁰), T(h¹), …, read and computed in blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 

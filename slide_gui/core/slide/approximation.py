@@ -7,8 +7,6 @@ contributions, which are weights times the RMS of the input, is at most a fifth 
 is 11 % in the third layer and 16 % in the fourth; with as many rows drawn uniformly it is above 100 %.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

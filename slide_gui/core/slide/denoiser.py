@@ -4,8 +4,6 @@ Rows of a data matrix are samples. The corruption keeps a feature with probabili
 otherwise. It never changes the constant feature of the bias.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

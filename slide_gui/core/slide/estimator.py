@@ -1,7 +1,5 @@
 """SLIDE as a scikit-learn transformer."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import fields
 from typing import Any, Self

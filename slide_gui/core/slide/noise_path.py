@@ -11,8 +11,6 @@ features that are almost always 0. A Schur complement eliminates these features.
 series corrects for the ridge.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

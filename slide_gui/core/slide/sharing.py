@@ -12,8 +12,6 @@ where a and b are offsets, S is the scatter of the images, and E[P] and E[Q] bel
 each i for which both pixels are inside the image. A is a mean, so the ridge is as strong as in the paper's denoiser.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import prod
 from typing import Any

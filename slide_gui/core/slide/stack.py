@@ -1,7 +1,5 @@
 """The stack of linear denoisers (SLIDE), fitted layer by layer in closed form (Algorithm 2 of the paper)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Criteria for learning the kernel widths, and their gradients."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations

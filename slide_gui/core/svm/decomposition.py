@@ -1,7 +1,5 @@
 """Train two-class SVMs on many points: solve for small working sets and compute kernel rows only for these."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A trained multi-width SVM as an immutable object, and one-vs-one classification."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import combinations
 from math import isqrt

@@ -1,7 +1,5 @@
 """Read NumPy's .npy and .npz files without pickle, after checking their headers; choose arrays by name."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Iterable, Mapping

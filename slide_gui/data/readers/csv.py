@@ -1,7 +1,5 @@
 """Read tables of numbers separated by commas, semicolons or tabs, optionally with column names and class names."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

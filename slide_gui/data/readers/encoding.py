@@ -1,7 +1,5 @@
 """Convert text files in UTF-8, UTF-16 with a byte order mark, or Windows-1252 to UTF-8."""
 
-from __future__ import annotations
-
 import codecs
 import io
 from typing import BinaryIO

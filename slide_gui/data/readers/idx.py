@@ -1,7 +1,5 @@
 """Read IDX files, the format of MNIST: a header with sizes, then big-endian numbers, optionally gzipped."""
 
-from __future__ import annotations
-
 import gzip
 from math import prod
 from pathlib import Path

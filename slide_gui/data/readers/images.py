@@ -1,7 +1,5 @@
 """Read a folder of pictures with one sub-folder per class."""
 
-from __future__ import annotations
-
 import io
 import os
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Read a text table with missing cells, and write it with these cells filled; no other byte changes."""
 
-from __future__ import annotations
-
 import codecs
 import re
 from dataclasses import dataclass, replace

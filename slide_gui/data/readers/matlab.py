@@ -3,8 +3,6 @@
 SciPy's reader is not used because it crashes the interpreter on some damaged files.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 import zlib

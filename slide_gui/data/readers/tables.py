@@ -4,8 +4,6 @@ The .amat files of the Montreal benchmark have one line per row, with the pixels
 characters have a fast path.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The data sets of the evaluation, from the catalogue or derived from it by the protocol."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any

@@ -1,7 +1,5 @@
 """The paper's evaluation as a plan of runs, and the published results, read from `resources/`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace

@@ -5,8 +5,6 @@ with default values. Only runs on test rows name their data and contain the erro
 data, so runs on other data are never used.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from base64 import b64decode, b64encode

@@ -1,7 +1,5 @@
 """Run the evaluation: take results from the store, compute the missing ones, and store each as it completes."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

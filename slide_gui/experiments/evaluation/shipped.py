@@ -4,8 +4,6 @@
 each extent of the protocol. Errors by test row are too large for the package.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Sessions: data, parameters, selection and page of a window, saved as a file or inside a picture."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """Compare two runs: McNemar's test of their errors, and the rows of W of both with their difference."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Explain how an SVM predicts one image: pairwise votes, nearest support vectors, changes that alter the class."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

@@ -1,7 +1,5 @@
 """One image passing through the stack (§4 of the paper): corrupted, then squashed and denoised layer by layer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

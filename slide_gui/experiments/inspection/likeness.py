@@ -1,7 +1,5 @@
 """A measured rule for images that are unlike the training images, for which a prediction means little."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Compute one run: fit the representation, learn widths, train, evaluate. It is a pure function of data and spec."""
 
-from __future__ import annotations
-
 import platform
 import time
 from collections.abc import Callable

@@ -5,8 +5,6 @@ with the remedy. The file is not trusted: value sizes are limited, text that is 
 schema is untrusted.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Sweeps over noise levels, depths, splits and seeds, with selection by validation error."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from threading import Event

@@ -1,7 +1,5 @@
 """A trial of SLIDE on the user's data within a time budget: a quick sweep, one tested setting, an answer in words."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Sequence

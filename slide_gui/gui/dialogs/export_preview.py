@@ -1,7 +1,5 @@
 """The preview of an export, at a legible size, with scrolling."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPixmap, QResizeEvent
 from PySide6.QtWidgets import QScrollArea, QWidget

@@ -1,7 +1,5 @@
 """Dialogs that open files, folders and downloads, and the bar that shows how files were read."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain

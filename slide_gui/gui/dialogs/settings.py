@@ -1,7 +1,5 @@
 """The dialog with all settings of the program, what it remembers, and a reset."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from PySide6.QtCore import QSettings, Qt, Signal, Slot

@@ -1,7 +1,5 @@
 """The dialog that selects where runs are computed and tests the connection."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import (
     QButtonGroup,

@@ -1,7 +1,5 @@
 """The window of the guide, which shows the pages in resources/help with a search."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QTextCursor, QTextDocument, QTextFormat
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QTabBar, QTextBrowser, QVBoxLayout, QWidget

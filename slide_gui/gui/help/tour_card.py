@@ -1,7 +1,5 @@
 """The card of the tour, its texts from resources/help/tour.md, and the outline of a control."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from PySide6.QtCore import QRect, QRectF, Qt

@@ -1,7 +1,5 @@
 """The base class of pages, with heading, tabs, exports and links to other pages, and their numbers as text."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

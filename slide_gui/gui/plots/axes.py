@@ -6,8 +6,6 @@ and errors in handlers would be printed instead of raised.
 Importing this module imports pyqtgraph, which takes long, so pages import their plots when they are built.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Sequence
 from functools import cache

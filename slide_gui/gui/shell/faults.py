@@ -1,7 +1,5 @@
 """Uncaught errors of all threads, and the signals SIGINT and SIGTERM, reported to the window."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

@@ -1,7 +1,5 @@
 """The status bar's display of the running job with its progress, remaining time and a button that cancels it."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSizePolicy, QWidget
 

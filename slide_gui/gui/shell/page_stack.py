@@ -1,7 +1,5 @@
 """The table of the window's pages, and the stack that shows one of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 

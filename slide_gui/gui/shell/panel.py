@@ -1,7 +1,5 @@
 """The panel of parameters that all pages share: data, parameters of the stack, and display of the tiles."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Store the window's state, and restore it at the next start, from a session file or from a picture."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """The place where runs are computed: this window, worker processes on this computer, or a Dask scheduler."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial

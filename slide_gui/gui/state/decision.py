@@ -1,7 +1,5 @@
 """The trained classifier's prediction for the current image, and then the fewest changes that flip it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Stored settings of files: how they are read and split, and which were opened last."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

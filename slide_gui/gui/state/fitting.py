@@ -1,7 +1,5 @@
 """The layers fitted to the open data with the current parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The library of runs: the store's table, its changes, and stored results."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

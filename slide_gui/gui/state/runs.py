@@ -1,7 +1,5 @@
 """Runs requested in the window: training, live estimates and sweeps, all with one store."""
 
-from __future__ import annotations
-
 import math
 import time
 from contextlib import suppress

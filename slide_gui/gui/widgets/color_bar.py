@@ -1,7 +1,5 @@
 """A colour bar with the values of a colour scale."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QPointF, QRectF, QSize
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget

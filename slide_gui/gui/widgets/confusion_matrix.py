@@ -1,7 +1,5 @@
 """The confusion matrix: counts of predictions, coloured by their fraction of the true class."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Labels, buttons and combo boxes, each built by one call."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable
 

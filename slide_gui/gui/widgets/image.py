@@ -1,7 +1,5 @@
 """Views of one sample in which values can be selected and pinned: an image, an image to draw on, and bars."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal, Slot

@@ -1,7 +1,5 @@
 """Helpers that build layouts and scroll areas; nested layouts leave no PySide wrappers of deleted items behind."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 from PySide6.QtCore import Qt

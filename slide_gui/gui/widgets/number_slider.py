@@ -1,7 +1,5 @@
 """A slider with a number field: one parameter that can be dragged, typed or stepped."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

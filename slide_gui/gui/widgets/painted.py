@@ -1,7 +1,5 @@
 """Parts of widgets that paint themselves: images of values, marks, and base classes with mouse, keys and callouts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """The paper’s weight figure as a widget: one row per pixel, one column per layer, one small image each."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable
 

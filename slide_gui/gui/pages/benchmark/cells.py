@@ -1,7 +1,5 @@
 """Texts of the cells in the two tables of the Benchmark page, from stored results and running jobs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The Benchmark page with the controls of the evaluation and the paper’s two tables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The criterion by iteration while the widths are learned, and the share of each layer in the kernel."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The Classifier page shows the widths during training, then test error, confusion matrix and misclassified rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The plot of the paper's sensitivity figure: error against noise level, one line per depth."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import groupby

@@ -1,7 +1,5 @@
 """The heat map of errors by noise level and depth, with a value in each coloured cell."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, Slot

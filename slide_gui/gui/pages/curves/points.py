@@ -1,7 +1,5 @@
 """Points of the error curves and of the heat map, and their descriptions in words."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The dialog of a sweep: grid, rows, criterion and selection, with the estimated cost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """The Runs page lists all stored runs, with filter, comparison, loading, deletion with undo, and CSV export."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The trained classifier's prediction for the image in the flow, with the reasons for it."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

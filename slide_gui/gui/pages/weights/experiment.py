@@ -1,7 +1,5 @@
 """The base class of the experiments of Why it works."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

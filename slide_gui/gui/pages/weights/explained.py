@@ -1,7 +1,5 @@
 """The experiment that computes one weight step by step (§3): S, E[P], E[Q] and W with their numbers."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from html import escape

@@ -1,7 +1,5 @@
 """The experiment that hides pixels of an image and fills them by W, and by the formula for exactly this mask."""
 
-from __future__ import annotations
-
 import numpy as np
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget

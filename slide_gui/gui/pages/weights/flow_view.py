@@ -1,7 +1,5 @@
 """The paper’s schematic as an interactive picture: an image to draw on, its corruption, and all layers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 

@@ -1,7 +1,5 @@
 """The rows of W that the Weights page shows: the selected pixels, and their tiles with colour limits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 

@@ -1,7 +1,5 @@
 """The experiment that fits the layers to shuffled pixels, whose W is the same with each pixel back in its place."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Slot

@@ -1,7 +1,5 @@
 """The view Weights: an image with the numbers of the selected weight, and tiles of all rows and of selected rows."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

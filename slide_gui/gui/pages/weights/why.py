@@ -1,7 +1,5 @@
 """The view Why it works: four experiments, of which one is visible."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
