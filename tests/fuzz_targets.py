@@ -356,14 +356,7 @@ DOCUMENTS = [
         allowed=(),
     ),
     file("image as text", "x.txt", IMAGE, read_image_text, changed_text),
-    file(
-        "scheduler file",
-        "x.json",
-        SCHEDULER,
-        lambda path: _address_in(str(path)),
-        changed_json,
-        allowed=(ClusterError,),
-    ),
+    file("scheduler", "x.json", SCHEDULER, lambda path: _address_in(str(path)), changed_json, allowed=(ClusterError,)),
 ]
 
 # Settings ------------------------------------------------------------------------------------------------------------

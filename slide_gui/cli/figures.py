@@ -111,11 +111,14 @@ def _write(
     return print_answer(arguments, {"outputs": outputs, **document}, lines, outputs)
 
 
-def _session(source: DataSource, model: FittedModel, style: Style, view: str, **selection: Any) -> str:
+def _session(
+    source: DataSource, model: FittedModel, style: Style, view: str, test_row: int | None = None, **selection: Any
+) -> str:
     """Return the session to store in a picture of a view of the Weights page."""
     colors = "auto" if style.colors == "grey" else style.colors  # the window draws no weights in grey
     chosen = Selection(levels=style.levels, colors=colors, transposed=style.transposed, show=style.show, **selection)
-    choices = (("weights", "view", view),)
+    test_image = () if test_row is None else (("weights", "test", str(test_row)),)
+    choices = (("weights", "view", view), *test_image)
     return options.picture_session(source, model.fingerprint, model.stack.parameters, "weights", chosen, choices)
 
 
@@ -169,7 +172,8 @@ def _weights(arguments: argparse.Namespace) -> int:
     session = _session(sources[0], models[0], style, _WEIGHTS, pins=weights[0].pixels) if alone else ""
     show = "contribution" if contributions else "weights"
     document = {"show": show, "data": _weights_documents(models, shown, style)}
-    return _write(export, style, outputs, arguments, document, [f"the tiles show {SHOWN[show].text}"], session)
+    line = f"the tiles show {SHOWN[show].text}{'; a CSV file always has the weights' if contributions else ''}"
+    return _write(export, style, outputs, arguments, document, [line], session)
 
 
 def _pixel_named(text: str, model: FittedModel) -> int:
@@ -234,8 +238,9 @@ def _flow(arguments: argparse.Namespace) -> int:
         for k, h in enumerate(result.flow.layers, start=1)
     ]
     export = flow_export(result, source)
-    sample = arguments.row if arguments.image is None and arguments.part == "train" else 0
-    session = _session(source, model, style, _FLOW, sample=sample)
+    row = arguments.row if arguments.image is None else 0
+    of_test = arguments.image is None and arguments.part == "test"
+    session = _session(source, model, style, _FLOW, row if of_test else None, sample=0 if of_test else row)
     return _write(export, style, outputs, arguments, _flow_document(result), lines, session)
 
 

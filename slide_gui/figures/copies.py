@@ -172,5 +172,11 @@ def copies_export(result: CopiesResult, source: DataSource) -> FigureExport:
     body += f"most_rows={copies.n_rows})\n"
     body += f"export = copies_export(CopiesResult(model, study.run(), {result.feature}, {result.shown}), {source!r})"
     words = ["--layer", copies.layer, "--most", most, "--shown", result.shown, "--seeds", copies.seeds]
-    words += ["--rows", copies.n_rows, "--pixel", pixel_argument(result.feature, result.model.image_shape)]
-    return export_of_model("copies", result, draw_copies, copies_csv, result.model, source, words, (imports, body))
+    model = result.model
+    words += [
+        "--rows",
+        copies.n_rows,
+        "--pixel",
+        pixel_argument(result.feature, model.image_shape, model.feature_names),
+    ]
+    return export_of_model("copies", result, draw_copies, copies_csv, model, source, words, (imports, body))

@@ -74,7 +74,7 @@ def curves_csv(path: str | os.PathLike[str], curves: ErrorCurves) -> None:
     if any(q.validation_error is not None for q in curves.points):
         head += ["validation error %", "best on validation"]
         for row, q in zip(rows, curves.points, strict=True):
-            validation = "" if q.validation_error is None else f"{100 * q.validation_error:.6g}"
+            validation = "" if q.validation_error is None else repr(100 * q.validation_error)
             row += [validation, "yes" if q.chosen else ""]
     save_table(path, head, rows)
 

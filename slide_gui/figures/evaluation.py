@@ -74,6 +74,7 @@ def starred(method: str, title: str = "") -> str:
 
 
 _MISSING = "–"
+_PAPER = "  paper"  # begins the name of a row of the paper's results
 _ABREAST = 4  # columns of errors with intervals in the width of A4
 _NAMES = {method.text for method in METHODS.values()}
 
@@ -98,15 +99,17 @@ class TextTable:
     def blocks(self, escape: Callable[[str], str], bold: str) -> list[list[list[str]]]:
         """Return the head and the rows with escaped cells, in blocks of columns that fit on a page of A4.
 
-        Each block begins with the first column, and has no rows without values. The format string `bold` sets a cell in
-        bold.
+        Each block begins with the first column, and has no rows without values, except above the paper's row of the
+        same data. The format string `bold` sets a cell in bold.
         """
         blocks, first = [], 1
         for size in (*self.groups, len(self.head) - 1 - sum(self.groups)):
             n = -(-size // _ABREAST)
             for k in range(n):
                 places = [0, *range(first + size * k // n, first + size * (k + 1) // n)]
-                shown = [i for i, row in enumerate(self.rows) if any(row[j] != _MISSING for j in places[1:])]
+                known = {i for i, row in enumerate(self.rows) if any(row[j] != _MISSING for j in places[1:])}
+                known |= {i - 1 for i in known if self.rows[i][0].startswith(_PAPER)}
+                shown = sorted(known)
                 rows = [
                     [
                         bold.format(escape(self.rows[i][j])) if (i, j) in self.bold else escape(self.rows[i][j])
@@ -114,7 +117,8 @@ class TextTable:
                     ]
                     for i in shown
                 ]
-                blocks.append([[escape(self.head[j]) for j in places], *rows])
+                if rows:
+                    blocks.append([[escape(self.head[j]) for j in places], *rows])
             first += size
         return blocks
 
@@ -134,7 +138,7 @@ def error_table(state: EvaluationState) -> TextTable:
         papers = [None if cell is None or cell.paper is None else cell.paper.error for cell in cells]
         if any(papers):
             title = data_entry(info.key).title
-            paper = "  paper" if title == info.title else f"  paper, {title}"
+            paper = _PAPER if title == info.title else f"{_PAPER}, {title}"
             rows.append((paper, *(_MISSING if error is None else f"{100 * error:.2f}" for error in papers)))
     head = ("Error in %", *(names[method] for method in methods))
     notes = (
@@ -231,7 +235,7 @@ _TEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "×": r"$\times$", "−": r"$-$", "–": "--", "’": "'", "<": "$<$", ">": "$>$",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "\u202f": r"\,",
+    "⁰": "$^0$", "\u202f": r"\,",
 }  # fmt: skip
 
 

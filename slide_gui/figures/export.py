@@ -323,9 +323,14 @@ def style_words(style: Style) -> list[str]:
     return words + ["--transpose"] * style.transposed
 
 
-def pixel_argument(feature: int, image_shape: tuple[int, int] | None) -> str:
-    """Return a feature as the command line takes it: row and column, or its index if it is not a pixel."""
-    return str(feature) if image_shape is None else "{},{}".format(*divmod(feature, image_shape[1]))
+def pixel_argument(feature: int, image_shape: tuple[int, int] | None, names: Sequence[str]) -> str:
+    """Return a feature as the command line takes it: row and column of a pixel, otherwise its index.
+
+    If a feature has a name that equals the index, the command line would take the index for this name.
+    """
+    if image_shape is not None:
+        return "{},{}".format(*divmod(feature, image_shape[1]))
+    return names[feature] if str(feature) in names else str(feature)
 
 
 _SCRIPT = '''"""Reproduce {name}.pdf, .svg, .png and .csv; written by slide-gui {version}.

@@ -175,7 +175,7 @@ def flow_export(result: FlowResult, source: DataSource) -> FigureExport:
     body = f"image = read_image(HERE / {_IMAGE!r})\n"
     body += f"export = flow_export(flow_result(model, image, {result.image!r}, {result.seed!r}), {source!r})"
     corruption = ["--clean"] if result.seed is None else ["--corruption", result.seed]
-    words = ["--image", _IMAGE, "--name", result.image, *corruption]
+    words = ["--image", _IMAGE, f"--name={result.image}", *corruption]
     extra = {_IMAGE: image_text(result.flow.clean)}
     script = imports, body
     return export_of_model("flow", result, draw_flow, flow_csv, result.model, source, words, script, extra=extra)

@@ -285,13 +285,17 @@ def _draw_ring(axes: Axes, pixel: tuple[int, int], longest: int, scale: ColorSca
 
 
 def _draw_features(axes: Axes, values: NDArray[np.float64], feature: int, scale: ColorScale, size: float) -> None:
-    # Use the colours of the strong ends, because pale bars would be invisible on paper.
-    down, up = scale.lut()[[40, 215]] / 255.0
+    down, up = _bar_colors(scale)
     draw_bars(axes, values, 1.1 * scale.high, size, np.where(values[:, None] < 0, down, up))
     axes.plot(
         [feature], [values[feature]], marker="o", markersize=2.2 * size, markerfacecolor="none",
         markeredgecolor=INK, markeredgewidth=0.45 * size, linestyle="none", clip_on=False,
     )  # fmt: skip
+
+
+def _bar_colors(scale: ColorScale) -> NDArray[np.float64]:
+    """Return the colours of negative and positive bars, near the ends of the map, because pale bars are invisible."""
+    return np.asarray(scale.lut()[[40, 215]] / 255.0)
 
 
 def _draw_color_bar(
@@ -304,7 +308,7 @@ def _draw_color_bar(
 ) -> None:
     """Draw the colour bar, in weights or contributions if all tiles share the limits, otherwise relative to the limit.
 
-    Its ends are pointed if weights lie beyond the limits.
+    Its ends are pointed if weights lie beyond the limits. It has two colours if all tiles have bars.
     """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, Normalize
@@ -312,7 +316,8 @@ def _draw_color_bar(
     (x, y, w, h), s, shared = box, plot.scale, style.levels == "global"
     beyond = any((np.abs(rows.rows).max(axis=2) > each).any() for rows, each in zip(weights, limits, strict=True))
     scale = ColorScale.symmetric(style.colors, limits[0][0, 0] if shared else 1.0)
-    colors = ScalarMappable(Normalize(scale.low, scale.high), ListedColormap(scale.lut()[1:] / 255.0))
+    shades = _bar_colors(scale) if all(rows.image_shape is None for rows in weights) else scale.lut()[1:] / 255.0
+    colors = ScalarMappable(Normalize(scale.low, scale.high), ListedColormap(shades))
     axes = plot.bare_axes(box, "colour bar")
     point = _POINT * s / (h - 2 * _POINT * s)
     bar = plot.figure.colorbar(colors, cax=axes, extend="both" if beyond else "neither", extendfrac=point)
@@ -378,7 +383,7 @@ def _weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSourc
     fit = fit_words(sources[0], weights[0].parameters)
     words: list[object] = ["weights", *(source.argument for source in sources), *fit]
     for rows in weights:
-        words += ["--pixels", *(pixel_argument(pixel, rows.image_shape) for pixel in rows.pixels)]
+        words += ["--pixels", *(pixel_argument(pixel, rows.image_shape, rows.feature_names) for pixel in rows.pixels)]
     words += ["--show", style.show, *style_words(style), *["--bias"] * style.bias]
     return all_forms("weights", words)
 

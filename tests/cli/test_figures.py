@@ -114,10 +114,11 @@ def test_that_an_animation_holds_its_pictures_and_the_session(cli, small):
 
 
 def test_that_a_flow_has_the_errors_of_the_library(cli, tiny):
-    document = cli("flow tiny.npz --row 3 --part test --depth 2 --corruption 5 -o f.csv --json").json
+    document = cli("flow tiny.npz --row 3 --part test --depth 2 --corruption 5 -o f.svg --format svg csv --json").json
     dataset = TINY.load()
     expected = flow_result(fit_model(dataset, StackParameters(depth=2)), dataset.test[3], "test image 4", 5)
     assert document["image"] == "test image 4"
+    assert ("weights", "test", "3") in read_session(Path("f.svg")).choices
     assert document["blanked"] == int((~expected.flow.survivors).sum())
     for layer, own in zip(document["layers"], expected.flow.layers, strict=True):
         assert layer == {"error_from_below": own.target_error, "error_from_x": own.input_error}

@@ -318,7 +318,18 @@ ROWS = [(k % 3 == 0, k % 3 == 1, k % 3 == 2) for k in range(12)]
     [
         ("id,a,kind", [(k + 1, k * k, "xy"[k % 2]) for k in range(12)], "column “id” numbers the rows or groups"),
         (",a,kind", [(7 * k % 12, k * k, "xy"[k % 2]) for k in range(12)], "column 1 left out"),
+        ("a,kind", [(k + 1, k * k, "xy"[k % 2]) for k in range(12)], "column 1 left out"),
         ("Unnamed: 0,a,kind", [(k, k * k, k % 2) for k in range(12)], "column 1 left out"),
+        (
+            "a,b,kind",
+            [(k * k, (7, -999)[k == 5], "xy"[k % 2]) for k in range(2, 14)],
+            "column “b” has the value -999 far from all others",
+        ),
+        (
+            "a;b;kind",
+            [(0.5, "1.037" if k else 900, "xy"[k % 2]) for k in range(12)],
+            "column “b” has numbers like 1.037",
+        ),
         (
             "a,p,q,r",
             [(0.5, *map(int, row)) for row in ROWS],
@@ -327,7 +338,8 @@ ROWS = [(k % 3 == 0, k % 3 == 1, k % 3 == 2) for k in range(12)]
     ],
 )
 def test_that_row_numbers_and_one_column_per_class_are_reported(head, rows, what):
-    part = read("\n".join([head, *(",".join(map(str, row)) for row in rows)]) + "\n")
+    mark = ";" if ";" in head else ","
+    part = read("\n".join([head, *(mark.join(map(str, row)) for row in rows)]) + "\n")
     (guess,) = (each for each in part.opened.guesses if "labels in" not in each.what)
     assert (guess.what, guess.sure) == (what, False)
 

@@ -6,14 +6,8 @@ import pytest
 from slide_gui.core.slide.denoiser import CorruptedCopies, denoiser_weights
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import fit_stack
-from slide_gui.experiments.inspection.closed_form import (
-    Copies,
-    CopiesPoint,
-    CopiesStudy,
-    fit_shuffled,
-    shuffling,
-    unshuffled,
-)
+from slide_gui.experiments.inspection import closed_form
+from slide_gui.experiments.inspection.closed_form import Copies, CopiesPoint, CopiesStudy, fit_shuffled
 from slide_gui.progress import Cancelled
 from tests.core.slide_data import images
 from tests.core.svm_data import StopAfter
@@ -165,7 +159,7 @@ def test_that_the_slope_needs_three_points_from_eight_copies_on_and_the_referenc
 def test_that_every_layer_of_shuffled_pixels_is_the_same_except_for_rounding(fit_on, squashing, dtype, rounding):
     rows = images(n=300).astype("float32")
     stack = fit_stack(rows, StackParameters(noise=0.4, depth=3, fit_on=fit_on, squashing=squashing, dtype=dtype))
-    fit = fit_shuffled(rows, stack, shuffling(64, 5))
+    fit = fit_shuffled(rows, stack, closed_form.shuffling(64, 5))
     assert len(fit.differences) == 3
     for difference, largest in zip(fit.differences, fit.largest, strict=True):
         assert difference < rounding * largest
@@ -177,19 +171,21 @@ def test_that_every_layer_of_shuffled_pixels_is_the_same_except_for_rounding(fit
 def test_that_sums_of_ones_and_zeros_in_single_precision_are_exact_at_any_depth():
     rows = images(n=300).astype("float32")
     stack = fit_stack(rows, StackParameters(noise=0.3, depth=4, dtype="float32"))
-    assert max(fit_shuffled(rows, stack, shuffling(64, 9)).differences) < 1e-13
-    assert fit_shuffled(images(n=300, seed=1).astype("float32"), stack, shuffling(64, 9)).differences[0] > 1e-3
+    assert max(fit_shuffled(rows, stack, closed_form.shuffling(64, 9)).differences) < 1e-13
+    assert (
+        fit_shuffled(images(n=300, seed=1).astype("float32"), stack, closed_form.shuffling(64, 9)).differences[0] > 1e-3
+    )
 
 
 def test_that_shuffled_weights_can_be_unshuffled():
-    order, weights = shuffling(6, 3), np.random.default_rng(0).random((6, 7))
+    order, weights = closed_form.shuffling(6, 3), np.random.default_rng(0).random((6, 7))
     there = weights[order][:, np.append(order, 6)]
     assert not np.array_equal(there, weights)
-    np.testing.assert_array_equal(unshuffled(there, order), weights)
+    np.testing.assert_array_equal(closed_form.unshuffled(there, order), weights)
     assert there[1, 2] == weights[order[1], order[2]]
     assert there[4, 6] == weights[order[4], 6]
 
 
 def test_that_a_seed_gives_one_permutation():
-    np.testing.assert_array_equal(shuffling(50, 2), shuffling(50, 2))
-    assert not np.array_equal(shuffling(50, 2), shuffling(50, 3))
+    np.testing.assert_array_equal(closed_form.shuffling(50, 2), closed_form.shuffling(50, 2))
+    assert not np.array_equal(closed_form.shuffling(50, 2), closed_form.shuffling(50, 3))

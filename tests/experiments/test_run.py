@@ -455,12 +455,8 @@ def test_that_shared_networks_change_no_bit_and_are_trained_once():
     deep = spec(DATA, method="sda", sda=SMALL, training="split", evaluate="validation")
     first = run(DATA, deep, reuse=shared)
     shallow = replace(SMALL, n_units=(20,))
-    for asked in (
-        replace(deep, evaluate="test"),
-        replace(deep, sda=shallow),
-        spec(DATA, method="sda-svm", sda=shallow),
-    ):
-        again = run(DATA, asked, reuse=shared)
-        assert same_numbers(again, run(DATA, asked))
+    for each in (replace(deep, evaluate="test"), replace(deep, sda=shallow), spec(DATA, method="sda-svm", sda=shallow)):
+        again = run(DATA, each, reuse=shared)
+        assert same_numbers(again, run(DATA, each))
         assert again.timings.features <= first.timings.features + again.timings.transform
     assert shared.networks.pretrained(DATA, shallow).seconds[0] < first.timings.fit

@@ -252,9 +252,12 @@ def test_that_the_colour_bar_has_pointed_ends_only_if_weights_exceed_the_limits(
 
 def test_that_weights_of_features_that_are_not_pixels_are_bars():
     weights = weight_rows(shape=None, pixels=(3,), depth=1)
-    (axes,) = tiles(drawn_weights([weights]))
+    figure = drawn_weights([weights])
+    (axes,) = tiles(figure)
     assert not axes.get_images()
     (bars,) = axes.collections
+    (colors,) = (a.collections[-1].cmap.colors for a in figure.axes if a.get_label() == "colour bar")
+    assert {tuple(color) for color in colors} == {tuple(color[:3]) for color in bars.get_facecolor()}
     heights = [path.vertices[1, 1] for path in bars.get_paths()]
     np.testing.assert_allclose(heights, weights.rows[0, 0])
     low, high = axes.get_ylim()

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from dataclasses import replace
 
 from slide_gui.experiments.evaluation.data_sets import data_entry
 from slide_gui.experiments.evaluation.protocol import plan
@@ -109,6 +110,14 @@ def test_that_the_figure_has_the_papers_order_and_tells_methods_apart():
     assert "× 150" in set(texts(drawn(DRAWINGS["times"])))
 
 
+def test_that_a_block_has_the_papers_row_only_below_the_row_of_its_data():
+    infos = tuple(DataInfo(key, key.title(), False, "ab" * 32, 100, 50) for key in ("convex", "rectangles"))
+    cells = [Cell(info.key, method, 1, ()) for method in ("raw-svm", "pca-svm") for info in infos]
+    cells[1] = replace(cells[1], answers=answers((0.1,), 2.0))
+    for block in error_table(EvaluationState(infos, tuple(cells))).blocks(str, "{}"):
+        assert [row[0] for row in block[1:]] == ["Convex", "  paper", "Rectangles", "  paper"]
+
+
 def test_that_the_full_table_fits_a4_and_marks_this_projects_methods():
     infos, cells = [], []
     for plan_cell in plan():
@@ -123,6 +132,7 @@ def test_that_the_full_table_fits_a4_and_marks_this_projects_methods():
         assert len(figure.axes) == 11
         assert figure.get_tightbbox().x1 <= figure.get_figwidth() + 0.01
     table = error_table(full)
+    assert latex(table).isascii()
     starred = [name.endswith(" *") for name in table.head[1:]]
     assert starred == [False] * 7 + [True] * 6
     blocks = table.blocks(str, "{}")

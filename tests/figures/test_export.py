@@ -18,6 +18,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.evaluation.table import EvaluationState
 from slide_gui.experiments.files.model_file import fit_model
 from slide_gui.experiments.files.session import SessionRecord, picture_text, read_session
+from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.rows import rows_by_noise
 from slide_gui.experiments.inspection.rows import weight_rows as fitted_rows
 from slide_gui.experiments.runs.run import run
@@ -99,6 +100,13 @@ def test_that_the_table_reads_back_to_the_bit(tmp_path):
     for line, rows, i, j in ((lines[2], images, 1, 0), (lines[-1], plain, 2, 1)):
         assert float(line[4]) == rows.biases[i, j]
         np.testing.assert_array_equal([float(cell) for cell in line[5:]], rows.rows[i, j])
+
+
+def test_that_commands_name_features_whose_names_are_numbers():
+    rows = weight_rows(shape=None, pixels=(1, 47))
+    for names, words in ((tuple(map(str, range(1, 49))), "2 48"), (tuple("ab" * 24), "1 47")):
+        export = weights.weights_export([replace(rows, feature_names=names)], [DataSource(paths=("a.csv",))])
+        assert f"--pixels {words} " in export.commands(Style())
 
 
 @pytest.mark.parametrize("width", WIDTHS)

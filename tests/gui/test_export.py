@@ -38,13 +38,9 @@ def forms(name):
 
 
 def test_that_each_page_exports_its_own_figure_with_the_files_that_reproduce_it(trained, tmp_path, monkeypatch):
-    for page, figure, name in (
-        ("curves", "0", "curves"),
-        ("classifier", "0", "confusion"),
-        ("classifier", "1", "widths"),
-    ):
+    for page, number, name in (("curves", 0, "curves"), ("classifier", 0, "confusion"), ("classifier", 1, "widths")):
         dialog = dialog_of(trained, page)
-        choose(dialog.figure_box, figure)
+        choose(dialog.figure_box, str(number))
         choose(dialog.format_box, "bundle")
         bundle = tmp_path / name
         monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_, bundle=bundle: str(bundle))

@@ -463,14 +463,7 @@ def test_that_invalid_stored_choices_are_ignored(tmp_path, flowers):
     again = QSettings(settings.fileName(), settings.format())
     again.beginGroup("files")
     (name,) = again.childKeys()
-    for bad in (
-        "no json",
-        "[]",
-        '{"held_out": {"share": 7}}',
-        '{"reading": {"shape": [1]}}',
-        '{"paths": 3}',
-        "[" * 9**5,
-    ):
+    for bad in ("no", "[]", '{"held_out": {"share": 7}}', '{"reading": {"shape": [1]}}', '{"paths": 3}', "[" * 9**5):
         again.setValue(name, bad)
         again.sync()
         assert choices.recall(source) is None

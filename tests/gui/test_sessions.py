@@ -82,6 +82,7 @@ def changed(window):
     """Change every setting that a session stores, except the data."""
     window.workspace.set_parameters(noise=0.45, depth=2)
     window.workspace.select(pins=(1, 5), levels="global", sample=7)
+    window.workspace.show_test(3)
     window.pages.turn_to("runs")
     window.pages.page("runs").run_table.set_filter("noise")
     window.pages.page("evaluation").methods.boxes["pca-svm"].setChecked(False)
@@ -95,7 +96,7 @@ def is_changed(window):
     return (
         (state.parameters.noise, state.parameters.depth) == (0.45, 2)
         and (state.selection.pins, state.selection.levels, state.selection.sample) == ((1, 5), "global", 7)
-        and window.pages.name == "classifier"
+        and (window.pages.name, state.test_row) == ("classifier", 3)
         and (choices["weights", "view"], choices["weights", "brush"]) == ("copies", "3")
         and "pca-svm" not in choices["evaluation", "methods"].split(",")
         and choices["runs", "filter"] == "noise"

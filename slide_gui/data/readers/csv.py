@@ -43,6 +43,7 @@ DELIMITERS = (b",", b";", b"\t")
 _LONGEST_LINE = 1 << 24
 _INSPECTED = 200  # lines that decide whether a column is text or numbers
 _INSPECTED_BYTES = 1 << 22
+_MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
 _FEW_LEVELS = 16  # pixels usually have more
 _IDENTIFIERS = 10  # from this number, texts that occur once each are dates or names of the rows, not classes
 _IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
@@ -273,6 +274,10 @@ def table_layout(
     line, number, start = lines[0]
     delimiter = _delimiter([line for line, _, _ in lines], place)
     rows = [split_line(line, delimiter, place) for line, _, _ in lines]
+    # R writes no name above the names of the rows. A separator at the end of each row also gives one cell more.
+    lacks_name = {len(row) for row in rows[1:]} == {len(rows[0]) + 1} and any(row[-1].strip() for row in rows[1:])
+    if lacks_name and not any(map(is_number, rows[0])) and not line.count(b'"') % 2:
+        rows[0].insert(0, "")
     with_commas = [cell.strip() for row in rows for cell in row if _COMMA_NUMBER.fullmatch(cell)]
     decimal_commas = bool(with_commas) and not any("." in cell and is_number(cell) for row in rows for cell in row)
     if decimal_commas:
@@ -315,6 +320,8 @@ def table_layout(
         what = f"{plural('column', 'columns', len(shown))} {', '.join(shown[:4])}{', …' if len(shown) > 4 else ''}"
         guesses.append(Guess(f"{what} left out", "text cannot be a feature"))
         left_out |= frozenset(not_features)
+    if delimiter == b";" and not decimal_commas:
+        guesses += _possible_thousands(samples, columns, set(range(len(columns))) - {label, *left_out})
     if header:
         start, number = start + len(line), number + 1
     if names and not header:
@@ -340,6 +347,16 @@ def _refuse_formatted(features: Iterable[int], samples: list[list[str]], columns
             example = next(cell for cell in cells if not is_number(cell))
             what = f"column {_shown(k, columns)} has cells like {example!r}"
             raise DataError(f"{what}; write numbers with a decimal point and without separators or units, or NA", place)
+
+
+def _possible_thousands(samples: list[list[str]], columns: tuple[str, ...], features: set[int]) -> Iterator[Guess]:
+    """Yield a warning of each feature whose points may separate thousands, as in 512; 1.037; 2.114."""
+    for k in sorted(features):
+        cells = _filled(samples, k)
+        example = next((cell for cell in cells if "." in cell), "")
+        if example and all(re.fullmatch(r"0|[+-]?[1-9]\d{0,2}(\.\d{3})?", cell) for cell in cells):
+            what = f"column {_shown(k, columns)} has numbers like {example}"
+            yield Guess(what, "if the points separate thousands, save the table without them")
 
 
 def _decimal_commas(cells: list[str], delimiter: bytes, place: str) -> Guess:
@@ -515,9 +532,15 @@ def _options_like(
 def _suspicious_columns(
     rows: NDArray[np.floating], last_label: NDArray[Any] | None, features: list[int], columns: tuple[str, ...]
 ) -> Iterator[Guess]:
-    """Yield warnings of columns that number rows or groups, and of labels written as one 0 or 1 column per class."""
-    spans = np.fmax.reduce(rows).astype(float) - np.fmin.reduce(rows)
+    """Yield warnings of columns that number rows or groups, of codes of missing cells, and of one column per class."""
+    ends = np.fmin.reduce(rows).astype(float), np.fmax.reduce(rows).astype(float)
+    spans = ends[1] - ends[0]
     for place, k in enumerate(features if len(rows) >= _IDENTIFIERS else ()):
+        for end in _MISSING_CODES & {ends[0][place], ends[1][place]}:
+            others = np.abs(rows[rows[:, place] != end, place])
+            if len(others) and np.fmax.reduce(others) < abs(end) / 4:
+                what = f"column {_shown(k, columns)} has the value {end:g} far from all others"
+                yield Guess(what, "if it means a missing number, leave these cells empty")
         counts = spans[place] == len(rows) - 1 and (np.diff(np.sort(rows[:, place].astype(float))) == 1).all()
         if counts or _IDENTIFIER_NAME.fullmatch(columns[k]):
             yield Guess(f"column {_shown(k, columns)} numbers the rows or groups", "leave it out, or use it as --group")

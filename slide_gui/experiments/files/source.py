@@ -110,7 +110,7 @@ class DataSource:
         if held_out is not None and held_out.folds:
             words += ["--folds", held_out.folds, "--fold", held_out.fold + 1, "--split-seed", held_out.seed]
         elif held_out is not None:
-            words += ["--held-out", f"{held_out.share:g}"]
+            words += ["--held-out", repr(held_out.share)]
             words += ["--split-seed", held_out.seed] if held_out.share else []
         return tuple(map(str, words))
 

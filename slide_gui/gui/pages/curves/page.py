@@ -466,7 +466,8 @@ def _rows(points: Iterable[ErrorPoint], part: str) -> str:
             fewest = min(rate.n_splits for rate in rates)
             splits = f"{most.n_splits}" if fewest == most.n_splits else f"{fewest} to {most.n_splits}"
             each = f" in each of {splits} splits" if most.n_splits > 1 else ""
-            texts.append(f"{name}: error on {counted(most.n, f'{part} row')}{each}")
+            least = "at least " if most.covers == "splits" else ""  # their numbers of rows may differ
+            texts.append(f"{name}: error on {least}{counted(most.n, f'{part} row')}{each}")
     return "; ".join(texts)
 
 

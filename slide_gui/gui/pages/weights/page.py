@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
     from slide_gui.gui.pages.weights.flow import FlowPart
 
+TEST_IMAGE = "test"  # name of the choice of a test image in a session
 WEIGHTS, FLOW, WHY = "weights", "flow", "why"
 VIEWS = (
     ViewSpec(
@@ -142,9 +143,10 @@ class WeightsPage(Page):
         return super().needs() | self._spec().needs
 
     def choices(self) -> dict[str, str]:
-        feature = self.pixels.feature
+        feature, test_row = self.pixels.feature, self._workspace.state.test_row
         chosen = {"view": self._spec().name, "brush": str(self._brush)}
-        return chosen | ({} if feature is None else {"pixel": str(feature)})
+        chosen |= {} if feature is None else {"pixel": str(feature)}
+        return chosen | ({} if test_row is None else {TEST_IMAGE: str(test_row)})
 
     def choose(self, choices: Mapping[str, str]) -> None:
         view = choices.get("view", "")
@@ -159,6 +161,9 @@ class WeightsPage(Page):
         pixel, dataset = choices.get("pixel", ""), self._workspace.dataset
         if pixel.isdecimal() and dataset is not None and len(pixel) < 9 and int(pixel) < dataset.n_features:
             self.pixels.point_at(int(pixel))
+        test_row = choices.get(TEST_IMAGE, "")
+        if test_row.isdecimal() and len(test_row) < 9:
+            self.shown.show_test(int(test_row))
 
     def show_item(self, item: object) -> None:
         """Show a test image, given its row, with the flow through the layers and the prediction."""
