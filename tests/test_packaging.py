@@ -28,13 +28,8 @@ from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
 ROOT = Path(__file__).parent.parent
 LINUX, PICTURES = ROOT / "packaging" / "linux", ROOT / "packaging" / "pictures"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EVERYWHERE = {
-    "text/csv": "*.csv",
-    "text/tab-separated-values": "*.tsv",
-    "application/zip": "*.zip",
-    "application/gzip": "*.gz",
-}
-"""File type that every system defines → its pattern."""
+EVERYWHERE = {"text/csv": "csv", "text/tab-separated-values": "tsv", "application/zip": "zip", "application/gzip": "gz"}
+"""File type that every system defines → its suffix."""
 
 MIME = "{http://www.freedesktop.org/standards/shared-mime-info}"
 
@@ -64,7 +59,7 @@ def test_that_the_desktop_file_names_every_format_that_the_program_opens():
     kinds, own = set(desktop_file()["MimeType"].rstrip(";").split(";")), patterns()
     assert own.keys() <= kinds
     assert kinds - own.keys() - EVERYWHERE.keys() == {"inode/directory"}
-    globs = [*EVERYWHERE.values(), *(glob for each in own.values() for glob in each)]
+    globs = [*(f"*.{suffix}" for suffix in EVERYWHERE.values()), *(glob for each in own.values() for glob in each)]
     for suffix in (*DATA_SUFFIXES, SUFFIX):
         assert any(fnmatch(f"name{suffix}", glob) for glob in globs), suffix
     for glob in globs:

@@ -12,8 +12,10 @@ from slide_gui.cli import options
 from slide_gui.cli.console import Entry, UsageError, print_answer, progress_bar, warn
 from slide_gui.cli.store import describe_rate
 from slide_gui.data.assemble import listed_names
+from slide_gui.data.entries import entries
 from slide_gui.data.files import write_whole
 from slide_gui.data.new_rows import read_new_rows
+from slide_gui.data.readers.tables import is_number
 from slide_gui.data.reading import ParseOptions
 from slide_gui.error_rate import ClassRates, ErrorRate
 from slide_gui.experiments.files.model_file import FittedModel, load_model
@@ -84,6 +86,8 @@ def _predict(arguments: argparse.Namespace) -> int:
         document["classes"] = names
     listed = ", ".join(f"{name}: {counts[name]}" for name in model.class_names if counts[name])
     lines = [f"{counted(len(rows), 'row')} classified by the model of {_title(model)}: {listed}"]
+    if labels is not None:
+        labels = _class_names(labels, model)
     if labels is not None and not set(labels) & set(model.class_names):
         warn("the labels of these rows are none of the model's classes, so no error is reported")
     elif labels is not None:
@@ -101,6 +105,15 @@ def _predict(arguments: argparse.Namespace) -> int:
         heads = ("row", "predicted", "margin", "label")[: len(columns)]
         save_table(output, heads, zip(*columns, strict=True))
     return print_answer(arguments, document, lines, [] if output is None else [output])
+
+
+def _class_names(labels: list[str], model: FittedModel) -> list[str]:
+    """Return the labels as the model names them: 1 may mean class 01, or class 1 of a benchmark data set."""
+    known = {f"{float(name):.10g}": name for name in model.class_names if is_number(name)}
+    for entry in entries():
+        if entry.title == model.dataset and set(model.class_names) <= set(entry.label_names):
+            known |= {str(code): name for code, name in enumerate(entry.label_names)}
+    return [label if label in model.class_names else known.get(label, label) for label in labels]
 
 
 def _features(arguments: argparse.Namespace) -> int:

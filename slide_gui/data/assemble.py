@@ -61,7 +61,7 @@ def assemble(
         finite as float32, or an option does not fit the data.
     """
     if not all(part.opened.columns for part in parts):
-        _refuse_columns(reading, parts[0].place)
+        refuse_columns(reading, parts[0].place)
     sets = sets_of(parts)
     if len(sets) > 1:
         sets[1] = _with_columns_of(*sets)
@@ -329,8 +329,10 @@ def _without_tiny(rows: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Gu
     return (Guess(what, f"all values are smaller than {_SMALLEST:g}; multiply them, or scale the features"),)
 
 
-def _refuse_columns(reading: ParseOptions, place: str) -> None:
+def refuse_columns(reading: ParseOptions, place: str) -> None:
+    """Refuse options for columns, because a file is not a table with columns."""
     options = {"label column": reading.label_column, "group column": reading.group, "header line": reading.header}
+    options["column to leave out"] = reading.left_out[0] if reading.left_out else None
     for name, value in options.items():
         if value is not None:
             raise DataError(

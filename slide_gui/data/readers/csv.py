@@ -306,6 +306,10 @@ def table_layout(
         left_out |= {group}
     text_left = text - left_out
     label, guesses = _label_column(columns, samples, text_left, reading, place)
+    if label is not None and label not in text and not all(map(is_number, _filled(samples, label))):
+        text |= {label}  # classes such as 1, 2 and 2b
+        if reading.label_column is None:
+            guesses.append(Guess(f"column {_shown(label, columns)} read as names of classes", "not all are numbers"))
     numbered = len({row[0] for row in samples if row[0].strip().isdecimal()}) == len(samples) >= _IDENTIFIERS
     # As pandas and R write the index. A model may have learned from it; its new rows are read with a given header.
     if numbered and reading.header is None and columns[0] in ("column 1", "Unnamed: 0") and 0 not in (label, *left_out):

@@ -189,6 +189,7 @@ def _read_part(folder: Path, role: str, names: tuple[str, ...], progress: Progre
     first_frames = f"only the first frame of {counted(n_stacks, 'picture')} is read"
     doubts = (
         (names and any(map(has_pictures, _folders(folder))), "pictures in deeper folders left out", "move them up"),
+        (names and image_files(folder), "pictures next to the folders of classes left out", "move them into a folder"),
         (n_stacks, first_frames, "the other frames are left out; save each frame as a picture to use it"),
         (0.0 < rows.max() < 2 / 255, "all pictures are almost black", "save values of 0 to 255 instead of 0 and 1"),
     )
