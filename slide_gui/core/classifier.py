@@ -120,6 +120,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         rows, classes, codes = labelled_rows(self, X, y, _DTYPES)
         given = self.get_params(deep=False)
         slide = SLIDE(**{name: given[name] for name in SLIDE().get_params(deep=False)})
+        slide.set_output(transform="default")  # also if scikit-learn is configured to return data frames
         Z = slide.fit_transform(rows, sample_weight=sample_weight, progress=progress.part(0.0, 0.3))
         include_input = check_flag("include_input", self.include_input)
         if not (include_input or slide.weights_):

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -265,6 +266,9 @@ def test_that_the_columns_of_a_data_frame_have_to_be_those_of_the_fit(estimator)
 def test_that_layers_and_features_are_named_in_the_output():
     frame, y = _frame()
     slide = SLIDE(depth=2).set_output(transform="pandas")
+    assert np.array_equal(slide.fit(frame).layers(frame)[0], frame.astype(np.float32))
+    with config_context(transform_output="pandas"):
+        SLIDEClassifier(depth=1, widths="median", C=1.0).fit(frame, y).predict(frame)
     found = slide.fit_transform(frame)
     assert list(found.columns) == [f"h{k}_pixel {i}" for k in range(3) for i in range(12)]
     assert list(found.columns) == list(slide.get_feature_names_out())
