@@ -228,10 +228,7 @@ DATA = [
     file("mat inside", "x.mat", mat(True), opened, changed_inside_mat),
     file("PNG", "x.png", (PNG, picture("PNG", bits=1)), read_image),
     file("PNG inside", "x.png", PNG, read_image, png_mutant),
-    *(
-        file(kind, f"x.{kind.lower()}", picture(kind), read_image)
-        for kind in ("JPEG", "BMP", "GIF", "TIFF", "PPM", "WEBP")
-    ),
+    *(file(k, f"x.{k.lower()}", picture(k), read_image) for k in ("JPEG", "BMP", "GIF", "TIFF", "PPM", "WEBP")),
     Target("folder of pictures", damaged_folder, opened, images_by_class, share=0.3),
 ]
 

@@ -83,14 +83,14 @@ def cancel() -> Iterator[Figure]:
     Z = layers(some, 2)
     bright = some[:, :392].sum(axis=1)
     codes = (bright > np.median(bright)).astype(np.intp)
-    sizes, depth4 = (784,) * 3, StackParameters(depth=4)
+    labelled, depth4 = TrainingSet(Z, codes, (784,) * 3), StackParameters(depth=4)
 
     def svm(loss: str, C: float | None) -> Callable[[Progress], Any]:
         return lambda p: fit_svm(Z, codes, SvmParameters(groups=3, widths="median", loss=loss, C=C), progress=p)
 
     def learned(criterion: str, progress: Progress) -> Any:
         parameters = SvmParameters(criterion=criterion)
-        sample = WidthsSample.of(TrainingSet(Z, codes, sizes), parameters, progress.part(0.0, 0.0))
+        sample = WidthsSample.of(labelled, parameters, progress.part(0.0, 0.0))
         return learn_widths(sample, parameters, progress=progress)
 
     sweep, predictions = _sweep_and_predictions()
@@ -101,10 +101,7 @@ def cancel() -> Iterator[Figure]:
         "svm-hinge": (svm("hinge", 10.0), 1.5),
         **{f"widths-{name}": (lambda p, name=name: learned(name, p), 4.0) for name in CRITERIA},
         "tuning": (svm("squared_hinge", None), 4.0),
-        "grid": (
-            lambda p: median_width_search(TrainingSet(Z, codes, sizes), SvmParameters(loss="hinge"), progress=p),
-            4.0,
-        ),
+        "grid": (lambda p: median_width_search(labelled, SvmParameters(loss="hinge"), progress=p), 4.0),
         "sweep": (sweep, 6.0),
         "predictions": (predictions, 2.0),
     }

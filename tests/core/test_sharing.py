@@ -115,10 +115,8 @@ def test_that_the_error_is_the_expected_one_of_the_kernel_at_all_places():
 
 def test_that_float32_gives_the_same_kernel_on_rows_of_0_and_1():
     rows = images((5, 6))
-    both = [
-        SLIDE(depth=1, dtype=dtype, sharing="convolution", window=3, image_shape=(5, 6))
-        for dtype in ("float32", "float64")
-    ]
+    shared = {"depth": 1, "sharing": "convolution", "window": 3, "image_shape": (5, 6)}
+    both = [SLIDE(dtype=dtype, **shared) for dtype in ("float32", "float64")]
     binary = [each.fit((rows > 0.5).astype("float32")).weights_[0] for each in both]
     np.testing.assert_array_equal(*binary)
     grey = [each.fit(rows).weights_[0] for each in both]

@@ -440,13 +440,8 @@ def test_that_learned_and_median_widths_are_compared_on_other_groups(criterion):
 
 
 def test_that_a_grid_search_is_cross_validated_on_other_groups():
-    alone, apart = (
-        min(
-            point.error
-            for point in median_width_search(TrainingSet(Z, CODES, GROUP_SIZES, None, groups), PARAMETERS).grid
-        )
-        for groups in (None, GROUPS)
-    )
+    sets = (TrainingSet(Z, CODES, GROUP_SIZES, None, groups) for groups in (None, GROUPS))
+    alone, apart = (min(point.error for point in median_width_search(each, PARAMETERS).grid) for each in sets)
     assert alone < 0.05 < 0.3 < apart
 
 

@@ -320,3 +320,14 @@ def test_that_invalid_settings_are_ignored(app, settings, kept, tmp_path):
     assert recent.openings == ()
     recent.add([tmp_path / "a.csv"])
     assert json.loads(settings.value("recent/files")) == [[str(tmp_path / "a.csv")]]
+
+
+def test_that_a_session_keeps_the_strokes_on_an_image_and_ignores_other_texts(window):
+    page = window.weights_page
+    image = np.random.default_rng(0).random(window.workspace.dataset.image_shape, np.float32)
+    window.workspace.draw(image)
+    choices = page.choices()
+    for changed, expected in ((choices["drawing"], image), ("no drawing", None), (choices["drawing"][:-9], None)):
+        window.workspace.draw(None)
+        page.choose(choices | {"drawing": changed})
+        assert np.array_equal(window.workspace.state.drawing, expected)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
@@ -29,7 +33,6 @@ if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
     from slide_gui.gui.pages.weights.flow import FlowPart
 
-TEST_IMAGE = "test"  # name of the choice of a test image in a session
 WEIGHTS, FLOW, WHY = "weights", "flow", "why"
 VIEWS = (
     ViewSpec(
@@ -143,10 +146,11 @@ class WeightsPage(Page):
         return super().needs() | self._spec().needs
 
     def choices(self) -> dict[str, str]:
-        feature, test_row = self.pixels.feature, self._workspace.state.test_row
+        feature, test_row, drawing = self.pixels.feature, self._workspace.state.test_row, self._workspace.state.drawing
         chosen = {"view": self._spec().name, "brush": str(self._brush)}
         chosen |= {} if feature is None else {"pixel": str(feature)}
-        return chosen | ({} if test_row is None else {TEST_IMAGE: str(test_row)})
+        chosen |= {} if test_row is None else {"test": str(test_row)}
+        return chosen | ({} if drawing is None else {"drawing": _text_of(drawing)})
 
     def choose(self, choices: Mapping[str, str]) -> None:
         view = choices.get("view", "")
@@ -161,9 +165,12 @@ class WeightsPage(Page):
         pixel, dataset = choices.get("pixel", ""), self._workspace.dataset
         if pixel.isdecimal() and dataset is not None and len(pixel) < 9 and int(pixel) < dataset.n_features:
             self.pixels.point_at(int(pixel))
-        test_row = choices.get(TEST_IMAGE, "")
-        if test_row.isdecimal() and len(test_row) < 9:
+        test_row, state = choices.get("test", ""), self._workspace.state
+        if test_row.isdecimal() and len(test_row) < 9 and int(test_row) != state.test_row:
             self.shown.show_test(int(test_row))
+        drawing = _image_of(choices.get("drawing", ""), None if dataset is None else dataset.image_shape)
+        if drawing is not None and (state.drawing is None or not np.array_equal(drawing, state.drawing)):
+            self._workspace.draw(drawing)
 
     def show_item(self, item: object) -> None:
         """Show a test image, given its row, with the flow through the layers and the prediction."""
@@ -263,3 +270,18 @@ class WeightsPage(Page):
             return
         self._show_subtitle()
         self.shown_view().refresh()
+
+
+def _text_of(image: NDArray[np.float32]) -> str:
+    """Return the pixels of an image as text for a session."""
+    return base64.b85encode(zlib.compress(image.astype("<f4").tobytes())).decode()
+
+
+def _image_of(text: str, shape: tuple[int, int] | None) -> NDArray[np.float32] | None:
+    """Return the image of a text by `_text_of`, or None for any other text or shape."""
+    with suppress(ValueError, zlib.error):
+        if shape is not None:
+            pixels = zlib.decompressobj().decompress(base64.b85decode(text), 4 * shape[0] * shape[1])
+            image = np.frombuffer(pixels, "<f4").astype(np.float32).reshape(shape)
+            return image if np.isfinite(image).all() else None
+    return None
