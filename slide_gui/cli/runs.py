@@ -19,7 +19,7 @@ from slide_gui.experiments.inspection.decision import Decider, Decision, Flip
 from slide_gui.experiments.runs.cost import RunShape, typical_seconds
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import restore
-from slide_gui.experiments.runs.spec import METHODS, RunSpec, SweepSpec, on_every_fold
+from slide_gui.experiments.runs.spec import METHODS, RunSpec, SweepPoint, SweepSpec, on_every_fold
 from slide_gui.experiments.runs.splits import Classes
 from slide_gui.experiments.store.store import RunStore, get_or_run
 from slide_gui.experiments.sweeps.selection import PointResult, best_words, chosen_places, mean_rate
@@ -174,7 +174,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
         print_line(str(plan), sys.stderr)
         with options.opened_cluster(where) as cluster, progress_bar("sweep") as progress:
             state = run_sweep(dataset, sweep, store, progress=progress, cluster=cluster)
-    document = _sweep_document(dataset, base, state)
+    document = _sweep_document(dataset, sweep, state)
     session = options.picture_session(source, dataset.fingerprint, state.done[0].point.spec.stack, "curves")
     for path in arguments.figure:
         save_export(path, curves_export(dataset, state.done), Style(), session)
@@ -193,18 +193,23 @@ def _describe_point(answer: PointResult) -> dict[str, Any]:
     }
 
 
-def _sweep_document(dataset: Dataset, base: RunSpec, state: SweepState) -> dict[str, Any]:
+def _sweep_document(dataset: Dataset, sweep: SweepSpec, state: SweepState) -> dict[str, Any]:
     best = chosen_places(state.done)
+
+    def place(point: SweepPoint) -> tuple[object, ...]:
+        drawn = (point.fold, point.split, point.seed) if sweep.choose == "each" else ()
+        return point.noise, point.depth, *drawn
+
+    marked = {place(each.point) for each in state.chosen} if sweep.choose == "each" else set(best)
     return {
         "dataset": dataset.name,
         "generated": dataset.generated,
         "fingerprint": dataset.fingerprint,
         "held_out": None if dataset.held_out is None else asdict(dataset.held_out),
-        **{name: getattr(base, name) for name in ("method", "training", "evaluate")},
+        **{name: getattr(sweep.base, name) for name in ("method", "training", "evaluate")},
         "best_on_validation": [{"noise": noise, "depth": depth} for noise, depth in best],
         "points": [
-            {**_describe_point(answer), "best_on_validation": (answer.point.noise, answer.point.depth) in best}
-            for answer in state.done
+            {**_describe_point(answer), "best_on_validation": place(answer.point) in marked} for answer in state.done
         ],
         "chosen": [_describe_point(answer) for answer in state.final] or None,
         "chosen_mean": asdict(mean_rate(state.final)) if state.final else None,

@@ -84,6 +84,8 @@ def test_that_sweep_has_the_numbers_of_python_and_resumes(cli, tiny):
     assert [point["hash"] for point in document["points"]] == [answer.point.spec.hash for answer in state.done]
     assert [point["error"] for point in document["points"]] == [answer.rate.error for answer in state.done]
     assert len(document["chosen"]) == document["chosen_mean"]["n_splits"] == 2
+    best = [[p[name] for name in ("noise", "depth", "split")] for p in document["points"] if p["best_on_validation"]]
+    assert sorted(best) == sorted([p[name] for name in ("noise", "depth", "split")] for p in document["chosen"])
 
 
 def test_that_a_sweep_prints_its_cost_and_marks_the_best_on_validation(cli, tiny):
