@@ -95,7 +95,8 @@ def generate(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Da
     from slide_gui.data import generators
 
     make: Callable[..., Dataset] = getattr(generators, entry(key).stand_in)
-    return replace(make(seed=seed, progress=progress), key=key)
+    dataset = make(seed=seed, progress=progress)
+    return dataset if dataset.key == key else replace(dataset, key=key)
 
 
 def download(key: str, *, progress: Progress = NO_PROGRESS) -> list[Path]:

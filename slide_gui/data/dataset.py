@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +82,27 @@ class HeldOut:
 _FEW_SHARED = 0.05  # of the test rows; fewer shared rows need no check
 
 
+_drawing = Lock()
+
+
+class _Rows:
+    """A field of rows that are given, or returned by a function at their first use."""
+
+    def __get__(self, dataset: Dataset | None, _kind: type) -> NDArray[np.float32]:
+        if dataset is None:
+            raise AttributeError("the field has no default value")
+        with _drawing:
+            if callable(dataset.__dict__["test"]):
+                self.__set__(dataset, dataset.__dict__["test"]())
+        rows: NDArray[np.float32] = dataset.__dict__["test"]
+        return rows
+
+    def __set__(self, dataset: Dataset, rows: NDArray[np.float32] | Callable[[], NDArray[np.float32]]) -> None:
+        if isinstance(rows, np.ndarray):
+            rows.flags.writeable = False
+        dataset.__dict__["test"] = rows
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Training and test rows with their labels.
@@ -91,7 +113,8 @@ class Dataset:
         The name shown to the user, e.g. ``"Rectangles"``. This and all names below are cleaned by
         `slide_gui.text.clean_name`.
     train, test : ndarray of shape (n, d) and (m, d), float32
-        One row per sample. Images have pixels in row-major order, in [0, 1]. Read-only; ``m`` may be 0.
+        One row per sample. Images have pixels in row-major order, in [0, 1]. Read-only; ``m`` may be 0. The test rows
+        may be given as a function that returns them, which is called at their first use; then they have labels.
     train_labels, test_labels : ndarray of shape (n,) and (m,), int64, or None
         None if the source has no labels.
     image_shape : tuple of (rows, columns), or None
@@ -130,7 +153,7 @@ class Dataset:
 
     name: str
     train: NDArray[np.float32]
-    test: NDArray[np.float32]
+    test: _Rows = _Rows()
     train_labels: NDArray[np.int64] | None = None
     test_labels: NDArray[np.int64] | None = None
     image_shape: tuple[int, int] | None = None
@@ -156,7 +179,7 @@ class Dataset:
             object.__setattr__(self, each, _clean_names(getattr(self, each), self.name))
         if self.train.size == 0:
             raise DataError(f"{self.name}: the training set {self.train.shape} is empty; give rows and features")
-        for array in (self.train, self.test, self.train_labels, self.test_labels):
+        for array in (self.train, self.train_labels, self.test_labels):
             if array is not None:
                 array.flags.writeable = False
 
@@ -178,6 +201,11 @@ class Dataset:
         train, test = np.split(self.missing, [len(self.train)])
         nan = np.float32(np.nan)
         return np.where(train, nan, self.train), np.where(test, nan, self.test)
+
+    @property
+    def n_test(self) -> int:
+        """Number of test rows m."""
+        return len(self.test if self.test_labels is None else self.test_labels)
 
     @property
     def n_features(self) -> int:
@@ -227,9 +255,9 @@ class Dataset:
             return self.opened.guesses
         (repeated, shared), warnings = self.n_repeated, []
         if shared:
-            what = f"{count(shared)} of {counted(len(self.test), 'test row')} also in the training set"
+            what = f"{count(shared)} of {counted(self.n_test, 'test row')} also in the training set"
             why = "the test error may be too low; leave repeated rows out, or name a column of groups"
-            few = shared < _FEW_SHARED * len(self.test)
+            few = shared < _FEW_SHARED * self.n_test
             warnings.append(Guess(what, why, sure=bool(self.key) or few))
         if repeated:
             what = f"{count(repeated)} of {counted(len(self.train), 'training row')} equal to an earlier one"
@@ -246,7 +274,7 @@ class Dataset:
             return self.opened.unlabelled or "the rows have no labels; add a label to each row to train a classifier"
         first = self.train_labels[0]
         if (self.train_labels != first).any():  # np.unique would import numpy.ma at every start
-            alone = len(self.test) == 0 and len(set(self.train_labels.tolist())) == len(self.train_labels)
+            alone = self.n_test == 0 and len(set(self.train_labels.tolist())) == len(self.train_labels)
             return "no class has two rows, so no row can be held out for a test; add rows" if alone else ""
         (name,) = label_names([first.item()], self.label_names)
         return f"all training rows are of the class {name}; add rows of another class to train a classifier"

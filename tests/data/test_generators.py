@@ -74,6 +74,13 @@ def test_that_equal_seeds_give_equal_bytes_whatever_the_size_of_the_test_set(nam
     assert not np.array_equal(first.train[:10], first.test)
 
 
+def test_that_the_test_images_of_rectangles_are_drawn_once_at_their_first_use():
+    data = generators.rectangles(60, 20)
+    assert (data.n_test, callable(vars(data)["test"])) == (20, True)
+    assert data.test is data.test
+    assert not data.test.flags.writeable
+
+
 @SEEDED
 def test_that_generators_report_rising_progress_and_can_be_cancelled(name):
     listener = StopAfter()

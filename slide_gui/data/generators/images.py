@@ -13,8 +13,9 @@ _PHOTOGRAPHS = "Photographs: “china” by Yann Forget and “flower” by dany
 SIDE = 28
 """Rows and columns of an image."""
 
-Drawn = tuple[NDArray[np.float32], NDArray[np.int64]]
-"""Images (n, 784) and labels (n,)."""
+Images = NDArray[np.float32]
+Drawn = tuple[Images | Callable[[], Images], NDArray[np.int64]]
+"""Images (n, 784), or a function that draws them, and labels (n,)."""
 
 
 def generated(
@@ -51,12 +52,16 @@ def generated(
     n_train, n = sizes[0], sum(sizes)
     first, second = np.random.SeedSequence(seed).spawn(2)
     train, train_labels = draw(n_train, np.random.default_rng(first), progress.part(0.0, n_train / n))
+    train = train() if callable(train) else train
+    progress.report(n_train / n)
     test, test_labels = draw(sizes[1], np.random.default_rng(second), progress.part(n_train / n, 1.0))
     function = name.lower().replace("-", "_")
     source = f"{function}(n_train={n_train}, n_test={sizes[1]}, seed={seed})"
+    progress.report(1.0)
     citation = f"After the {name} data of Larochelle et al. (2007), ICML."
     return Dataset(
         name=name,
+        key=name.lower(),
         train=train,
         test=test,
         train_labels=train_labels,

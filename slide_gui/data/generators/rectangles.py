@@ -80,8 +80,14 @@ def _draw_frames(
     return np.stack([top, top + rows - 1, left, left + columns - 1], axis=1), (rows > columns).astype(np.int64)
 
 
-def _draw_outlines(n: int, random: np.random.Generator, progress: Progress) -> Drawn:
+def _draw_outlines(n: int, random: np.random.Generator, _progress: Progress) -> Drawn:
     frames, labels = _draw_frames(n, random, 4, 3)
+    return partial(_outlines, frames), labels
+
+
+def _outlines(frames: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return the images of rectangles, given their first and last rows and columns (n, 4)."""
+    n = len(frames)
     images = np.empty((n, SIDE, SIDE), np.float32)
     lines, at = _lines(), np.arange(SIDE)
     for start in range(0, n, _BLOCK):
@@ -89,8 +95,7 @@ def _draw_outlines(n: int, random: np.random.Generator, progress: Progress) -> D
         kind = ((at >= top) & (at <= bottom)).astype(np.int64) + ((at == top) | (at == bottom))
         index = (kind * SIDE + left) * SIDE + right
         np.take(lines, index, axis=0, out=images[start : start + _BLOCK], mode="clip")  # other modes copy the output
-        progress.report(min(1.0, (start + _BLOCK) / n))
-    return images.reshape(n, SIDE * SIDE), labels
+    return images.reshape(n, SIDE * SIDE)
 
 
 def _lines() -> NDArray[np.float32]:

@@ -125,7 +125,7 @@ def _sized(info: DataInfo, state: EvaluationState) -> DataInfo:
 
 def info_of(key: str, dataset: Dataset) -> DataInfo:
     """Return the description of a data set in the evaluation."""
-    sizes = len(dataset.train), len(dataset.test)
+    sizes = len(dataset.train), dataset.n_test
     source = f"generated:{key}" if dataset.generated else key if dataset.key == key else dataset.source
     return DataInfo(key, dataset.name, dataset.generated, dataset.fingerprint, *sizes, source)
 

@@ -78,7 +78,7 @@ class RunShape:
     @classmethod
     def of(cls, dataset: Dataset) -> RunShape:
         """Return the shape of a data set."""
-        return cls(len(dataset.train), len(dataset.test), dataset.n_features, dataset.n_classes or 2)
+        return cls(len(dataset.train), dataset.n_test, dataset.n_features, dataset.n_classes or 2)
 
 
 _START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0e-7, 1.8e-11, 1.2e-10, 1.2e-11

@@ -123,7 +123,7 @@ def can_hold_out(dataset: Dataset) -> bool:
     """Return True if the test set is missing or held out, and the rows have at least two classes to hold out from."""
     if dataset.held_out is not None:
         return dataset.train_labels is not None
-    if dataset.train_labels is None or len(dataset.test):
+    if dataset.train_labels is None or dataset.n_test:
         return False
     counts = np.unique(dataset.train_labels, return_counts=True)[1]
     return len(counts) > 1 and int(counts.max()) > 1
@@ -190,8 +190,8 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
     held_out, whole = held_out.checked(), undivided(dataset)
     if not held_out.folds and not held_out.share:
         return with_filled(whole, progress)
-    if len(whole.test):
-        raise DataError(f"already has a test set of {len(whole.test)} rows; leave out the split", whole.name)
+    if whole.n_test:
+        raise DataError(f"already has a test set of {whole.n_test} rows; leave out the split", whole.name)
     n = len(whole.train)
     codes = np.zeros(n, np.intp)
     if whole.train_labels is not None:
@@ -321,7 +321,7 @@ def _classes(dataset: Dataset, spec: RunSpec) -> Classes:
         )
     classes = Classes.of(dataset)
     if spec.evaluate == "test" and len(classes.test) == 0:
-        what = "no test rows" if len(dataset.test) == 0 else "no labels for its test rows"
+        what = "no test rows" if dataset.n_test == 0 else "no labels for its test rows"
         raise DataError(f"has {what}; hold rows of the training file out, or evaluate on validation rows", dataset.name)
     return classes
 
@@ -384,11 +384,11 @@ def subset(dataset: Dataset, n_train: int | None, n_test: int | None) -> Dataset
         Largest numbers of training and test rows. None means all.
     """
     train = _chosen(dataset.train_labels, len(dataset.train), n_train)
-    test = _chosen(dataset.test_labels, len(dataset.test), n_test)
+    test = _chosen(dataset.test_labels, dataset.n_test, n_test)
     if train is None and test is None:
         return dataset
     counts = f"{n_train if train is not None else len(dataset.train)} of {len(dataset.train)} training and "
-    counts += f"{n_test if test is not None else len(dataset.test)} of {len(dataset.test)} test rows"
+    counts += f"{n_test if test is not None else dataset.n_test} of {dataset.n_test} test rows"
     missing, n = dataset.missing, len(dataset.train)
     if missing is not None:
         missing = np.concatenate([_chosen_rows(missing[:n], train), _chosen_rows(missing[n:], test)])

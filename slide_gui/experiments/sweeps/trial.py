@@ -238,7 +238,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
     """
     budget = checked_budget(budget)
     dataset.check_classes()
-    if len(dataset.test) == 0 or dataset.test_labels is None:
+    if dataset.n_test == 0 or dataset.test_labels is None:
         raise DataError(
             "has no labelled test rows; hold rows of the training file out, without a test file", dataset.name
         )
@@ -398,5 +398,5 @@ class _TrialRun:
 
 def _final(spec: RunSpec, dataset: Dataset) -> RunSpec:
     """Return the run that tests a candidate: on all training rows, unless the sweep had to reduce them."""
-    many = len(dataset.test) > _MOST_TEST_ROWS
+    many = dataset.n_test > _MOST_TEST_ROWS
     return replace(final_spec(spec), labels=spec.labels, test_rows=_MOST_TEST_ROWS if many else None).checked()

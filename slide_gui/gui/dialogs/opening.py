@@ -211,7 +211,7 @@ class ReadingPreview(QFrame):
             self._show(dataset)
 
     def _show(self, dataset: Dataset) -> None:
-        opened, n = dataset.opened, len(dataset.train) + len(dataset.test)
+        opened, n = dataset.opened, len(dataset.train) + dataset.n_test
         n_columns, noun = (len(opened.columns), "columns") if opened.columns else (dataset.n_features, "features")
         self._title.setText(f"{dataset.name}: {count(n)} rows, {count(n_columns)} {noun}")
         guesses = [f"{guess.what}: {guess.why}" for guess in dataset.checks if guess.why != opened.unlabelled]

@@ -243,10 +243,10 @@ class SplitControls(QWidget):
 
 def _rows(dataset: Dataset) -> tuple[str, str]:
     """Return the numbers of training and test rows in two lines."""
-    train, test, held_out = count(len(dataset.train)), count(len(dataset.test)), dataset.held_out
+    train, test, held_out = count(len(dataset.train)), count(dataset.n_test), dataset.held_out
     if held_out is None:
         return f"{train} train", f"{test} test"
-    total, held = count(len(dataset.train) + len(dataset.test)), f"{test} held out"
+    total, held = count(len(dataset.train) + dataset.n_test), f"{test} held out"
     if held_out.folds:
         fold, folds = held_out.fold + 1, held_out.folds
         held = f"{test} held out (fold {fold} of {folds})"

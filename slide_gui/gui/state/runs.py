@@ -186,9 +186,9 @@ class RunController(QObject):
             return "The data are still being opened."
         if dataset.why_no_classes:
             return f"No classifier is possible: {dataset.why_no_classes}."
-        if len(dataset.test) == 0 and can_hold_out(dataset):
+        if dataset.n_test == 0 and can_hold_out(dataset):
             return "There are no test rows. Hold out some rows in the panel, under Test set."
-        if len(dataset.test) == 0 or dataset.test_labels is None:
+        if dataset.n_test == 0 or dataset.test_labels is None:
             return "These data have no test set. Open it together with the training set."
         if METHODS[method].omits_input and self._workspace.state.parameters.depth == 0:
             return f"{METHODS[method].text} needs at least one layer. Set the depth to 1 or more in the panel."

@@ -164,7 +164,7 @@ class ShownImage(QObject):
     def show_test(self, row: int) -> None:
         """Show a test image until the user selects a training image."""
         dataset = self._workspace.dataset
-        if dataset is not None and 0 <= row < len(dataset.test):
+        if dataset is not None and 0 <= row < dataset.n_test:
             self._workspace.show_test(row)
 
     def show_on(self, canvas: DrawingCanvas) -> None:
