@@ -37,9 +37,9 @@ class Visitor:
         start = self.seen()
         self.press_button("next")
         for number in range(CARDS):
+            wait(lambda number=number: self.tour.number == number)
             wait(lambda: self.window.workspace.model() is not None and self.tour.outline.isVisible())
             settle(0.15)
-            assert self.tour.number == number
             assert self.control.isVisible()
             if number > 1:
                 assert not self.tour.reached, number
@@ -52,8 +52,9 @@ class Visitor:
                 self.tour.pause = 1e9
             else:
                 self.press_button("next")
+        wait(lambda: self.tour.number == CARDS)
         self.press_button("back")
-        assert self.tour.number == CARDS - 1
+        wait(lambda: self.tour.number == CARDS - 1)
         self.press_button("next")
         self.press_button("next")
         wait(lambda: not self.tour.is_running)
