@@ -315,7 +315,8 @@ def place_name(noise: float, depth: int) -> str:
     >>> place_name(0.3, 2), place_name(0.3, 0)
     ('noise 0.30, depth 2', 'the raw input')
     """
-    return f"noise {fixed(noise, 2)}, depth {depth}" if depth else "the raw input"
+    level = fixed(noise, 2) if noise == round(noise, 2) else f"{noise:g}"
+    return f"noise {level}, depth {depth}" if depth else "the raw input"
 
 
 def dataset_title(name: str, generated: bool) -> str:

@@ -20,7 +20,7 @@ from slide_gui.experiments.runs.cost import RunShape, typical_seconds
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import restore
 from slide_gui.experiments.runs.spec import METHODS, RunSpec, SweepPoint, SweepSpec, on_every_fold
-from slide_gui.experiments.runs.splits import Classes
+from slide_gui.experiments.runs.splits import Classes, divided_as
 from slide_gui.experiments.store.store import RunStore, get_or_run
 from slide_gui.experiments.sweeps.selection import PointResult, best_words, chosen_places, mean_rate
 from slide_gui.experiments.sweeps.sweep import SweepState, plan_sweep, run_sweep
@@ -28,7 +28,7 @@ from slide_gui.experiments.sweeps.trial import BUDGET, checked_budget, plan_tria
 from slide_gui.figures.export import save_bundle, save_export
 from slide_gui.figures.run_exports import RUN_FIGURES, RunFigure, curves_export, trial_export
 from slide_gui.figures.style import Style
-from slide_gui.text import label_names
+from slide_gui.text import label_names, pixel_name, place_name
 
 _FIGURES = (".pdf", ".svg", ".png", ".csv")
 _MOST = 1000  # splits
@@ -227,14 +227,15 @@ def _sweep_lines(dataset: Dataset, base: RunSpec, state: SweepState) -> Iterator
         point = run.point
         validation = "" if run.validation_error is None else f"{100 * run.validation_error:.2f}"
         line = "" if point.fold is None else f"{point.fold + 1:4d}  "
-        line += f"{point.noise:5.2f}  {point.depth:5d}  {point.split:5d}  {point.seed:4d}  {run.rate.value:>6}  "
+        line += f"{point.noise:5g}  {point.depth:5d}  {point.split:5d}  {point.seed:4d}  {run.rate.value:>6}  "
         yield (line + f"{validation:>10}  {run.rate.interval:11}  {run.chosen_by}").rstrip()
-    yield best_words(state.done)
+    if METHODS[base.method].stacked:
+        yield best_words(state.done)
     for run in state.final:
         point = run.point
         fold = "" if point.fold is None else f"fold {point.fold + 1}, "
-        selected = f"selected noise {point.noise:g}, depth {point.depth}"
-        yield f"{fold}split {point.split}, seed {point.seed}: {selected}; test error {run.rate}"
+        selected = f"selected {place_name(point.noise, point.depth)}; " * METHODS[base.method].stacked
+        yield f"{fold}split {point.split}, seed {point.seed}: {selected}test error {run.rate}"
     if state.final:
         mean = mean_rate(state.final)
         spread = "" if mean.n_splits == 1 else f", spread between splits {100 * mean.spread:.2f}"
@@ -297,6 +298,7 @@ def _decide(arguments: argparse.Namespace) -> int:
         spec_hash = full_hash(store, arguments.hash)
         result = store.load(spec_hash)
     dataset = options.read_data(options.data_source(arguments))
+    dataset = divided_as(dataset, result.spec.fingerprint, result.spec.held_out)
     image, name = options.chosen_image(dataset, arguments)
     with progress_bar("deciding") as progress:
         decider = Decider(restore(dataset, result, progress=progress.part(0.0, 0.5)), dataset)
@@ -305,7 +307,7 @@ def _decide(arguments: argparse.Namespace) -> int:
         flip = None if arguments.no_flip else decider.flip(image, progress.part(0.5, 1.0))
     names = label_names(decider.labels, dataset.label_names)
     document = {"image": name, "run": spec_hash, **_decision_document(decision, flip, names)}
-    return print_answer(arguments, document, _decision_lines(document, dataset.feature_names))
+    return print_answer(arguments, document, _decision_lines(document, dataset))
 
 
 def _decision_document(decision: Decision, flip: Flip | None, names: Sequence[str]) -> dict[str, Any]:
@@ -325,21 +327,23 @@ def _decision_document(decision: Decision, flip: Flip | None, names: Sequence[st
     }
 
 
-def _decision_lines(document: dict[str, Any], names: tuple[str, ...]) -> Iterator[str]:
+def _decision_lines(document: dict[str, Any], dataset: Dataset) -> Iterator[str]:
+    shape, first = dataset.image_shape, int(dataset.image_shape is not None)  # images are counted from 1, rows from 0
     margin = f"margin {document['margin']:.4g} over {document['second']}"
     yield f"{document['image']}: predicted as {document['class']}, {margin}"
     if len(document["votes"]) > 2:
         votes = sorted(document["votes"].items(), key=lambda vote: -vote[1])
         yield "votes: " + ", ".join(f"{name} {count}" for name, count in votes)
     for each in document["nearest"]:
-        yield f"support vector {each['row']} ({each['class']}): K = {each['kernel']:.3g}, pulls by {each['pull']:+.3g}"
+        row, kernel, pull = each["row"] + first, each["kernel"], each["pull"]
+        yield f"support vector {row} ({each['class']}): K = {kernel:.3g}, pulls by {pull:+.3g}"
     flip = document["flip"]
     if flip is not None and flip["features"]:
         which = "no smaller set does" if flip["fewest"] else "a smaller set may do so, too"
-        features = ", ".join(names[k] if names else str(k) for k in flip["features"])
+        features = ", ".join(pixel_name(k, shape, dataset.feature_names) for k in flip["features"])
         yield f"changing features {features} changes the class to {flip['class']} ({which})"
     elif flip is not None:
-        yield "found no small set of features whose change alters the predicted class"
+        yield "found no small set of features whose change alters the predicted class, but the search does not try all"
 
 
 COMMANDS: dict[str, Entry] = {

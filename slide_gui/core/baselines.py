@@ -4,13 +4,11 @@ PCA-SVM and White-SVM keep a fraction of the variance. Rand Proj-SVM projects th
 directions (paper, "Experiments Settings"). scikit-learn is imported only when a class is used.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +79,7 @@ class Estimator:
     parameters: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
-    def of(cls, name: str, parameters: Mapping[str, Any] | None = None) -> Estimator:
+    def of(cls, name: str, parameters: Mapping[str, Any] | None = None) -> Self:
         """Return an estimator in normal form: sorted parameters, lists as tuples, no leading ``sklearn``."""
         plain = sorted((parameters or {}).items())
         return cls(name.removeprefix("sklearn."), tuple((key, _tuples(value)) for key, value in plain))
@@ -91,7 +89,7 @@ class Estimator:
         return {"name": self.name, "parameters": dict(self.parameters)}
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Estimator:
+    def from_document(cls, document: Mapping[str, Any]) -> Self:
         """Return the estimator of a document.
 
         Raises

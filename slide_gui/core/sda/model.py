@@ -1,10 +1,8 @@
 """Stacked denoising autoencoders: parameters, trained models as immutable objects, and their representations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +67,7 @@ class SdaParameters:
         return self.noise if isinstance(self.noise, tuple) else (self.noise,) * len(self.n_units)
 
     @property
-    def unsupervised(self) -> SdaParameters:
+    def unsupervised(self) -> Self:
         """These parameters with the unused settings of fine-tuning set to fixed values.
 
         Pre-training does not depend on them. The values are not the defaults, because new defaults would change the
@@ -77,7 +75,7 @@ class SdaParameters:
         """
         return replace(self, fine_tuning_rate=0.1, fine_tuning_epochs=100, patience=10)
 
-    def checked(self) -> SdaParameters:
+    def checked(self) -> Self:
         """Return the parameters, checked and normalised.
 
         Raises
@@ -230,9 +228,9 @@ class SdaHistory:
 
     epochs: tuple[SdaEpoch, ...] = ()
 
-    def then(self, epoch: SdaEpoch) -> SdaHistory:
+    def then(self, epoch: SdaEpoch) -> Self:
         """Return this history with one more epoch."""
-        return SdaHistory((*self.epochs, epoch))
+        return replace(self, epochs=(*self.epochs, epoch))
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +283,7 @@ class Sda:
         """Numbers of columns of x, h¹, …, hˡ, which are the blocks of a multi-width kernel."""
         return (self.n_features, *(len(layer.weights) for layer in self.layers))
 
-    def first(self, depth: int) -> Sda:
+    def first(self, depth: int) -> Self:
         """Return the lowest `depth` layers; they equal the result of pre-training only these."""
         parameters = self.parameters
         noise = parameters.noise[:depth] if isinstance(parameters.noise, tuple) else parameters.noise

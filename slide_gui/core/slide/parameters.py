@@ -1,10 +1,8 @@
 """Parameters of a stack of denoisers, and the squashing functions between two layers (§4 of the paper)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,7 +169,7 @@ class StackParameters:
         np.copyto(out, squashed)
         return out
 
-    def checked(self) -> StackParameters:
+    def checked(self) -> Self:
         """Return the parameters, checked and normalised.
 
         Raises

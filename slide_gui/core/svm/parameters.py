@@ -1,9 +1,7 @@
 """Parameters of a multi-width SVM, and the record of how its widths were selected."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +87,7 @@ class SvmParameters:
         usual = self.retune_rows == SvmParameters().retune_rows
         return {name: value for name, value in vars(self).items() if name != "retune_rows" or not usual}
 
-    def checked(self) -> SvmParameters:
+    def checked(self) -> Self:
         """Return the parameters, checked and normalised.
 
         Raises

@@ -1,13 +1,11 @@
 """Rows and labels of one file, as every reader returns them, before they become a data set."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import isqrt
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +75,7 @@ class DataPart:
         counts = counts[np.rint(numbers) != numbers]
         return bool(counts.size and counts.min() >= _RARE)
 
-    def with_label_names(self) -> DataPart:
+    def with_label_names(self) -> Self:
         """Return a part whose numeric labels are written as class names; other parts are unchanged."""
         if self.labels is None or self.label_names:
             return self

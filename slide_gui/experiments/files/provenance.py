@@ -1,12 +1,10 @@
 """Record the runs and data of a figure as a small JSON document from which the figure can be reproduced."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import is_known
@@ -44,7 +42,7 @@ class FigureProvenance:
     numerics: str = field(default_factory=lambda: str(RESULTS_VERSION))
 
     @classmethod
-    def of_run(cls, figure: str, source: DataSource, spec: RunSpec) -> FigureProvenance:
+    def of_run(cls, figure: str, source: DataSource, spec: RunSpec) -> Self:
         """Return the provenance of a figure of one run."""
         return cls(figure, source, (SweepPoint(spec.stack.noise, spec.stack.depth, spec.split, spec.seed, spec),))
 
@@ -96,7 +94,7 @@ class FigureProvenance:
         return json.dumps({**document, "runs": runs, "points": points}, indent=1) + "\n"
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> FigureProvenance:
+    def read(cls, path: str | os.PathLike[str]) -> Self:
         """Return the provenance in a file.
 
         Raises
@@ -111,7 +109,7 @@ class FigureProvenance:
             raise DataError(f"is not the document of a figure ({error}); export the figure again", str(path)) from None
 
     @classmethod
-    def _of(cls, document: dict[str, Any]) -> FigureProvenance:
+    def _of(cls, document: dict[str, Any]) -> Self:
         if document["format"] != _FORMAT:
             raise ValueError(f"format {document['format']}, this slide-gui reads {_FORMAT}")
         figure = checked_value(str, document["figure"], "figure")

@@ -1,13 +1,11 @@
 """Sources of data sets, and images as text."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +113,7 @@ class DataSource:
         return tuple(map(str, words))
 
     @classmethod
-    def parse(cls, text: str, seed: int = 0) -> DataSource:
+    def parse(cls, text: str, seed: int = 0) -> Self:
         """Return the source that an argument names.
 
         The argument is a key, ``generated:`` and a key, or paths joined by the system's path separator. An existing
@@ -130,7 +128,7 @@ class DataSource:
         return cls(paths=tuple(filter(None, parts)), seed=seed)
 
     @classmethod
-    def of(cls, texts: Sequence[str], seed: int = 0) -> DataSource:
+    def of(cls, texts: Sequence[str], seed: int = 0) -> Self:
         """Return the source that several arguments name together: one key, or the files of one data set."""
         texts = [f".{os.sep}{text}" if text.startswith("-") else text for text in texts]  # not an option in a command
         if len(texts) == 1:

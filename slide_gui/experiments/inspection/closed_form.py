@@ -4,10 +4,8 @@ Weights W_m of explicitly corrupted copies (eq. 5 to 7) converge to its W as m^â
 W of shuffled pixels, shuffled back, equals W.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +20,7 @@ MOST_COPIES = 1024
 MOST_ROWS = 1200
 """Larger data are sampled with a seed. The limit is then that of the sample."""
 
+_ROUNDING = 1e-6
 _SETTLED = 8  # copies from which the slope is fitted; with fewer, a rarely lit pixel may survive in no copy
 
 
@@ -73,19 +72,19 @@ class Copies:
     seeds: int
     points: tuple[CopiesPoint, ...] = ()
 
-    def finished(self) -> Copies:
+    def finished(self) -> Self:
         """Return the study with only those points that include every seed."""
         return replace(self, points=tuple(point for point in self.points if point.errors.size == self.seeds))
 
     def curve(self, feature: int | None = None) -> list[tuple[int, float, float, float]]:
         """Return (m, geometric mean, smallest, largest error over the seeds), over all rows or of one.
 
-        Points whose error is zero or undefined are left out.
+        Points whose error is undefined, or so small that it may be rounding, are left out.
         """
         lines = []
         for point in self.points:
             errors = point.errors if feature is None else point.row_errors[:, feature]
-            if errors.size and np.isfinite(errors).all() and (errors > 0).all():
+            if errors.size and np.isfinite(errors).all() and (errors > _ROUNDING).all():
                 mean = float(np.exp(np.log(errors).mean()))
                 lines.append((point.copies, mean, float(errors.min()), float(errors.max())))
         return lines
@@ -196,7 +195,7 @@ class CopiesStudy:
         values = below.representations(self._rows[chosen], progress=progress.part(0.0, 0.0))[-1]
         if p.fit_on == "thresholded":
             values = p.squash(values)
-        values = np.ascontiguousarray(values)
+        values = np.ascontiguousarray(values, p.sums)
         clean = np.column_stack([values.astype(np.float64), np.ones(len(values))])
         progress.report(0.0)
         windows = self._stack.windows

@@ -3,12 +3,10 @@
 Runs with the same autoencoders share them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import time
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +52,7 @@ class SdaFeatures:
         """Return [x | h¹ | … | hˡ] of shape (n, Σ sizes)."""
         return self.sda.transform(into_range(rows, self.limits), progress=progress)
 
-    def first(self, depth: int) -> SdaFeatures:
+    def first(self, depth: int) -> Self:
         """Return the lowest layers. They equal the result of pre-training with this depth."""
         return replace(self, sda=self.sda.first(depth), seconds=self.seconds[:depth])
 

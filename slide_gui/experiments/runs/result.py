@@ -1,12 +1,10 @@
 """Results of runs: frozen values that are stored as a JSON document and arrays."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -303,7 +301,7 @@ class RunResult:
         return checked
 
     @classmethod
-    def from_parts(cls, document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> RunResult:
+    def from_parts(cls, document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Return the result that consists of `document` and `arrays`.
 
         Raises

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +103,22 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     if len(held_out) == len(codes):
         raise ValueError("the training rows have too few groups to be split; leave out the groups")
     return np.setdiff1d(np.arange(len(codes)), held_out, assume_unique=True), held_out
+
+
+def different_splits(dataset: Dataset, splits: Sequence[int]) -> tuple[int, ...]:
+    """Return the splits without repetitions: rows of few groups have fewer folds than a cross-validation.
+
+    Raises
+    ------
+    DataError
+        If the rows cannot be split.
+    """
+    classes = Classes.of(dataset)
+    try:
+        folds = [split_rows(classes.train, split, 0, classes.groups)[1].tolist() for split in splits]
+    except ValueError as error:
+        raise DataError(str(error), dataset.name) from None
+    return tuple(split for number, split in enumerate(splits) if folds.index(folds[number]) == number)
 
 
 def stratified_order(codes: Indices, seed: int) -> Indices:

@@ -36,7 +36,10 @@ class CurvePoint:
         """Return the mean of the results at one noise level and depth: of all splits and seeds, or over all folds."""
         errors = [result.validation_error for result in results if result.validation_error is not None]
         validation_error = sum(errors) / len(errors) if len(errors) == len(results) else None
-        return cls(*place, mean_rate(results), validation_error, place in chosen)
+        rate = mean_rate(results)
+        if results[0].point.spec.evaluate == "validation":
+            validation_error = rate.error
+        return cls(*place, rate, validation_error, place in chosen)
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def pooled(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     """Return the results of the first split and seed, each with the validation error on the rows of all splits.
 
     The validation rows of one split are few, so the errors of all of them are counted together. Equal counts are equal
-    errors.
+    errors. Results that were evaluated on the test set have no counts, so their error is the mean over the splits.
 
     Raises
     ------

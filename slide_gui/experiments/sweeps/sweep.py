@@ -9,6 +9,7 @@ from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import RunProgress
 from slide_gui.experiments.runs.spec import SweepPoint, SweepSpec, on_every_fold
+from slide_gui.experiments.runs.splits import different_splits
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import Setting, StoredRun
 from slide_gui.experiments.sweeps.cluster import Cluster
@@ -117,6 +118,8 @@ def _points_and_choice(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset
     """Return the points of a sweep on every fold, and how points are selected."""
     if not isinstance(sweep, SweepSpec):
         return tuple(sweep), "none"
+    if dataset.groups is not None and sweep.base.training == "split":
+        sweep = replace(sweep, splits=different_splits(dataset, sweep.splits))
     bases = on_every_fold(sweep.base, dataset)
     return tuple(point for base in bases for point in replace(sweep, base=base).points()), sweep.choose
 

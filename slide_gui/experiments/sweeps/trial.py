@@ -18,7 +18,7 @@ from slide_gui.experiments.inspection.comparison import compare_errors
 from slide_gui.experiments.runs.cost import RunKind, RunShape, typical_seconds
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import RunSpec, SweepPoint, SweepSpec
-from slide_gui.experiments.runs.splits import Classes, split_rows
+from slide_gui.experiments.runs.splits import Classes, different_splits
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps.cluster import Cluster
 from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
@@ -243,7 +243,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
             "has no labelled test rows; hold rows of the training file out, without a test file", dataset.name
         )
     shape, (noises, depths, n_splits) = RunShape.of(dataset), _GRID
-    splits = _different_splits(dataset, n_splits)
+    splits = different_splits(dataset, range(n_splits))
     labels = most = round(0.8 * shape.rows)
     while True:
         base = RunSpec(
@@ -261,16 +261,6 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
         remedy = f"raise the budget to {seconds:.0f} s or more (Settings or --budget), or use fewer classes"
         raise DataError(f"{problem}; {remedy}", dataset.name)
     return sweep
-
-
-def _different_splits(dataset: Dataset, n_splits: int) -> tuple[int, ...]:
-    """Return the first splits without repetitions: rows of few groups have fewer folds than splits."""
-    classes = Classes.of(dataset)
-    try:
-        folds = [split_rows(classes.train, split, 0, classes.groups)[1].tolist() for split in range(n_splits)]
-    except ValueError as error:
-        raise DataError(str(error), dataset.name) from None
-    return tuple(split for split, fold in enumerate(folds) if folds.index(fold) == split)
 
 
 def trial_seconds(sweep: SweepSpec, dataset: Dataset) -> float:

@@ -238,7 +238,7 @@ class ComparisonView(QWidget):
     def numbers(self) -> str:
         """Return both confusion matrices and the rows of W of each pixel as text; "" without a comparison."""
         shown = self._shown
-        if shown is None:
+        if shown is None or self._body.isHidden():
             return ""
         results = _complete(shown)
         texts = [confusion_text(label_names(each.labels, shown.label_names), each.confusion) for each in results]

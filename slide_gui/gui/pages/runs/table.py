@@ -186,10 +186,10 @@ def _words_of(text: str) -> list[tuple[str, bool]]:
     """Return each word as in `StoredRun.words`, "noise 0.3" as "noise=0.30;", and True if rows must contain it."""
 
     def exact(match: re.Match[str]) -> str:
-        name, value = match[1], float(match[2])
-        return f" {name}={value:.2f}; " if name == "noise" else f" {name}={value:.0f}; "
+        sign, name, value = match[1], match[2], float(match[3])
+        return f" {sign}{name}={value:.2f}; " if name == "noise" else f" {sign}{name}={value:.0f}; "
 
-    named = r"\b(noise|depth|seed)[ =:]+(\d+\.?\d*)(?![\d.])"
+    named = r"((?<!\S)-|\b)(noise|depth|seed)[ =:]+(\d+\.?\d*)(?![\d.])"
     words = re.sub(named, exact, text.lower()).split()
     return [(word[1:], False) if word[0] == "-" and len(word) > 1 else (word, True) for word in words]
 

@@ -233,7 +233,7 @@ class WeightsPage(Page):
                 names.append((self._workspace.feature_name(feature), str(k)))
                 cells.append(np.roll(row.weights, 1))  # the bias first
         heads = ("bias", *self._workspace.feature_names)
-        return table_text((self._workspace.worded("pixel"), "layer"), names, heads, cells) if cells else ""
+        return table_text((self._workspace.worded("weights of pixel"), "layer"), names, heads, cells) if cells else ""
 
     # From the workspace ----------------------------------------------------------------------------------------
 
