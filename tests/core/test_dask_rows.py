@@ -47,11 +47,8 @@ def blocks(rows=GREY):
 @pytest.fixture(scope="module")
 def cluster():
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    soon = {"distributed.comm.timeouts.connect": "2s"}
-    with (
-        dask.config.set(soon),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as running,
-    ):
+    here = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    with dask.config.set({"distributed.comm.timeouts.connect": "2s"}), LocalCluster(**here) as running:
         yield running
     assert [thread.name for thread in threading.enumerate() if "IO loop" in thread.name] == []
     assert multiprocessing.active_children() == []

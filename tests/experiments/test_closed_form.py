@@ -109,6 +109,12 @@ def test_that_a_dead_pixel_has_no_curve():
     assert len(copies.curve(4)) == 2
 
 
+def test_that_copies_without_noise_have_the_weights_of_the_limit_but_for_rounding():
+    study = CopiesStudy(fit_stack(ROWS, StackParameters(noise=0.0, depth=2, squashing="sigmoid")), ROWS, 2, most=8)
+    assert max(float(point.errors.max()) for point in study.run().points) < 1e-6
+    assert study.run().curve() == []
+
+
 def test_that_an_impossible_study_is_refused_in_a_sentence():
     assert CopiesStudy(stack_of(), ROWS, seeds=1, most=1, most_rows=2).run().n_rows == 2
     nothing = np.zeros((9, 4), np.float32)

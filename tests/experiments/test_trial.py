@@ -17,6 +17,7 @@ from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps import executor as executor_module
 from slide_gui.experiments.sweeps import trial as trial_module
 from slide_gui.experiments.sweeps.selection import choose, final_spec, pooled
+from slide_gui.experiments.sweeps.sweep import plan_sweep
 from slide_gui.experiments.sweeps.trial import TrialState, plan_trial, try_data
 from slide_gui.progress import Listener
 
@@ -233,6 +234,8 @@ def test_that_a_trial_is_planned_for_about_a_minute_whatever_the_size(n, columns
 def test_that_a_trial_repeats_no_fold_of_few_groups_and_names_the_smallest_and_the_largest(trial):
     groups = np.minimum(np.arange(len(DATA.train)) // 10, 2)
     assert plan_trial(replace(DATA, groups=groups)).splits == (0, 1, 2)
+    sweep = replace(plan_trial(DATA), splits=(0, 1, 2, 3, 4), noises=(0.3,), depths=(1,))
+    assert plan_sweep(sweep, replace(DATA, groups=groups), ()).n_runs == 3
     with pytest.raises(DataError, match="flowers: the training rows have too few groups"):
         plan_trial(replace(DATA, groups=0 * groups))
     larger = replace(trial.done[0], rate=replace(trial.done[0].rate, n=25))

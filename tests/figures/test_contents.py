@@ -269,7 +269,7 @@ def test_that_weights_of_features_that_are_not_pixels_are_bars():
     [
         ("single", "layer", 4),
         ("single", "tile", 1),
-        ("one-and-a-half", "global", 2),
+        ("double", "global", 2),
         ("double", "tile", 2),
         ("slide", "layer", 4),
     ],

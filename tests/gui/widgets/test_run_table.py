@@ -80,7 +80,7 @@ def test_that_the_newest_run_is_first_and_columns_sort_as_numbers_with_empty_cel
 
 
 def test_that_every_word_of_the_filter_must_occur(table):
-    exact = (("depth 2", "ca"), ("noise 0.3", "dc"), ("seed 1", "ba"), ("depth:3", "d"))
+    exact = (("depth 2", "ca"), ("noise 0.3", "dc"), ("seed 1", "ba"), ("depth:3", "d"), ("-depth 2", "db"))
     for text, wanted in (*exact, ("slide RECT", "a"), ("figure", "d"), ("", "dcba"), ("  0.30 ", "dc")):
         table.set_filter(text)
         assert order(table) == wanted, text
