@@ -200,7 +200,11 @@ def data_source(
     reading, held_out = read_options(arguments)
     if held_out is None and evaluate != "test":
         held_out = HeldOut(0.0)
+    if arguments.seed < 0:
+        raise UsageError(f"--seed is {arguments.seed}; give an integer, 0 or more")
     source = DataSource.of(arguments.data if texts is None else texts, arguments.seed)
+    if source.key and reading != AS_GUESSED:
+        raise UsageError(f"{source.key} is a benchmark data set; leave out the options for reading files")
     return replace(source, reading=reading, held_out=held_out)
 
 
@@ -255,6 +259,8 @@ def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
             raise ValueError("--held-out and --folds exclude each other; give one of them")
         if arguments.folds < 2:
             raise ValueError(f"--folds is {arguments.folds}; it must be 2 or more")
+        if fold is not None and fold < 1:
+            raise ValueError(f"--fold is {fold}; folds count from 1")
         return HeldOut(0.0, seed, arguments.folds, 0 if fold is None else fold - 1).checked()
     if fold is not None:
         raise ValueError("--fold needs --folds; give both")
@@ -539,7 +545,7 @@ def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
     places = {name: getattr(arguments, name) for name in ("training", "evaluate", "test_rows")}
     key = arguments.method or ("custom" if parts else "slide-svm")
     with usage():
-        method = check_choice("method", key, METHODS)
+        method = check_choice("method", key, {name: each for name, each in METHODS.items() if not each.averages})
     _check_projection(method, arguments)
     sda = {"sda": _sda_parameters(arguments)} if method.network else {}
     return {"method": key, **places, **chosen, **parts, **sda}

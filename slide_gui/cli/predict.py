@@ -86,8 +86,7 @@ def _predict(arguments: argparse.Namespace) -> int:
         document["classes"] = names
     listed = ", ".join(f"{name}: {counts[name]}" for name in model.class_names if counts[name])
     lines = [f"{counted(len(rows), 'row')} classified by the model of {_title(model)}: {listed}"]
-    if labels is not None:
-        labels = _class_names(labels, model)
+    labels = labels and _class_names(labels, model)
     if labels is not None and not set(labels) & set(model.class_names):
         warn("the labels of these rows are none of the model's classes, so no error is reported")
     elif labels is not None:

@@ -55,7 +55,9 @@ class HeldOut:
                 raise ValueError(f"the split's {name} is {value!r}; give an integer, 0 or more")
         if self.folds:
             if self.folds < 2 or self.fold >= self.folds:
-                raise ValueError(f"fold {self.fold + 1} of {self.folds} does not exist; give 2 folds or more")
+                raise ValueError(
+                    f"fold {self.fold + 1} of {self.folds} does not exist; give 2 folds or more, and one of them"
+                )
             return replace(self, share=0.0)
         if not (isinstance(self.share, (int, float)) and 0.0 <= self.share <= _MOST):
             raise ValueError(f"the fraction held out is {self.share!r}; give 0 to {_MOST:g}")

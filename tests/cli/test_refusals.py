@@ -64,6 +64,10 @@ USAGE = {
     "train tiny.npz --classifier neighbors.KNeighborsClassifier --method raw-svm": "raw-svm",
     "train tiny.npz --method sda --units a": "expected integers with commas between",
     "train flowers.csv --folds 1": "--folds is 1",
+    "fit flowers.csv --folds 3 --fold 0 -o x.npz": "--fold is 0; folds count from 1",
+    "fit generated:rectangles --group a -o x.npz": "rectangles is a benchmark data set; leave out the options",
+    "fit generated:rectangles --seed -1 -o x.npz": "--seed is -1; give an integer, 0 or more",
+    "sweep flowers.csv --widths 1,2 --depth 1,2 --store x.db": "2 widths do not fit depth 2; give one depth",
     "train flowers.csv --folds 3 --held-out 0.2": "exclude each other",
     "train flowers.csv --folds 3 --fold 4": "unrecognized arguments: --fold 4",
     "train flowers.csv --shape 3by4": "expected rows and columns",
@@ -158,9 +162,7 @@ OUTPUTS = {
 def folder(cli, tiny):
     """Write CSV data under the names of output files, and a model, an image, a store and a provenance."""
     data = DataSource(paths=("tiny.npz",)).load()
-    rows = [
-        ",".join([*map(str, row[:4]), f"c{label}"]) for row, label in zip(data.train, data.train_labels, strict=True)
-    ]
+    rows = [",".join([*map(str, row[:4]), f"c{y}"]) for row, y in zip(data.train, data.train_labels, strict=True)]
     table = "\n".join(["a,b,c,d,class", *rows]) + "\n"
     for name in ("weights", "flow", "copies", "confusion", "curves", "try", "d"):
         Path(f"{name}.csv").write_text(table)

@@ -257,9 +257,7 @@ def visit(way, folder):
 
     generators.rectangles = functools.partial(generators.rectangles, 600, 300)
     make_application()
-    window = MainWindow(
-        QSettings(str(folder / "s.ini"), QSettings.Format.IniFormat), folder / "runs", folder / "session"
-    )
+    window = MainWindow(QSettings(str(folder / "s.ini"), QSettings.Format.IniFormat), folder / "runs", folder / "state")
     window.faults.reported.connect(lambda *fault: sys.exit(str(fault)))
     window.resize(*((960, 640) if way == "mouse" else (1280, 720)))
     window.move(0, 0)

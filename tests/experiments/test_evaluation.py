@@ -128,9 +128,7 @@ def test_that_rows_differ_only_by_their_method_their_axes_and_the_settings_of_th
     own = {"data", "method", "axes", "draws", "averaged", "widths", "criterion"}
     for data in {cell.data for cell in plan(extent)}:
         cells = plan(extent, [data])
-        alike = [
-            {item.name: getattr(cell, item.name) for item in fields(cell) if item.name not in own} for cell in cells
-        ]
+        alike = [{one.name: getattr(cell, one.name) for one in fields(cell) if one.name not in own} for cell in cells]
         assert all(one == alike[0] for one in alike)
         axes = {cell.method: cell.axes for cell in cells}
         assert all(axes[name] == axes["slide-svm"] for name in ("median", "mean-margin") if name in axes)
@@ -202,9 +200,7 @@ def test_that_the_mean_margin_has_the_candidates_with_the_least_loss_as_members(
     cell = replace(THREE, method="mean-margin", averaged=2, draws=1)
     points = cell.candidates("ab" * 32, "", 0)
     losses = zip(points, (0.3, 0.1, 0.2), strict=True)
-    answers = {
-        key: each for point, loss in losses for key, each in results([point], [0.1], validation_loss=loss).items()
-    }
+    answers = {key: one for point, loss in losses for key, one in results([point], [0.1], validation_loss=loss).items()}
     final = cell.select(points, answers).final.spec
     assert (final.method, [member.stack.noise for member in final.members]) == ("mean-margin", [0.5, 0.8])
     assert {(member.training, member.evaluate) for member in final.members} == {("whole", "test")}

@@ -327,9 +327,7 @@ def test_that_equal_counts_of_errors_over_the_splits_are_equal_whatever_their_fl
     """The float means of 0, 0, 5 and of 0, 2, 3 errors in 240 rows differ in the last bit."""
     counts = {(0.3, 2): (0, 2, 3), (0.3, 1): (0, 0, 5), (0.6, 1): (3, 1, 1)}
     assert len({sum(wrong / 240 for wrong in each) / 3 for each in counts.values()}) > 1
-    results = [
-        candidate(wrong / 240, *place, split=s) for place, each in counts.items() for s, wrong in enumerate(each)
-    ]
+    results = [candidate(n / 240, *place, split=s) for place, each in counts.items() for s, n in enumerate(each)]
     together = pooled(results)
     assert {one.validation_error for one in together} == {5 / 720}
     for order in (together, together[::-1]):

@@ -6,8 +6,6 @@ scatter. Dask starts few reading tasks at a time and completes one group of sums
 chunks and sums. Dask is imported only for Dask arrays.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -120,7 +118,7 @@ def is_dask(rows: Any) -> bool:
     return type(rows).__module__.partition(".")[0] == "dask"
 
 
-def dask_rows(X: Any) -> BlockRows:
+def dask_rows(X: Any) -> "BlockRows":
     """Return the rows of a Dask array as blocks, one per chunk of rows.
 
     They are summed on the workers of the active `distributed` client. If there is none, or if its workers are threads

@@ -281,13 +281,10 @@ class RunSpec:
         learns = method.learns and svm.widths == "learn"
         fits = stack.depth > 0 or method.projection or method.network or self.transformer is not None
         svm = _normal_svm(svm, method) if has_svm else SvmParameters()
-        n_groups = len(replace(self, stack=stack).group_names)
-        if not isinstance(svm.widths, str) and len(svm.widths) != n_groups:
-            raise ValueError(f"{len(svm.widths)} widths are given, but depth {stack.depth} needs {n_groups}")
         return replace(
             self,
             stack=stack,
-            svm=replace(svm, groups=n_groups, seed=numbers["seed"], near=None),
+            svm=replace(svm, groups=len(replace(self, stack=stack).group_names), seed=numbers["seed"], near=None),
             **numbers | ({"split": 0} if self.training == "whole" else {}),
             neighbour=self.neighbour.checked() if self.neighbour is not None and learns else None,
             kept=method.projection.checked(self.kept, method.key) if method.projection else None,
@@ -638,6 +635,8 @@ class SweepSpec:
                         near = before.get(depth) if warm and depth and place % LONGEST_CHAIN else None
                         stack = replace(self.base.stack, noise=noise, depth=depth)
                         spec = replace(self.base, stack=stack, split=split, seed=seed, neighbour=near).checked()
+                        if not isinstance(spec.svm.widths, str) and len(spec.svm.widths) != spec.svm.groups:
+                            raise ValueError(f"{len(spec.svm.widths)} widths do not fit depth {depth}; give one depth")
                         before[depth] = spec
                         points.append(SweepPoint(noise * spec.stacked, depth * spec.stacked, split, seed, spec))
         return tuple(points)

@@ -4,8 +4,6 @@ Every matrix product is computed here, one job at a time. Callbacks run on the G
 jobs deliver nothing. A task is a repeatable job on one channel, with its state, its last report and a pause.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable
@@ -84,7 +82,7 @@ def sentence(error: Exception) -> str:
 class _Job(Progress):
     """A request, and the progress that its function reports to."""
 
-    queue: JobQueue
+    queue: "JobQueue"
     number: int
     title: str
     channel: str

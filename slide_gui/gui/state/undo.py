@@ -1,7 +1,5 @@
 """The history of changes that can be undone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -46,7 +44,7 @@ class UndoHistory(QUndoStack):
         if last is not None:
             last.gesture = ""
 
-    def _last(self) -> _Change | None:
+    def _last(self) -> "_Change | None":
         return cast("_Change | None", self.command(self.index() - 1))
 
 

@@ -1,7 +1,5 @@
 """A table of numbers on coloured cells, with the scale of the colours below it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
@@ -38,7 +36,7 @@ class ColorCell(NamedTuple):
 class _Cells(QStyledItemDelegate):
     """Draws cells, with frames around the outlined ones and the current one."""
 
-    def __init__(self, table: ColorTable) -> None:
+    def __init__(self, table: "ColorTable") -> None:
         super().__init__(table)
         self._table = table
 

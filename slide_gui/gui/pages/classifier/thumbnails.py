@@ -1,7 +1,5 @@
 """A gallery of small images with captions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,7 +44,7 @@ class Thumbnail:
 class _ImageModel(QAbstractListModel):
     """The images of a gallery; each is rendered when it is first visible."""
 
-    def __init__(self, view: Thumbnails) -> None:
+    def __init__(self, view: "Thumbnails") -> None:
         super().__init__(view)
         self._view = view
         self.icons: dict[tuple[int, str], QIcon] = {}

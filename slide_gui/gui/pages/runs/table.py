@@ -1,7 +1,5 @@
 """The table of runs: filtering, sorting, selecting, tagging and copying; signals request other actions."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -210,7 +208,7 @@ _WIDER = 10  # pixels by which a key widens a column
 class RunDelegate(QStyledItemDelegate):
     """Draws a cell: selected rows on a tinted background, an accent bar on the line with the cursor."""
 
-    def __init__(self, view: RunView, model: RunModel) -> None:
+    def __init__(self, view: "RunView", model: RunModel) -> None:
         super().__init__(view)
         self._view, self._model = view, model
 
