@@ -77,7 +77,7 @@ def _benchmark(arguments: argparse.Namespace) -> int:
         raise UsageError("the following arguments are required: --store")
     files = dict(word.split("=", 1) for word in arguments.data if "=" in word)
     if not all(files.values()):
-        raise UsageError("expected KEY=FILE, as in convex=images.npz; name a file after the =")
+        raise UsageError("expected KEY=FILE, as in convex=images.npz; put a file after the =")
     keys = [word.partition("=")[0] for word in arguments.data]
     twice = next((key for key in files if keys.count(key) > 1), None)
     if twice is not None:

@@ -505,7 +505,7 @@ _SDA = {
     "pretraining_rate": "learning rate of pre-training, per row",
     "pretraining_epochs": "passes over the rows for each layer",
     "fine_tuning_rate": "learning rate of fine-tuning, per row",
-    "fine_tuning_epochs": "largest number of passes of fine-tuning",
+    "fine_tuning_epochs": "largest number of epochs of fine-tuning",
     "patience": "epochs without a lower validation error after which fine-tuning stops",
 }
 

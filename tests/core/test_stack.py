@@ -159,7 +159,7 @@ def test_that_a_fit_or_transform_beyond_all_memory_is_refused_before_it_starts(m
     def transform(n):
         stack.transform(np.broadcast_to(np.float32(0.0), (n, 64)), progress=StopAfter(1))
 
-    with pytest.raises(MemoryError, match="the features of 100000000000000 rows, 1 layers on 64 features, needs"):
+    with pytest.raises(MemoryError, match="a stack of depth 1 on 100000000000000 rows of 64 features needs"):
         transform(10**14)
     monkeypatch.setattr(memory, "free_memory", lambda: None)  # as if it were unknown
     for n, size in ((10**14, r"5\.12e\+07"), (3 * 10**16, r"1\.54e\+10")):

@@ -196,7 +196,7 @@ def test_that_a_test_slower_than_expected_ends_with_the_budget_and_the_answer_us
     assert {ended.result.spec.evaluate, ended.other.spec.evaluate} == {"validation"}
     assert ended.result.error == min(answer.rate.error for answer in ended.done)
     assert f"% of {ended.result.n_test} validation rows correctly" in ended.sentence
-    assert "The budget ended before the test on held-out rows; these rows selected the setting." in ended.sentence
+    assert "The budget ended before the test on held-out rows; this error is from the rows that" in ended.sentence
     assert ended.details.endswith("; 3 settings and 5 splits planned, until the budget of 20 s ended.")
     assert ended.document()["evaluated_on"] == "validation"
 

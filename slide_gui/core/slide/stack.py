@@ -270,7 +270,7 @@ def feature_array(
     (n, d), dtype = shape, np.dtype(parameters.dtype)
     wanted = n, (parameters.depth + 1) * d
     if out is None:
-        needs = f"the features of {n} rows, {parameters.depth} layers on {d} features,"
+        needs = f"a stack of depth {parameters.depth} on {n} rows of {d} features"
         return empty(wanted, dtype, needs, "transform fewer rows at a time, or use fewer layers")
     if out.shape != wanted or out.dtype != dtype:
         raise ValueError(f"out is {out.dtype} {out.shape}; it must be {dtype} {wanted}")

@@ -261,7 +261,7 @@ LEARNED_BY = table_of(
     Choice(AUTO, "automatic", "an estimate of the error, which is span for two classes and press for more"),
     *CRITERIA.values(),
 )
-"""All criteria that a parameter may name."""
+"""The values of the parameter `criterion`."""
 
 
 def resolved(criterion: str, n_classes: int) -> str:

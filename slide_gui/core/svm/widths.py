@@ -69,7 +69,7 @@ class WidthsSample:
         if need > parameters.memory:
             raise MemoryError(
                 f"{job} needs about {need / 1e6:.0f} MB, more than the limit of {parameters.memory / 1e6:.0f} MB; "
-                "raise the memory or learn on a smaller subset"
+                "raise the limit or learn on a smaller subset"
             )
         check_free(need, job, "learn on a smaller subset")
         steady = MonotonicProgress(progress)

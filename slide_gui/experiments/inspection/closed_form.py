@@ -163,7 +163,7 @@ class CopiesStudy:
         most_rows: int = MOST_ROWS,
     ) -> None:
         if stack.n_features > WHOLE:
-            raise ValueError(f"these data have {stack.n_features} features; copies are solved for up to {WHOLE}")
+            raise ValueError(f"these data have {stack.n_features} features; copies allow at most {WHOLE}")
         self._stack, self._rows, self._layer = stack, rows, layer
         self._seeds, self._most, self._most_rows = seeds, most, most_rows
         self._copies: list[CorruptedCopies] = []

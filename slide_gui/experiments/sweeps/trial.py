@@ -35,7 +35,7 @@ _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
 _FEWER = 0.7  # factor between two numbers of labels
 _MARGIN = 1.2  # factor of the expected time of the runs on the test set
-_UNTESTED = "The budget ended before the test on held-out rows; these rows selected the setting."
+_UNTESTED = "The budget ended before the test on held-out rows; this error is from the rows that selected the setting."
 _GROUPED = "Rows of one group can be alike, so the uncertainty can be larger than stated."
 _NUMBERS = ("no layers", "one layer", "two layers", "three layers")
 

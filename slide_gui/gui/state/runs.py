@@ -400,7 +400,7 @@ class RunController(QObject):
             and held_out is not None
             and dataset.fingerprint != wanted == held_out.fingerprint(dataset.whole or dataset.fingerprint)
         ):
-            self._shown_next = result  # same rows, other split: shown after the rows are split again
+            self._shown_next = result  # shown after the open rows are split as in this run
             self._workspace.hold_out(held_out)
             return
         if dataset is not None and dataset.fingerprint == result.spec.fingerprint:
