@@ -1,7 +1,5 @@
 """Progress of long computations; each report is also the point where they can be cancelled."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -35,7 +33,7 @@ class Progress:
             If the job was cancelled or superseded.
         """
 
-    def part(self, start: float, stop: float) -> Progress:
+    def part(self, start: float, stop: float) -> "Progress":
         """Return a progress that maps 0 … 1 to `start` … `stop` of this one."""
         return Listener(lambda fraction, payload: self.report(start + (stop - start) * fraction, payload))
 

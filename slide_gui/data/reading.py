@@ -1,7 +1,5 @@
 """Options for reading a file, and the report of how it was read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -54,7 +52,7 @@ class ParseOptions:
     bins: int | None = None
     group: str | None = None
 
-    def checked(self) -> ParseOptions:
+    def checked(self) -> "ParseOptions":
         """Return these options.
 
         Raises

@@ -1,7 +1,5 @@
 """The colour scale of images, colour bars and exports: a colour map with limits."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cache
@@ -83,7 +81,7 @@ class ColorScale:
             raise ValueError(f"{self.map} needs limits symmetric about zero, not {self.low}, {self.high}")
 
     @classmethod
-    def symmetric(cls, map: str, limit: float) -> ColorScale:
+    def symmetric(cls, map: str, limit: float) -> "ColorScale":
         """Return the scale from ``−limit`` to ``limit``.
 
         A limit of 0 (all weights zero, or too small for float32) is replaced by 1, so that zero has the neutral colour.

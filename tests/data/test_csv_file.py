@@ -321,7 +321,7 @@ ROWS = [(k % 3 == 0, k % 3 == 1, k % 3 == 2) for k in range(12)]
         ("a,kind", [(k + 1, k * k, "xy"[k % 2]) for k in range(12)], "column 1 left out"),
         ("Unnamed: 0,a,kind", [(k, k * k, k % 2) for k in range(12)], "column 1 left out"),
         ("a,b,kind", [(k * k, (7, -999)[k == 5], "xy"[k % 2]) for k in range(12)], "column “b” has the value -999"),
-        ("a;b;kind", [(0.5, "1.037" if k else 900, "xy"[k % 2]) for k in range(12)], "column “b” has numbers like"),
+        ("a;b;kind", [(k * k, "1.037" if k else 900, "xy"[k % 2]) for k in range(12)], "column “b” has numbers like"),
         ("a,p,q,r", [(0.5, *map(int, row)) for row in ROWS], "the label and 2 columns before it have one 1"),
     ],
 )

@@ -9,8 +9,6 @@ other sums have rounding errors. They are summed in the order of one fixed tree,
 wherever its parts are computed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -72,7 +70,7 @@ class Scatter:
     @classmethod
     def of(
         cls, rows: Rows, parameters: StackParameters | None = None, *, start: int = 0, progress: Progress = NO_PROGRESS
-    ) -> Scatter:
+    ) -> "Scatter":
         """Return the scatter of a block of rows, on which layer 1 is fitted.
 
         Parameters
@@ -103,7 +101,7 @@ class Scatter:
         weights: Sequence[Array] = (),
         *,
         progress: Progress = NO_PROGRESS,
-    ) -> Scatter:
+    ) -> "Scatter":
         """Return the scatter of the squashed representation T(hᵏ) of a block of rows.
 
         `scatter_after` computes the scatter of hᵏ⁺¹ from it.
@@ -135,7 +133,7 @@ class Scatter:
         once = ScatterPass((parameters or StackParameters()).checked(), weights=tuple(weights))
         return once.of(rows, 0, progress)[-1]
 
-    def __add__(self, other: Scatter) -> Scatter:
+    def __add__(self, other: "Scatter") -> "Scatter":
         if not isinstance(other, Scatter):
             return NotImplemented
         if len(other.sums) != len(self.sums):

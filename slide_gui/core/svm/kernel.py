@@ -1,7 +1,5 @@
 """The multi-width radial basis function kernel (paper, §5): layer distances and kernel values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -182,7 +180,7 @@ class Embedding:
     @classmethod
     def of(
         cls, Z: NDArray[np.floating], sizes: Sequence[int], widths: ArrayLike, progress: Progress = NO_PROGRESS
-    ) -> Embedding:
+    ) -> "Embedding":
         """Return the embedding with these widths, centred on the median of each column.
 
         The mean would be sensitive to outliers, which would move all other rows away from 0, where float32 is most
@@ -403,7 +401,7 @@ class VectorRows:
         self.dtype = classes[0].data.dtype
 
     @classmethod
-    def of(cls, data: Values) -> VectorRows:
+    def of(cls, data: Values) -> "VectorRows":
         """Return the source for one array of vectors."""
         return cls([ClassVectors(data)])
 
@@ -421,7 +419,7 @@ class VectorRows:
         pairs = zip(self._classes, self._sizes, strict=True)
         return kernel_rounding(np.concatenate([each.squares[:size] for each, size in pairs]))
 
-    def take(self, points: Indices) -> VectorRows:
+    def take(self, points: Indices) -> "VectorRows":
         """Return the source for some points, in rising order; nothing is copied if they are the first of each class."""
         parts = self._split(points)
         if all(np.array_equal(part, np.arange(len(part))) for part in parts):
@@ -509,7 +507,7 @@ class DistanceRows:
     def __len__(self) -> int:
         return len(self.points)
 
-    def take(self, points: Indices) -> DistanceRows:
+    def take(self, points: Indices) -> "DistanceRows":
         """Return the source for some of the points, with the same distances."""
         return DistanceRows(self.distances, self.points[points], self.factor)
 

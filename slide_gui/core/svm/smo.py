@@ -1,7 +1,5 @@
 """Solve two-class SVMs on a small precomputed kernel matrix: pair steps (SMO), then an active-set method."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,11 +35,11 @@ class Box:
     ridge: Array | float = 0.0
 
     @classmethod
-    def of(cls, y: Array, limit: Array | float, ridge: Array | float = 0.0) -> Box:
+    def of(cls, y: Array, limit: Array | float, ridge: Array | float = 0.0) -> "Box":
         """Return the box for 0 ≤ y β ≤ limit."""
         return cls(np.where(y > 0, 0.0, -limit), np.where(y > 0, limit, 0.0), ridge)
 
-    def take(self, rows: NDArray[np.intp]) -> Box:
+    def take(self, rows: NDArray[np.intp]) -> "Box":
         """Return the bounds and the ridge of some points."""
         return Box(self.lower[rows], self.upper[rows], at(self.ridge, rows))
 

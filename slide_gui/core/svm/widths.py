@@ -1,7 +1,5 @@
 """Learn one kernel width per layer, and C, by gradient descent on a criterion (paper, "Kernel Parameters")."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -55,7 +53,7 @@ class WidthsSample:
     log: StepLog = field(default_factory=StepLog)
 
     @classmethod
-    def of(cls, data: TrainingSet, parameters: SvmParameters, progress: Progress = NO_PROGRESS) -> WidthsSample:
+    def of(cls, data: TrainingSet, parameters: SvmParameters, progress: Progress = NO_PROGRESS) -> "WidthsSample":
         """Draw at most `subset_size` rows, stratified and regardless of their weights.
 
         Raises
@@ -79,7 +77,7 @@ class WidthsSample:
         distances = layer_distances(some.Z, data.sizes, steady.pulse)
         return cls(rows, some.codes, medians, distances, some.weights, some.row_groups, data.log)
 
-    def on(self, some: Indices, progress: Progress = NO_PROGRESS) -> WidthsSample:
+    def on(self, some: Indices, progress: Progress = NO_PROGRESS) -> "WidthsSample":
         """Return the sample of the rows at some positions, with unchanged medians."""
         distances = np.empty((len(self.distances), len(some), len(some)))
         for target, whole in zip(distances, self.distances, strict=True):
@@ -121,7 +119,7 @@ class Objective:
         self.starts: dict[tuple[int, int], Array] = {}
         self.n_support = 0
 
-    def on_part(self, size: int) -> Objective:
+    def on_part(self, size: int) -> "Objective":
         """Return the objective on a stratified subset of about `size` rows; held-out rows stay held out."""
         few = stratified_subset(self.sample.codes, size, self.parameters.seed)
         if len(few) == len(self.sample.codes):

@@ -274,9 +274,11 @@ def table_layout(
     line, number, start = lines[0]
     delimiter = _delimiter([line for line, _, _ in lines], place)
     rows = [split_line(line, delimiter, place) for line, _, _ in lines]
-    # R writes no name above the names of the rows. A separator at the end of each row also gives one cell more.
-    lacks_name = {len(row) for row in rows[1:]} == {len(rows[0]) + 1} and any(row[-1].strip() for row in rows[1:])
-    if lacks_name and not any(map(is_number, rows[0])) and not line.count(b'"') % 2:
+    # R writes no name above the names of the rows, which are all different, and texts or integers.
+    row_names = {row[0].strip() for row in rows[1:] if len(row) == len(rows[0]) + 1 and row[-1].strip()}
+    lacks_name = len(row_names) == len(rows) - 1 > 0 and not any(map(is_number, rows[0])) and not line.count(b'"') % 2
+    lacks_name = lacks_name and all(name.isdecimal() or not is_number(name) for name in row_names)
+    if lacks_name:
         rows[0].insert(0, "")
     with_commas = [cell.strip() for row in rows for cell in row if _COMMA_NUMBER.fullmatch(cell)]
     decimal_commas = bool(with_commas) and not any("." in cell and is_number(cell) for row in rows for cell in row)
@@ -306,11 +308,13 @@ def table_layout(
         left_out |= {group}
     text_left = text - left_out
     label, guesses = _label_column(columns, samples, text_left, reading, place)
-    if label is not None and label not in text and not all(map(is_number, _filled(samples, label))):
+    as_names = like is not None and bool(like.label_names)
+    if label is not None and label not in text and not (not as_names and all(map(is_number, _filled(samples, label)))):
         text |= {label}  # classes such as 1, 2 and 2b
         if reading.label_column is None:
             guesses.append(Guess(f"column {_shown(label, columns)} read as names of classes", "not all are numbers"))
-    numbered = len({row[0] for row in samples if row[0].strip().isdecimal()}) == len(samples) >= _IDENTIFIERS
+    numbered = len({row[0] for row in samples if row[0].strip().isdecimal()}) == len(samples)
+    numbered &= lacks_name or len(samples) >= _IDENTIFIERS
     # As pandas and R write the index. A model may have learned from it; its new rows are read with a given header.
     if numbered and reading.header is None and columns[0] in ("column 1", "Unnamed: 0") and 0 not in (label, *left_out):
         guesses.append(Guess("column 1 left out", "it has no name and numbers the rows"))
@@ -355,11 +359,14 @@ def _refuse_formatted(features: Iterable[int], samples: list[list[str]], columns
 
 def _possible_thousands(samples: list[list[str]], columns: tuple[str, ...], features: set[int]) -> Iterator[Guess]:
     """Yield a warning of each feature whose points may separate thousands, as in 512; 1.037; 2.114."""
-    for k in sorted(features):
-        cells = _filled(samples, k)
-        example = next((cell for cell in cells if "." in cell), "")
-        if example and all(re.fullmatch(r"0|[+-]?[1-9]\d{0,2}(\.\d{3})?", cell) for cell in cells):
-            what = f"column {_shown(k, columns)} has numbers like {example}"
+    number = re.compile(r"0|[+-]?[1-9]\d{0,2}(\.\d{3})?")
+    cells = {k: _filled(samples, k) for k in sorted(features)}
+    pointed = {k: [cell for cell in each if "." in cell] for k, each in cells.items()}
+    if not all(number.fullmatch(cell) for each in pointed.values() for cell in each):
+        return  # other points are decimal points
+    for k, each in pointed.items():
+        if each and all(map(number.fullmatch, cells[k])):
+            what = f"column {_shown(k, columns)} has numbers like {each[0]}"
             yield Guess(what, "if the points separate thousands, save the table without them")
 
 

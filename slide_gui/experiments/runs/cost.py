@@ -1,7 +1,5 @@
 """Estimate the durations of runs from measured ones."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -44,12 +42,12 @@ class RunKind:
     evaluate: str = "test"
     typical: float = field(default=1.0, compare=False)
 
-    def is_like(self, other: RunKind) -> bool:
+    def is_like(self, other: "RunKind") -> bool:
         """Return True if data and method are the same, and both kinds or neither of them learn widths."""
         return (self.data, self.method, self.learns) == (other.data, other.method, other.learns)
 
     @classmethod
-    def of(cls, spec: RunSpec, shape: RunShape) -> RunKind:
+    def of(cls, spec: RunSpec, shape: "RunShape") -> "RunKind":
         """Return the kind of a run on data of this shape."""
         rows, learns = trained_rows(spec.training, spec.labels, shape.rows), _learns(spec)
         warm, typical = spec.neighbour is not None, typical_seconds(spec, shape)
@@ -76,7 +74,7 @@ class RunShape:
     classes: int
 
     @classmethod
-    def of(cls, dataset: Dataset) -> RunShape:
+    def of(cls, dataset: Dataset) -> "RunShape":
         """Return the shape of a data set."""
         return cls(len(dataset.train), dataset.n_test, dataset.n_features, dataset.n_classes or 2)
 

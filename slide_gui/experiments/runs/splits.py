@@ -105,8 +105,8 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     return np.setdiff1d(np.arange(len(codes)), held_out, assume_unique=True), held_out
 
 
-def different_splits(dataset: Dataset, splits: Sequence[int]) -> tuple[int, ...]:
-    """Return the splits without repetitions: rows of few groups have fewer folds than a cross-validation.
+def different_splits(dataset: Dataset, splits: Sequence[int], seeds: Sequence[int] = (0,)) -> tuple[int, ...]:
+    """Return the splits without those that repeat another at all seeds: few groups make fewer folds.
 
     Raises
     ------
@@ -115,7 +115,9 @@ def different_splits(dataset: Dataset, splits: Sequence[int]) -> tuple[int, ...]
     """
     classes = Classes.of(dataset)
     try:
-        folds = [split_rows(classes.train, split, 0, classes.groups)[1].tolist() for split in splits]
+        folds = [
+            [split_rows(classes.train, split, seed, classes.groups)[1].tolist() for seed in seeds] for split in splits
+        ]
     except ValueError as error:
         raise DataError(str(error), dataset.name) from None
     return tuple(split for number, split in enumerate(splits) if folds.index(folds[number]) == number)

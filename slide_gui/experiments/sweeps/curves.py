@@ -1,7 +1,5 @@
 """Error curves: error against noise level and depth."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -32,7 +30,7 @@ class CurvePoint:
     chosen: bool
 
     @classmethod
-    def of(cls, place: Place, results: Sequence[PointResult], chosen: Sequence[Place]) -> CurvePoint:
+    def of(cls, place: Place, results: Sequence[PointResult], chosen: Sequence[Place]) -> "CurvePoint":
         """Return the mean of the results at one noise level and depth: of all splits and seeds, or over all folds."""
         errors = [result.validation_error for result in results if result.validation_error is not None]
         validation_error = sum(errors) / len(errors) if len(errors) == len(results) else None

@@ -1,7 +1,5 @@
 """Select runs by validation error and evaluate the selected ones on the test set."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -49,7 +47,7 @@ class PointResult:
     best_epoch: int | None = None
 
     @classmethod
-    def of(cls, point: SweepPoint, run: RunResult | StoredRun) -> PointResult:
+    def of(cls, point: SweepPoint, run: RunResult | StoredRun) -> "PointResult":
         """Return the result of a point."""
         fit = run.chosen_by or "", run.row_errors, run.validation_loss, run.best_epoch
         return cls(point, run.rate, run.validation_error, run.seconds, *fit)

@@ -119,7 +119,7 @@ def _points_and_choice(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset
     if not isinstance(sweep, SweepSpec):
         return tuple(sweep), "none"
     if dataset.groups is not None and sweep.base.training == "split":
-        sweep = replace(sweep, splits=different_splits(dataset, sweep.splits))
+        sweep = replace(sweep, splits=different_splits(dataset, sweep.splits, sweep.seeds))
     bases = on_every_fold(sweep.base, dataset)
     return tuple(point for base in bases for point in replace(sweep, base=base).points()), sweep.choose
 

@@ -273,6 +273,7 @@ class MainWindow(QMainWindow):
         self.pages.turned.connect(self._leave_full)
         self.pages.changed.connect(self._show_panel)
         self.pages.turn_to("weights")
+        self.workspace.dataset_changed.connect(self.keeper.restore_choices)  # after the Weights page was connected
 
     @property
     def weights_page(self) -> WeightsPage:

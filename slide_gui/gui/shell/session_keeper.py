@@ -79,7 +79,6 @@ class SessionKeeper(QObject):
         self._lock: QLockFile | None = None
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
         self._rest.timeout.connect(self._store_session)
-        workspace.dataset_changed.connect(self._show_pending)
         workspace.rested.connect(self._store_soon)
         pages.changed.connect(self._store_soon)
 
@@ -160,7 +159,8 @@ class SessionKeeper(QObject):
         return path
 
     @Slot(object)
-    def _show_pending(self, dataset: Dataset) -> None:
+    def restore_choices(self, dataset: Dataset) -> None:
+        """Restore the choices of an opened session on the pages, which must show its data already."""
         record, self._pending = self._pending, None
         if record is not None and record.source == self._workspace.source:
             self._pages.choose(record.page, record.choices)

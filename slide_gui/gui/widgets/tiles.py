@@ -1,7 +1,5 @@
 """The contents and geometry of weight tiles: immutable rows of immutable tiles."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -55,7 +53,7 @@ class Tile:
         marker: int,
         quantity: str = "",
         stale: bool = False,
-    ) -> Tile:
+    ) -> "Tile":
         """Return the tile of d values: an image of a shape, or bars without a shape."""
         pixels = values.astype(np.float32)
         return cls(pixels.reshape(shape) if shape else pixels, scale, caption, marker, quantity, stale)
@@ -78,7 +76,7 @@ class Tile:
         """Return the value of a pixel or feature and its position as texts."""
         return self.scale.label(float(self.values.flat[index]), 4), self.place_of(index)
 
-    def equals(self, other: Tile) -> bool:
+    def equals(self, other: "Tile") -> bool:
         """True if another tile looks the same."""
         ours, theirs = ((t.scale, t.caption, t.marker, t.quantity, t.stale, t.part) for t in (self, other))
         return ours == theirs and np.array_equal(self.values, other.values, equal_nan=True)
@@ -163,7 +161,7 @@ class TileRow:
     tiles: tuple[Tile | None, ...]
     is_mosaics: bool = False
 
-    def keeping(self, old: TileRow) -> TileRow:
+    def keeping(self, old: "TileRow") -> "TileRow":
         """Return the row with those tiles of an earlier one that look the same."""
         if len(old.tiles) != len(self.tiles):
             return self

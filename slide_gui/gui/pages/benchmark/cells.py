@@ -57,7 +57,8 @@ def error_rows(
             note, fraction = _active_text(state, active, cell.n_splits, paused)
             fraction = (len(cell.answers) + fraction) / max(cell.n_splits, 1)
         elif cell.complete:
-            note = counted(cell.n_splits, "split") if cell.shipped_rate is None else "shipped"
+            own = cell.shipped_rate is None or cell.answers[0].row_errors is not None
+            note = counted(cell.n_splits, "split") if own else "shipped"
         else:
             is_selected = cell.data in choice.data and cell.method in choice.methods
             why = "not selected" if not is_selected else "waiting" if running else ""

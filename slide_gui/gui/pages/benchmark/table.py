@@ -1,7 +1,5 @@
 """The table of methods and data sets with errors, significance marks, the paper’s values and progress."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -112,7 +110,7 @@ _GAP = 6  # least distance in pixels between the value of a cell and the text to
 class EvaluationDelegate(QStyledItemDelegate):
     """Draws a cell of the table."""
 
-    def __init__(self, table: EvaluationTable) -> None:
+    def __init__(self, table: "EvaluationTable") -> None:
         super().__init__(table)
         self._table = table
 
@@ -137,7 +135,7 @@ class EvaluationDelegate(QStyledItemDelegate):
         painter.restore()
 
 
-def _paint_rule(painter: QPainter, view: EvaluationTable, box: QRectF, line: int) -> None:
+def _paint_rule(painter: QPainter, view: "EvaluationTable", box: QRectF, line: int) -> None:
     """Draw the line below a row, which is darker between groups of rows in the given order."""
     theme, below = theme_of(view), view.rows[line + 1 : line + 2]
     ends = any(row.group != view.rows[line].group and (view.order is None or not row.key) for row in below)
@@ -146,7 +144,7 @@ def _paint_rule(painter: QPainter, view: EvaluationTable, box: QRectF, line: int
 
 def _paint_texts(
     painter: QPainter,
-    view: EvaluationTable,
+    view: "EvaluationTable",
     inner: QRectF,
     cell: EvaluationCell,
     strong: bool,
@@ -177,7 +175,7 @@ def _paint_texts(
 class _RowTitles(QHeaderView):
     """The names of the rows, which stay in place while the columns scroll."""
 
-    def __init__(self, table: EvaluationTable) -> None:
+    def __init__(self, table: "EvaluationTable") -> None:
         super().__init__(Qt.Orientation.Vertical, table)
         self._table = table
         self.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)

@@ -402,7 +402,7 @@ class CurvesPage(Page):
         if len(draws) > 1:
             note = f"mean of {len(draws)} splits and seeds, 95 % confidence interval over {mean.rate.covers} · {note}"
         validation = None if mean.validation_error is None else 100 * mean.validation_error
-        by = describe_widths(known[key].chosen_by)
+        by = " and ".join(dict.fromkeys(filter(None, (describe_widths(each.chosen_by) for each in answers))))
         return ErrorPoint(*place, mean.rate, key, "done", note, by, validation, mean.chosen)
 
     def _paper_error(self, part: str) -> float | None:
