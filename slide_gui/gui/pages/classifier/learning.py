@@ -258,7 +258,7 @@ class ShareBars(QWidget):
                 part.setText(texts[line][column] if line < len(texts) else "")
         for number, bar in enumerate(self.bars):
             bar.setVisible(number < len(self._texts))
-            colour = theme.pin(number + (self._lines[1][0].text() != layer_name(0)))  # a layer keeps its colour if h⁰ is left out
+            colour = theme.pin(number + (self._lines[1][0].text() != layer_name(0)))  # keeps colours if h⁰ is absent
             shown = towards(colour, QColor(theme.background), STALE) if self._stale else colour
             style = f"QProgressBar {{ min-height: 10px; max-height: 10px }} ::chunk {{ background: {shown.name()} }}"
             if bar.styleSheet() != style:

@@ -364,7 +364,7 @@ class ClassifierPage(Page):
 
     @Slot(object)
     def _narrow(self, cell: tuple[int, int]) -> None:
-        """Show the images of one cell of the confusion matrix; show all if this cell is already shown or on the diagonal."""
+        """Show the images of one cell of the confusion matrix, or all if it is already shown or on the diagonal."""
         chosen = self._cell = None if cell[0] == cell[1] or cell == self._cell else cell
         self.confusion.set_outlined([chosen] if chosen else ())
         if self._controller.result is not None:

@@ -72,7 +72,7 @@ class Experiment(View):
         return button
 
     def _scale(self, row: NDArray[np.float64], a: int) -> ColorScale:
-        """Return the colour scale of the row of pixel a, which has no bias."""
+        """Return the colour scale of the row of pixel a, given without its bias."""
         return ColorScale.symmetric(
             self._source.color_map, self._source.strength * nearby_peak(row, a, self._source.shape)
         )
