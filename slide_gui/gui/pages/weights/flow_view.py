@@ -33,7 +33,7 @@ BARS_HEIGHT = 72
 _CANVAS, _LARGEST = 252, 336  # preferred side of the drawn image and largest side of any image, logical pixels
 _DRAWABLE = 6  # side of an image pixel that is easy to hit with the mouse, logical pixels
 _LINES = 2  # lines of text below the lower tiles
-_WORDS, _MARGIN = 96, 10  # width of a line of text, and the gap to the next one
+_WORDS, _MARGIN = 96, 10  # width of a line of text, and its gap to the text of the next column
 _SYMBOLS = 80  # least width of a tile plus gap, so that the labels of two arrows fit
 _IN_ONE_LINE, _BETWEEN = 5, 12  # largest number of layers in one line, and the gap between two lines
 

@@ -190,7 +190,7 @@ class WeightsPage(Page):
         if model is None or source is None or dataset is None or not model.stack.layers:
             return ()
         pixels, chosen = self._figure_pixels(), self._workspace.state.selection
-        colors = "blue-white-red" if chosen.colors == "auto" else chosen.colors  # zero is white on paper
+        colors = "blue-white-red" if chosen.colors == "auto" else chosen.colors  # on paper, zero is white
         style = Style(width="double", colors=colors, levels=chosen.levels, show=chosen.show)
 
         def export(moves: bool, _progress: Progress) -> FigureExport:

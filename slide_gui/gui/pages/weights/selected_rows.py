@@ -19,7 +19,10 @@ SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "0", "+limit")
 """Labels of a colour bar if the limits differ between tiles."""
 
 STRENGTH = 0.4
-"""Colour limit of images relative to the largest weight, typical or nearby; below 1 to show small weights too."""
+"""Colour limit of images relative to the largest weight of a typical row or near the selected pixel.
+
+It is below 1, so that small weights are visible too.
+"""
 
 
 class PixelSelection(QObject):
