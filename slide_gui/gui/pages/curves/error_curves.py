@@ -325,7 +325,7 @@ class ErrorPlot(Plot):
         return self._first() if current is None else self._lines[current.depth][-1 if last else 0]
 
     def _stepped(self, step: tuple[int, int]) -> ErrorPoint | None:
-        """Return the point that an arrow key selects: the next one on the line, or one on the line above or below."""
+        """Return the point an arrow key selects: a neighbour on the line, or the nearest on the line above or below."""
         now, (down, right) = self._current, step
         if now is None:
             return self._first()

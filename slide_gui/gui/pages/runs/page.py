@@ -216,7 +216,7 @@ class ComparisonView(QWidget):
         self._body.hide()
 
     def show_comparison(self, shown: RunComparison | None) -> None:
-        """Show a comparison of two runs. If it was stopped and is None, show the previous comparison again."""
+        """Show a comparison of two runs; None, after a stopped comparison, shows the previous one again."""
         self._shown = shown = shown or self._shown
         if shown is None:
             self.answer.setText(f"Stopped. {_EMPTY}")

@@ -250,7 +250,7 @@ class RunView(QTableView):
         self.resized.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Change the current column: Alt+Up and Down sort, Alt+Left and Right move it, with Shift change its width."""
+        """Sort by the current column (Alt+Up, Alt+Down), move it (Alt+Left, Alt+Right), or resize it with Shift."""
         key, held, head = Qt.Key(event.key()), event.modifiers(), self.horizontalHeader()
         column = max(self.currentIndex().column(), 0)
         if key not in ARROWS or not held & Qt.KeyboardModifier.AltModifier:
