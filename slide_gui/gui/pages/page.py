@@ -1,4 +1,4 @@
-"""The base class of pages, with heading, tabs, exports and links to other pages, and their numbers as text."""
+"""The base class of pages, with heading, tabs, exports and links to other pages, and tables of numbers as text."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ Cells = Iterable[Sequence[object] | NDArray[Any]]
 
 
 def table_text(keys: Sequence[str], names: Iterable[Sequence[str]], heads: Sequence[str], cells: Cells) -> str:
-    """Return a table as tab-separated text with a line of titles and all digits.
+    """Return a table with column titles as tab-separated text; numbers have full precision.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def confusion_text(names: Sequence[str], counts: NDArray[Any]) -> str:
 
 
 def _exact(value: object) -> str:
-    """Return the text of a cell without loss, or "" for an empty cell."""
+    """Return a cell as text, numbers in full precision; None, nan and infinity are ""."""
     if isinstance(value, float | np.floating):
         return repr(float(value)) if math.isfinite(value) else ""
     return "" if value is None else str(value)
@@ -55,7 +55,7 @@ class PageView:
     Attributes
     ----------
     text, tip : str
-        Text and tooltip of its button; the palette lists the text too.
+        Text and tooltip of its button; the command palette lists the text too.
     about : str
         Description of the view after the page's title; empty if the page sets it.
     """
@@ -66,7 +66,7 @@ class PageView:
 
 
 def late(module: str, name: str) -> Callable[..., Any]:
-    """Return a function that builds an object of a class, which it imports only then, so that the start is fast."""
+    """Return a function that imports a class when called and builds an object of it, so that the start is fast."""
     return lambda *arguments: getattr(import_module(module), name)(*arguments)
 
 
@@ -80,7 +80,7 @@ class Page(QWidget):
     views : sequence of PageView
         Views with buttons in `tabs`; the first one is shown.
     right : int
-        Margin in pixels.
+        Right margin in pixels.
 
     Signals
     -------
@@ -120,7 +120,7 @@ class Page(QWidget):
             row.addWidget(button)
 
     def add_stack(self, *widgets: QWidget) -> None:
-        """Add the widgets of the views, of which the tabs show one, below the controls."""
+        """Add the widgets of the views below the controls; the tabs select the visible one."""
         self.stack = QStackedWidget(self)
         for widget in widgets:
             self.stack.addWidget(widget)
@@ -137,12 +137,12 @@ class Page(QWidget):
     def needs(self) -> frozenset[str]:
         """Return the parts of the panel that affect the current view.
 
-        They are "data" and "stack", and for tiles "show", "levels" and "colors".
+        Possible parts are "data" and "stack", and for views with tiles "show", "levels" and "colors".
         """
         return frozenset({"data", "stack"})
 
     def choices(self) -> dict[str, str]:
-        """Return the view and other selections on this page, which a session stores."""
+        """Return the view and the other selections on this page, to be stored in the session."""
         view = self.tabs.checkedId()
         return {} if view < 0 else {"view": str(view)}
 
@@ -165,5 +165,5 @@ class Page(QWidget):
         return "This page has nothing to export yet."
 
     def numbers(self) -> str:
-        """Return the numbers to copy as tab-separated text with a line of titles, or ""."""
+        """Return the numbers to copy as tab-separated text with column titles, or "" if there are none."""
         return ""

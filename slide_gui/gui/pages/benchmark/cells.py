@@ -34,7 +34,7 @@ def heads_of(state: EvaluationState, choice: EvaluationChoice) -> tuple[Evaluati
 def error_rows(
     state: EvaluationState, choice: EvaluationChoice, running: bool, paused: bool = False
 ) -> tuple[EvaluationRow, ...]:
-    """Return a row for each method in the paper's order, followed by published results of others.
+    """Return a row for each method in the paper's order, followed by published results of other methods.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def error_rows(
 def _active_text(
     state: EvaluationState, active: Sequence[SplitProgress], n_splits: int, paused: bool
 ) -> tuple[str, float]:
-    """Return the step of the first running split and the fraction of it that is done."""
+    """Return the step of the first running split, and the sum of the finished fractions of all running splits."""
     (text, _), *_ = steps = [_step(state.live, split, paused) for split in active]
     where = f"split {active[0].split + 1} of {n_splits}" if n_splits > 1 else ""
     return ": ".join(filter(None, (where, text))), sum(fraction for _, fraction in steps)
@@ -197,7 +197,7 @@ def _paper(text: str) -> str:
 
 
 def _short(chosen: str) -> str:
-    """Return the number of units and the noise level of the selected candidate, which fit the cell."""
+    """Return the selected candidate shortened to its units and noise level, so that it fits the cell."""
     units, *rest = chosen.split(", ")[:2]
     sizes = re.findall(r"\d+", units)
     if len(set(sizes)) == 1:

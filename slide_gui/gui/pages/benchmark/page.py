@@ -26,7 +26,7 @@ _MOST_SPLITS = 50  # the largest number in the paper
 
 
 class _CheckMenu(QPushButton):
-    """A button with a menu of check boxes that stays open while they are ticked."""
+    """A button with a menu of check boxes, which stays open while the user ticks boxes."""
 
     ticked = Signal()
     """The user ticked or cleared a box."""

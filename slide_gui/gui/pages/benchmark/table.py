@@ -46,7 +46,7 @@ _INDENT = 15  # pixels, the space of a mark
 
 
 def mark_color(standing: str, theme: Theme) -> str:
-    """Return the colour of a comparison's result, muted if there is none."""
+    """Return the colour of the result of a comparison, or a muted one if there is no result."""
     return {"reference": theme.text, "better": theme.better, "worse": theme.worse}.get(standing, theme.muted)
 
 
@@ -64,11 +64,11 @@ class EvaluationCell:
     standing : {"", "reference", "better", "worse", "equal"}
         Result of the comparison with the reference, which sets the mark and its colour.
     fraction : float or None
-        Fraction done while it is being computed, drawn as a bar.
+        Finished fraction while the cell is being computed, drawn as a bar.
     rank : tuple of float or None
         Sort key in a column; None comes last.
     keys : tuple of str
-        Runs that a click opens; none if empty.
+        Keys of the runs that a click opens; may be empty.
     """
 
     main: str = ""
@@ -136,7 +136,7 @@ class EvaluationDelegate(QStyledItemDelegate):
 
 
 def _paint_rule(painter: QPainter, view: "EvaluationTable", box: QRectF, line: int) -> None:
-    """Draw the line below a row, which is darker between groups of rows in the given order."""
+    """Draw the line below a row; lines between groups are darker unless sorting has mixed the groups."""
     theme, below = theme_of(view), view.rows[line + 1 : line + 2]
     ends = any(row.group != view.rows[line].group and (view.order is None or not row.key) for row in below)
     painter.fillRect(box.adjusted(0, box.height() - 1, 0, 0), QColor(theme.muted if ends else theme.line))
@@ -204,7 +204,7 @@ _NARROWEST = 180  # least width of a column in pixels
 
 
 class EvaluationTable(QTableWidget):
-    """The table; arrow keys move, Enter or a click opens the runs of a cell, Alt+Down sorts by its column.
+    """The table. Arrow keys move, Enter or a click opens the runs of a cell, Alt+Down sorts by the current column.
 
     Attributes
     ----------
@@ -219,7 +219,7 @@ class EvaluationTable(QTableWidget):
     """
 
     runs_requested = Signal(object)
-    """Keys of the runs of a cell, a tuple, and its row and column as given."""
+    """Tuple of the keys of the runs of a cell, the key of its row, and the number of its column."""
 
     def __init__(self, parent: QWidget | None = None, *, name: str = "Benchmark", ordered: bool = True) -> None:
         super().__init__(parent)

@@ -16,7 +16,7 @@ from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.painted import MIDDLE, STALE, write
 from slide_gui.text import count, fixed, layer_name, per_cent, significant
 
-LABELS = 124  # pixels
+LABELS = 124  # width of the labels at the right in pixels
 FEWEST = 10
 """Number of iterations for which the axis has space from the start."""
 DECADES = 30.0
@@ -26,7 +26,7 @@ SIDE = 0.015
 
 
 class CriterionPlot(Plot):
-    """The criterion of each start; the best start so far is in the accent colour, with its C and support vectors.
+    """The criterion by iteration, one curve per start; the best start is in the accent colour, its C in the axis title.
 
     Left and Right move along the iterations.
     """
@@ -49,7 +49,7 @@ class CriterionPlot(Plot):
     # Contents
 
     def set_history(self, history: Sequence[WidthsStep]) -> None:
-        """Show the iterations of all starts; new data begin with an empty history."""
+        """Show the iterations of all starts. A shorter history belongs to a new run and resets the zoom."""
         if len(history) < len(self.history):
             self.show_full_range()
         if self._current not in history:
@@ -185,7 +185,7 @@ class CriterionPlot(Plot):
 
 
 def _least(steps: Sequence[WidthsStep]) -> WidthsStep | None:
-    """Return the step with the smallest criterion, whose widths and C are selected."""
+    """Return the step with the smallest criterion; training selects its widths and C."""
     return min(steps, key=lambda s: s.objective if math.isfinite(s.objective) else math.inf, default=None)
 
 
@@ -193,11 +193,11 @@ _MOST = 99  # row of the grid below all layers
 
 
 class ShareBars(QWidget):
-    """One bar per layer on a track of 100 %, with per cent and σ."""
+    """One bar per layer with its share of the kernel, from 0 to 100 %, next to the share and the width σ as texts."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._texts: list[tuple[str, str, str]] = []  # name, share and σ of each layer
+        self._texts: list[tuple[str, str, str]] = []  # the name, share and σ of each layer
         self._stale = False
         self.bars: list[QProgressBar] = []
         self._lines: list[Sequence[QLabel]] = []  # the labels of the heading and of each layer
@@ -215,7 +215,7 @@ class ShareBars(QWidget):
         theme_changed().connect(self._show)
 
     def _add_labels(self, role: str) -> None:
-        """Add the labels of a line."""
+        """Add the three labels of one layer or of the heading."""
         labels = [label("", self, role) for _ in range(3)]
         for column, part in zip((0, 2, 3), labels, strict=True):
             self._grid.addWidget(part, len(self._lines), column)
@@ -231,7 +231,7 @@ class ShareBars(QWidget):
     def set_shares(
         self, names: Sequence[str], shares: Sequence[float], widths: Sequence[float], stale: bool = False
     ) -> None:
-        """Show the names of the layers, their fractions of the exponent, 0 to 1, and their widths.
+        """Show the name of each layer, its fraction of the kernel's exponent, 0 to 1, and its width.
 
         An infinite width means that the layer is unused; `stale` greys the bars because the parameters have changed.
         """
@@ -258,7 +258,7 @@ class ShareBars(QWidget):
                 part.setText(texts[line][column] if line < len(texts) else "")
         for number, bar in enumerate(self.bars):
             bar.setVisible(number < len(self._texts))
-            colour = theme.pin(number + (self._lines[1][0].text() != layer_name(0)))  # same colours if h⁰ is left out
+            colour = theme.pin(number + (self._lines[1][0].text() != layer_name(0)))  # keeps colours if h⁰ is absent
             shown = towards(colour, QColor(theme.background), STALE) if self._stale else colour
             style = f"QProgressBar {{ min-height: 10px; max-height: 10px }} ::chunk {{ background: {shown.name()} }}"
             if bar.styleSheet() != style:

@@ -45,7 +45,7 @@ _VARIANCES = [
     Choice(f"{variance:g}", f"{100 * variance:g} % of variance", f"keep components with {variance:g} of the variance")
     for variance in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 ]
-_CAPTION = 7  # longest name, in letters, that fits below an image
+_CAPTION = 7  # length of the longest class name that fits below an image
 _LEAST_HEIGHT = 440  # pixels; below it plot, bars, matrix and images would overlap
 
 
@@ -58,7 +58,7 @@ class ClassifierPage(Page):
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._shown: RunResult | None = None
         self._cell: tuple[int, int] | None = None  # true and predicted class of the images shown
-        self._gallery_of: object = None  # what the images were drawn from
+        self._gallery_of: object = None  # result, cell, staleness and data of the images shown
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=4))
         scroll = LowScroll(_LEAST_HEIGHT, self)
         self.column.addWidget(scroll, 1)
@@ -128,7 +128,7 @@ class ClassifierPage(Page):
 
     @Slot()
     def _choose_svm(self) -> None:
-        self._controller.svm = self.svm()  # the error curves use it too
+        self._controller.svm = self.svm()  # the error curves use this setting too
         self.chosen.emit()
         self.refresh()
 
@@ -145,7 +145,7 @@ class ClassifierPage(Page):
         return SvmParameters(criterion=self._by.currentData(), loss=self._loss.currentData())
 
     def _method_choice(self) -> tuple[str, float | None]:
-        """Return the method, and the fraction of the variance if it keeps one."""
+        """Return the method, and the fraction of variance that its projection keeps, or None."""
         key = self._method.currentData()
         return key, float(self._variance.currentData()) if METHODS[key].projection else None
 
@@ -155,7 +155,7 @@ class ClassifierPage(Page):
 
     @Slot()
     def _show_shipped(self) -> None:
-        """Show the current state; without a result, the shipped classifier of the open data."""
+        """Show the current state, or the shipped classifier of the open data if there is no result."""
         if self.isVisible():
             self._controller.show_shipped()
             self.refresh()
@@ -237,7 +237,7 @@ class ClassifierPage(Page):
             self._show_result(controller.result)
         elif controller.cancelled is not None:
             stale = panel_parameters(controller.cancelled.checked().stack) != self._panel()
-            self._show_training(controller.training.latest, stale)  # how far it had come
+            self._show_training(controller.training.latest, stale)  # the progress until it was cancelled
             self.rate.setText("")
             self.details.setText("")
         else:
@@ -246,7 +246,7 @@ class ClassifierPage(Page):
             self._clear(_PLACEHOLDERS if self.train_button.isEnabled() else ("",) * len(_PLACEHOLDERS))
 
     def _clear(self, texts: Sequence[str] = _PLACEHOLDERS) -> None:
-        """Replace the result on the page by these placeholders."""
+        """Clear the result and show these placeholders."""
         self.criterion.set_placeholder(texts[0])
         self._shares.set_placeholder(texts[1])
         self.confusion.set_placeholder(texts[2])
@@ -261,7 +261,7 @@ class ClassifierPage(Page):
         self._show_filter(0, 0, "")
 
     def _show_training(self, seen: RunProgress, stale: bool = False) -> None:
-        if self._shown is not None:  # an earlier result
+        if self._shown is not None:  # the result of an earlier run
             self._clear()
         self.criterion.set_placeholder("The criterion is drawn while the widths are learned on all rows.")
         if seen.history:
@@ -352,7 +352,7 @@ class ClassifierPage(Page):
         return result.spec.stacked and panel_parameters(result.spec.stack) != self._panel()
 
     def _panel(self) -> dict[str, Any]:
-        """Return the panel's parameters as a run stores them, with defaults for those that have no effect."""
+        """Return the panel's parameters as runs store them: parameters without effect have their default values."""
         now = self._workspace.state.parameters
         now = replace(now, window=StackParameters().window) if now.sharing == "none" else now
         return panel_parameters(now if now.depth else replace(StackParameters(), noise=0.0, depth=0))
@@ -364,7 +364,7 @@ class ClassifierPage(Page):
 
     @Slot(object)
     def _narrow(self, cell: tuple[int, int]) -> None:
-        """Show the images of one cell of the confusion matrix, or all if it is shown already or has no errors."""
+        """Show the images of one cell of the confusion matrix, or all if it is already shown or on the diagonal."""
         chosen = self._cell = None if cell[0] == cell[1] or cell == self._cell else cell
         self.confusion.set_outlined([chosen] if chosen else ())
         if self._controller.result is not None:
@@ -383,7 +383,7 @@ class ClassifierPage(Page):
 
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
         dataset, on_test = self._workspace.dataset, result.spec.evaluate == "test"
-        if self._gallery_of == (result, cell, stale, dataset):  # images filled again would scroll to the first one
+        if self._gallery_of == (result, cell, stale, dataset):  # refilling would scroll to the first image
             return
         self._gallery_of = result, cell, stale, dataset
         if dataset is None or dataset.test_labels is None or not self._controller.shows_open_data or not on_test:
@@ -417,10 +417,10 @@ _BAR_HEIGHT = 32
 
 
 def _bars(values: NDArray[np.float32], low: NDArray[np.float32], high: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Draw features that are not pixels as bars, each scaled to the range of its training values."""
+    """Draw features that are not pixels as bars, each scaled to the range of this feature in the training set."""
     share = (values - low) / np.where(high > low, high - low, 1)
     share = np.maximum.reduceat(share, np.linspace(0, len(share), min(len(share), 2 * _BAR_HEIGHT), False, dtype=int))
-    height = np.linspace(1, 0, _BAR_HEIGHT, endpoint=False)[:, None]  # the lowest bar keeps one line
+    height = np.linspace(1, 0, _BAR_HEIGHT, endpoint=False)[:, None]  # every bar has at least one row
     bars = np.asarray(height <= np.maximum(share, 1 / _BAR_HEIGHT), np.float32)
     return np.repeat(bars, max(1, _BAR_HEIGHT // len(share)), axis=1)
 

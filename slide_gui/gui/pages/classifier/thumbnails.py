@@ -30,7 +30,7 @@ class Thumbnail:
     pixels : ndarray of shape (rows, columns), float32
         Values from 0 to 1.
     caption : str
-        Text below it, such as "4 → 9".
+        Text below the image, such as "4 → 9".
     note : str
         Tooltip.
     """
@@ -83,18 +83,18 @@ class _ImageModel(QAbstractListModel):
 
 
 class Thumbnails(QListView):
-    """Images in rows that fill the width; a click, or Enter, selects one and reports it.
+    """Images in rows that fill the width; a click or Enter on an image emits `image_clicked`.
 
     Attributes
     ----------
     images : tuple of Thumbnail
     stale : bool
-        True if the images are grey.
+        True if the images are drawn in grey.
 
     Signals
     -------
     image_clicked(int)
-        Index of the image.
+        `Thumbnail.index` of the image.
     """
 
     image_clicked = Signal(int)

@@ -20,10 +20,10 @@ REACH = 12
 NOISE_STEP = 0.01
 LABEL_GAP = 16
 BAND = 0.2
-_ROOM = 0.03  # fraction of the height
+_ROOM = 0.03  # margin above and below the points, as a fraction of the height
 RADIUS, SWATCH = 3.5, 16
-SIZE = 2 * RADIUS + 1.5  # of a point with its edge
-CHOSEN = "best on validation"  # text for the ring
+SIZE = 2 * RADIUS + 1.5  # diameter of a point with its edge in pixels
+CHOSEN = "best on validation"  # legend of the ring
 SIDE = 0.02
 """Margin beyond noise levels 0 and 1, for the points there."""
 
@@ -32,7 +32,7 @@ class ErrorPlot(Plot):
     """Error in per cent against noise level, with the paper's value, a cursor, and the intervals of one line.
 
     Left and Right move along a line, Up and Down between lines, Enter clicks the point. Shift+Left and
-    Shift+Right move the cursor. The mouse drags it by its line or along the axis.
+    Shift+Right move the cursor; so does dragging its line, or dragging along the axis, with the mouse.
 
     Signals
     -------
@@ -62,11 +62,11 @@ class ErrorPlot(Plot):
     # Contents
 
     def set_points(self, points: Sequence[ErrorPoint]) -> None:
-        """Replace the points: unique keys, and at most one point per noise level and depth."""
+        """Replace the points. Keys must be unique, with at most one point per noise level and depth."""
         if tuple(points) != self._points:
             self._points, current = tuple(points), self._current
             if current is not None:
-                place = current.noise, current.depth  # points that are being computed have no key
+                place = current.noise, current.depth  # not the key, which a point being computed lacks
                 self._current = next((p for p in points if (p.noise, p.depth) == place), None)
             self._renew()
             self._describe()
@@ -85,7 +85,7 @@ class ErrorPlot(Plot):
             self._renew()
 
     def set_depth(self, depth: int | None) -> None:
-        """Select the line whose intervals are shown unless the mouse is on another one."""
+        """Select the line whose intervals are shown while no point is hovered or selected by keys."""
         if depth != self._depth:
             self._depth = depth
             self._redraw()
@@ -106,7 +106,7 @@ class ErrorPlot(Plot):
         return self.at(*self._values_of(point))
 
     def values_at(self, noise: float) -> list[tuple[int, float, bool]]:
-        """Return depth, error and True if computed at this noise level; other errors are interpolated linearly."""
+        """Return depth, error and True if computed, False if interpolated linearly, of each line at a noise level."""
         read = [(depth, *_read(line, noise)) for depth, line in self._lines.items()]
         return [(depth, error, exact) for depth, error, exact in read if math.isfinite(error)]
 
@@ -155,13 +155,13 @@ class ErrorPlot(Plot):
         """Draw a line, dashed and grey next to points that are not finished."""
         xs, ys = np.array([p.noise for p in known]), np.array([p.error for p in known])
         done = np.array([p.state == "done" for p in known], bool)
-        finished = done & np.roll(done, -1)  # each point with the next one
+        finished = done & np.roll(done, -1)  # True if a point and the next one are finished
         solid, dashed = self._depth_pen(theme, depth, 2.0), self._pen(theme.muted, 1.5, (2.0, 3.0))
         for name, pen, is_joined in (("line", solid, finished), ("rest", dashed, ~finished)):
             self._curve((name, depth), 1).setData(xs, ys, pen=pen, connect=is_joined)
 
     def _depth_pen(self, theme: Theme, depth: int, width: float) -> QPen:
-        """Return the pen of a depth's line in the colour of its pin, dashed when the colours repeat."""
+        """Return the pen of a line in the theme's colour for this depth, dashed if the colour is used a second time."""
         return self._pen(theme.pin(depth), width, (1.8, 1.2) if depth >= len(PINS[theme.name]) else ())
 
     # Texts next to the axes, and moving marks
@@ -206,7 +206,7 @@ class ErrorPlot(Plot):
             write(painter, pill, CENTRE, text, theme.on_accent, figure_font(self, SECONDARY, strong=True))
 
     def end_labels(self) -> list[tuple[int, QPointF, float]]:
-        """Return the depth of each visible line, its end, and the y of its label, so that no labels overlap."""
+        """Return depth, end point and y of the label of each visible line; the labels do not overlap."""
         (left, right), (low, high) = self.shown()
         ends = []
         for depth, line in self._lines.items():
@@ -259,7 +259,7 @@ class ErrorPlot(Plot):
             at = self.position(target) - place
             return math.hypot(at.x(), at.y())
 
-        # The last of several at the same place is drawn on top.
+        # The reverse order, because the last of several points at one position is drawn on top.
         points = [point for point in reversed(self._points) if distance(point) <= REACH]
         return min(points, key=distance, default=None)
 
@@ -314,7 +314,7 @@ class ErrorPlot(Plot):
         return target.noise, low + 0.02 * (high - low) if math.isnan(target.error) else target.error
 
     def _first(self) -> ErrorPoint | None:
-        """Return the first point for the keys: the lowest one near the cursor."""
+        """Return the point where the keys start: the lowest error at the noise level nearest to the cursor."""
         noise = 0.0 if self._noise is None else self._noise
         return min(
             self._points, key=lambda p: (abs(p.noise - noise), p.error if p.is_known else math.inf), default=None
@@ -325,7 +325,7 @@ class ErrorPlot(Plot):
         return self._first() if current is None else self._lines[current.depth][-1 if last else 0]
 
     def _stepped(self, step: tuple[int, int]) -> ErrorPoint | None:
-        """Return the target of an arrow key: along the line, or to the next line up or down."""
+        """Return the point an arrow key selects: a neighbour on the line, or the nearest on the line above or below."""
         now, (down, right) = self._current, step
         if now is None:
             return self._first()
@@ -340,7 +340,7 @@ class ErrorPlot(Plot):
 
 
 def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
-    """Return the error of a line at a noise level and True if computed there; nan outside the line."""
+    """Return the error of a line at a noise level, nan beyond its ends, and True if it was computed there."""
     known = [p for p in line if p.is_known]
     exact = next((p for p in known if abs(p.noise - noise) < 1e-6), None)
     if exact is not None:
@@ -352,12 +352,12 @@ def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
 
 
 def _limits(points: Sequence[ErrorPoint], paper: float | None) -> tuple[float, float]:
-    """Return the range of errors to show: from 0, or from near the smallest one if all are far from 0."""
+    """Return the range of errors to show: from 0, or from just below the smallest error if all are far from 0."""
     values = [p.error for p in points if p.is_known] + ([] if paper is None else [paper])
     settled = [p for p in points if p.state == "done" and math.isfinite(p.low + p.high)]
     for point in settled:
         values += [point.low, point.high]
-    # Early wide intervals would make the axis jump while they shrink, so they get the height of finished ones.
+    # Intervals of unfinished points are wide and shrink, so the axis would jump; use the width of finished ones.
     usual = max((0.5 * (p.high - p.low) for p in settled), default=0.0)
     for point in points:
         if point.is_known and point.state in ("running", "refining"):

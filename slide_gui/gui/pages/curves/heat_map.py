@@ -30,7 +30,7 @@ class HeatMap(ColorTable):
         self.cell_clicked.connect(self._click)
 
     def set_part(self, part: str) -> None:
-        """Set the rows on which the errors of the next points are counted: test or validation."""
+        """Set the rows on which errors are counted, test or validation, for the next call of `set_points`."""
         self._part = part
 
     def set_points(self, points: Sequence[ErrorPoint]) -> None:

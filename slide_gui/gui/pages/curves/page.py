@@ -46,7 +46,7 @@ _NEAR = 0.004  # noise levels closer than this count as equal
 
 
 class CurvesPage(Page):
-    """The page that plots stored runs, running points of a sweep, and an estimate at the sliders."""
+    """The page that plots stored runs, running points of a sweep, and an estimate for the sliders' settings."""
 
     def __init__(self, session: Session, views: Sequence[PageView], parent: QWidget | None = None) -> None:
         super().__init__("Error curves", views[0].about, views, parent=parent)
@@ -103,7 +103,7 @@ class CurvesPage(Page):
     def setting(self) -> Setting | None:
         """Return the settings of the runs whose errors are plotted; None without labelled data.
 
-        Your selection comes first, then the settings of the sweep, then the settings of most runs.
+        The user's selection comes first, then the settings of the sweep, then the settings of most runs.
         """
         controller, spec = self._controller, self._controller.spec_of(self._controller.svm)
         if spec is None:
@@ -117,7 +117,7 @@ class CurvesPage(Page):
         return Setting.from_text(max(counts, key=lambda text: (counts[text], text == usual), default=usual))
 
     def _n_runs(self) -> dict[str, int]:
-        """Return the number of runs with each setting on the open data set, without settings that others include."""
+        """Return the number of runs on the open data with each setting, without settings that another one covers."""
         counts = Counter(run.setting for run in self._controller.current_runs() if run.method == "slide-svm")
         settings = [each for each in map(Setting.from_text, counts) if each is not None and not each.warm]
         deep = [each for each in settings if each.spec.stack.depth]
@@ -151,7 +151,7 @@ class CurvesPage(Page):
             of_trial = Setting.of(self._trial_points[-1].spec).text
             self._trial_points, self._chosen = (), None if self._chosen == of_trial else self._chosen
         if isinstance(trial, TrialState) and not (trial.done or self._controller.trial.running):
-            self._chosen = None  # a trial that was stopped early has no points
+            self._chosen = None  # a trial that was stopped early has nothing to plot
         self.refresh()
 
     def _show_trial(self) -> None:
@@ -203,7 +203,7 @@ class CurvesPage(Page):
 
     @Slot()
     def _estimate(self) -> None:
-        """Compute the point at the sliders unless it is known, or a sweep or a trial is running."""
+        """Compute the point for the sliders' settings unless it is known, or a sweep or a trial is running."""
         parameters, setting, bases = self._workspace.state.parameters, self.setting(), self._controller.bases()
         busy = self._controller.sweep.running or self._controller.trial.running
         if setting is None or not bases or busy or not self.isVisible():
@@ -293,7 +293,7 @@ class CurvesPage(Page):
         setting = self.setting()
         if setting != self._setting:
             self._setting = setting
-            self._controller.drop_estimate()  # it belongs to another kind of error
+            self._controller.drop_estimate()  # it was computed with the previous setting
             self._rest.start()
         self._show_trial()
         self._show_settings(setting)
@@ -311,7 +311,7 @@ class CurvesPage(Page):
         is_paper_figure = paper is not None and dataset is not None and dataset.key == key
         self._plot.setToolTip(statements if is_paper_figure else "")
         self._show_status(points, setting)
-        if not points and paper is not None and not self.status.text():  # the plot shows the paper's mark alone
+        if not points and paper is not None and not self.status.text():  # the plot shows only the paper's mark
             self.status.setText(self._why_empty())
 
     def _why_empty(self) -> str:
@@ -369,7 +369,7 @@ class CurvesPage(Page):
         deleted = set[str]() if self._controller.sweep.running else set().union(*self._controller.library.deleted)
         done = tuple(each for each in done if each.point.spec.hash not in deleted)
         arguments = setting, self._controller.bases(), self._controller.library.runs, done
-        if arguments != self._known_of[0]:  # the same ones while the noise slider moves
+        if arguments != self._known_of[0]:  # they stay the same while the noise slider moves
             self._known_of = arguments, known_results(*arguments)
         return self._known_of[1]
 
@@ -387,7 +387,7 @@ class CurvesPage(Page):
         return self._places[1]
 
     def _point(self, place: Place, known: dict[str, PointResult], chosen: tuple[Place, ...]) -> ErrorPoint:
-        """Return a point as the mean of its splits and seeds, or as the error over all folds."""
+        """Return a point with the mean error of its splits and seeds, or with the error over all folds."""
         dataset = self._workspace.dataset
         held_out = None if dataset is None else dataset.held_out
         fingerprint = "" if dataset is None else dataset.fingerprint
@@ -445,19 +445,19 @@ class CurvesPage(Page):
             return ""
         points = "; ".join(place_name(point.noise, point.depth) for point in chosen)
         stored = {run.hash: run.rate for run in self._controller.library.runs if run.hash in self._finals}
-        # of the selected points after retraining on all training rows
+        # The error of the selected points after retraining on all training rows.
         rate = ErrorRate.of_folds(list(stored.values())) if stored and len(stored) == len(self._finals) else None
         best = f"best on validation, by fold: {points}" if len(chosen) > 1 else f"best on validation: {points}"
         return best if rate is None else f"{best}, retrained on all rows: test error {rate} on {counted(rate.n, 'row')}"
 
 
 def _part(setting: Setting | None) -> str:
-    """Return which rows the plotted errors are counted on."""
+    """Return the rows on which the plotted errors are counted: "test" or "validation"."""
     return "test" if setting is None else setting.spec.evaluate
 
 
 def _rows(points: Iterable[ErrorPoint], part: str) -> str:
-    """Return the numbers of rows behind the curves, the running point and the estimate."""
+    """Return how many rows the errors of the curves, the running point and the estimate are counted on."""
     texts = []
     for state, name in (("done", "curves"), ("running", "running point"), ("refining", "estimate, widths not learned")):
         rates = [point.rate for point in points if point.state == state and point.rate is not None]
@@ -466,13 +466,13 @@ def _rows(points: Iterable[ErrorPoint], part: str) -> str:
             fewest = min(rate.n_splits for rate in rates)
             splits = f"{most.n_splits}" if fewest == most.n_splits else f"{fewest} to {most.n_splits}"
             each = f" in each of {splits} splits" if most.n_splits > 1 else ""
-            least = "at least " if most.covers == "splits" else ""  # their numbers of rows may differ
+            least = "at least " if most.covers == "splits" else ""  # splits may have different numbers of rows
             texts.append(f"{name}: error on {least}{counted(most.n, f'{part} row')}{each}")
     return "; ".join(texts)
 
 
 def _decided(points: Iterable[ErrorPoint]) -> str:
-    """Return the criteria that learned the widths with their numbers of points, most frequent first."""
+    """Return the criteria that learned the widths, most frequent first, each with its number of points."""
     counts = Counter(point.by for point in points if point.by).most_common()
     if len(counts) < 2:
         return "".join(by for by, _ in counts)
@@ -480,7 +480,7 @@ def _decided(points: Iterable[ErrorPoint]) -> str:
 
 
 def _live_point(place: Place, seen: RunProgress | None, part: str, state: PointState) -> ErrorPoint:
-    """Return a point that is being computed: by a sweep, or as the estimate at the sliders without learned widths."""
+    """Return a point that is being computed by a sweep, or by the estimate, which does not learn widths."""
     estimate: Estimate | None = None if seen is None else getattr(seen, part)
     if estimate is None or estimate.done == 0:
         return ErrorPoint(*place, None, "", "running")

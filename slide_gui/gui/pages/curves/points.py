@@ -24,12 +24,12 @@ class ErrorPoint:
     rate : ErrorRate or None
         Estimate with its 95 % confidence interval, or None.
     key : str
-        Identifier given by the owner of the point.
+        Key of the run that a click opens; empty if there is none.
     state : {"done", "running", "refining"}
-        Running: being computed. Refining: an estimate. Both are drawn differently from finished points:
-        hollow, grey, without an interval.
+        A running point is being computed; a refining point is an estimate. Unlike finished points, both are drawn
+        hollow and grey, without an interval.
     note : str
-        Further line of the tooltip, such as the widths.
+        Further lines of the tooltip, such as the computing time.
     by : str
         Criterion that learned the widths, in words, for the tooltip.
     validation : float or None
@@ -55,7 +55,7 @@ class ErrorPoint:
 
     @property
     def is_selected(self) -> bool:
-        """True if it is finished and was selected on the validation rows."""
+        """True if the point is finished and was selected on the validation rows."""
         return self.chosen and self.state == "done" and self.is_known
 
     @property
@@ -91,12 +91,12 @@ def lines_of(point: ErrorPoint) -> list[str]:
 
 
 def chosen_of(points: Sequence[ErrorPoint]) -> tuple[ErrorPoint, ...]:
-    """Return the finished points selected on the validation rows: one, or one or more of the folds."""
+    """Return the finished points selected on the validation rows: one, or several if folds select different points."""
     return tuple(point for point in points if point.is_selected)
 
 
 def best_words(points: Sequence[ErrorPoint]) -> str:
-    """Return the points selected on the validation rows in words, or "" if there are none."""
+    """Return a text with the points selected on the validation rows and their errors, or ""."""
     chosen = chosen_of(points)
     errors = "; ".join(f"{place_name(p.noise, p.depth)}: {per_cent(p.error)}" for p in chosen)
     return f"best on validation: {errors}" if chosen else ""

@@ -23,7 +23,7 @@ _PAUSE_MILLISECONDS = 150  # the cost is computed when typing pauses for this lo
 
 
 class SweepDialog(QDialog):
-    """The dialog of a sweep, which its page creates once.
+    """The dialog that sets up a sweep. The page builds it once and opens it again.
 
     Signals
     -------
@@ -99,9 +99,9 @@ class SweepDialog(QDialog):
         Parameters
         ----------
         n_rows : int
-            Number of training rows, the maximum of labelled rows.
+            Number of training rows, the largest possible number of labelled rows.
         plan : callable
-            Return the cost of a sweep.
+            Function that returns the cost of a sweep, or None.
         """
         self._sweep, self._plan = sweep, plan
         self.noises.setText(axis_text(sweep.noises))

@@ -70,7 +70,7 @@ class RunsPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the controller's list."""
+        """Show the runs of the library and their number."""
         if self.isVisible():
             self.run_table.set_rows(self._library.runs)
             subtitle, empty = self._words()
@@ -80,7 +80,7 @@ class RunsPage(Page):
             self._show_example()
 
     def _words(self) -> tuple[str, str]:
-        """Return the number of runs, and the text of an empty table."""
+        """Return the subtitle, such as the number of runs, and the text of an empty table."""
         library = self._library
         others = sum(not run.is_current for run in library.runs)
         if library.reading and not library.runs:
@@ -93,7 +93,7 @@ class RunsPage(Page):
         return listed, "No runs yet. Train a classifier or start a sweep."
 
     def choices(self) -> dict[str, str]:
-        return {"view": "0", "filter": self.run_table.filter}  # the compared runs may be deleted by then
+        return {"view": "0", "filter": self.run_table.filter}  # not the comparison, whose runs may be deleted by then
 
     def choose(self, choices: Mapping[str, str]) -> None:
         super().choose(choices)
@@ -144,7 +144,7 @@ class RunsPage(Page):
         self._show_example()
 
     def _show_example(self) -> None:
-        """Compare two shipped runs of the open data if nothing was compared and the user has less than two runs."""
+        """Compare two shipped runs of the open data if nothing was compared and fewer than two runs are stored."""
         dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
         is_empty = self.stack.currentIndex() == 1 and not self._has_compared
         if is_empty and dataset is not None and len(self._library.stored_runs) < 2:
@@ -163,7 +163,7 @@ class RunsPage(Page):
         self._library.compare(keys, pixels or middle, self.comparison.show_comparison)
 
 
-_LONGEST_NAME = 72  # pixels of the name of a feature on its button
+_LONGEST_NAME = 72  # largest width in pixels of a feature's name on its button
 _LEAST_HEIGHT = 400  # pixels; below it the matrices and their captions would overlap
 _EMPTY = f"Select two runs in the table and press {with_keys('Compare', 'Ctrl+D')}."
 
@@ -216,7 +216,7 @@ class ComparisonView(QWidget):
         self._body.hide()
 
     def show_comparison(self, shown: RunComparison | None) -> None:
-        """Show a comparison of two runs. None means that it was stopped, and shows the previous one again."""
+        """Show a comparison of two runs; None, after a stopped comparison, shows the previous one again."""
         self._shown = shown = shown or self._shown
         if shown is None:
             self.answer.setText(f"Stopped. {_EMPTY}")
@@ -315,7 +315,7 @@ _CONTRIBUTIONS = (
 
 
 def _complete(shown: RunComparison) -> list[RunResult]:
-    """Return the results that are complete, which those of shipped runs are not."""
+    """Return the complete results; a shipped run has none."""
     return [result for result in (shown.first, shown.second) if isinstance(result, RunResult)]
 
 

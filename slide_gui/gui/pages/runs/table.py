@@ -53,13 +53,13 @@ from slide_gui.text import count, counted, plain, spreadsheet_text
 
 Index = QModelIndex | QPersistentModelIndex
 NONE = QModelIndex()
-# Signature that carries the hint, with which Qt follows each selected row once and not each cell (0.07 s, not 1.7).
+# Signature with a layout hint, which lets Qt track one index per selected row, not per cell (0.07 s, not 1.7 s).
 _LAYOUT = "QList<QPersistentModelIndex>", "QAbstractItemModel::LayoutChangeHint"
 
 
 TAG = len(SHOWN) - 1
 """Number of the column that can be edited."""
-# Spaces that separate the texts of a column from the numbers in the one before.
+# An em space before the texts of a column that follows a column of right-aligned numbers.
 _LEADS = ("", *("\u2003" if a.is_number and not b.is_number else "" for a, b in pairwise(SHOWN)))
 
 
@@ -96,7 +96,7 @@ class RunModel(QAbstractTableModel):
         self._arrange()
 
     def set_filter(self, text: str) -> None:
-        """Keep the rows that contain every word of `text`, in upper or lower case, and none after a minus sign.
+        """Keep the rows that contain every word of `text` and no word that has a minus sign before it; ignore case.
 
         A number after "noise", "depth" or "seed" matches only that value.
         """
@@ -181,7 +181,7 @@ class RunModel(QAbstractTableModel):
 
 
 def _words_of(text: str) -> list[tuple[str, bool]]:
-    """Return each word as in `StoredRun.words`, "noise 0.3" as "noise=0.30;", and True if rows must contain it."""
+    """Return each word as `StoredRun.words` writes it, such as "noise=0.30;", and True if rows must contain it."""
 
     def exact(match: re.Match[str]) -> str:
         sign, name, value = match[1], match[2], float(match[3])
@@ -197,11 +197,11 @@ def _is_missing(value: Any) -> bool:
 
 
 ROW = 28
-PADDING = 3  # the style sheet gives the titles of the columns the same
+PADDING = 3  # pixels; the style sheet sets the same padding for the column titles
 TEXT = SECONDARY + 1
 _SAMPLE = 500  # number of rows whose texts set the widths of columns
 _WIDEST, _NARROWEST_TAG = 320, 80
-_LEAST_WIDTHS = {1: 104, 2: 80}  # of the names of data and methods, by column
+_LEAST_WIDTHS = {1: 104, 2: 80}  # column number → least width of the names of data sets and methods
 _WIDER = 10  # pixels by which a key widens a column
 
 
@@ -250,7 +250,7 @@ class RunView(QTableView):
         self.resized.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Sort by the column of the cursor or move it with Alt and an arrow; with Shift too, change its width."""
+        """Sort by the current column (Alt+Up, Alt+Down), move it (Alt+Left, Alt+Right), or resize it with Shift."""
         key, held, head = Qt.Key(event.key()), event.modifiers(), self.horizontalHeader()
         column = max(self.currentIndex().column(), 0)
         if key not in ARROWS or not held & Qt.KeyboardModifier.AltModifier:
@@ -266,7 +266,7 @@ class RunView(QTableView):
             head.moveSection(at, min(max(at + right, 0), head.count() - 1))
 
     def set_empty_text(self, text: str) -> None:
-        """Set the text of the empty table; "" while there are rows."""
+        """Set the text that is shown if the table is empty; "" while there are rows."""
         if text != self._empty:
             self._empty = text
             self.setAccessibleDescription(text)
@@ -287,15 +287,15 @@ class RunTable(QWidget):
     """A table of runs with a filter above it.
 
     Enter or a double-click opens, Ctrl+D compares two, Delete deletes, F2 edits the tag, Ctrl+C copies the selected
-    rows as tab-separated text. Ctrl+F goes to the filter, Escape clears it. Alt with Up or Down sorts by the column
-    of the cursor, Alt with Left or Right moves it; with Shift too, they change its width.
+    rows as tab-separated text. Ctrl+F goes to the filter, Escape clears it. Alt+Up and Alt+Down sort by the current
+    column. Alt+Left and Alt+Right move this column, and with Shift change its width.
 
     Signals
     -------
     open_requested(str)
         Key of the run to load.
     compare_requested(object)
-        Keys of the two runs to compare, a tuple in the order of the lines.
+        Keys of the two runs to compare, a tuple in the order of the table.
     delete_requested(object)
         Keys of the runs to delete, a tuple.
     tag_edited(str, str)
@@ -360,7 +360,7 @@ class RunTable(QWidget):
         self._filter.setText(text)
 
     def selected(self) -> tuple[str, ...]:
-        """Return the keys of the selected runs in the order of the lines."""
+        """Return the keys of the selected runs in the order of the table."""
         return tuple(run.hash for run in self._selected_runs())
 
     def _selected_runs(self) -> list[StoredRun]:
@@ -369,7 +369,7 @@ class RunTable(QWidget):
         return [self._model.rows[line] for line in lines]
 
     def shown(self) -> tuple[str, ...]:
-        """Return the keys of the selected runs, or of all visible ones, in the order of the lines."""
+        """Return the keys of the selected runs, or else of all visible runs, in the order of the table."""
         return self.selected() or tuple(run.hash for run in self._model.rows)
 
     def select(self, keys: Sequence[str]) -> None:
@@ -382,7 +382,7 @@ class RunTable(QWidget):
 
     @Slot()
     def _restore_selection(self) -> None:
-        """Select the runs that were selected before; Qt selects all rows anew if all were selected."""
+        """Select the runs that were selected before; if all rows were selected, Qt would also select new rows."""
         keys, selection = set(self._selected), QItemSelection()
         lines = [line for line, run in enumerate(self._model.rows) if run.hash in keys]
         # Neighbouring lines form one range, because Qt compares every range with every other.
@@ -396,7 +396,7 @@ class RunTable(QWidget):
         return self._view
 
     def text(self) -> str:
-        """Return the selected rows, or all visible ones, as tab-separated text with a line of titles."""
+        """Return the selected rows, or else all visible rows, as tab-separated text with column titles."""
         keys = set(self.shown())
         lines = [[column.title for column in SHOWN]]
         lines += [[column.text(run) for column in SHOWN] for run in self._model.rows if run.hash in keys]
@@ -473,7 +473,7 @@ class RunTable(QWidget):
     # Widths
 
     def _fit_columns(self, rows: Sequence[StoredRun]) -> None:
-        """Fit columns to their texts, and columns of numbers to usual widths; dragged ones keep theirs.
+        """Fit columns to their texts or to a usual width; columns that the user resized keep their widths.
 
         A sample of the rows is measured if there are many; tooltips show texts that do not fit.
         """
@@ -489,7 +489,7 @@ class RunTable(QWidget):
 
     @Slot()
     def _fill(self) -> None:
-        """Set the width of every column: names shrink if there is too little space, and the tags get the rest."""
+        """Set the width of every column: names shrink if space is short, and the tags get all remaining space."""
         widths = self._needed | self._dragged
         lack = sum(widths.values()) - self._view.viewport().width()
         for number, least in _LEAST_WIDTHS.items():
@@ -514,7 +514,7 @@ class RunTable(QWidget):
         runs = self._selected_runs()
         self._selected = tuple(run.hash for run in runs)
         chosen, shown, total = len(self._selected), len(self._model.rows), len(self._model.runs)
-        text = counted(total, "run") if total else ""  # the placeholder of an empty table explains why
+        text = counted(total, "run") if total else ""  # if there are no runs, the placeholder explains why
         text = f"{count(shown)} of {text}" if shown != total else text
         self._count.setText(f"{text} · {count(chosen)} chosen" if chosen else text)
         n_stored = sum(not run.is_shipped for run in runs)

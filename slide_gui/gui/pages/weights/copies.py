@@ -1,7 +1,7 @@
-"""The experiment that fits W_m to m corrupted copies, whose error falls toward its limit W (eq. 5 to 8).
+"""The experiment that fits W_m to m corrupted copies: with more copies, W_m approaches its limit W (eq. 5 to 8).
 
 The plot is drawn by pyqtgraph, unlike the figure of `figures.copies` for print: pyqtgraph draws a new point in 2 ms and
-the mouse over the plot in 0.04 ms; matplotlib takes 46 and 12 ms, and 270 ms for its import when the view is opened.
+follows a mouse move in 0.04 ms; matplotlib takes 46 and 12 ms, and its import delays the view by 270 ms.
 """
 
 from __future__ import annotations
@@ -61,19 +61,19 @@ def _powers(low: float, high: float, _most: int) -> list[tuple[float, str]]:
 
 
 class CopiesPlot(Plot):
-    """Relative error against the number of copies; a click, or Left and Right, selects an m.
+    """Relative error against the number of copies; a click, or Left and Right, selects a number of copies m.
 
     Each mark is the mean over the seeds, with a whisker from the smallest to the largest error.
 
     Attributes
     ----------
     chosen : int or None
-        The marked m.
+        The marked number of copies m.
 
     Signals
     -------
     copies_chosen(int)
-        The m that was clicked or reached by keys.
+        The number of copies m that was clicked or reached by keys.
     """
 
     copies_chosen = Signal(int)
@@ -97,7 +97,7 @@ class CopiesPlot(Plot):
     # Contents
 
     def set_copies(self, copies: Copies | None, feature: int, name: str, stale: bool = False) -> None:
-        """Show the errors of all rows and of the row of a feature; the axis extends to all copies from the start.
+        """Show the errors of all rows and of one feature's row; the axis reaches the largest m from the start.
 
         Parameters
         ----------
@@ -115,21 +115,21 @@ class CopiesPlot(Plot):
             values = [v for s in self._series for point in s.points for v in point[1:]]
             values += [s.reference / math.sqrt(MOST_COPIES) for s in self._series]
             low, high = (math.log10(0.9 * min(values)), math.log10(1.1 * max(values))) if values else (-2.0, 0.0)
-            # Ends in thirds of a decade, so that the axis moves rarely.
+            # Limits are rounded to thirds of a decade, so that the axis rarely changes.
             self._set_full_range((-0.32, _LAST + 0.32), (math.floor(3 * low) / 3, math.ceil(3 * high) / 3))
             self._set_filled(bool(self._series))
         self.set_stale(stale)
         self._describe()
 
     def set_chosen(self, copies: int | None) -> None:
-        """Mark an m."""
+        """Mark a number of copies m, or none."""
         if copies != self.chosen:
             self.chosen = copies
             self._describe()
             self._redraw()
 
     def copies(self) -> list[int]:
-        """Return every m with a point."""
+        """Return each number of copies m that has a point."""
         return sorted({point[0] for series in self._series for point in series.points})
 
     def position(self, copies: int, error: float) -> QPointF:
@@ -247,16 +247,16 @@ class CopiesView(Experiment):
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent, "Input, and row of Wₘ, of its limit, and their difference")
-        self._data = self._workspace.dataset  # data of the copies
+        self._data = self._workspace.dataset  # the data set of the copies
         self._fitted: Layer | None = None  # layer of the copies
-        self._study: CopiesStudy | None = None  # until it is complete
+        self._study: CopiesStudy | None = None  # None when it is complete
         self.copies: Copies | None = None
         # The number of copies selected in the plot.
         self._wanted = 32
         self._job: int | None = None
         self._refusal = ""  # the reason why the copies cannot be computed
         self._outdated = False  # the copies belong to an earlier fit
-        self._restarts = False  # after a new fit
+        self._restarts = False  # True to start again after a new fit
         self._run = self._add_action("Start", with_keys("Corrupt more and more copies", "Ctrl+Shift+M"), self.toggle)
         self.plot = CopiesPlot(self)
         self.plot.copies_chosen.connect(self._choose)
@@ -271,7 +271,7 @@ class CopiesView(Experiment):
 
     @Slot()
     def refresh(self) -> None:
-        if self._data is not self._workspace.dataset:  # the new image refreshes the view before `dataset_changed` does
+        if self._data is not self._workspace.dataset:  # a new image may arrive before `dataset_changed`
             self._forget()
         stack = self._workspace.fitting.stack
         self.set_layer(self.layer)
@@ -282,7 +282,7 @@ class CopiesView(Experiment):
         self._show()
 
     def _begin(self, number: int) -> None:
-        """Prepare the fitted layer; the old plot stays, in grey, until the first new point."""
+        """Prepare the study of a fitted layer; the old plot stays, in grey, until the first new point."""
         dataset, stack = self._workspace.dataset, self._workspace.fitting.stack
         assert dataset is not None
         assert stack is not None
@@ -346,7 +346,7 @@ class CopiesView(Experiment):
 
     @Slot()
     def _forget(self) -> None:
-        """Drop the copies of other data."""
+        """Drop the copies of the previous data."""
         self._data = self._workspace.dataset
         self._fitted = self._study = self.copies = self._job = None
         self._refusal, self._restarts = "", False
@@ -390,7 +390,7 @@ class CopiesView(Experiment):
         return self._outdated or not self._is_fitted or copies.layer != self.layer
 
     def _point(self, copies: Copies) -> CopiesPoint | None:
-        """Return the selected point, or else the last point before it."""
+        """Return the point with the selected number of copies, or else the one with the next smaller number."""
         return next((p for p in reversed(copies.points) if p.copies <= self._wanted), None)
 
     @Slot(int)

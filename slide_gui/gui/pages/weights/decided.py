@@ -32,13 +32,13 @@ from slide_gui.gui.widgets.tiles import bar_image
 from slide_gui.text import count, counted, fixed, label_names, number, per_cent
 
 _SIDE, _GAP, _NARROW_GAP = 64, 20, 6
-_BARS, _CARD, _FLIP = 216, 74, 190  # widths of the bars, of a support vector, and of the changed image
+_BARS, _CARD, _FLIP = 216, 74, 190  # pixels: widths of the bars, a support vector, and the changed image
 _MOST_BARS = 5
 _STOPPED = "Stopped; another image starts it again."
 
 
 class SupportVectorCard(QWidget):
-    """A support vector: its image as a button, its class, its pull, and the share of each layer as a bar.
+    """A support vector: its image as a button, its class, its term in the margin, and a bar of the layers' shares.
 
     Signals
     -------
@@ -89,7 +89,7 @@ class SupportVectorCard(QWidget):
 
 
 class DecidedPart(QWidget):
-    """The prediction, or one line that names what is missing and a button that trains."""
+    """The prediction, or, without a classifier, a line that says why and a button that trains one."""
 
     def __init__(self, workspace: Workspace, runs: RunController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -161,13 +161,13 @@ class DecidedPart(QWidget):
                 each.setFont(figure_font(self, SECONDARY, strong=True))
 
     def set_brief(self, brief: bool) -> None:
-        """Show one line only, or everything."""
+        """Show the prediction in one line, or with all details."""
         if brief != self._brief:
             self._brief = brief
             self._show()
 
     def follow(self, image: NDArray[Any], name: str, unlike: bool = False) -> None:
-        """Classify the input of the stack, named x or x̃; hide the prediction if it is unlike the training images."""
+        """Classify the input of the stack, named x or x̃; if it is unlike the training images, hide the prediction."""
         self._input, self._unlike = name, unlike
         self.controller.follow(image)
 
@@ -204,11 +204,11 @@ class DecidedPart(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Show as many support vectors as fit, and the changed image only next to at least one of them."""
+        """Show as many support vectors as fit; show the changed image only if one support vector fits next to it."""
         decision, width = self._decision(), self.width() - _BARS - _GAP
         has_flip = width >= _CARD + _GAP + _FLIP
         fitting = (width - (_GAP + _FLIP) * has_flip) // (_CARD + _NARROW_GAP)
-        shown = 1 if decision is None else min(len(decision.nearest), max(fitting, 1))  # one reserves the height
+        shown = 1 if decision is None else min(len(decision.nearest), max(fitting, 1))  # one card reserves the height
         for position, card in enumerate(self.cards):
             card.setVisible(position < shown)
         self._flip.setVisible(has_flip)
@@ -319,7 +319,7 @@ class DecidedPart(QWidget):
         return legend
 
     def _picture(self, values: NDArray[Any], changed: tuple[int, ...] = ()) -> QPixmap:
-        """Return the image of a sample, or its bars, with changed values outlined."""
+        """Return a sample as an image, or as bars if it is not an image, with changed values outlined."""
         dataset, theme, ratio = self._workspace.dataset, theme_of(self), self.devicePixelRatioF()
         assert dataset is not None
         shape = dataset.image_shape
@@ -356,7 +356,7 @@ def _tip(vector: SupportVector, name: str, favoured: str, shares: str) -> str:
 
 
 def _bars(decision: Decision, names: tuple[str, ...]) -> list[tuple[str, float, str]]:
-    """Return name, length and text of a bar per class, the predicted one first: its votes, or its margin for two."""
+    """Return name, length and text of each class's bar, predicted class first: votes, or margins of two classes."""
     order = [decision.first, decision.second]
     order += sorted(set(range(len(names))) - set(order), key=lambda c: (-decision.votes[c], decision.margins[c]))
     if len(names) == 2:

@@ -21,7 +21,7 @@ from slide_gui.gui.widgets.weight_tiles import TileScroll
 
 
 class Experiment(View):
-    """An experiment with one layer: a row of controls, and tiles below it, one of them the image.
+    """An experiment on one layer: a row of controls above tiles, one of which shows the image.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Experiment(View):
     status : ElidedLabel
         The state of the experiment.
     tiles : WeightTiles
-        The image, where hovering selects a pixel, and rows of W.
+        The image, in which hovering selects a pixel, and rows of W.
     column : QVBoxLayout
         Holds the controls and the tiles.
     """
@@ -54,7 +54,7 @@ class Experiment(View):
 
     @property
     def layer(self) -> int:
-        """The selected layer, 1, 2, …"""
+        """Return the selected layer, counted from 1."""
         return max(self.layers.currentIndex(), 0) + 1
 
     def set_layer(self, layer: int) -> None:
@@ -72,13 +72,13 @@ class Experiment(View):
         return button
 
     def _scale(self, row: NDArray[np.float64], a: int) -> ColorScale:
-        """Return the colours of the row of a, without its bias."""
+        """Return the colour scale of the row of pixel a, given without its bias."""
         return ColorScale.symmetric(
             self._source.color_map, self._source.strength * nearby_peak(row, a, self._source.shape)
         )
 
     def _row(self, a: int) -> ShownRow | None:
-        """Return the row of W of a in the layer, or None if there is none yet."""
+        """Return the row of W of pixel a in the selected layer, or None if there is none yet."""
         return self._source.row(a, self.layer) if self._workspace.state.parameters.depth else None
 
     def _image(self, a: int) -> Tile | None:
@@ -89,13 +89,13 @@ class Experiment(View):
         return TileRow(title, subtitle, QColor(theme_of(self).accent), False, tuple(tiles))
 
     def _set_tiles(self, heads: Sequence[str], tiles: Sequence[Tile | None]) -> None:
-        """Show the image followed by tiles of the selected pixel."""
+        """Show the image, followed by these tiles, in a row named after the selected pixel."""
         a = self._pixels.target
         row = self._tile_row(self._workspace.feature_name(a), "", (self._image(a), *tiles))
         self.tiles.set_content((self._workspace.worded("image"), *heads), (row,))
 
     def _image_pixel(self, spot: tuple[int, int, int]) -> int | None:
-        """Return the pixel at a spot of the image, or None in another tile."""
+        """Return the pixel if the spot (row, column, pixel) is in the tile of the image, or else None."""
         return spot[2] if spot[1] == 0 else None
 
     @Slot(object)

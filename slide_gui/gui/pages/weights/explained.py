@@ -17,7 +17,7 @@ from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.tiles import Tile
 from slide_gui.text import count, fixed, layer_name, number, significant
 
-_ROUNDING = 1e-10  # relative to E[Q]_aa; rounding error of a sum that is exactly 0
+_ROUNDING = 1e-10  # sums below this fraction of E[Q]_aa are rounding errors and shown as 0
 _COLUMNS = ("S", "E[P]", "E[Q]", "W")
 _MEANINGS_FROM = 640  # width in pixels from which the meanings are shown
 _SCRIPT = re.compile(r"([_^])\{([^}]*)\}")
@@ -25,7 +25,7 @@ _SCRIPT = re.compile(r"([_^])\{([^}]*)\}")
 
 @dataclass(frozen=True)
 class ExplainLine:
-    """A step with its name, formula, inserted numbers, result, and meaning."""
+    """A step of the computation: name, formula, formula with numbers inserted, result and meaning."""
 
     name: str
     formula: str
@@ -144,7 +144,7 @@ def _amount(value: float) -> str:
 
 
 class ExplainedWeight(Experiment):
-    """One weight: a is the selected pixel, b the one under the cursor or else the one with the largest weight."""
+    """Computes the weight of b for the selected pixel a; b is under the cursor, or else has the largest weight."""
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent, "Input, and row a of S, E[P], E[Q] and W")
@@ -194,7 +194,7 @@ class ExplainedWeight(Experiment):
 
     def numbers(self) -> str:
         lines = self.table.lines
-        if not lines or not lines[-1].value:  # empty, or of a stack that is being replaced
+        if not lines or not lines[-1].value:  # no steps, or stale ones without numbers
             return ""
         names = [(plain_math(line.name),) for line in lines]
         cells = [tuple(map(plain_math, (x.formula, x.numbers, x.value, x.meaning))) for x in lines]

@@ -1,4 +1,4 @@
-"""The experiment that hides pixels of an image and fills them by W, and by the formula for exactly this mask."""
+"""The experiment that hides pixels of an image and fills them in two ways: by W, and by the formula for this mask."""
 
 import numpy as np
 from PySide6.QtCore import Slot
@@ -13,16 +13,16 @@ from slide_gui.gui.widgets.tiles import Tile
 from slide_gui.progress import Progress
 from slide_gui.text import count, counted, significant
 
-_MOST = 3000  # features up to which the formula for a mask is computed
+_MOST = 3000  # largest number of features for which the formula for a mask is computed
 
 
 class FillView(Experiment):
-    """Hides a random part of the pixels, as large as the noise level but not empty, and fills them in two ways.
+    """Hides random pixels, a fraction equal to the noise level but at least one, and fills them in two ways.
 
     Attributes
     ----------
     pictures : ndarray or None
-        The image, the image with NaN for hidden pixels, and both fills; None while there are none of these data.
+        The image, the image with NaN for hidden pixels, and both fills; None until computed for the open data.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
@@ -34,7 +34,7 @@ class FillView(Experiment):
         self.button = self._add_action("Hide other pixels", "Draw another random mask", self.draw)
 
     def draw(self) -> None:
-        """Hide other pixels."""
+        """Hide the pixels of another random mask."""
         self._seed += 1
         self.refresh()
 
@@ -67,7 +67,7 @@ class FillView(Experiment):
         self._set_tiles(("hidden", "filled by W", "filled for this mask") if tiles else (), tiles)
 
     def _start(self) -> str:
-        """Fill the hidden pixels unless that is done, or return the reason why they cannot be filled."""
+        """Start filling the hidden pixels if needed and return "", or return why they cannot be filled."""
         parameters, fitting = self._workspace.state.parameters, self._workspace.fitting
         shown, layer = self._shown.values, fitting.stack.layers[0] if fitting.stack and fitting.is_fresh(1) else None
         if not parameters.depth or shown is None or layer is None or layer.scatter is None:

@@ -42,10 +42,10 @@ from slide_gui.text import count, counted, dataset_title, layer_name, number, po
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
 
-_AT_ONCE = 16_000_000  # products of one image, l·d²; the GUI thread computes up to this many (6 ms), the queue more
+_AT_ONCE = 16_000_000  # multiplications per image, l·d²: up to this many run in the GUI thread (6 ms), more in a job
 _BRUSHES = (1, 2, 3, 5)
-_LOW = 540  # height below which the prediction takes one line
-_IMAGE_ROW, _BAR = 232, 260  # least width of the image selection, and largest width of the colour bar
+_LOW = 540  # height in pixels below which the prediction takes one line
+_IMAGE_ROW, _BAR = 232, 260  # least width of the image selection and largest width of the colour bar in pixels
 _UNLIKE = "Unlike the training images: few of them light the same pixels, or the image is blank."
 Shape = tuple[int, int] | None
 
@@ -74,7 +74,7 @@ class FlowPart(View):
         self._forward = Forward()
         self._stack: Stack | None = None  # fitted to the data with the fingerprint below
         self._fingerprint = ""
-        self._likeness: Likeness | None = None  # to the training images with the same fingerprint
+        self._likeness: Likeness | None = None  # of the data with the fingerprint `_compared`
         self._compared = self._listed = ""
         self._image: NDArray[Any] | None = None  # the image with the user's strokes, shape (d,)
         self.flow: Flow | None = None
@@ -111,7 +111,7 @@ class FlowPart(View):
         self._tools.addStretch(1)
         self._tools.addWidget(label("learned on", self))
         self.learned = ElidedBox(self, least=14)
-        """The data whose layers are shown; an item has their fingerprint, "" for the open data."""
+        """Selects the data whose layers are shown; each item stores their fingerprint, "" for the open data."""
         self.learned.view().setMinimumWidth(280)
         name_box(self.learned, "learned on")
         self.learned.activated.connect(self.refresh)
@@ -175,7 +175,7 @@ class FlowPart(View):
         self.set_erasing(1 - self._modes.checkedId())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give the prediction the height that is left."""
+        """Shorten the prediction to one line if the view is low."""
         super().resizeEvent(event)
         self._decided.set_brief(self.height() < _LOW)
 
@@ -245,7 +245,7 @@ class FlowPart(View):
         if dataset.image_shape is None:
             self.refresh()
         else:
-            self._shown.show_on(self.view.canvas)  # which refreshes, like a stroke
+            self._shown.show_on(self.view.canvas)  # a changed image refreshes the view, like a stroke
 
     @Slot(object)
     def _drawn(self, image: NDArray[np.float32]) -> None:
@@ -254,7 +254,7 @@ class FlowPart(View):
 
     @Slot()
     def refresh(self) -> None:
-        """Send the image through the layers, in the job queue if that takes long."""
+        """Pass the image through the layers, in the job queue if the computation is long."""
         self._take_stack()
         image, stack, foreign, dataset = self._image, self._stack, self.foreign, self._workspace.dataset
         self._reset.setEnabled(self.view.canvas.is_drawn_on)
@@ -272,7 +272,7 @@ class FlowPart(View):
             self._show(stack, self._forward.flow(stack, image, surviving))
             return
         if self.flow is not None and not (foreign or self._workspace.fitting.is_current(stack.parameters)):
-            self._show(stack, self.flow)  # in grey until the fit
+            self._show(stack, self.flow)  # in grey until the new layers are fitted
         self._workspace.queue.submit(
             "Passing the input through the layers",
             lambda _progress: self._forward.flow(stack, image, surviving),
@@ -283,7 +283,7 @@ class FlowPart(View):
 
     @property
     def foreign(self) -> FittedModel | None:
-        """The selected layers of other data. None if the layers of the open data are selected."""
+        """Return the selected layers of other data, or None if the layers of the open data are selected."""
         return next((model for model in self._others() if model.fingerprint == self.learned.currentData()), None)
 
     def _others(self) -> list[FittedModel]:
@@ -316,7 +316,7 @@ class FlowPart(View):
         return f"{text}; 0 … 1 is {low:g} … {low + size:g} here, but {other:g} … {other + other_size:g} there"
 
     def _take_stack(self) -> None:
-        """Take the selected layers; during a new fit to the same data the last complete stack stays."""
+        """Store the selected layers; during a new fit to the same data, keep the last complete stack."""
         dataset, stack = self._workspace.dataset, self._workspace.fitting.stack
         if dataset is None:
             return
@@ -330,7 +330,7 @@ class FlowPart(View):
             self._stack = replace(stack, layers=stack.layers[:depth])
 
     def _compare_training_images(self) -> None:
-        """Compare the training images of the open data once, in the queue."""
+        """Prepare the comparison with the training images of the open data, once, in the job queue."""
         dataset = self._workspace.dataset
         if dataset is None or dataset.fingerprint == self._compared:
             return
@@ -395,7 +395,7 @@ _LEGEND = "Below hᵏ: mean squared difference from hᵏ⁻¹ and from x. Only x
 
 
 def _learned_on(model: FittedModel) -> str:
-    """Return the data and the noise level of layers, and their number."""
+    """Return a text with the data, the noise level and the number of the layers of a model."""
     layers, title = counted(len(model.stack.layers), "layer"), dataset_title(model.dataset, model.generated)
     return f"{title}, noise {number(model.stack.parameters.noise)}, {layers}"
 
@@ -412,12 +412,12 @@ def flow_columns(
     Parameters
     ----------
     depth : int
-        Number of layers; those that the flow lacks are left empty.
+        Number of layers; tiles of layers that the flow does not have yet are empty.
     shape : tuple of (rows, columns), or None
     colors : str
         Colour map of hᵏ.
     limit : float, optional
-        Value at the ends of the colour map; without it each tile has its own limits.
+        Value at the ends of the colour map; None gives each tile its own limits.
     stale : bool
         True to grey the layers and omit their numbers.
     """
@@ -436,7 +436,7 @@ def flow_columns(
 
 
 def _entered(flow: Flow) -> str:
-    """Return the symbol of the stack's input."""
+    """Return the symbol of the stack's input, x or, if it is corrupted, x̃."""
     return "x" if flow.survivors.all() else "x̃"
 
 
@@ -472,7 +472,7 @@ def _tile(
 
 
 def _lit(values: NDArray[Any]) -> str:
-    """Return the number of ones, or the range of values that are not only 0 and 1."""
+    """Return the number of ones if all values are 0 or 1, and otherwise the range of the values, as text."""
     if np.isin(values, (0, 1)).all():
         return f"{count(int(values.sum()))} ones"
     return _reach(values)

@@ -31,10 +31,10 @@ from slide_gui.text import fixed
 EDGE, HEAD, LINE, ARROW, DOWN = 4, 20, 15, 40, 30
 BARS_HEIGHT = 72
 _CANVAS, _LARGEST = 252, 336  # preferred side of the drawn image and largest side of any image, logical pixels
-_DRAWABLE = 6  # side of a cell that is easy to hit with a mouse, logical pixels
+_DRAWABLE = 6  # side of an image pixel that is easy to hit with the mouse, logical pixels
 _LINES = 2  # lines of text below the lower tiles
-_WORDS, _MARGIN = 96, 10  # width of a line of text, and the gap to the next one
-_SYMBOLS = 80  # width of a tile and the gap that the labels of two arrows need
+_WORDS, _MARGIN = 96, 10  # width of a line of text, and its gap to the text of the next column
+_SYMBOLS = 80  # least width of a tile plus gap, so that the labels of two arrows fit
 _IN_ONE_LINE, _BETWEEN = 5, 12  # largest number of layers in one line, and the gap between two lines
 
 
@@ -62,7 +62,7 @@ class FlowLayout(ImageLayout):
 
     @cached_property
     def scales(self) -> tuple[float, float]:
-        """Return the sides of a pixel of the drawn image and of the tiles, in integer device pixels if possible."""
+        """Return the side of an image pixel on the canvas and in the tiles, in integer device pixels if possible."""
         steps = [k / self.ratio for k in range(32, 0, -1)] + [1 / (self.ratio * k) for k in range(2, 64)]
         longest = max(self.shape)
         small = [s for s in steps if s * longest <= _LARGEST] or steps[-1:]
@@ -72,7 +72,7 @@ class FlowLayout(ImageLayout):
         return canvas, tile
 
     def _least(self, tile: float) -> float:
-        """Return the smallest cell for drawing next to tiles of this scale."""
+        """Return the least side of an image pixel on the canvas, given its side in the tiles."""
         wanted = min(_DRAWABLE, 1.5 * tile) if max(self.shape) * _DRAWABLE <= _CANVAS else tile
         return max(tile, snapped(wanted, self.ratio))
 
@@ -164,7 +164,7 @@ class FlowLayout(ImageLayout):
         return QRectF(box.x(), box.bottom() + 3 + self._apart(box), width, n_lines * LINE)
 
     def _apart(self, box: QRectF) -> float:
-        """Return the additional distance of texts from the canvas, which has a margin for the focus ring."""
+        """Return the extra distance between a box and its texts: the margin of the canvas for its focus ring, or 0."""
         return 0.0 if self.bars or box != self.canvas else MARGIN
 
     def down(self, column: int) -> QLineF:
@@ -178,7 +178,7 @@ class FlowLayout(ImageLayout):
         start, stop = self.lower(column), self.upper(column + 1)
         middle = stop.left() - 0.35 * ARROW  # left of the tile at the arrow's end
         turns = [QPointF(middle, start.center().y())]
-        if self.wraps and column == self.per_line:  # the next one begins the second line
+        if self.wraps and column == self.per_line:  # the next column begins the second line
             middle += 0.1 * ARROW  # right of the arrow from the input
             right, between = start.right() + self.gap - 4, stop.top() - HEAD - 0.5 * _BETWEEN
             turns = [QPointF(right, start.center().y()), QPointF(right, between), QPointF(middle, between)]
@@ -187,12 +187,12 @@ class FlowLayout(ImageLayout):
 
 
 def _least_gap(width: float) -> float:
-    """Return the least gap between tiles of this width, whose arrows have labels."""
+    """Return the least gap between tiles of this width in which the labels of the arrows fit."""
     return max(ARROW, _SYMBOLS - width)
 
 
 def _beyond(width: float, gap: float) -> float:
-    """Return how far the texts of a tile may extend into the gap; further for narrow tiles."""
+    """Return how far the texts of a tile may extend into the gap, which is more for narrow tiles."""
     return min(max(_WORDS - width, 0.0), gap - _MARGIN)
 
 
@@ -206,7 +206,7 @@ class FlowTile:
     Attributes
     ----------
     values : ndarray of shape (rows, columns) or (d,), float32, or None
-        Read-only. NaN is drawn as a feature set to 0; None leaves the tile empty.
+        Read-only. NaN marks a feature that was set to 0; None leaves the tile empty.
     scale : ColorScale
         `INK` is drawn as ink on paper in the light theme.
     lines : tuple of str
@@ -244,7 +244,7 @@ class FlowColumn:
 
 
 class FlowView(Picker):
-    """Tiles joined by arrows, the first of which is a `DrawingCanvas`.
+    """Tiles joined by arrows; the first tile is a `DrawingCanvas`.
 
     Features that are not pixels are shown as bars, which cannot be drawn on.
 
@@ -280,7 +280,7 @@ class FlowView(Picker):
     # Contents
 
     def set_columns(self, columns: tuple[FlowColumn, ...]) -> None:
-        """Show a flow; the canvas draws its own image and takes the name of the first column's upper tile."""
+        """Show a flow. A visible canvas paints x itself; the first upper tile then provides only its texts."""
         same = len(columns) == len(self.columns)
         self.columns = columns
         first = columns[0].lower.values if columns else None

@@ -61,12 +61,12 @@ VIEWS = (
 )
 """The views in the order of the tabs and of the shortcuts Alt+1, Alt+2, …; the first is built with the page."""
 
-# The views of sessions of version 0.1, where a view is a number.
+# The view that each number in a session of version 0.1 means.
 _EARLIER_VIEWS = {"0": WEIGHTS, "1": WEIGHTS, "2": FLOW, "3": COPIES, "4": EXPLAIN, "5": SHUFFLE}
 
 
 class WeightsPage(Page):
-    """The page with one of the views.
+    """The page that shows one of its views.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class WeightsPage(Page):
         self._view_of: dict[str, View] = {}
         self._brush = 1
         self._views = QStackedWidget(self)
-        self._views.setMinimumSize(200, 160)  # overrides the minimum of the largest hidden view
+        self._views.setMinimumSize(200, 160)  # otherwise the largest view, even if hidden, sets the minimum
         self.tabs.idClicked.connect(self._tab_chosen)
         self.column.addWidget(self._views, 1)
         self._view(VIEWS[0])
@@ -97,7 +97,7 @@ class WeightsPage(Page):
 
     @Slot(str)
     def set_view(self, name: str) -> Any:
-        """Show one of `VIEWS` or of the experiments of Why it works, and return it."""
+        """Show and return the named view, one of `VIEWS` or of the experiments of Why it works."""
         is_experiment = name in [spec.name for spec in EXPERIMENTS]
         number = [view.name for view in VIEWS].index(WHY if is_experiment else name)
         self.tabs.choose(number)
@@ -173,7 +173,7 @@ class WeightsPage(Page):
             self._workspace.draw(drawing)
 
     def show_item(self, item: object) -> None:
-        """Show a test image, given its row, with the flow through the layers and the prediction."""
+        """Show the test image of this row with its flow through the layers and its prediction."""
         assert isinstance(item, int)
         self.shown.show_test(item)
         self.set_view(FLOW).show_clean()
@@ -190,7 +190,7 @@ class WeightsPage(Page):
         if model is None or source is None or dataset is None or not model.stack.layers:
             return ()
         pixels, chosen = self._figure_pixels(), self._workspace.state.selection
-        colors = "blue-white-red" if chosen.colors == "auto" else chosen.colors  # white for zero on paper
+        colors = "blue-white-red" if chosen.colors == "auto" else chosen.colors  # on paper, zero is white
         style = Style(width="double", colors=colors, levels=chosen.levels, show=chosen.show)
 
         def export(moves: bool, _progress: Progress) -> FigureExport:
@@ -250,7 +250,7 @@ class WeightsPage(Page):
     def _show_state(self, state: State, old: State) -> None:
         image = state.selection.sample, state.test_row
         if image != (old.selection.sample, old.test_row) or state.drawing is not old.drawing:
-            self.shown.refresh()  # views that depend on the image follow it
+            self.shown.refresh()  # updates the views that depend on the image
         others = replace(state.selection, sample=old.selection.sample)
         if others != old.selection or state.parameters.depth != old.parameters.depth:
             self.refresh()
@@ -265,7 +265,7 @@ class WeightsPage(Page):
 
     @Slot()
     def _show_fit(self) -> None:
-        """Show the layers unless another page is shown."""
+        """Update the visible view unless another page is shown."""
         if self._workspace.dataset is None or not self.isVisible():
             return
         self._show_subtitle()
@@ -278,7 +278,7 @@ def _text_of(image: NDArray[np.float32]) -> str:
 
 
 def _image_of(text: str, shape: tuple[int, int] | None) -> NDArray[np.float32] | None:
-    """Return the image of a text by `_text_of`, or None for any other text or shape."""
+    """Return the image that `_text_of` stored as this text, or None if the text does not fit the shape."""
     with suppress(ValueError, zlib.error):
         if shape is not None:
             pixels = zlib.decompressobj().decompress(base64.b85decode(text), 4 * shape[0] * shape[1])

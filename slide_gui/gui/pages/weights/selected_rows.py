@@ -19,7 +19,10 @@ SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "0", "+limit")
 """Labels of a colour bar if the limits differ between tiles."""
 
 STRENGTH = 0.4
-"""Colour limits of images relative to the largest weight of a typical row, or nearby, to show small weights too."""
+"""Colour limit of images relative to the largest weight of a typical row or near the selected pixel.
+
+It is below 1, so that small weights are visible too.
+"""
 
 
 class PixelSelection(QObject):
@@ -47,7 +50,7 @@ class PixelSelection(QObject):
 
     @property
     def target(self) -> int:
-        """Return the pixel whose numbers are shown."""
+        """Return the reconstructed pixel of the weight under the cursor, or else the first of `features`."""
         return self.features()[0] if self._target is None else self._target
 
     def features(self) -> tuple[int, ...]:
@@ -70,7 +73,7 @@ class PixelSelection(QObject):
         self.moved.emit()
 
     def cross(self, target: int | None, source: int | None) -> None:
-        """Select the weight with which `target` is reconstructed from `source`, or none."""
+        """Select the weight with which `target` is reconstructed from `source`; None selects no weight."""
         if not all(each is None or self._workspace.has_feature(each) for each in (target, source)):
             return
         if (target, source) != (self._target, self.source):
@@ -93,9 +96,9 @@ class WeightTable:
     titles : tuple of str
         Headings of the columns.
     tiles : tuple of tuple of Tile or None
-        None for a layer that is not fitted yet; greyed if it was fitted with other parameters than the current ones.
+        None for a layer that is not fitted yet. Tiles of layers fitted with other than the current parameters are grey.
     bar : tuple of (ColorScale, str, tuple of str)
-        The colour bar's scale, its note, and labels that replace values if limits differ.
+        Scale and note of the colour bar, and labels that replace its values if the limits differ.
     """
 
     titles: tuple[str, ...]
@@ -116,7 +119,7 @@ class ShownRow:
     stale : bool
         True if it was fitted with other parameters than the current ones.
     approximate : bool
-        True if it is to be replaced by the fitted row.
+        True if it is an approximation that the fitted row will replace.
     """
 
     weights: NDArray[np.float64]
@@ -129,7 +132,7 @@ _Shown = Layer | ApproximateLayer
 
 
 class TileSource:
-    """Build the tiles of the Weights page.
+    """Builds the tiles of the Weights page.
 
     Attributes
     ----------
@@ -160,14 +163,14 @@ class TileSource:
         return layers[: self._workspace.state.parameters.depth]
 
     def _is_stale(self, layer: int) -> bool:
-        """True if the layer to show, from 1, belongs to other parameters than the current ones."""
+        """True if the shown layer, counted from 1, was computed with other than the current parameters."""
         shown, fitting = self._layers()[layer - 1], self._workspace.fitting
         if isinstance(shown, ApproximateLayer):
             return not fitting.is_current(shown.parameters)
         return not fitting.is_fresh(layer)
 
     def tiles(self, features: tuple[int, ...]) -> WeightTable:
-        """Return the tiles of some rows of W from the current state, stack and preview."""
+        """Return the tiles of the rows of W of these features, from the fitted layers or their preview."""
         levels, layers = self._workspace.state.selection.levels, range(1, self._workspace.state.parameters.depth + 1)
         quantity, shape = self.quantity(), self.shape
         limits, shared = [self._limit(k) for k in layers], self._workspace.state.parameters.sharing != "none"
@@ -236,14 +239,14 @@ class TileSource:
         return self._known[key]
 
     def _limit(self, layer: int) -> float:
-        """Return the colour limit of a layer. With *global*, all layers have the same limit."""
+        """Return the colour limit of a layer. If the user selected global limits, all layers share one."""
         layers = self._layers()
         if self._workspace.state.selection.levels == "global":
             return self.strength * max((self._fields(k)[0] for k in range(1, len(layers) + 1)), default=1.0)
         return self.strength * self._fields(layer)[0] if layer <= len(layers) else 1.0
 
     def row(self, feature: int, layer: int) -> ShownRow | None:
-        """Return a row of W, from the preview if that is newer, or None if these data have none yet."""
+        """Return a row of W, from the preview if that is newer, or None if it was not computed for these data yet."""
         fitting, layers = self._workspace.fitting, self._layers()
         preview, approximate = None if layer > 1 or fitting.is_fresh(1) else fitting.preview, False
         if preview is not None and feature in preview.rows:
@@ -263,7 +266,7 @@ class TileSource:
         return [(k, row) for k, row in rows if row is not None and not (row.stale or row.approximate)]
 
     def shows_contributions(self) -> bool:
-        """True if tiles show contributions, by the user's choice or because of the weights."""
+        """True if tiles show contributions: on request, or because a few large weights would hide all others."""
         stack, show = self._workspace.fitting.stack, self._workspace.state.selection.show
         layers = () if stack is None else stack.layers[: self._workspace.state.parameters.depth]
         if show == "weights" or not layers or any(layer.scatter is None for layer in layers):
@@ -271,7 +274,7 @@ class TileSource:
         return show == "contribution" or self._are_drowned(layers)
 
     def _are_drowned(self, layers: tuple[Layer, ...]) -> bool:
-        """True if few weights hide all others; unchanged while some layers are still being fitted."""
+        """True if a few weights would hide all others; the last answer holds while layers are being fitted."""
         dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
         before, judged = self._judged
         if dataset is not before or (layers != judged and len(layers) == depth):
@@ -289,16 +292,16 @@ class TileSource:
 
     @property
     def strength(self) -> float:
-        """The colour limit relative to the largest weight; the bars of a table must not be cut."""
+        """Return the colour limit relative to the largest weight, 1 for bars, which must not be cut off."""
         return 1.0 if self.shape is None else STRENGTH
 
     @property
     def shape(self) -> tuple[int, int] | None:
-        """The rows and columns of an image, or None for features that are not pixels."""
+        """Return the rows and columns of an image, or None for features that are not pixels."""
         dataset = self._workspace.dataset
         return None if dataset is None else dataset.image_shape
 
     @property
     def tile_shape(self) -> tuple[int, ...]:
-        """The shape of a tile's values."""
+        """Return the shape of the values of a tile."""
         return self.shape or (len(self._workspace.feature_names),)

@@ -1,4 +1,4 @@
-"""The experiment that fits the layers to shuffled pixels, whose W is the same with each pixel back in its place."""
+"""The experiment that fits the layers to shuffled pixels: W is the same once each pixel is put back in place."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,12 @@ _CHANNEL = "shuffle"
 
 
 class ShuffleView(Experiment):
-    """Shuffles all pixels by a new seeded permutation each time, and fits the layers to the shuffled pixels.
+    """Shuffles all pixels, each time by another seeded permutation, and fits the layers to the shuffled pixels.
 
     Attributes
     ----------
     fit : ShuffledFit or None
-        The last fit to shuffled pixels; None while there is none of the layers shown.
+        The last fit to shuffled pixels; None if there is none for the shown layers.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
@@ -108,14 +108,14 @@ class ShuffleView(Experiment):
         self.tiles.set_content(("original", "shuffled", "put back"), rows)
 
     def _original(self, spot: tuple[int, ...]) -> int:
-        """Return the original pixel at a spot, which may be in a shuffled tile."""
+        """Return the original pixel of a spot; in a shuffled tile, it differs from the pixel at this position."""
         return int(self._order[spot[2]]) if spot[1] == 1 and self._order is not None else spot[2]
 
     def _image_pixel(self, spot: tuple[int, int, int]) -> int | None:
         return self._original(spot) if spot[0] == 0 else None
 
     def _feature_of(self, row: int) -> int | None:
-        return None  # other views show other weights at this position
+        return None  # no weight, because a shuffled position is another pixel in other views
 
     @Slot(object)
     def _pin(self, spot: tuple[int, ...]) -> None:

@@ -1,4 +1,4 @@
-"""The base class of views of the Weights page, with the image, selected pixel, tiles and layer choice they share."""
+"""The base class of views of the Weights page, and the state they share: image, selected pixel and tiles."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NO_LAYER = "The depth is 0, so there is no layer. Increase the depth."
 class ViewContext:
     """State that views read: the workspace, the image, the selected pixel and the tiles.
 
-    The runs are imported on request, because that is slow and most views do not need them.
+    `runs` is a function, because the import of the run controller is slow and most views do not need it.
     """
 
     workspace: Workspace
@@ -50,7 +50,7 @@ class View(QWidget):
     Attributes
     ----------
     shows_rows : bool
-        True if it shows rows of W, whose numbers the page provides.
+        True if it shows rows of W; the page then provides their numbers.
     """
 
     shows_rows = True
@@ -70,7 +70,7 @@ class View(QWidget):
         return ()
 
     def numbers(self) -> str:
-        """Return the numbers of a view that shows others than rows of W as tab-separated text, or ""."""
+        """Return the numbers of a view that does not show rows of W, as tab-separated text, or ""."""
         return ""
 
     def _add_tiles(self, name: str) -> WeightTiles:
@@ -83,7 +83,7 @@ class View(QWidget):
         return tiles
 
     def _feature_of(self, row: int) -> int | None:
-        """Return the feature whose row of W a row of tiles shows."""
+        """Return the feature whose row of W is shown in this row of tiles, or None."""
         return self._pixels.features()[0]
 
     @Slot(object)
@@ -112,7 +112,7 @@ class ViewSpec(PageView):
     title : str
         Title in the menu and the palette if it differs from the text of the tab.
     make : callable
-        Build the view; it imports the view's module to keep the start fast.
+        Class of the view, or a function by `late` that imports and builds it, so that the start is fast.
     needs : frozenset of str
         Settings of the panel's tiles that affect it, as in `Page.needs`.
     """
@@ -138,7 +138,7 @@ class ShownImage(QObject):
         super().__init__(parent)
         self._workspace = workspace
         self._mean: NDArray[np.float32] | None = None
-        self._given: NDArray[np.float32] | None = None  # without strokes
+        self._given: NDArray[np.float32] | None = None  # the image without strokes
         self.values: NDArray[np.float32] | None = None
         self.missing: tuple[int, ...] = ()
         self.caption = ""
@@ -256,7 +256,7 @@ class ImageRow(QWidget):
 
     @Slot()
     def _follow(self) -> None:
-        # The class comes first, because the end of a long line is elided; the number of images is omitted before.
+        # The class comes first, because a long text is elided at its end; before that, the number of images is omitted.
         place, *others = self._shown.caption.split(" · ")
         place = place if self._shown.is_mean else place.replace(" of ", "/")
         self._caption.setToolTip(self._shown.caption)

@@ -25,8 +25,8 @@ from slide_gui.text import layer_name
 
 _NO_COLOR = QColor(Qt.GlobalColor.transparent)
 _BETWEEN = 12
-_LEAST_WIDTH = 204  # of the left column, so that the numbers fit
-_LEAST_SIDE, _MOST_SIDE = 140, 504  # of the image
+_LEAST_WIDTH = 204  # least width in pixels of the left column, so that the numbers fit
+_LEAST_SIDE, _MOST_SIDE = 140, 504  # least and largest side of the image in pixels
 _LINE = 16
 _LAYERS = tuple(map(layer_name, range(MOST_LAYERS + 1)))
 _HEADS = ("", "weight", "× RMS", "rank", "bias", "share")
@@ -36,7 +36,7 @@ _ENDS = (0.07, 0.27, 0.48, 0.62, 0.82, 1.0)  # right edges of the columns relati
 class Readout(QWidget):
     """The numbers of a weight in each layer, one line per layer.
 
-    They follow the mouse. A label with a table in HTML would take 1.7 ms more for each move.
+    The numbers follow the mouse. A label with an HTML table would take 1.7 ms longer per mouse move.
     """
 
     def __init__(self, parent: QWidget) -> None:
@@ -111,7 +111,7 @@ class WeightsView(View):
         self._pixels.crossed.connect(self._crossed)
 
     def show_noise(self, shown: bool) -> None:
-        """Show or hide a slider of the noise level, for a window without the panel."""
+        """Show or hide a slider of the noise level, which replaces the panel in full-screen mode."""
         self._noise.setVisible(shown)
         self.refresh()
 
@@ -126,7 +126,7 @@ class WeightsView(View):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Give the tiles the width they can use, and the image the rest."""
+        """Give the tiles as much width as they can use, and the image the remaining width."""
         bar, ratio = self._scroll.verticalScrollBar().sizeHint().width(), self.devicePixelRatioF()
         room = self.width() - _LEAST_WIDTH - _BETWEEN
         used = min(math.ceil(self.tiles.layout_of(room - bar, self.height()).needed) + bar, room)
@@ -148,7 +148,7 @@ class WeightsView(View):
         self._pointer.setFixedSize(wide + 2 * MARGIN, tall + 2 * MARGIN)
         width = max(wide + 2 * MARGIN, _LEAST_WIDTH)
         self._left.setFixedWidth(width)
-        self.readout.setFixedSize(width, numbers)  # so that a new text moves no other widget
+        self.readout.setFixedSize(width, numbers)  # a fixed size, so that a new text moves no other widget
 
     # Contents --------------------------------------------------------------------------------------------------
 
@@ -239,7 +239,7 @@ class WeightsView(View):
 
 
 def _numbers(row: ShownRow, rms: NDArray[Any] | None, source: int) -> tuple[str, str, str, str, str]:
-    """Return weight, contribution, rank by size, bias and per cent of the row as texts."""
+    """Return weight, contribution, rank by size, bias, and share of the row in per cent as texts."""
     size, weight = np.abs(row.shown[:-1]), float(row.weights[source])
     rank, total = int(np.count_nonzero(size > size[source])) + 1, float(size.sum())
     contribution = "–" if rms is None else _short(weight * float(rms[source]))

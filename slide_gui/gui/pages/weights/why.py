@@ -48,18 +48,18 @@ EXPERIMENTS = (
         about="one W for all masks, or one per mask",
     ),
 )
-"""The experiments in the order of their tabs; the tip is the sentence above the experiment."""
+"""The experiments in the order of their tabs; the tip of each is the sentence above it."""
 
 
 class WhyView(View):
-    """Four experiments with tabs that select one; an experiment is built when it is first shown.
+    """Four experiments, one of which a tab bar selects; each is built when it is first shown.
 
     Attributes
     ----------
     experiment : ViewSpec
         The visible experiment.
     tabs : QTabBar
-        Its tabs.
+        The tabs that select the experiment.
 
     Signals
     -------
@@ -90,7 +90,7 @@ class WhyView(View):
         self.tabs.currentChanged.connect(self._choose)
 
     def show_experiment(self, name: str) -> View:
-        """Show the experiment of a name, with the layer of the one before, and return it."""
+        """Show the named experiment with the layer selected in the previous one, and return it."""
         before = self._stack.currentWidget()
         number = [spec.name for spec in EXPERIMENTS].index(name)
         self.experiment = EXPERIMENTS[number]
