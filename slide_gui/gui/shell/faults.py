@@ -92,7 +92,7 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class FaultReporter(QObject):
-    """Handles uncaught errors while it exists.
+    """Logs and reports uncaught errors while it exists.
 
     Signals
     -------

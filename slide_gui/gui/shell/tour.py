@@ -161,7 +161,7 @@ STOPS = (
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """The window before the tour."""
+    """The state of the window before the tour."""
 
     opened: Opened | None
     history: int
@@ -173,7 +173,7 @@ class _Snapshot:
 
 
 class Tour(QObject):
-    """Shows one card after another below the panel, and restores the window when it ends.
+    """Shows one card after another below the panel or the page, and restores the window when the tour ends.
 
     Attributes
     ----------
@@ -306,7 +306,7 @@ class Tour(QObject):
 
     @Slot()
     def look(self) -> None:
-        """Show the next card when the state is reached and the window rests."""
+        """Check the watched state; show the next card once it is reached and mouse and window have not changed."""
         window, stop = self._window, STOPS[self.number]
         self._surround()
         if window.workspace.source != _DATA or window.workspace.is_opening:

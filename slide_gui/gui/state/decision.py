@@ -86,7 +86,7 @@ class DecisionController(QObject):
     def rest(self) -> None:
         """Compute nothing until the next call of `follow`."""
         self._following = False
-        self._image = None if self.flip is None else self._image  # `follow` searches again
+        self._image = None if self.flip is None else self._image  # so that `follow` repeats an unfinished search
         if self._decider is not None:  # the preparation of a decider is not stopped
             self._stop()
 

@@ -149,7 +149,7 @@ class JobQueue(QObject):
     Signals
     -------
     status_changed(object)
-        A `JobStatus` while a job runs for more than 0.25 s; None when no job is left.
+        The `JobStatus` of a job that has run for more than 0.25 s; None when no job is left.
     busy_changed()
         `busy` may have changed; emitted after it has been stable for 100 ms.
     problem(object)

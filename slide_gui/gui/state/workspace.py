@@ -301,7 +301,7 @@ class Workspace(QObject):
         self.earlier = tuple(models)
 
     def has_feature(self, feature: int) -> bool:
-        """True if the open data set has this feature; a view can briefly show earlier data."""
+        """True if the open data set has this feature; a view that still shows earlier data may name another one."""
         return 0 <= feature < len(self.feature_names)
 
     def worded(self, text: str) -> str:

@@ -61,7 +61,7 @@ class _Cells(QStyledItemDelegate):
 
 
 class ColorTable(QTableWidget):
-    """A table of coloured cells that fit its size; arrow keys move, a click or Enter reports a cell.
+    """A table whose coloured cells fit its size. Arrow keys move the cursor; a click or Enter reports a cell.
 
     Attributes
     ----------

@@ -323,7 +323,7 @@ class LowScroll(VerticalScroll):
 
 
 class _Filled(QWidget):
-    """A widget filled by its one child; a layout would request more height for wrapped text."""
+    """A widget filled by its only child, without a layout, which would request more height for wrapped text."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)

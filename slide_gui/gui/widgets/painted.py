@@ -295,12 +295,12 @@ class PaintedWidget(QWidget):
 class HoverWidget(PaintedWidget):
     """Base of widgets in which mouse and keys select one item or none.
 
-    Arrow keys move between items, Home and End go to the ends, Enter and Space click, Escape clears the selection.
+    Arrow keys move between items; Home and End go to the first and last one. Enter and Space click; Escape deselects.
 
     Attributes
     ----------
     shape : Qt.CursorShape
-        Shape of the mouse over an item.
+        Shape of the mouse pointer over an item.
     """
 
     shape = Qt.CursorShape.PointingHandCursor
