@@ -89,7 +89,7 @@ class TitleBar(QFrame):
         button.clicked.connect(action.trigger)
 
 
-_LEAST_WIDTH, _MARGINS = 72, 8  # pixels; width of the navigation, and margins around its longest word
+_LEAST_WIDTH, _MARGINS = 72, 8  # pixels; least width of the navigation, and margins around its longest word
 
 
 class Navigation(QFrame):

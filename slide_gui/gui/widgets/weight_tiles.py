@@ -53,7 +53,7 @@ from slide_gui.gui.widgets.tiles import (
 
 
 def _paint_marks(painter: QPainter, theme: Theme, layout: TileLayout, marked: list[tuple[QColor, QRectF]]) -> None:
-    """Draw a ring at each marked pixel, or a short line below each marked bar in the colour of its row."""
+    """Draw a ring at each marked pixel, or a short line at the bottom under each marked bar in its row's colour."""
     if layout.bars:
         for color, spot in marked:
             painter.setPen(QPen(color, 3.0))
