@@ -1,1 +1,1 @@
-"""The window, whose thread computes nothing that takes longer than a frame."""
+"""The graphical interface, whose thread computes nothing that takes longer than a frame."""

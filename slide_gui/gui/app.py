@@ -1,4 +1,4 @@
-"""The start of the program; the window comes first and slow imports later."""
+"""The start of the program: the window is shown first, and slow modules are imported afterwards."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def tear_down(window: QWidget | JobQueue) -> None:
     The program and its tests end every window this way.
 
     Closing stops the queue and waits for the worker, so that no callback reaches the window afterwards. With
-    `deleteLater` the deletion would wait for the next event loop, and the garbage collector has no defined order.
+    `deleteLater` the deletion would wait for an event loop, and the garbage collector deletes in no defined order.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def make_window(files: Sequence[Path], source: DataSource | None = None, *, keep
 
 
 def take_screenshot(path: Path) -> None:
-    """Open a light window with the generated Rectangles, wait until all layers are fitted, and save a screenshot.
+    """Open a window in the light theme with generated Rectangles, wait for all layers, and save a screenshot.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ def binding_problem(binding: str | None = None, python: tuple[int, ...] | None =
     Parameters
     ----------
     binding : str, optional
-        Version of PySide6; by default the installed one, found without importing it.
+        Version of PySide6; by default the installed one.
     python : tuple of int, optional
         Version of Python; by default the running one.
     """
@@ -115,5 +115,5 @@ def installed_binding() -> str | None:
         from PySide6 import __version__
     except ImportError:
         return None
-    builtins.__import__ = importing  # PySide's own reads the source of every module, for features not used here
+    builtins.__import__ = importing  # PySide replaced it: its own reads every module's source for features unused here
     return __version__

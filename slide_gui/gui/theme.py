@@ -112,7 +112,7 @@ def sequential(theme: Theme, share: float, hue: str = BLUE) -> QColor:
 
 
 def towards(colour: QColor, page: QColor, share: float) -> QColor:
-    """Return a colour mixed into the page's colour with the fraction `share`."""
+    """Return a mixture of a colour, with the fraction `share`, and the page's colour."""
     return QColor(*(round(share * a + (1 - share) * b) for a, b in zip(_rgb(colour), _rgb(page), strict=True)))
 
 
@@ -167,7 +167,7 @@ def theme_of(widget: QWidget) -> Theme:
 
 
 def apply_theme(app: QApplication, choice: str) -> None:
-    """Apply a theme to the application, and with ``"system"`` to follow changes of the system.
+    """Apply a theme to the application; with ``"system"`` it also follows later changes of the system's theme.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def icon(drawing: str, theme: Theme) -> QIcon:
     Parameters
     ----------
     drawing : str
-        Elements of an SVG, 24 × 24, drawn as lines; ``currentColor`` marks filled ones.
+        Elements of an SVG, 24 × 24, drawn as lines; ``fill="currentColor"`` also fills an element.
     """
     tinted = QIcon()
     for mode, colour, states in (

@@ -1,1 +1,1 @@
-"""Dialogs: opening data, exporting figures, and workers."""
+"""Dialogs for opening data, exporting figures, choosing workers, and settings."""

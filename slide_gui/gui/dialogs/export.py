@@ -54,15 +54,15 @@ class ExportOption:
     name : str
         Base name of its files.
     title : str
-        Title in sentences, as in “Export the weight figure”.
+        Title as used in sentences, such as “the weight figure” in “Export the weight figure”.
     export : callable
-        Draws it in the job queue; it must hold all it needs, because it cannot ask the window.
+        Draws the figure or table. It runs in the job queue, so it must not use the window and holds all its data.
     style : Style
         Initial style of the dialog.
     kinds : tuple of str
         `FIGURE`, `TABLE`, `TABLES` or `ANIMATION`.
     about : str
-        Sentence about it in the dialog, or "".
+        Sentence about the figure or table in the dialog, or "".
     of_weights : bool
         True if colour limits, colour map and biases can be chosen.
     """
@@ -117,16 +117,16 @@ class ExportController(QObject):
         self._session = ""
 
     def ask(self, options: Sequence[ExportOption], why_nothing: str, session: Callable[[], str]) -> None:
-        """Ask for option and path and write the export.
+        """Ask which option to export and where, and write the export.
 
         Parameters
         ----------
         options : sequence of ExportOption
             The options that are available now.
         why_nothing : str
-            Sentence that explains a lack of options.
+            Sentence that is shown if there are no options.
         session : callable
-            Text of the session in a picture, as in `slide_gui.experiments.files.session.picture_text`.
+            Returns the session text for a picture, as `slide_gui.experiments.files.session.picture_text` does.
         """
         if not options:
             self.message.emit(UserMessage("Nothing to export yet", why_nothing))
@@ -350,7 +350,7 @@ class ExportDialog(QDialog):
         return str(self.format_box.currentData())
 
     def drawing(self) -> Callable[[Progress], FigureExport]:
-        """Return the function that draws the selected figure; the one of the preview is not drawn again."""
+        """Return the function that draws the selected figure; a figure drawn for the preview is reused."""
         ready = self._export
         return self._option().export if ready is None else lambda _progress: ready
 
@@ -418,7 +418,7 @@ class ExportDialog(QDialog):
         folder = Path(str(self._settings.value("folder/export", "")))
         folder = folder if folder.is_absolute() and folder.is_dir() else Path.home()
         path = self._ask_for_folder(folder) if kind == "bundle" else self._ask_for_file(folder, kind)
-        if path is None or not self.options:  # or closed meanwhile
+        if path is None or not self.options:  # cancelled, or this dialog was closed meanwhile
             return
         self._settings.setValue("folder/export", str(path.parent))
         if len(option.kinds) > 1:

@@ -17,7 +17,7 @@ class FigurePreview(QScrollArea):
     Signals
     -------
     resized()
-        Other `dots` are needed.
+        The size changed, so that the figure may need other `dots`.
     """
 
     resized = Signal()
@@ -32,7 +32,7 @@ class FigurePreview(QScrollArea):
         self.setAccessibleName("Preview, to be scrolled")
 
     def dots(self, style: Style) -> float:
-        """Return the dots per inch of the screen for drawing a figure of this style."""
+        """Return the dots per inch at which to draw a figure of this style for the screen."""
         room = self.maximumViewportSize().width() - self.verticalScrollBar().sizeHint().width() - 2
         legible = _LEGIBLE / style.scale
         return max(min(room * _MM_PER_INCH / style.width_mm, 2 * legible), legible)

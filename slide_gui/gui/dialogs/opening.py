@@ -80,7 +80,7 @@ class Opening(QObject):
         return Path(name) if name else None
 
     def folders(self) -> list[Path]:
-        """Return the folders to search for the data of a session: the last one used, and folders of downloads."""
+        """Return the folders to search for the data of a session: the last one used, and those of downloads."""
         from slide_gui.data.catalogue import data_folders
 
         return [Path(self._folder()), *data_folders()]
@@ -120,7 +120,7 @@ class Opening(QObject):
 
 
 _LONGEST = 12  # longest name in letters
-_LOWEST_WINDOW = 700  # least height in pixels for the preview of the first rows
+_LOWEST_WINDOW = 700  # pixels; in a lower window the preview of the first rows is hidden
 _SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _IMAGE_SIDE = 3, 6, 8, 48
 
 
@@ -259,7 +259,7 @@ class ReadingPreview(QFrame):
             cell.hide()
         shape = tuple(self.shape.currentData() or ())
         if dataset is None or (shape and shape[0] * shape[1] != dataset.n_features):
-            return  # the list of shapes was still open when other data replaced these
+            return  # other data were opened while the user selected a shape
         self.transposed.setEnabled(bool(shape))
         self.transposed.setVisible(bool(shape))
         self.scaled.setVisible(not shape)
@@ -308,7 +308,7 @@ class ReadingPreview(QFrame):
     # Requests ---------------------------------------------------------------------------------------------------
 
     def reading(self) -> ParseOptions:
-        """Return the settings of the controls; unchanged guesses remain to be guessed."""
+        """Return the settings of the controls; a guessed setting that the user did not change will be guessed again."""
         dataset, before = self._workspace.dataset, self._source_options()
         if dataset is None:
             return before
@@ -353,7 +353,7 @@ def _label_index(opened: ParseReport) -> int:
 
 
 def _by_columns(rows: NDArray[np.float32], shape: tuple[int, int]) -> NDArray[np.float32]:
-    """Return images in the order of a file that stores them column by column."""
+    """Return images with their pixels in the order of a file that stores each image column by column."""
     return rows.reshape(-1, *shape).swapaxes(1, 2).reshape(len(rows), -1)
 
 

@@ -28,7 +28,7 @@ class SettingsDialog(QDialog):
     ----------
     settings : QSettings
     cluster : ClusterController
-        Its choice of where runs are computed is shown.
+        Holds the choice of where runs are computed, which the dialog shows.
 
     Signals
     -------

@@ -1,1 +1,1 @@
-"""The guide."""
+"""The window of the guide, and the card of the tour."""

@@ -54,7 +54,7 @@ class Guide(QDialog):
         self.text = QTextBrowser(self)
         self.text.setAccessibleName("Text of the guide")
         self.text.setOpenLinks(False)
-        self.text.setSearchPaths([str(resource("help"))])  # pictures
+        self.text.setSearchPaths([str(resource("help"))])  # for pictures
         self.text.document().setDocumentMargin(12)
         # Text wraps, but Qt rounds up the width of tables, so that a scroll bar would appear.
         self.text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

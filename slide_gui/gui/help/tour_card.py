@@ -18,7 +18,7 @@ _ANY = 16_777_215  # Qt's largest size of a widget
 
 @dataclass(frozen=True)
 class CardText:
-    """The question of a card, and in Markdown its action and what it shows."""
+    """The texts of a card: a question as its title, and, in Markdown, the user's action and the result."""
 
     title: str
     action: str
@@ -31,7 +31,7 @@ OFFER = CardText(
 
 
 def card_texts() -> tuple[CardText, ...]:
-    """Return the texts of all cards, which are the sections of the page, without their numbers."""
+    """Return the texts of all cards: the sections of tour.md, without the numbers of their headings."""
     sections = (resource("help") / "tour.md").read_text(encoding="utf-8").split("\n## ")[1:]
     texts = []
     for section in sections:
@@ -41,12 +41,12 @@ def card_texts() -> tuple[CardText, ...]:
 
 
 class TourCard(QFrame):
-    """A card with a question, an action and its result, which takes its own space and covers nothing.
+    """A card with a question, an action and its result; it has its own space in the window and covers nothing.
 
     Attributes
     ----------
     action, result : PlainLabel
-        What to do, with links to commands, and what it shows.
+        What the user does, with links to commands, and what the user then sees.
     state : PlainLabel
         Number of the card, and whether its result is reached.
     back, next, leave : QPushButton

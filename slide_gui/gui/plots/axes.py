@@ -123,7 +123,7 @@ def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[
     return places
 
 
-# pyqtgraph caches the picture of a dot only for the same pen and brush objects.
+# pyqtgraph finds the cached picture of a dot only by the same pen and brush objects, so these are cached too.
 @cache
 def _cached_pen(colour: str, width: float, dash: tuple[float, ...]) -> QPen:
     pen: QPen = pg.mkPen(QColor(colour), width=width, dash=list(dash) or None)
@@ -223,7 +223,7 @@ class Plot(HoverWidget):
         return self._visible
 
     def at(self, x: float, y: float) -> QPointF:
-        """Return the position of a pair of values in pixels; `ViewBox.mapViewToScene` takes 2.6 times as long."""
+        """Return the position in pixels of a pair of values; `ViewBox.mapViewToScene` takes 2.6 times as long."""
         box, ((left, right), (low, high)) = self._frame, self._visible
         return QPointF(
             box.left() + (x - left) / (right - left) * box.width(),
@@ -316,23 +316,23 @@ class Plot(HoverWidget):
         """Respond to a new visible range or size."""
 
     def _paint_below(self, painter: QPainter, theme: Theme) -> None:
-        """Draw the moving marks below the items."""
+        """Draw marks that move, such as a cursor, below the items; they are not in the cached picture."""
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         """Draw the texts next to the axes."""
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
-        """Draw the moving marks above the items."""
+        """Draw marks that move, such as rings around dots, above the items; they are not in the cached picture."""
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
-        """Return the callout to show and its anchor, or None."""
+        """Return the anchor and the lines of the callout to show, or None."""
         return None
 
     def _at(self, place: QPointF) -> Any:
         """Return the item at a position, or None."""
 
     def _values_of(self, target: Any) -> tuple[float, float]:
-        """Return the values of an item that a key led to."""
+        """Return the pair of values of an item that was selected with the keyboard."""
         raise NotImplementedError
 
     def _click_at(self, target: Any, place: QPointF) -> None:
@@ -416,7 +416,7 @@ class Plot(HoverWidget):
         self._paint_labels(painter, theme_of(self))
 
     def paint_moving(self, painter: QPainter) -> None:
-        """Draw the moving marks above the cached picture."""
+        """Draw the marks that move and the callout above the cached picture."""
         painter.setFont(figure_font(self, SECONDARY))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         self._paint_marks(painter, theme_of(self))

@@ -42,15 +42,15 @@ class Command:
     shortcut : str
         Keys in Qt's portable notation.
     run : callable
-        Function that runs it.
+        Runs the command.
     tip : str
-        One sentence that adds to the text.
+        Tooltip of one sentence, which adds to the text.
     why_not : callable
-        Return why the command is unavailable now, or "" if it is available.
+        Returns why the command is unavailable now, or "" if it is available.
     checked : callable, optional
-        Return the state of the switch; given for commands that toggle something.
+        Returns True if the command is checked; given only for commands that can be checked.
     text_now : callable, optional
-        Return the text with the effect it would have now.
+        Returns a text that describes what the command would do now, such as "Undo stroke".
     starts_group : bool
         True if a line separates it from the menu's commands above.
     submenu : str
@@ -70,7 +70,7 @@ class Command:
 
 
 class Action(QAction):
-    """A command of a window."""
+    """A command of a window as a Qt action."""
 
     def __init__(self, command: Command, window: MainWindow) -> None:
         super().__init__(command.text, window)
@@ -112,7 +112,7 @@ class Action(QAction):
 
 
 def _not_here(window: MainWindow, needs_image: bool = False) -> str:
-    """Return why a command for the image on the Weights page is unavailable."""
+    """Return why a command for the image on the Weights page is unavailable, or ""."""
     if window.pages.name != "weights":
         return "Available only on the Weights page"
     dataset = window.workspace.dataset
@@ -212,7 +212,7 @@ def _full_screen(window: MainWindow) -> None:
 
 
 def _guide(window: MainWindow, page: str = "") -> None:
-    """Open the guide at a page or where it was, in a window that may stay open."""
+    """Open the guide at a page, by default at the page shown last, in a window that may stay open."""
     from slide_gui.gui.help.guide import Guide
 
     guide = window.findChild(Guide)

@@ -16,7 +16,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 _log = logging.getLogger("slide_gui")
-_LOG, _LOG_BYTES = "slide-gui.log", 8192  # the last bytes, which hold the last lines
+_LOG, _LOG_BYTES = "slide-gui.log", 8192  # number of bytes at the end of the log that are searched for its last lines
 
 
 def log_folder() -> Path:
@@ -37,13 +37,13 @@ def last_log_lines(count: int = 40) -> list[str]:
 
 
 def guard_overrides() -> None:
-    """Let the program survive errors raised inside overrides of Qt methods, of all present and future classes.
+    """Let the program survive errors raised in methods that override those of Qt, in all present and future classes.
 
-    The frames in a traceback keep their objects. An active painter among them would crash Qt after a `paintEvent`,
-    so the frames are cleared before the error reaches Qt.
+    The frames of a traceback keep their local objects alive. A painter that is still active after a `paintEvent` would
+    crash Qt, so the frames are cleared before the error reaches Qt.
 
     Before Python 3.12, an error raised by C code, such as an index out of range, is a type and a text until it is
-    caught. The binding takes the text for the error and aborts. Catching and raising it again prevents that.
+    caught. PySide treats the text as the error and aborts. Catching and raising the error again prevents that.
     """
     if hasattr(QObject, _MARK):
         return
@@ -92,7 +92,7 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class FaultReporter(QObject):
-    """Handles uncaught errors while it exists.
+    """Logs and reports uncaught errors while it exists.
 
     Signals
     -------
@@ -143,10 +143,10 @@ _LOOK_MILLISECONDS = 200
 
 
 class Interruption(QObject):
-    """Reports both signals while it exists; they do not raise KeyboardInterrupt meanwhile.
+    """Reports SIGINT and SIGTERM while it exists; meanwhile they do not raise KeyboardInterrupt.
 
-    Python runs its signal handlers between two bytecode instructions, and a waiting event loop executes none. A timer
-    therefore looks for a signal. Signals ignored at the start, such as SIGINT in a shell's background jobs, remain
+    Python runs signal handlers between two bytecode instructions, and a waiting event loop executes none. A timer
+    therefore checks for a signal. Signals ignored at the start, such as SIGINT in a shell's background jobs, remain
     ignored. A second signal ends the process as usual.
 
     Attributes

@@ -89,7 +89,7 @@ class TitleBar(QFrame):
         button.clicked.connect(action.trigger)
 
 
-_LEAST_WIDTH, _MARGINS = 72, 8  # of the navigation; the margins are around its longest word
+_LEAST_WIDTH, _MARGINS = 72, 8  # pixels; least width of the navigation, and margins around its longest word
 
 
 class Navigation(QFrame):
@@ -188,7 +188,7 @@ class MainWindow(QMainWindow):
         self._example: DataSource | None = None
         self.is_full: bool = False
         self.settings, self._store = settings, store
-        # By whether the window is narrow.
+        # True if the panel is shown, for a wide (False) and for a narrow window (True).
         self._panel_is_shown = {False: not settings.value("panel_folded", False, bool), True: False}
         self.session = Session(store, self, settings=settings)
         self.queue = self.session.queue
@@ -214,7 +214,7 @@ class MainWindow(QMainWindow):
         wrap_tips(self.panel)
         self.panel.more.setChecked(bool(self.settings.value("panel_more", False, bool)))
         self.pages: PageStack = PageStack(self.session, central)
-        # Connected before the sessions, whose messages about the data must stay visible.
+        # Connected first, because `_show_title` hides the notice, and later messages of the keeper must stay visible.
         self.workspace.dataset_changed.connect(self._show_title)
         self.keeper = SessionKeeper(self.workspace, self.pages, sessions, self)
         self.keeper.known_folders = lambda: [*self.opening.folders(), *self.recent.folders]
@@ -468,7 +468,7 @@ class MainWindow(QMainWindow):
         needed = self.pages.shown().needs()
         self.panel.show_parts(needed)
         self.panel.setVisible(bool(needed) and self.shows_panel and not self.is_full)
-        # The cards need the side even on pages without a panel; the offer of the tour does not.
+        # The cards of the tour need the side column even on pages without a panel; the offer of the tour does not.
         self.side.setVisible(self.is_touring or (bool(needed) and not self.is_full))
         self.follow()
 
@@ -490,7 +490,7 @@ class MainWindow(QMainWindow):
         return True
 
     def event(self, event: QEvent) -> bool:
-        """Let commands follow before a shortcut of one is pressed."""
+        """Update the commands before Qt looks for the command of a pressed shortcut."""
         if event.type() == QEvent.Type.ShortcutOverride:
             self._follow_jobs()  # the signal of a new job is delayed
             if not self.workspace.is_at_rest:
@@ -511,13 +511,13 @@ class MainWindow(QMainWindow):
     def _follow_jobs(self) -> None:
         self.actions_by_name["cancel"].follow()
         if not self.session.busy:
-            # It would delay the first plot or training. A worker thread must not import it: PySide6 creates its classes
-            # when they are first used, and crashes if two threads do that at once.
+            # Later, this import would delay the first plot or training. It must not happen in a worker thread: PySide6
+            # creates classes when they are first used, and crashes if two threads do that at once.
             import slide_gui.gui.plots.axes  # noqa: F401
 
     @Slot()
     def follow(self) -> None:
-        """Let the commands follow the state."""
+        """Update text, check mark and availability of all commands."""
         for action in self.actions_by_name.values():
             action.follow()
 
@@ -529,6 +529,6 @@ class MainWindow(QMainWindow):
         self.settings.setValue(_GEOMETRY, self.saveGeometry())
         self.keeper.close()
         self.session.close()
-        self.workspace.history.clear()  # its destructor would emit signals, and slots would use it
+        self.workspace.history.clear()  # otherwise its destructor emits signals, whose slots use the destroyed history
         self.faults.close()
         super().closeEvent(event)

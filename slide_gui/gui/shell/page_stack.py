@@ -24,9 +24,9 @@ class PageSpec:
     icon : str
         Icon in the navigation, in the notation of `slide_gui.gui.theme.icon`.
     make : callable
-        Build the page from the session and its views; see `late`.
+        Builds the page from the session and its views; see `late`.
     views : tuple of PageView
-        Views in the order of the page's tabs; for the Weights page `slide_gui.gui.pages.weights.page.VIEWS`.
+        Views in the order of the page's tabs; the Weights page has its own in `slide_gui.gui.pages.weights.page.VIEWS`.
     """
 
     name: str
@@ -92,7 +92,7 @@ PAGES = (
         (PageView("Table", "All runs, with filter and sorting"), PageView("Comparison", "Compare two runs, A and B")),
     ),
 )
-"""In the order of the navigation and of the shortcuts Ctrl+1, Ctrl+2, …"""
+"""The pages, in the order of the navigation and of the shortcuts Ctrl+1, Ctrl+2, …"""
 
 
 class PageStack(QStackedWidget):
@@ -124,14 +124,14 @@ class PageStack(QStackedWidget):
         self.name = ""
 
     def choices(self) -> tuple[tuple[str, str, str], ...]:
-        """Return the settings of all pages as page, name and value."""
+        """Return the settings of all pages as tuples of page, name and value."""
         chosen = self._pending_choices | {name: page.choices() for name, page in self._pages.items()}
         return tuple((page, *entry) for page in self._specs if page in chosen for entry in chosen[page].items())
 
     def choose(self, shown: str, choices: Iterable[tuple[str, str, str]]) -> None:
-        """Show a page and restore settings that `choices` returned; pages built later get theirs then.
+        """Show a page and restore settings of all pages that `choices` returned.
 
-        Settings that are missing get their initial values.
+        Pages that are not built yet get their settings when they are built. Missing settings get their initial values.
         """
         self._pending_choices = {name: dict(first) for name, first in self._initial_choices.items()}
         for page, name, value in choices:

@@ -31,13 +31,13 @@ class PaletteEntry:
     Attributes
     ----------
     text : str
-        Action; typed words are searched here, in the hint, and last in the tip.
+        Name of the action. Typed words are searched in text, hint and tip; matches only in the tip are listed last.
     hint : str
         Shortcut, or kind of the item, on the right.
     run : callable
         Runs the action.
     tip : str
-        One sentence that adds to the text.
+        Tooltip of one sentence, which adds to the text.
     """
 
     text: str
@@ -87,7 +87,7 @@ class CommandPalette(QDialog):
         self._entries = list(self._all_entries())
         self._filter.clear()
         self._filter.setFocus()
-        self._list.ensurePolished()  # its first layout keeps the height of a row
+        self._list.ensurePolished()  # before the first layout, which fixes the height of the rows
         self._narrow("")
         self.open()
 

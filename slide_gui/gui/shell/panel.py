@@ -122,7 +122,7 @@ class _ParameterSlider(NumberSlider):
 
 
 class _ChoiceBox(ElidedBox):
-    """A combo box of one setting; it calls `change` with the selected key under the name of the setting."""
+    """A combo box of one setting; it passes the selected key to `change` as the keyword `name`."""
 
     def __init__(self, name: str, change: Callable[..., None], parent: QWidget) -> None:
         self.label, tip, choices = _BOXES[name]
@@ -478,7 +478,7 @@ class ParameterPanel(VerticalScroll):
         ]
         tip = "\n".join(line for line in lines if line)
         self._badge.setToolTip(tip)
-        # A generator can be chosen at the start although the real files are present.
+        # If `source.generated` is set, the generator was chosen although the real files may be present.
         self._fetch.setVisible(dataset.generated and source is not None and bool(dataset.key) and not source.generated)
         self._counts.setToolTip(tip)
         self._restore_dataset()

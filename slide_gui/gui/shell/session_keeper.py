@@ -37,7 +37,7 @@ _TITLE = "The session could not be opened"
 
 
 class SessionKeeper(QObject):
-    """The sessions of one window; without a folder it stores no session automatically.
+    """Saves and restores the sessions of one window; with a folder, it also stores the state automatically.
 
     Parameters
     ----------
@@ -49,13 +49,13 @@ class SessionKeeper(QObject):
     Attributes
     ----------
     known_folders : callable
-        Return further folders that may contain the data of a session.
+        Returns further folders that may contain the data of a session.
     ask_where_data_are : callable
-        Ask for the folder to which the data of a session were moved.
+        Asks for the folder to which the data of a session were moved.
     inputs : callable
         Returns a function that lists the files that sessions must not replace.
     snapshot : SessionRecord or None
-        Stored instead of the current state, if it is given.
+        State that is stored instead of the current one, such as the state before a tour; None for the current one.
 
     Signals
     -------
@@ -152,7 +152,7 @@ class SessionKeeper(QObject):
             self.open(path, [folder])
 
     def _copy_of_last_session(self, path: Path) -> Path:
-        """Return the path of a copy of the last session, which will be overwritten, or the path of another session."""
+        """Return the path of a session; for the last session, whose file will be overwritten, the path of a copy."""
         if path == self._path:
             with suppress(OSError):
                 return shutil.copyfile(path, path.with_name(f"missing{SUFFIX}"))
@@ -177,7 +177,7 @@ class SessionKeeper(QObject):
     # Automatic sessions --------------------------------------------------------------------------------------------
 
     def start(self, resume: bool) -> None:
-        """Store the state from now on, and restore the last session if requested and if its window was closed.
+        """Store the state from now on, and restore the last session if requested and if its window did not crash.
 
         The session of a crashed window is not restored without asking, because it may have caused the crash. A
         second window neither restores nor stores a session.
@@ -256,7 +256,7 @@ def _check(selection: Selection, path: Path) -> None:
     Raises
     ------
     DataError
-        With the name of the session's file.
+        If a setting does not exist; the error names the session's file.
     """
     try:
         check_choice("levels", selection.levels, LEVELS)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _DATA = DataSource(key="rectangles", generated=True)
 _STATE = State(selection=Selection(sample=16))
 _LOOK_MILLISECONDS = 100
-_NARROW = 1060  # width of a window in which pages without the panel need its width too
+_NARROW = 1060  # pixels; in a narrower window, a page without the panel also needs the panel's width
 _OFFER, _UNSEEN = -1, object()
 
 
@@ -40,11 +40,11 @@ class Stop:
     control : str
         Name or text of the outlined control.
     watch : callable
-        Return the state that the card asks for, or None; the card is done when the state differs from the first one.
+        Returns the watched state, or None; the card is done when the state is not None and differs from the first one.
     parameters : mapping
         Parameters of the stack that differ from their defaults; None to leave all as they are.
     prepare : callable
-        Prepare the view for the action.
+        Prepares the view for the action.
     """
 
     command: str
@@ -60,7 +60,7 @@ def _pixel_of_outline(window: MainWindow) -> int | None:
 
 
 def _fitted(window: MainWindow, **parameters: float | str) -> bool | None:
-    """True if the layers are fitted, numbers are at least those given, and texts equal those given; otherwise None."""
+    """Return True if the layers are fitted, numbers are at least those given and texts equal those given; else None."""
     state = window.workspace.state.parameters
     matches = [
         getattr(state, name) == value if isinstance(value, str) else getattr(state, name) >= value
@@ -70,7 +70,7 @@ def _fitted(window: MainWindow, **parameters: float | str) -> bool | None:
 
 
 def _copies(window: MainWindow) -> object:
-    """Return the copies once enough are computed to see the slope."""
+    """Return True once enough copies are computed to see the slope, else None."""
     from slide_gui.gui.pages.weights.copies import CopiesView
 
     part = window.findChild(CopiesView)
@@ -97,7 +97,7 @@ def _opened_run(window: MainWindow) -> object:
 
 
 def _trained(window: MainWindow) -> object:
-    """Return the result of a finished training, which a shipped result is not."""
+    """Return the result of a training that the user started and that has finished; a shipped result does not count."""
     training = window.session.runs.training
     return None if training.running else getattr(training.latest, "result", None)
 
@@ -116,7 +116,7 @@ def _show_misclassified(window: MainWindow) -> None:
 
 
 def _flipped(window: MainWindow) -> bool | None:
-    """Return True if the drawn test image is classified correctly."""
+    """Return True if the test image with the user's strokes is classified correctly, else None."""
     from slide_gui.gui.state.decision import DecisionController  # not imported while the tour is only offered
 
     decider, state, dataset = window.findChild(DecisionController), window.workspace.state, window.workspace.dataset
@@ -131,7 +131,7 @@ def _flipped(window: MainWindow) -> bool | None:
 
 
 def _cells(window: MainWindow) -> tuple[tuple[int, int], ...] | None:
-    """Return row and column of the result under the mouse and of the current one, if there are any."""
+    """Return row and column of the result under the mouse and of the one with the keyboard cursor, if there are any."""
     table = cast("QAbstractItemView | None", _visible(window, _TABLE))
     if table is None:
         return None
@@ -156,12 +156,12 @@ STOPS = (
     Stop("page_evaluation", _TABLE, _cells),
     Stop("page_evaluation", "", lambda _window: None, None),
 )  # fmt: skip
-"""In the order of the sections of the page tour.md."""
+"""The cards, in the order of the sections of tour.md."""
 
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """The window before the tour."""
+    """The state of the window before the tour."""
 
     opened: Opened | None
     history: int
@@ -173,7 +173,7 @@ class _Snapshot:
 
 
 class Tour(QObject):
-    """Shows one card after another below the panel, and restores the window when it ends.
+    """Shows one card after another below the panel or the page, and restores the window when the tour ends.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ class Tour(QObject):
 
     @Slot()
     def start(self) -> None:
-        """Keep a snapshot of the window, open generated Rectangles and show the first card."""
+        """Store a snapshot of the window, open the generated Rectangles and show the first card."""
         window, workspace = self._window, self._window.workspace
         if self.is_running:
             self.card.next.setFocus()
@@ -306,7 +306,7 @@ class Tour(QObject):
 
     @Slot()
     def look(self) -> None:
-        """Show the next card when the state is reached and the window rests."""
+        """Check the watched state; show the next card once it is reached and mouse and window have not changed."""
         window, stop = self._window, STOPS[self.number]
         self._surround()
         if window.workspace.source != _DATA or window.workspace.is_opening:
@@ -356,7 +356,7 @@ class Tour(QObject):
 
     @Slot(str)
     def _follow(self, link: str) -> None:
-        """Leave and run a command."""
+        """Leave the tour and run the command of a link."""
         self.leave()
         self._window.run_command(link.removeprefix("command:"))
 
@@ -372,7 +372,7 @@ def _content(window: MainWindow) -> QWidget:
 
 
 def _visible(window: MainWindow, name: str) -> QWidget | None:
-    """Return the visible widget of an accessible name or a text."""
+    """Return the visible widget with an accessible name, or the visible button with this text."""
     shown = [each for each in _content(window).findChildren(QWidget) if each.isVisible()] if name else []
     named = (each for each in shown if each.accessibleName() == name)
     return next(named, None) or next((b for b in shown if isinstance(b, QAbstractButton) and b.text() == name), None)

@@ -24,7 +24,7 @@ class ClusterState:
     n_workers : int
         Number of workers that answered; 0 before the connection.
     problem : str
-        Why there is no connection, in a sentence; empty if none was requested.
+        Sentence that explains why the connection failed; empty if it did not fail.
     connecting : bool
         True while a connection is being made.
     """
@@ -36,10 +36,10 @@ class ClusterState:
 
 
 class ClusterController(QObject):
-    """Holds the choice, and the connection when it is needed.
+    """Holds the choice of where runs are computed, and connects to workers when they are needed.
 
-    A separate job queue waits for runs on a cluster. Nothing is computed in it, so that those runs need not
-    give way to computations in the window.
+    Jobs that wait for runs on a cluster are in a separate queue. Its thread computes nothing, so computations in the
+    window need not interrupt these jobs.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class ClusterController(QObject):
     """
 
     changed = Signal()
-    _workers_counted = Signal()  # from the queue's thread; the new state is in `_known`
+    _workers_counted = Signal()  # emitted by the queue's thread; the new state is in `_known`
 
     def __init__(self, path: Path, settings: QSettings | None, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -68,7 +68,7 @@ class ClusterController(QObject):
         self._workers_counted.connect(self._show_known, Qt.ConnectionType.QueuedConnection)
 
     def choose(self, choice: ClusterChoice) -> None:
-        """Compute runs there from now on, and connect at once to report problems early."""
+        """Compute runs at the chosen place from now on, and connect at once to report problems early."""
         if self._settings is not None:
             self._settings.setValue(_WORKERS, choice.workers)
             self._settings.setValue(_SCHEDULER, choice.scheduler)
@@ -92,7 +92,7 @@ class ClusterController(QObject):
         Parameters
         ----------
         compute : callable
-            Called with `store`, `progress` and `cluster`, which is None in the window.
+            Called with the keywords `store`, `progress` and `cluster`; the last is None for runs in the window.
         """
         choice = self.state.choice
 
@@ -104,7 +104,7 @@ class ClusterController(QObject):
         task.start(work, queue=None if choice.is_here else self.queue)
 
     def _open(self, choice: ClusterChoice, progress: Progress) -> Cluster | None:
-        """Return the connection, made if necessary in the queue's thread; for this window disconnect."""
+        """Connect if necessary and return the connection, or disconnect for this window; runs in the queue's thread."""
         if self._cluster is None or self._cluster.choice != choice or self._cluster.client.status != "running":
             self._leave()
             if choice.is_here:
@@ -146,7 +146,7 @@ class ClusterController(QObject):
 
 
 def _stored(settings: QSettings) -> ClusterChoice:
-    """Return the stored choice, or this window if it is invalid."""
+    """Return the stored choice, or the choice of this window if the stored one is invalid."""
     try:
         workers, scheduler = int(str(settings.value(_WORKERS, 0))), str(settings.value(_SCHEDULER, ""))
         return ClusterChoice(workers, scheduler).checked()

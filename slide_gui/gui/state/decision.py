@@ -1,4 +1,4 @@
-"""The trained classifier's prediction for the current image, and then the fewest changes that flip it."""
+"""The trained classifier's prediction for the current image, and the fewest changes of the image that flip it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
 
-_AT_ONCE = 8_000_000  # products of one prediction; the GUI thread computes up to this many (5 ms), the queue more
+_AT_ONCE = 8_000_000  # multiplications (5 ms); a prediction that needs more is computed in the queue
 _REST_MILLISECONDS = 400
 _CHANNEL = "decide"  # shared by preparation, prediction and search, which follow one another
 Image = NDArray[Any]
@@ -86,8 +86,8 @@ class DecisionController(QObject):
     def rest(self) -> None:
         """Compute nothing until the next call of `follow`."""
         self._following = False
-        self._image = None if self.flip is None else self._image  # `follow` searches again
-        if self._decider is not None:  # its preparation continues
+        self._image = None if self.flip is None else self._image  # so that `follow` repeats an unfinished search
+        if self._decider is not None:  # the preparation of a decider is not stopped
             self._stop()
 
     def _stop(self) -> None:

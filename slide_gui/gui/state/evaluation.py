@@ -26,7 +26,7 @@ class EvaluationChoice:
     ----------
     extent : {"full", "quick"}
     data, methods : tuple of str
-        Keys; nothing is requested if empty.
+        Keys of data sets and methods; nothing is requested if one of the tuples is empty.
     splits : int or None
         Number of splits; None for the protocol's number.
     """
@@ -38,7 +38,7 @@ class EvaluationChoice:
 
     @classmethod
     def everything(cls, extent: str = "quick") -> "EvaluationChoice":
-        """Return a choice with all data sets and methods of the protocol, of which the small version has only some."""
+        """Return a choice with all data sets and methods of the protocol; the quick extent has only some of them."""
         cells = plan()
         data, methods = (tuple(dict.fromkeys(getattr(cell, name) for cell in cells)) for name in ("data", "method"))
         return cls(extent, data, methods)
@@ -64,12 +64,12 @@ class EvaluationController(QObject):
     runs : Task
         The evaluation; it reports an `EvaluationState`.
     reading : Task
-        Reading of stored cells, with the table they belong to.
+        The job that reads stored cells; its result is the plan of the table, its state and the remaining cost.
 
     Signals
     -------
     changed()
-        Any of these changed.
+        The choice, or the state of a task, changed.
     """
 
     changed = Signal()
@@ -122,11 +122,11 @@ class EvaluationController(QObject):
 
     @property
     def is_reading(self) -> bool:
-        """True if stored cells are about to be read."""
+        """True if stored cells are being read or are about to be."""
         return self._read_requested or self.reading.running
 
     def read(self) -> None:
-        """Read the stored cells of the current choice unless the evaluation runs, which reading would interrupt."""
+        """Read the stored cells of the current choice, except while the evaluation runs: reading would interrupt it."""
         if self.runs.running:
             return
         self._read_requested = True
@@ -205,8 +205,8 @@ class EvaluationController(QObject):
 def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
     """Return the stored table updated by the running evaluation.
 
-    Stored results for other data than the evaluation uses, such as real files that were moved, are
-    omitted.
+    Stored results of a data set are omitted if the evaluation uses other data for it, for example because the real
+    files were moved.
     """
     before = {info.key: info.fingerprint for info in stored.data}
     other = {info.key for info in live.data if before.get(info.key, info.fingerprint) != info.fingerprint}

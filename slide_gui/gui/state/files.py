@@ -17,7 +17,7 @@ _GROUP = "files"
 MOST_RECENT = 10
 _KEY = "recent/files"
 REOPEN = "session/reopen"
-"""Key of the setting whether the last session is reopened at the start."""
+"""Key of the setting that reopens the last session at the start."""
 
 
 class FileChoices:

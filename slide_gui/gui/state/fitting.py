@@ -22,7 +22,7 @@ class Fitting(QObject):
     explorer : Explorer or None
         Fits layers to the open data.
     parameters : StackParameters
-        The current parameters; the stack may be of earlier ones.
+        The current parameters; the stack may have been fitted with earlier ones.
     stack : Stack or None
         The stack fitted last.
     preview : Preview or None
@@ -30,7 +30,7 @@ class Fitting(QObject):
     seconds : float
         Time that the fit took.
     problem : str
-        A warning that hardly any feature differs between rows after the threshold.
+        A warning that hardly any feature differs between rows after the threshold; empty if there is none.
 
     Signals
     -------
@@ -43,7 +43,7 @@ class Fitting(QObject):
     def __init__(self, queue: JobQueue, parent: QObject) -> None:
         super().__init__(parent)
         self._queue = queue
-        # Greyed at once, the earlier layers would flicker, because a preview usually follows within 40 ms.
+        # A preview usually follows within 40 ms; if the outdated layers were greyed at once, they would flicker.
         self._outdated = QTimer(self, singleShot=True, interval=40)
         self._outdated.timeout.connect(self.changed)
         self.explorer: Explorer | None = None
@@ -83,7 +83,7 @@ class Fitting(QObject):
 
     @Slot()
     def fit(self, *, settle: bool = False) -> None:
-        """Fit with the current parameters, unless that is done; wait for a slider to `settle`."""
+        """Fit with the current parameters unless that is done; with `settle`, first wait until the slider rests."""
         explorer, parameters, features = self.explorer, self.parameters, self._watched
         if explorer is None:
             return
@@ -113,7 +113,7 @@ class Fitting(QObject):
             assert fit is not None
             progress.report(1.0, fit)
             explorer.prepare(parameters, progress)
-            # It would delay the start of the first run. Earlier, it would delay the picture of the fitted layers.
+            # Imported here: later it would delay the first run, earlier the picture of the fitted layers.
             import slide_gui.experiments.sweeps.trial  # noqa: F401
 
             return fit

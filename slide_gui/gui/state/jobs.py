@@ -1,7 +1,7 @@
-"""The job queue of one worker thread, in which newer requests replace older ones on the same channel.
+"""A job queue with one worker thread, in which a new job replaces older ones on the same channel.
 
-Every matrix product is computed here, one job at a time. Callbacks run on the GUI thread. Cancelled and replaced
-jobs deliver nothing. A task is a repeatable job on one channel, with its state, its last report and a pause.
+The window's queue computes all matrix products but very small ones, one job at a time. Callbacks run on the GUI
+thread. Cancelled and replaced jobs deliver nothing. A task is one kind of job with its state, last report and pause.
 """
 
 import threading
@@ -18,7 +18,7 @@ from slide_gui.blas import set_threads
 from slide_gui.progress import Cancelled, Progress, TimeLeft
 
 _REDRAW_SECONDS = 0.04  # shortest interval between payloads of a job in the GUI; the first one is immediate
-_TITLE_SECONDS = 0.25  # the status bar ignores shorter jobs
+_TITLE_SECONDS = 0.25  # shorter jobs are not shown in the status bar
 _REST_MILLISECONDS = 100
 _TURN_MILLISECONDS = 1000  # a requested sweep or training runs this long before an automatic job interrupts it
 
@@ -32,7 +32,7 @@ class JobStatus:
     fraction : float
         Fraction done, 0 to 1.
     seconds_left : float or None
-        None if it is unknown.
+        Estimated time left; None if it is unknown.
     stop : callable
         Stops the job at the user's request.
     """
@@ -55,7 +55,7 @@ class UserMessage:
     details : str
         Details that can be copied for a report.
     path : str
-        Path of a file that can be copied.
+        Path of the file in question, which the user can copy.
     """
 
     title: str
@@ -69,7 +69,8 @@ class UserMessage:
 
 def sentence(error: Exception) -> str:
     """Return the message of an error as one sentence for the user."""
-    if isinstance(error, MemoryError) and not (type(error) is MemoryError and str(error)):  # NumPy's is a subclass
+    # A plain MemoryError with a text was raised by this program; NumPy raises a subclass with a technical text.
+    if isinstance(error, MemoryError) and not (type(error) is MemoryError and str(error)):
         return "There is not enough memory for this. Close other programs, or use fewer rows or features."
     message = error.args[0] if isinstance(error, KeyError) and error.args else error  # str() of a KeyError adds quotes
     if isinstance(error, OSError) and error.strerror:  # str() begins with "[Errno 28]", or "[Errno None]"
@@ -80,7 +81,7 @@ def sentence(error: Exception) -> str:
 
 @dataclass(eq=False)
 class _Job(Progress):
-    """A request, and the progress that its function reports to."""
+    """A submitted job, and the progress that its function reports to."""
 
     queue: "JobQueue"
     number: int
@@ -138,17 +139,17 @@ class _Job(Progress):
 
 
 class JobQueue(QObject):
-    """The job queue with the worker thread of the window.
+    """A job queue with one worker thread.
 
     Attributes
     ----------
     status : JobStatus or None
-        The status emitted last.
+        The status that was emitted last.
 
     Signals
     -------
     status_changed(object)
-        A `JobStatus` while a job that is not very short runs, else None.
+        The `JobStatus` of a job that has run for more than 0.25 s; None when no job is left.
     busy_changed()
         `busy` may have changed; emitted after it has been stable for 100 ms.
     problem(object)
@@ -201,18 +202,18 @@ class JobQueue(QObject):
     ) -> int:
         """Run `function(progress)` on the worker thread after the jobs in the queue.
 
-        A requested job interrupts automatic ones, and every job interrupts those in the background. A job outside the
-        background also interrupts a training or trial. Interrupted jobs start again afterwards, unless they have been
-        cancelled or replaced meanwhile.
+        A job that the user requested interrupts `automatic` ones, and every job interrupts those in the `background`. A
+        job outside the background also interrupts those that `restarts` marks. Interrupted jobs start again afterwards,
+        unless they have been cancelled or replaced meanwhile.
 
         Parameters
         ----------
         title : str
             Title for the status bar.
         function : callable
-            Gets a `Progress`. Its return value goes to `on_result`, its payloads to `on_payload`. If a payload
-            has the attribute `seconds_left`, it replaces the estimate from the fraction done. Its attribute
-            `seconds_before` is the time of finished parts of a continued job.
+            Gets a `Progress`. Its return value goes to `on_result`, its payloads to `on_payload`. The attribute
+            `seconds_left` of a payload replaces the estimate from the fraction done; its attribute `seconds_before`
+            is the time that a resumed job took before it was interrupted. Both are optional.
         channel : str
             A newer request replaces older ones on the same channel.
         on_result, on_payload, on_failure, on_stop : callable, optional
@@ -220,11 +221,11 @@ class JobQueue(QObject):
         failure : str
             Title of the `problem` if the job fails; without it, `on_failure` must report the error.
         background : bool
-            The job stores finished parts, as a sweep does.
+            True if the job stores its finished parts, as a sweep does.
         automatic : bool
-            The user did not request the job itself, such as the fit after a change of the noise level.
+            True if the user did not request the job, for example the fit after a change of the noise level.
         restarts : bool
-            The job loses little if it is interrupted and starts again, as a training does.
+            True if the job loses little when it is interrupted and starts again, as a training does.
 
         Returns
         -------
@@ -276,7 +277,7 @@ class JobQueue(QObject):
         self._announce()
 
     def close(self, *, finish: bool = False) -> None:
-        """Cancel all jobs, or let the current one `finish` without delivering, and wait for the worker."""
+        """Cancel all jobs, or let them `finish` without delivering results; wait for the worker."""
         if finish:
             self._pool.shutdown(wait=True)
         self.cancel()
@@ -285,7 +286,7 @@ class JobQueue(QObject):
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _wake_up(self, job: _Job, *, urgent: bool = False) -> None:
-        """Signal to the GUI thread that a job has news; unless it is `urgent`, at most one signal is pending."""
+        """Signal to the GUI thread that a job has reported or ended; omit it if one is pending, unless `urgent`."""
         with job.lock:
             if (job.awake and not urgent) or job.unwanted.is_set():
                 return
@@ -294,7 +295,7 @@ class JobQueue(QObject):
 
     @Slot()
     def _drain(self) -> None:
-        """Deliver payloads, at most one per job and `_REDRAW_SECONDS`, and ends of jobs at once."""
+        """Deliver the payloads of each job, at most one every `_REDRAW_SECONDS`, and the end of a job at once."""
         for job in list(self._jobs.values()):
             if not job.awake or job.number not in self._jobs:  # a callback may have cancelled this job
                 continue
@@ -307,7 +308,7 @@ class JobQueue(QObject):
             with job.lock:
                 job.awake = False
                 payload, job.payload = job.payload, None
-            ended = job.ended  # read again, because an end before the lines above sent no signal
+            ended = job.ended  # read after `awake` was reset, so that an end just before it is not missed
             job.drained = time.monotonic()
             job.delivered = job.delivered if payload is None else job.drained
             if payload is not None and job.on_payload is not None:
@@ -341,7 +342,7 @@ class JobQueue(QObject):
 
     @Slot()
     def _interrupt_requested(self) -> None:
-        """Interrupt a sweep, training or trial for the automatic jobs that its start interrupted."""
+        """Interrupt a sweep, training or trial, so that the automatic jobs that its start interrupted can run."""
         if any(job.automatic and not job.background for job in self._jobs.values()):
             for job in self._jobs.values():
                 if job.restarts:
@@ -371,7 +372,7 @@ class Task(QObject):
     failure : str
         Title of the problem if the job fails.
     shows : type
-        Type of its own reports; reports of its parts are ignored.
+        Type of the payloads to keep as `latest`; other payloads, such as those of parts of the job, are ignored.
     parent : QObject
         Owner.
     background, automatic : bool
@@ -380,7 +381,7 @@ class Task(QObject):
     Attributes
     ----------
     latest : object
-        Last report of the last job, in the end its result; at first the value given at its start.
+        Value given at the start of the last job, later its last payload, and in the end its result.
 
     Signals
     -------
@@ -418,7 +419,7 @@ class Task(QObject):
         Parameters
         ----------
         latest : object, optional
-            Value of `latest` until the first report; by default the report before.
+            Value of `latest` until the first payload; by default `latest` stays as it is.
         queue : JobQueue, optional
             The queue that runs the job, by default the window's.
         """
@@ -441,7 +442,7 @@ class Task(QObject):
         self.changed.emit()
 
     def stop(self, *, forget: bool = False) -> None:
-        """Stop the job; `latest` stays unless it is to be dropped."""
+        """Stop the job, and set `latest` to None if `forget` is True."""
         known, self.latest = self.latest, None if forget else self.latest
         if self.running:
             self._used.cancel(channel=self._channel)

@@ -1,4 +1,4 @@
-"""The library of runs: the store's table, its changes, and stored results."""
+"""The library of runs, which reads and changes the table of the store and loads stored results."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class RunSelection:
 
 
 class RunLibrary(QObject):
-    """Reads and changes the store: its table in a separate job queue, results in the window's queue.
+    """Reads and changes the table of the store in a separate job queue, and loads results in the window's queue.
 
     Parameters
     ----------
@@ -55,10 +55,10 @@ class RunLibrary(QObject):
         self._workspace, self.path = workspace, path
         self.runs: tuple[StoredRun, ...] = ()
         self.listed = False
-        # Reads and changes the table during computations in the window's queue; it computes no matrix products.
+        # Separate, so that computations in the window's queue do not delay the table. Its jobs multiply no matrices.
         self._queue = JobQueue(self)
         self._queue.problem.connect(workspace.problem)
-        # Runs requested for deletion → those it deleted; other processes had deleted the rest.
+        # Runs to delete → runs that this window did delete; other processes had already deleted the rest.
         self.deleted: dict[tuple[str, ...], list[str]] = {}
         self._jobs = 0
 
@@ -105,7 +105,7 @@ class RunLibrary(QObject):
         if deleted:
             hidden = self.deleted[keys] = []
             self._change_and_read(lambda store: hidden.extend(store.delete(keys)))
-        else:  # the queue makes one change after the other
+        else:  # the queue makes one change after the other, so the deletion is complete when it is undone
             hidden = self.deleted.pop(keys, [])
             self._change_and_read(lambda store: store.delete(hidden, undo=True))
 
@@ -126,12 +126,12 @@ class RunLibrary(QObject):
         self._workspace.history.record(text, apply, before, after)
 
     def without_result(self, key: str) -> StoredRun | None:
-        """Return the shipped run with this hash if the package has its error, but not its complete result."""
+        """Return the shipped run with this hash if the package has its error but not its complete result, else None."""
         return next((run for run in self.runs if run.hash == key != self.opening_key and run.is_shipped), None)
 
     @property
     def opening_key(self) -> str:
-        """Hash of the shipped classifier of the opening data set, which a run of the user may replace; or ""."""
+        """Hash of the shipped classifier for the example data, or "" without one; a run of the user may replace it."""
         classifier = shipped_results().classifier
         return "" if classifier is None else classifier.hash
 
@@ -165,7 +165,7 @@ class RunLibrary(QObject):
     def compare(
         self, keys: tuple[str, str], pixels: tuple[int, ...], deliver: Callable[[RunComparison | None], None]
     ) -> None:
-        """Load two results and fit their stacks for the rows of W of some pixels; deliver None if this is stopped."""
+        """Load two results, fit their stacks and deliver the rows of W of some pixels; None after a failure or stop."""
         dataset, shipped = self._workspace.dataset, [self.without_result(key) for key in keys]
 
         def work(progress: Progress) -> RunComparison:

@@ -33,7 +33,7 @@ SWEEP_NOISES = tuple(round(0.1 * k, 1) for k in range(10))
 SWEEP_DEPTHS = (0, 1, 2, 3, 4)
 
 TRY_SECONDS = "try/seconds"
-"""Key of the setting of the budget of a trial."""
+"""Key of the setting with the time budget of a trial."""
 
 _MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # limits of an estimate that the user did not request
 
@@ -43,7 +43,7 @@ class _TooLong(Exception):
 
 
 def stored_budget(settings: QSettings) -> float:
-    """Return the budget of a trial in seconds, the default if the setting is damaged."""
+    """Return the time budget of a trial in seconds, or the default if the setting is damaged."""
     try:
         return checked_budget(str(settings.value(TRY_SECONDS, BUDGET)))
     except ValueError:
@@ -51,7 +51,7 @@ def stored_budget(settings: QSettings) -> float:
 
 
 def _without_time_left(progress: Progress) -> Progress:
-    """Return the progress of one of several runs, without the time left of this run alone."""
+    """Return the progress of one of several runs; it drops the time left, which would be that of this run alone."""
 
     def report(fraction: float, payload: object) -> None:
         progress.report(fraction, replace(payload, seconds_left=None) if isinstance(payload, RunProgress) else payload)
@@ -67,7 +67,7 @@ def _is_light(spec: RunSpec, dataset: Dataset) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Trained:
-    """A result on the open data set, the error over all folds for cross-validation, and the rows of the store."""
+    """The result on the open data set, the error over all folds of a cross-validation, and the runs as stored."""
 
     result: RunResult
     rate: ErrorRate | None
@@ -84,21 +84,21 @@ class RunController(QObject):
     sweep : Task
         Reports a `SweepState`.
     estimate : Task
-        Reports a `RunProgress` for `estimated`.
+        Reports a `RunProgress` of the run `estimated`.
     trial : Task
         Reports a `TrialState`; its result is a `Trial`.
     spec : RunSpec or None
         Run of `training` or `result`.
     cancelled : RunSpec or None
-        Run whose training was cancelled on the open data set and can continue; `training` has its last report.
+        Run whose training on the open data set was cancelled and can continue; `training.latest` is its last report.
     folds_rate : ErrorRate or None
-        Error over all folds, if `result` is one of them and all are trained.
+        Error over all folds, if `result` belongs to one fold and all folds are trained.
     offered : RunSpec or None
         Run that was not estimated automatically because it takes too long.
     svm : SvmParameters
         Default classifier of all runs, as set on the Classifier page.
     requested_sweep : SweepSpec or None
-        Last sweep requested on these data.
+        Last sweep requested on the open data set.
 
     Signals
     -------
@@ -131,7 +131,7 @@ class RunController(QObject):
         self.svm = SvmParameters()
         self.requested_sweep: SweepSpec | None = None
         self._reuse = Reuse()
-        self._shown_next: RunResult | None = None  # once its data are open
+        self._shown_next: RunResult | None = None  # shown once its data are open
         self._earlier: tuple[RunResult | None, ErrorRate | None] = None, None  # shown again if training ends early
         self.training.ended.connect(self._show_trained)
         self.estimate.ended.connect(self._end_estimate)
@@ -199,8 +199,8 @@ class RunController(QObject):
     def train(self, spec: RunSpec) -> None:
         """Train and evaluate, or show the stored result of the same run.
 
-        The training of a run that was cancelled continues, and gives the same result to the bit. If this one is
-        cancelled or fails, the result before it is shown again.
+        A cancelled training of the same run continues, and its result is identical to the bit. If this training is
+        cancelled or fails, the previous result is shown again.
         """
         dataset, reuse, path = self._workspace.dataset, self._reuse, self.library.path
         if dataset is None:
@@ -237,7 +237,7 @@ class RunController(QObject):
             self.show(*self._earlier)
 
     def show(self, result: RunResult | None, folds_rate: ErrorRate | None = None) -> None:
-        """Show a result, with the error over all folds if it is one of them, or no result.
+        """Show a result, with the error over all folds if it belongs to one of them; show none for None.
 
         During a training, `spec` remains the run that is being trained.
         """
@@ -251,10 +251,10 @@ class RunController(QObject):
     # Live estimates --------------------------------------------------------------------------------------------
 
     def request_estimate(self, spec: RunSpec, *, requested: bool = False) -> None:
-        """Estimate the error of a point with the widths of the nearest run and a growing number of rows.
+        """Estimate the error of a run from a growing number of rows, with the kernel widths of the nearest stored run.
 
-        Unless it is `requested`, the estimate is limited to 5 seconds and 500 MB, or the point is `offered`. Every
-        other job interrupts it; training, a sweep and a trial end it.
+        Unless it is `requested`, an estimate that needs more than 5 seconds or 500 MB is dropped, and its run is
+        `offered` instead. Every other job interrupts the estimate; training, a sweep and a trial end it.
         """
         dataset, reuse, library = self._workspace.dataset, self._reuse, self.library
         if dataset is None or self.estimated == spec or (self.offered == spec and not requested):
@@ -288,7 +288,7 @@ class RunController(QObject):
 
     @Slot()
     def _end_estimate(self) -> None:
-        """Drop an incomplete estimate and offer its point."""
+        """Drop an incomplete estimate and offer its run."""
         spec, seen = self.estimated, self.estimate.latest
         estimate = None if spec is None or seen is None else getattr(seen, spec.evaluate)
         if estimate is None or estimate.done < estimate.total:
@@ -305,7 +305,7 @@ class RunController(QObject):
     def usual_sweep(self) -> SweepSpec | None:
         """Return the paper's sweep with selection on validation rows, or None without labelled data.
 
-        No run starts from another one's widths, so that each equals a run of the Classifier page.
+        No run starts from the kernel widths of another one, so that each run equals one of the Classifier page.
         """
         spec = self.spec_of(self.svm)
         if spec is None:
@@ -324,7 +324,7 @@ class RunController(QObject):
         return None if dataset is None or self.why_not() else plan_sweep(sweep, dataset, self.library.stored_runs)
 
     def start_sweep(self, sweep: SweepSpec | None = None) -> None:
-        """Compute every point of a sweep, by default the usual one, that is not stored."""
+        """Compute those points of a sweep that are not stored; by default of `usual_sweep`."""
         dataset, sweep = self._workspace.dataset, sweep or self.usual_sweep()
         if dataset is None or sweep is None:
             self._workspace.problem.emit(UserMessage("The sweep cannot start", self.why_not()))
@@ -364,7 +364,7 @@ class RunController(QObject):
     def open_run(self, key: str) -> None:
         """Load a stored result and set the window's parameters to the parameters of the run.
 
-        A shipped run without a complete result is computed.
+        A shipped run without a complete result is trained.
         """
         shipped, base = self.library.without_result(key), self._base()
         if shipped is None:

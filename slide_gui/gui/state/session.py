@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 
 class Session(QObject):
-    """The job queue and the workspace, and with the store of runs the library and two controllers.
+    """The job queue and workspace of a window; the library of runs and three controllers are built on first access.
 
     Parameters
     ----------
     store : Path
-        Store of runs. Its modules are imported late because that is slow.
+        Store of runs. Modules that use it are imported only when needed, because their import is slow.
     settings : QSettings, optional
-        Stores where runs are computed.
+        Stores the choice of where runs are computed.
 
     Signals
     -------
     status_changed(object)
-        As in `JobQueue`: the status of the queue's job, else of the job on a cluster.
+        As in `JobQueue`, for the job in the window's queue, or else for the job that waits for a cluster.
     busy_changed()
-        As in `JobQueue`, of either queue.
+        As in `JobQueue`, for either of the two queues.
     place_changed()
-        The place where runs are computed, or its state, changed.
+        The user chose another place to compute runs, or the state of the connection to workers changed.
     """
 
     status_changed = Signal(object)
@@ -62,7 +62,7 @@ class Session(QObject):
 
     @cached_property
     def cluster(self) -> ClusterController:
-        """Return the controller of the place where runs are computed."""
+        """Return the controller that holds the choice of where runs are computed."""
         from slide_gui.gui.state.cluster import ClusterController
 
         cluster = ClusterController(self._store, self._settings, self)
@@ -74,7 +74,7 @@ class Session(QObject):
 
     @cached_property
     def library(self) -> RunLibrary:
-        """Return the stored runs, which are read from the first access on."""
+        """Return the library of stored runs; the first access starts to read them."""
         from slide_gui.gui.state.library import RunLibrary
 
         library = RunLibrary(self.workspace, self._store, self)
@@ -90,12 +90,12 @@ class Session(QObject):
 
     @property
     def built_runs(self) -> RunController | None:
-        """The controller of `runs`, or None if nothing has needed it yet."""
+        """The controller `runs` if it has been built, else None."""
         return vars(self).get("runs")
 
     @cached_property
     def evaluation(self) -> EvaluationController:
-        """Return the controller of the paper's tables."""
+        """Return the controller of the evaluation, which computes the paper's tables."""
         from slide_gui.gui.state.evaluation import EvaluationController
 
         return EvaluationController(self.queue, self.library, self.cluster, self)
@@ -113,8 +113,8 @@ class Session(QObject):
                 getattr(self, part).close()
 
     def stop(self) -> None:
-        """Stop all jobs; results so far stay, and finished ones are stored."""
+        """Stop all jobs; the results so far remain visible, and finished runs are stored."""
         for part in ("runs", "evaluation", "cluster"):
             if part in vars(self):
                 getattr(self, part).stop()
-        self.queue.stop()  # last, because the evaluation reads its stored cells after its job has ended
+        self.queue.stop()  # last, because the evaluation starts to read stored cells when its job ends

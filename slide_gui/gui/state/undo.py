@@ -49,7 +49,7 @@ class UndoHistory(QUndoStack):
 
 
 class _Change(QUndoCommand):
-    """A change that has been made when it is pushed on a QUndoStack."""
+    """A change that is already applied when it is pushed on a QUndoStack."""
 
     def __init__(self, text: str, apply: Callable[[Any], object], before: Any, after: Any, gesture: str) -> None:
         super().__init__(text)
@@ -62,5 +62,5 @@ class _Change(QUndoCommand):
             self._apply(self.before)
 
     def redo(self) -> None:
-        if self._is_undone:  # QUndoStack.push calls this, too
+        if self._is_undone:  # QUndoStack.push also calls `redo`, when the change is already applied
             self._apply(self.after)

@@ -34,21 +34,21 @@ if TYPE_CHECKING:
     from slide_gui.experiments.files.model_file import FittedModel
 
 MAX_PINS = 16
-_MOST_BYTES = 128 << 20  # weights of earlier data; four layers on MNIST take 20 MB
+_MOST_BYTES = 128 << 20  # limit for the weights of earlier data; four layers on MNIST take 20 MB
 _REST_MILLISECONDS = 100
-_FIRST_SAMPLE = 16  # or the last one of fewer
+_FIRST_SAMPLE = 16  # index of the image shown first, or of the last image if there are fewer
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The settings for the open data. Two states are equal if they have the same drawing object.
+    """The settings for the open data. For equality, the drawings must be the same object.
 
     Attributes
     ----------
     test_row : int or None
         The test image that is shown instead of the selected training image.
     drawing : ndarray of shape (rows, columns), or None
-        The shown image with the strokes drawn on it.
+        The shown image with the strokes drawn on it; None without strokes.
     """
 
     parameters: StackParameters = field(default_factory=lambda: StackParameters(depth=4))
@@ -91,17 +91,17 @@ class Workspace(QObject):
     fitting : Fitting
         The layers fitted to the data.
     history : UndoHistory
-        Finished changes of parameters, pins, image, strokes, deleted runs and tags.
+        Changes that can be undone: of parameters, pins, image, strokes and tags, and deletions of runs.
     choices : FileChoices or None
         Stored settings for reading files; None to store nothing.
     confirmed : bool
-        True if nothing was guessed about the open files, or the user has confirmed it.
+        True if no uncertain guess was made about the open files, or the user has confirmed the guesses.
     fallback : DataSource or None
         Data to open if no data are open and the requested ones cannot be opened.
     feature_names : tuple of str
         Names of all pixels or features of the data.
     earlier : tuple of FittedModel
-        The layers fitted to data that were open before, without scatters, the latest first.
+        The layers fitted to data that were open before, without their scatter matrices, the latest first.
 
     Signals
     -------
@@ -110,13 +110,13 @@ class Workspace(QObject):
     state_changed(object, object)
         The new and the old `State`.
     rested()
-        Nothing has changed for 100 ms since the last change of state, fit or history; for what can wait.
+        Data, state, fit and history have not changed for 100 ms; for updates that can wait.
     problem(object)
         A `UserMessage` to show.
     confirmed_changed()
         The user confirmed how the open files were read.
     not_opened()
-        Other data, or the open data with other settings, could not be opened, or the user stopped it.
+        Opening other data, or the open data with other settings, failed or was stopped by the user.
     """
 
     dataset_changed = Signal(object)
@@ -163,9 +163,9 @@ class Workspace(QObject):
         Parameters
         ----------
         source : DataSource
-            Files without settings are read with those stored for them.
+            Data to open. Files without settings are read with the settings stored for them.
         state : State, optional
-            State to restore with the data. Without it the parameters stay, and pins and image are the defaults.
+            State to restore with the data. Without it, the parameters stay, and pins and image get their defaults.
         download : bool
             True to download the files of a benchmark data set first.
         """
@@ -215,7 +215,7 @@ class Workspace(QObject):
         return Opened(source, dataset, explorer, self.confirmed, self.state)
 
     def restore(self, opened: Opened, state: State) -> None:
-        """Show a snapshot's data with a state; data that are being opened are dropped."""
+        """Show the data of a snapshot in a state, and cancel the opening of other data."""
         self.queue.cancel(channel="open")
         if opened.dataset is not self.dataset:
             self._opened(opened)
@@ -275,7 +275,7 @@ class Workspace(QObject):
         self._submit_opening(title, work, failure)
 
     def model(self) -> FittedModel | None:
-        """Return the fitted layers with their stamp, or None unless they match the parameters."""
+        """Return the fitted layers as a model that can be saved, or None if they do not match the parameters."""
         dataset, stack, parameters = self.dataset, self.fitting.stack, self.state.parameters
         if dataset is None or stack is None or self.fitting.n_fresh < parameters.depth:
             return None
@@ -301,11 +301,11 @@ class Workspace(QObject):
         self.earlier = tuple(models)
 
     def has_feature(self, feature: int) -> bool:
-        """True if the open data set has this feature; a view can briefly show earlier data."""
+        """True if the open data set has this feature; a view that still shows earlier data may name another one."""
         return 0 <= feature < len(self.feature_names)
 
     def worded(self, text: str) -> str:
-        """Return a text about images, without names from the data, in the words of the open data."""
+        """Return a text about images, reworded for open data that are a table; it must contain no names from them."""
         return text if self.dataset is None or self.dataset.image_shape is not None else of_table(text)
 
     def feature_name(self, feature: int) -> str:
@@ -342,14 +342,14 @@ class Workspace(QObject):
     # State --------------------------------------------------------------------------------------------------------
 
     def set_parameters(self, gesture: str = "", **changes: Any) -> None:
-        """Change fit parameters; the layers follow.
+        """Change parameters of the layers, and fit the layers again.
 
         Consecutive changes of the same gesture are one step of undo, until `UndoHistory.end_gesture`.
         """
         self._change(replace(self.state, parameters=replace(self.state.parameters, **changes)), gesture)
 
     def select(self, gesture: str = "", **changes: Any) -> None:
-        """Change the selection; another image replaces a test image and a drawing."""
+        """Change the selection; a newly selected image replaces a test image and a drawing."""
         state = replace(self.state, selection=replace(self.state.selection, **changes))
         if "sample" in changes:
             state = replace(state, test_row=None, drawing=None)
@@ -442,11 +442,11 @@ def _ready(
     Raises
     ------
     DataError
-        If no denoiser can be fitted to them.
+        If there are too few training rows for a denoiser.
     """
     if len(dataset.train) < 2:
         raise DataError("has 1 training row, but a denoiser needs at least two; add rows", dataset.source)
-    # Both are cached here, because they would block the GUI thread. The first data are hashed after their first layer.
+    # Both are computed here, because they would block the GUI thread. The first data get their hash after layer 1.
     _ = dataset.checks, first or dataset.fingerprint
     return Opened(source, dataset, Explorer(dataset.train, dataset.image_shape), confirmed, state)
 

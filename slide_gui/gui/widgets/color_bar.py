@@ -37,7 +37,7 @@ class ColorBar(QWidget):
         scale : ColorScale or None
             None leaves an empty frame with the note.
         note : str
-            A short note: the limits' extent such as "per tile", or the name of the values.
+            A short note: where the limits apply, such as "per tile", or the name of the values.
         labels : tuple of str
             Labels that replace the values, evenly spaced from the lower to the upper limit, such as
             ``("−limit", "0", "+limit")`` if every tile has its own limits.

@@ -21,7 +21,7 @@ from slide_gui.gui.widgets.painted import CENTRE, NOTHING, STALE, paint_placehol
 from slide_gui.text import isolated
 
 _USUAL, _TALLEST, _HEAD, _FOOT, _RAMP, _LEAST_HEADING = 52, 104, 24, 50, 72, 11  # pixels
-_WIDE = 280  # pixels; less width does not suffice for the legend to the right of its scale
+_WIDE = 280  # pixels; in a narrower table, the legend's text is below its scale instead of to the right
 
 
 class ColorCell(NamedTuple):
@@ -61,7 +61,7 @@ class _Cells(QStyledItemDelegate):
 
 
 class ColorTable(QTableWidget):
-    """A table of coloured cells that fit its size; arrow keys move, a click or Enter reports a cell.
+    """A table whose coloured cells fit its size. Arrow keys move the cursor; a click or Enter reports a cell.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class ColorTable(QTableWidget):
         self.viewport().update()
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text of the empty table, which tells the user what to do next."""
+        """Set the text that an empty table shows, which names the next step."""
         self._placeholder = text
         self._describe()
 
@@ -177,7 +177,7 @@ class ColorTable(QTableWidget):
         self._fit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Report the current cell on Enter. In some styles, `activated` also follows a single click."""
+        """Report the current cell on Enter; the signal `activated` would in some styles also follow a single click."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._report(self.currentIndex())
         else:
@@ -196,7 +196,7 @@ class ColorTable(QTableWidget):
             write(painter, self.legend_box(), wrapped, text, theme.muted, figure_font(self, SECONDARY))
 
     def legend_box(self) -> QRectF:
-        """Return the place of the legend's text: to the right of the scale, or below it in a narrow table."""
+        """Return the box of the legend's text: to the right of the scale, or below it in a narrow table."""
         top, width, left = self.verticalHeader().length() + 8, self.viewport().width(), _RAMP + 8
         if width < _WIDE:
             return QRectF(0, top + 14, width, _FOOT - 14)

@@ -55,7 +55,7 @@ def with_keys(text: str, keys: str) -> str:
 
 
 def wrap_tips(parent: QWidget) -> None:
-    """Break the long lines of the tooltips of all widgets in another one."""
+    """Break the long lines in the tooltips of all widgets inside `parent`."""
     for each in parent.findChildren(QWidget):
         each.setToolTip(wrapped(each.toolTip()))
 
@@ -76,7 +76,7 @@ class PlainLabel(QLabel):
 
 
 def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = False, height: int = 0) -> PlainLabel:
-    """Return a label with a role of the style sheet; with a least height, its text starts at the top."""
+    """Return a label with a role of the style sheet; with a minimum `height`, its text is aligned to the top."""
     shown = PlainLabel(text, parent)
     shown.setProperty("role", role)
     shown.setWordWrap(wraps)
@@ -136,12 +136,12 @@ class ElidedBox(QComboBox):
         super().__init__(parent)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(least)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # not by the wheel
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # the wheel does not move the focus here
         self.setAccessibleName(name)
         self.setToolTip(tip)
 
     def shown_text(self) -> str:
-        """Return the text as it fits."""
+        """Return the text, shortened to fit."""
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
         box, field = QStyle.ComplexControl.CC_ComboBox, QStyle.SubControl.SC_ComboBoxEditField
@@ -189,7 +189,7 @@ def add_choices(box: QComboBox, choices: Iterable[Choice]) -> None:
 def name_box(box: QComboBox, name: str) -> None:
     """Set the accessible name of a box without a visible label; call it once the box is in its layout.
 
-    Before Qt 6.11, only labels with the same parent count.
+    Before Qt 6.11, the name is taken only from a label with the same parent.
     """
     box.setAccessibleName(name)
     caption = PlainLabel(name, box.parentWidget())
@@ -202,7 +202,7 @@ def spin_box(name: str, low: int, high: int, parent: QWidget) -> QSpinBox:
     box = QSpinBox(parent)
     box.setRange(low, high)
     box.setAccessibleName(name)
-    box.lineEdit().setTextMargins(7, 0, 0, 0)  # as in other fields; style sheets do not reach this line
+    box.lineEdit().setTextMargins(7, 0, 0, 0)  # as in other fields; style sheets do not apply to this line edit
     return box
 
 
@@ -259,7 +259,7 @@ class ChoiceButtons(QButtonGroup):
             button.setFocus()
 
     def add(self, number: int, text: str, parent: QWidget) -> QPushButton:
-        """Return the button of a number for a layout of `parent`; the first one is checked."""
+        """Return a new button with a number, for a layout of `parent`; the first button is checked."""
         button = QPushButton(text, parent)
         button.setProperty("kind", "segment")
         button.setCheckable(True)
@@ -312,7 +312,7 @@ def widest(button: QPushButton, least: int, words: tuple[str, ...]) -> int:
 
 
 class LowScroll(VerticalScroll):
-    """A scroll area that shows `inner` in full and scrolls only if it is too low for the contents."""
+    """A scroll area that `inner` fills; it scrolls only if it is lower than `least_height`."""
 
     def __init__(self, least_height: int, parent: QWidget) -> None:
         super().__init__(parent)
@@ -323,7 +323,7 @@ class LowScroll(VerticalScroll):
 
 
 class _Filled(QWidget):
-    """A widget filled by its one child; a layout would request more height for wrapped text."""
+    """A widget filled by its only child, without a layout, which would request more height for wrapped text."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)

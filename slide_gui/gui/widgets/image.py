@@ -126,13 +126,13 @@ Image = NDArray[np.float32]
 class DrawingCanvas(ImageView):
     """An image to draw on: the left button draws ones, the right button or Shift erases to zero.
 
-    Arrow keys move the cell cursor, Space or Enter toggles the cell.
+    Arrow keys move the cell cursor; Space or Enter toggles the cell.
 
     Parameters
     ----------
     pins : bool
-        Let a click of the left button, Space and Enter click on the pixel; the left button draws when the mouse
-        reaches another pixel.
+        True if a left click, Space and Enter emit `pixel_clicked` instead of drawing; the left button then draws
+        only when the mouse reaches another pixel.
 
     Signals
     -------
@@ -174,7 +174,7 @@ class DrawingCanvas(ImageView):
         return self._values is not None and self._given is not None and not np.array_equal(self._values, self._given)
 
     def set_image(self, values: Image, drawn: Image | None = None) -> None:
-        """Show an image, or an earlier drawing on it if it has the same shape."""
+        """Show an image, or `drawn`, an earlier drawing on it, if that has the same shape."""
         self._given, self._ink = values, None
         self._show(values if drawn is None or drawn.shape != values.shape else drawn)
 

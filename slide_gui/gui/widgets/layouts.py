@@ -40,14 +40,14 @@ def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: 
     """
     if inner.count():
         raise ValueError("the layout already contains items; nest it before adding them")
-    add: Any = outer.addLayout  # what follows the layout differs between the two
+    add: Any = outer.addLayout  # the arguments after the layout differ between the two types
     add(inner, *place)
     inner.setSpacing(spacing)
     return inner
 
 
 def form(outer: QBoxLayout) -> QGridLayout:
-    """Add a grid for lines of a name, a control and a hint, of which the control gets the free width."""
+    """Add a grid whose lines have a name, a control and a hint; the control gets the free width."""
     grid = nested(outer, QGridLayout())
     grid.setHorizontalSpacing(12)
     grid.setVerticalSpacing(8)

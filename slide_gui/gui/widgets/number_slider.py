@@ -31,7 +31,7 @@ class NumberSlider(QWidget):
     tip : str
         Tooltip with formula, range and reference to the paper.
     values : sequence of float
-        Increasing values of uneven steps instead of even ones, shown with as few digits as possible.
+        Increasing values with uneven steps, used instead of even ones and shown with as few digits as possible.
 
     Signals
     -------
@@ -112,7 +112,7 @@ class NumberSlider(QWidget):
         before = self._slider.value()
         with QSignalBlocker(self._slider):
             self._slider.setValue(self._position_of(value))
-        if self._slider.value() != before:  # a value that is set while it moves is not settled
+        if self._slider.value() != before:  # setting the same value during a drag does not settle it
             self._settled = self.value()
         self._show_text(value if self._decimals is None else self.value())
 
@@ -136,7 +136,7 @@ class NumberSlider(QWidget):
     def _show_text(self, value: float) -> None:
         self._shown_text = self._text(value)
         self._number.setText(self._shown_text)
-        # The slider itself counts steps.
+        # A screen reader would otherwise read only the number of the step.
         self._slider.setAccessibleDescription("; ".join(filter(None, (self._shown_text, self.toolTip()))))
 
     def _go(self, value: float) -> None:
@@ -211,7 +211,7 @@ def _shortest(value: float) -> str:
 class _Slider(QSlider):
     """A horizontal slider that jumps to the mouse, steps finely by wheel and resets by double-click or Delete.
 
-    It passes typed digits on.
+    The signal `typed` passes on digits typed on the slider.
     """
 
     reset = Signal()
@@ -219,7 +219,7 @@ class _Slider(QSlider):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
-        self._turned = 0  # of the wheel since the last step
+        self._turned = 0  # angle of the wheel since the last step
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def handle(self) -> QRect:
@@ -232,7 +232,7 @@ class _Slider(QSlider):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton and not self.handle().contains(event.position().toPoint()):
-            # The middle button moves the handle to the mouse, where Qt starts the drag.
+            # For the middle button, Qt moves the handle to the mouse and starts a drag there.
             middle, place = Qt.MouseButton.MiddleButton, event.position()
             event = QMouseEvent(event.type(), place, event.globalPosition(), middle, middle, event.modifiers())
         super().mousePressEvent(event)

@@ -89,9 +89,9 @@ class PixelGrid:
 
 
 def integer_scale(pixels: int, extent: float, ratio: float) -> float:
-    """Return the largest side of a pixel in an integer number of device pixels with which `pixels` fit in `extent`.
+    """Return the largest side of a pixel, an integer number of device pixels, with which `pixels` fit in `extent`.
 
-    If not even one device pixel fits, an integer number of pixels shares one.
+    If even one device pixel is too large, an integer number of pixels shares one device pixel.
     """
     device = extent * ratio
     pixels_per = int(device // max(pixels, 1))
@@ -140,7 +140,7 @@ def coloured_image(indices: NDArray[np.uint8], table: NDArray[np.uint32]) -> QIm
 
 
 def image_of(values: NDArray[np.float32], scale: ColorScale, theme: Theme, *, zeroth: QColor | None = None) -> QImage:
-    """Return values, shape (rows, columns), in the colours of a scale; NaN has the colour `zeroth` if given."""
+    """Return the image of values, shape (rows, columns), in the colours of a scale; NaN gets `zeroth` if given."""
     table = colour_table(scale, zeroth)
     if scale is INK and not theme.is_dark:
         table = np.concatenate([table[:1], table[:0:-1]])
@@ -148,7 +148,7 @@ def image_of(values: NDArray[np.float32], scale: ColorScale, theme: Theme, *, ze
 
 
 def ring_radius(side: float, width: float) -> float:
-    """Return the radius of a ring that covers nothing of a pixel, or lies inside a large pixel."""
+    """Return the radius of a ring around a pixel: outside a small pixel, so that it covers none of it, else inside."""
     if side >= LARGE:
         return 0.5 * side - width - 1.0
     return max(0.71 * side + 0.5 * width, 4.5)
@@ -166,7 +166,7 @@ def ring(painter: QPainter, around: QRectF, colour: QColor, halo: QColor, width:
 
 
 def write(painter: QPainter, box: QRectF, at: int, text: str, colour: QColor | str, font: QFont | None = None) -> None:
-    """Draw a text in a box, such as at its `MIDDLE` or `RIGHT`, in `font` or else in the painter's font."""
+    """Draw a text in a box with the alignment `at`, such as `MIDDLE`, in `font` or else in the painter's font."""
     if font is not None:
         painter.setFont(font)
     painter.setPen(QColor(colour))
@@ -257,7 +257,7 @@ NOTHING = "There is nothing to show yet."
 
 
 class PaintedWidget(QWidget):
-    """Base of widgets that draw something selectable by mouse or keys, with a text that explains why they are empty."""
+    """Base of widgets that draw items to select by mouse or keys, or a text that explains why there are none."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -267,7 +267,7 @@ class PaintedWidget(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text of the empty widget, which names the next step."""
+        """Set the text that an empty widget shows, which names the next step."""
         self._placeholder = text
         self._describe()
         self.update()
@@ -295,12 +295,12 @@ class PaintedWidget(QWidget):
 class HoverWidget(PaintedWidget):
     """Base of widgets in which mouse and keys select one item or none.
 
-    Arrow keys move between items, Home and End go to the ends, Enter and Space click, Escape clears the selection.
+    Arrow keys move between items; Home and End go to the first and last one. Enter and Space click; Escape deselects.
 
     Attributes
     ----------
     shape : Qt.CursorShape
-        Shape of the mouse over an item.
+        Shape of the mouse pointer over an item.
     """
 
     shape = Qt.CursorShape.PointingHandCursor
@@ -329,7 +329,7 @@ class HoverWidget(PaintedWidget):
             self._report(target)
 
     def _go(self, target: Any) -> None:
-        """Select the item that a key led to."""
+        """Select an item with the keyboard."""
         self._hover(target)
 
     def _report(self, target: Any) -> None:
@@ -369,7 +369,7 @@ class HoverWidget(PaintedWidget):
 
 
 class Picker(HoverWidget):
-    """Base of the views in which one of `count` values is hovered and clicked.
+    """Base of the views of one sample, in which the user points at values and clicks them.
 
     Signals
     -------
@@ -407,7 +407,7 @@ class Picker(HoverWidget):
         self.update()
 
     def set_missing(self, indices: tuple[int, ...]) -> None:
-        """Cross out the values that were missing in the file and are filled."""
+        """Cross out the values that were missing in the file and have been filled."""
         self._missing = indices
         self._describe()
         self.update()

@@ -28,7 +28,7 @@ class Tile:
     marker : int or None
         Pixel with a ring: the one that these weights reconstruct.
     quantity : str
-        Name of the values if they are not weights, after "≈" if they are approximate.
+        Name of the values if they are not weights; it begins with "≈" if they are approximate.
     stale : bool
         True to grey the tile because a newer one is being computed.
     part : tuple of (top, left, rows, columns) or None
@@ -54,7 +54,7 @@ class Tile:
         quantity: str = "",
         stale: bool = False,
     ) -> "Tile":
-        """Return the tile of d values: an image of a shape, or bars without a shape."""
+        """Return the tile of d values, drawn as an image of the given shape, or as bars if the shape is None."""
         pixels = values.astype(np.float32)
         return cls(pixels.reshape(shape) if shape else pixels, scale, caption, marker, quantity, stale)
 
@@ -65,7 +65,7 @@ class Tile:
 
     @property
     def identity(self) -> Hashable:
-        """Return a key of the rendered image."""
+        """Return the key under which the drawn image is cached."""
         return self
 
     def place_of(self, index: int) -> str:
@@ -111,14 +111,16 @@ def short_size(size: float) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Mosaic(Tile):
-    """All rows of W of a layer: the field of each pixel at the position of this pixel, or the matrix of features.
+    """All rows of W of a layer in one picture, or the matrix W if the features are not pixels.
+
+    The field of a pixel is its row of W as a small image, which is drawn at the position of the pixel.
 
     Attributes
     ----------
     values : ndarray of shape (d, rows, columns) or (d, d), float32
-        The fields; read-only.
+        The fields, or the rows of the matrix; read-only.
     marker : int or None
-        The selected field.
+        The pixel or feature whose field is selected.
     key : hashable
         Equal for mosaics with the same values.
     """
@@ -162,7 +164,7 @@ class TileRow:
     is_mosaics: bool = False
 
     def keeping(self, old: "TileRow") -> "TileRow":
-        """Return the row with those tiles of an earlier one that look the same."""
+        """Return this row, with the tiles of the earlier row `old` wherever they look the same."""
         if len(old.tiles) != len(self.tiles):
             return self
         pairs = zip(old.tiles, self.tiles, strict=True)
@@ -177,7 +179,7 @@ def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, i
     values : ndarray of shape (d,), float32
         If a column of the image holds several values, the largest in magnitude is drawn.
     scale : ColorScale
-        Sets the colour of each bar, and with its larger limit the height.
+        Sets the colour of each bar; a value as large as the larger limit has the full height.
     size : tuple of (width, height)
         Size in device pixels.
     """
@@ -332,7 +334,7 @@ class TileLayout(ImageLayout):
     ----------
     height_room : float
         Height in which all rows should be visible, which limits the size of tiles as long as they are `LEGIBLE`;
-        0 for no limit. Below mosaics, two rows should be visible, so that a pin changes no sizes.
+        0 for no limit. Below mosaics, two rows should be visible, so that adding a pin changes no sizes.
     rows, columns : int
         Number of visible rows and columns.
     only : tuple of (row, column) or None
@@ -367,7 +369,7 @@ class TileLayout(ImageLayout):
 
     @property
     def _head(self) -> int:
-        """Return the height of a heading above each tile, which rows in one line share at the top."""
+        """Return the height of the heading above each tile; 0 if all rows share the headings at the top."""
         return HEAD if self.lines > 1 else 0
 
     def _around(self, rows: int) -> float:
@@ -498,4 +500,4 @@ class TileLayout(ImageLayout):
 
 
 tile_layout = lru_cache(maxsize=64)(TileLayout)
-"""Return the same layout, which stores its positions, for the same arguments."""
+"""Return a `TileLayout` from a cache, so that positions computed for the same arguments are reused."""

@@ -53,7 +53,7 @@ from slide_gui.gui.widgets.tiles import (
 
 
 def _paint_marks(painter: QPainter, theme: Theme, layout: TileLayout, marked: list[tuple[QColor, QRectF]]) -> None:
-    """Draw a ring at each marked pixel, or underline each marked feature of bars in the colour of its row."""
+    """Draw a ring at each marked pixel, or a short line at the bottom under each marked bar in its row's colour."""
     if layout.bars:
         for color, spot in marked:
             painter.setPen(QPen(color, 3.0))
@@ -78,7 +78,7 @@ def _paint_field_mark(painter: QPainter, theme: Theme, layout: TileLayout, spot:
 
 
 def _paint_label(painter: QPainter, theme: Theme, box: QRectF, row: TileRow, fonts: tuple[QFont, ...]) -> None:
-    """Paint a row's dot and title; `fonts` has the font of titles, and the font of titles of pins."""
+    """Paint a row's dot and title; `fonts` are the fonts of titles of other rows and of pins."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setPen(QPen(row.color, 2.0))
     painter.setBrush(row.color if row.removable else Qt.BrushStyle.NoBrush)
@@ -108,15 +108,15 @@ _TAB = Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason
 class WeightTiles(PaintedWidget):
     """Rows of weight images with common columns and cross-hair.
 
-    A click enlarges a tile, and a second click restores it; so do Enter, Escape and a button. Arrow keys move
-    between tiles, with Shift between the pixels of one. Ctrl+Enter clicks the pixel, Delete removes the row.
+    A click or Enter enlarges a tile; another one, Escape or a button shows all tiles again. Arrow keys move between
+    tiles, and with Shift between the pixels of one tile. Ctrl+Enter clicks the pixel; Delete removes the row.
 
     Attributes
     ----------
     hint : str
         Further action on a tile, added to its tooltip; empty for none.
     rows : tuple of TileRow
-        The rows shown.
+        The rows that are shown.
     enlarged : tuple of (row, column) or None
         The enlarged tile.
 
@@ -131,7 +131,7 @@ class WeightTiles(PaintedWidget):
     arranged()
         Positions or sizes of tiles changed.
     reached(object)
-        Rectangle of the tile that a key led to (QRectF).
+        Rectangle of the tile that was reached with the keyboard (QRectF).
     """
 
     pixel_hovered = Signal(object)
@@ -150,7 +150,7 @@ class WeightTiles(PaintedWidget):
         self._current = (0, 0)
         self.enlarged: tuple[int, int] | None = None
         self._hovered: tuple[int, int, int] | None = None
-        # With the size and theme for which each was drawn.
+        # Drawn images by the identity of their tiles, with the size and theme for which they were drawn.
         self._images: dict[Hashable, tuple[object, QImage]] = {}
         self.hint = ""
         self._back = QPushButton(_BACK, self)
@@ -472,7 +472,7 @@ class WeightTiles(PaintedWidget):
             self.reached.emit(self.layout_of().tile(row, column))
 
     def _pointed(self) -> tuple[int, int, int] | None:
-        """Return the selected pixel of the tile with the cursor: the marked one until keys moved on."""
+        """Return the selected pixel of the tile with the cursor; at first this is the marked pixel."""
         (row, column), hovered = self._current, self._hovered
         tile = self.rows[row].tiles[column]
         if tile is None:
@@ -521,7 +521,7 @@ class WeightTiles(PaintedWidget):
 
 
 def _fitting(title: str, metrics: QFontMetrics, width: float) -> str:
-    """Return the longest form of a heading that fits: all, the part before the dot, or the last word after "≈"."""
+    """Return the longest form of a heading that fits: all, the part before " · ", or its last word, after any "≈"."""
     name = title.split(" · ")[0]
     texts = (title, name, "≈" * name.startswith("≈") + name.split(" ")[-1])
     return next((text for text in texts if metrics.horizontalAdvance(text) <= width), texts[-1])
@@ -530,9 +530,9 @@ def _fitting(title: str, metrics: QFontMetrics, width: float) -> str:
 class TileScroll(VerticalScroll):
     """A scroll area that gives the tiles the available height, so that they are as large as possible.
 
-    The scroll bar is decided here from the full area. Tiles next to a scroll bar can be small enough to fit
-    without it. Qt's automatic scroll bar would then be removed and added recursively until the
-    stack overflows.
+    The scroll bar is shown only if the tiles do not fit in the area without it. Next to a scroll bar, the tiles may
+    be so small that they would fit without it. Qt's automatic scroll bar would then be removed and added recursively
+    until the stack overflows.
     """
 
     def __init__(self, tiles: WeightTiles, parent: QWidget | None = None) -> None:
@@ -544,7 +544,7 @@ class TileScroll(VerticalScroll):
 
     @Slot(object)
     def _bring_into_sight(self, tile: QRectF) -> None:
-        """Scroll to a tile that the keyboard led to."""
+        """Scroll to a tile that was reached with the keyboard."""
         place = tile.center().toPoint()
         self.ensureVisible(place.x(), place.y(), 0, math.ceil(0.5 * tile.height()) + HEAD)
 
