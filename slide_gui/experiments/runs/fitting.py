@@ -82,7 +82,7 @@ class Tuned:
 
 @dataclass(frozen=True, eq=False)
 class ColumnBlocks:
-    """Blocks of columns as a representation: SLIDE's layers with or without h⁰, and optionally a projection of the rows."""
+    """A representation: SLIDE's layers, with or without h⁰, and optionally a projection. Each is a block of columns."""
 
     stack: Stack
     omits_input: bool

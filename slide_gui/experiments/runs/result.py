@@ -124,7 +124,7 @@ def width_criterion(chosen_by: str) -> str:
 
 
 def describe_chosen(chosen: ChosenBy) -> str:
-    """Return in words how the widths were selected, with the errors on the rows that were held out to compare widths."""
+    """Return in words how the widths were selected, with the errors on the rows that were held out for this."""
     if chosen.learned_error is None or chosen.median_error is None or not chosen.n_held_out:
         return describe_widths(chosen.name)
     learned, median = (f"{100 * error:.1f} %" for error in (chosen.learned_error, chosen.median_error))

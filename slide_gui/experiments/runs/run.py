@@ -33,7 +33,7 @@ from slide_gui.text import counted
 
 Indices = NDArray[np.intp]
 
-_FIRST, _LARGEST = 500, 4000  # rows of the first block, and of the largest; each block has twice the rows of the last
+_FIRST, _LARGEST = 500, 4000  # rows of the first block, and of the largest; sizes double in between
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +260,7 @@ class ProgressCollector:
         return Listener(report)
 
     def _seen(self, phase: str, payload: object, seconds_left: float) -> RunProgress | None:
-        """Add a payload to the state. Return the state if it has changed or was last sent `REFRESH` seconds ago or earlier."""
+        """Add a payload to the state, and return the state if it changed or was last sent over `REFRESH` seconds ago."""
         change: dict[str, object] = {}
         name = phase if isinstance(payload, Estimate) else _FIELDS.get(type(payload))
         if name is not None:
