@@ -168,8 +168,8 @@ def mcnemar(wrong_first: Errors, wrong_second: Errors) -> McNemar:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return Holm's adjusted p-values in the given order.
 
-    The i-th smallest of m p-values is multiplied by m − i + 1. No adjusted value is below that of a smaller p-value. With
-    a level of α for the adjusted values, the probability of any false positive is at most α.
+    The i-th smallest of m p-values is multiplied by m − i + 1. No adjusted value is below that of a smaller p-value.
+    With a level of α for the adjusted values, the probability of any false positive is at most α.
     """
     m, largest = len(p_values), 0.0
     adjusted = [0.0] * m

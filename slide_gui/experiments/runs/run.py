@@ -260,7 +260,7 @@ class ProgressCollector:
         return Listener(report)
 
     def _seen(self, phase: str, payload: object, seconds_left: float) -> RunProgress | None:
-        """Add a payload to the state, and return the state if it changed or was last sent over `REFRESH` seconds ago."""
+        """Add a payload to the state. Return the state if it changed, or was last sent over `REFRESH` seconds ago."""
         change: dict[str, object] = {}
         name = phase if isinstance(payload, Estimate) else _FIELDS.get(type(payload))
         if name is not None:

@@ -77,7 +77,7 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     split, seed : int
         Number of the split, and seed of the random draw.
     groups : ndarray of int, shape (n,), optional
-        Group of each row. A group is never divided, so the sizes of folds differ. Few groups give fewer than five folds.
+        Group of each row. Groups are never divided, so folds are only about equally large. Few groups give fewer folds.
 
     Raises
     ------
@@ -317,7 +317,7 @@ class RunData:
         Raises
         ------
         DataError
-            If the data differ from the data of the spec, lack labels or rows that the run needs, or have one class only.
+            If the data differ from the data of the spec, lack labels or rows that it needs, or have one class only.
         """
         dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
         classes = _classes(dataset, spec)
