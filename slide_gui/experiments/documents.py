@@ -21,7 +21,7 @@ def from_document(
     Parameters
     ----------
     kind : type
-        A dataclass of numbers, texts, booleans, None, tuples and such dataclasses. A nested dataclass with its own
+        A dataclass of numbers, texts, booleans, None, tuples, and dataclasses of these. A nested dataclass with its own
         ``from_document`` is read by that method.
     document : object
         Result of `json.loads`.
@@ -93,7 +93,7 @@ def _reader_of_choices(hint: Any) -> _Reader:
     def read(value: object, name: str) -> Any:
         if value is None and optional:
             return None
-        if len(readers) == 1:  # its message is the most precise
+        if len(readers) == 1:  # the reader's own message is more precise
             return readers[0](value, name)
         for reader in readers:
             try:
@@ -137,7 +137,7 @@ def _is_text(value: object) -> bool:
 # Type → its check and its name in messages.
 _PLAIN: dict[Any, tuple[Callable[[object], bool], str]] = {
     int: (_is_integer, "an integer"),
-    # An integer stays an integer, so that hashes stay the same.
+    # An integer is not converted to float, so that hashes stay the same.
     float: (lambda value: math.isfinite(value) if type(value) is float else _is_integer(value), "a finite number"),
     str: (_is_text, "a text"),
     bool: (lambda value: type(value) is bool, "true or false"),

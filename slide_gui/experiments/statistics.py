@@ -25,7 +25,7 @@ class CrossedMean:
     degrees : float
         Degrees of freedom of Student's t.
     spread : float
-        Standard deviation between the splits (k − 1).
+        Standard deviation of the means of the splits, with divisor k − 1.
     """
 
     mean: float
@@ -55,14 +55,14 @@ class CrossedMean:
 def crossed_mean(values: ArrayLike) -> CrossedMean:
     """Estimate the mean of a two-way random-effects model, in which every split is tested on the same rows.
 
-    The variance of the mean is s²_rows/n + s²_splits/k − MS_E/(k n), and at least the larger of its first two terms:
-    s²_rows is the variance over rows of their means, s²_splits that over splits, and MS_E the mean square of the
-    interaction, which the first two terms both contain. The degrees of freedom are Satterthwaite's.
+    The variance of the mean is s²_rows/n + s²_splits/k − MS_E/(k n), but at least the larger of the first two terms.
+    s²_rows is the variance of the means of rows, s²_splits the variance of the means of splits. MS_E is the mean square
+    of the interaction, which both of these terms contain. The degrees of freedom are Satterthwaite's.
 
     Satterthwaite's approximation rejects too often with few splits: up to 12.7 % at a level of 5 % with two, 7.7 % with
     three, 5.9 % with five, 5.2 % with ten (simulated). Below ten splits, the 97.5 % point of t is therefore at least
-    Cochran and Cox's: the mean of those with n − 1 and k − 1 degrees of freedom, weighted by the parts of the
-    variance.
+    that of Cochran and Cox: the mean of the points with k − 1 and n − 1 degrees of freedom, weighted by the fraction
+    of the variance that is due to splits and by its complement.
 
     Parameters
     ----------
@@ -98,15 +98,15 @@ def splits_rate(rates: Sequence[ErrorRate], errors: Sequence[tuple[bytes | None,
 
     If all splits share their test rows, the interval includes the variation over both rows and splits (`crossed_mean`),
     and is never narrower than Wilson's for these rows. Splits that misclassify exactly the same rows count as one, with
-    Wilson's interval. If the rows differ or are unknown, it is `ErrorRate.of_splits`. All intervals are conditional on
-    the training set.
+    Wilson's interval. If the rows differ or are unknown, the result is `ErrorRate.of_splits`. All intervals are
+    conditional on the training set.
 
     Parameters
     ----------
     rates : sequence of ErrorRate, length k
         Error rate of each split.
     errors : sequence of tuple of bytes, length k
-        The `row_errors` of each split, one or one for each fold. None if unknown.
+        The `row_errors` of each split: one element, or one per fold. An element is None if unknown.
     """
     known = tuple(tuple(filter(None, each)) for each in errors)
     if len(rates) < 2 or any(len(some) < len(each) for some, each in zip(known, errors, strict=True)):
@@ -141,7 +141,7 @@ class McNemar:
     Attributes
     ----------
     only_first, only_second : int
-        Rows that only one of the two misclassifies.
+        Number of rows that only the first or only the second classifier misclassifies.
     exact : float
         Two-sided p-value of the exact binomial test.
     """
@@ -168,8 +168,8 @@ def mcnemar(wrong_first: Errors, wrong_second: Errors) -> McNemar:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return Holm's adjusted p-values in the given order.
 
-    The i-th smallest of m p-values is multiplied by m − i + 1. Adjusted values never fall below those before them. With
-    a level of α for the adjusted values, the probability of any false positive is at most α.
+    The i-th smallest of m p-values is multiplied by m − i + 1. No adjusted value is below that of a smaller p-value.
+    With a level of α for the adjusted values, the probability of any false positive is at most α.
     """
     m, largest = len(p_values), 0.0
     adjusted = [0.0] * m

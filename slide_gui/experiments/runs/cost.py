@@ -20,17 +20,17 @@ class RunKind:
     Attributes
     ----------
     data, method : str
-        Fingerprint of the data, and the method.
-    rows : int
-        Approximate number of training rows.
+        Fingerprint of the data, and key of the method.
+    layers, rows : int
+        Number of layers, and approximate number of training rows.
     warm : bool
-        True if it starts from the widths of a neighbour.
+        True if the run starts from the widths of another run, its `RunSpec.neighbour`.
     learns : bool
-        True if it learns widths, which takes most of its time.
+        True if the run learns widths, which takes most of its time.
     evaluate : str
-        Rows it is evaluated on.
+        Rows that the run is evaluated on, as in `RunSpec`.
     typical : float
-        Its `typical_seconds`, which differ little between runs of one kind.
+        `typical_seconds` of the run. Comparisons of kinds ignore them, because they differ little within a kind.
     """
 
     data: str
@@ -43,7 +43,7 @@ class RunKind:
     typical: float = field(default=1.0, compare=False)
 
     def is_like(self, other: "RunKind") -> bool:
-        """Return True if data and method are the same, and both kinds or neither of them learn widths."""
+        """Return True if both kinds have the same data and method, and both or neither learn widths."""
         return (self.data, self.method, self.learns) == (other.data, other.method, other.learns)
 
     @classmethod
@@ -80,16 +80,18 @@ class RunShape:
 
 
 _START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0e-7, 1.8e-11, 1.2e-10, 1.2e-11
-"""Seconds on two cores: for the start of a run, per pair of rows of two classes for learning widths and for tuning C,
-per product, per step of a solve, and per weight and row for features. They predict the durations of runs on 4 to 784
-features, 2 to 10 classes and 110 to 10 000 rows within a factor of 4."""
+"""Seconds on two cores: of starting a run; of learning widths and of tuning C with two classes, per squared number of
+rows; of evaluating, per row, support vector and column of the kernel; of fitting, per layer and cubed number of
+columns; of computing features, per row and weight. They predict the durations of runs on 4 to 784 features, 2 to 10
+classes and 110 to 10 000 rows within a factor of 4."""
 _SUPPORT = 40.0  # support vectors per square root of the number of rows: 24 on 10 000 rows of MNIST, 58 on Convex
 _RETUNING = 0.5  # time of tuning C with learned widths, as a fraction of the time with median widths
 _TWO_FOLDS = 1.6  # time of learning widths if two folds are held out in turn, relative to one fold
-_FIRST_STEPS = 0.4  # seconds of learning widths with very few rows
+_FIRST_STEPS = 0.4  # seconds that learning widths takes even with very few rows
 _PAIR_LEARNING, _PAIR_TUNING, _ROW_TUNING = 0.09, 0.03, 6.0e-4
-"""Seconds for each pair of classes with very few rows; without learned widths for each row and class if that is more.
-With 50 classes of 20 rows (1 225 pairs) these terms dominate: tuning took 36 s, learning the widths 68 s."""
+"""Seconds of learning widths and of tuning C per pair of classes after the first, and of tuning C per row and class.
+The last is used only without learned widths, if it gives more than the pairs. With 50 classes of 20 rows (1 225 pairs)
+these terms dominate: tuning took 36 s, learning the widths 68 s."""
 _PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # seconds per row, autoencoder weight and epoch, without early stopping
 
 
@@ -99,7 +101,7 @@ def typical_seconds(spec: RunSpec, shape: RunShape) -> float:
 
 
 def peak_bytes(spec: RunSpec, shape: RunShape) -> int:
-    """Return the approximate peak memory of a run on the features of a stack, in bytes, without the data."""
+    """Return the approximate peak memory of a run on the features of a stack, in bytes, excluding the data."""
     rows, columns = trained_rows(spec.training, spec.labels, shape.rows), shape.columns * len(spec.group_names)
     per_class = [-(-rows // shape.classes)] * shape.classes
     fit = fit_bytes(shape.rows, shape.columns, spec.stack)
@@ -131,7 +133,7 @@ def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
     """Return the typical seconds of learning widths, tuning C and training."""
     layers, learned = len(spec.group_names) - 1, min(rows, spec.svm.subset_size)
     classes = math.sqrt(2 / n_classes)  # each pair of classes uses the rows of two classes only
-    pairs = n_classes * (n_classes - 1) / 2 - 1  # the other terms include one pair
+    pairs = n_classes * (n_classes - 1) / 2 - 1  # pairs after the first, which the other terms include
     tuning = _TUNING * min(rows, MOST_ROWS) ** 2 * (1 + layers / 3) * classes
     if not _learns(spec):
         return tuning + max(_PAIR_TUNING * pairs, _ROW_TUNING * min(rows, MOST_ROWS) * n_classes)
@@ -143,11 +145,11 @@ def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
 
 
 class CostModel:
-    """Median seconds of each kind of run.
+    """A model of the durations of runs, fitted to the measured seconds of each kind of run.
 
-    An unmeasured kind is estimated by the ratio of measured to typical seconds of the nearest measured kind of its
-    method, or the median ratio of other methods. Only runs that learn widths in the same way count if there are any,
-    and the nearest kind has the same data if possible.
+    An estimate is the typical seconds of a kind times the ratio of measured to typical seconds of the nearest measured
+    kind with its method, or times the median ratio of other methods. If possible, kinds that learn widths are estimated
+    from kinds that also do, other kinds from kinds that do not, and the nearest kind has the same data.
     """
 
     def __init__(self) -> None:
@@ -155,7 +157,7 @@ class CostModel:
         self._expected: dict[RunKind, float] = {}  # cached, because each progress report uses it
 
     def measured(self, kind: RunKind) -> bool:
-        """Return True if a similar run was measured."""
+        """Return True if a run of a similar kind was measured (`RunKind.is_like`)."""
         return any(map(kind.is_like, self._seconds))
 
     def add(self, kind: RunKind, seconds: float) -> None:
@@ -189,10 +191,11 @@ class CostModel:
     def left(
         self, kinds: Mapping[RunKind, int], first: RunKind, fraction: float, spent: float, reported: float | None
     ) -> float:
-        """Return the seconds left of runs, counted by kind, if `fraction` of the first is done after `spent` seconds.
+        """Return the estimated seconds until several runs are complete, the first of which is being computed.
 
-        The first run's own estimate `reported` has a weight that grows with `fraction`. Until a similar run is
-        measured, the pace of the first run also scales the estimates of similar runs, with the same weight.
+        `kinds` contains the number of runs of each kind, including the first. `fraction` of the first is done after
+        `spent` seconds. `reported` is its own estimate of its remaining seconds, whose weight grows with `fraction`.
+        Until a similar run is measured, the estimates of similar runs are scaled by the pace of the first, too.
         """
         expected, pace = self.seconds(first), 1.0
         left = (1.0 - fraction) * expected

@@ -29,7 +29,7 @@ from slide_gui.progress import NO_PROGRESS, Listener, Progress
 
 Indices = NDArray[np.intp]
 
-_MOST = 24  # largest number of each kind in the cache
+_MOST = 24  # largest number of cached pre-trained networks, of fine-tuned networks, and of training logs
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class SdaFeatures:
     limits : (float, float)
         Values that are scaled to 0 and to 1.
     seconds : tuple of float
-        Time of pre-training up to the end of each layer.
+        Seconds from the start of pre-training to the end of each layer.
     """
 
     sda: Sda
@@ -53,7 +53,7 @@ class SdaFeatures:
         return self.sda.transform(into_range(rows, self.limits), progress=progress)
 
     def first(self, depth: int) -> Self:
-        """Return the lowest layers. They equal the result of pre-training with this depth."""
+        """Return the lowest `depth` layers. They equal the result of pre-training with this depth."""
         return replace(self, sda=self.sda.first(depth), seconds=self.seconds[:depth])
 
 
@@ -66,7 +66,7 @@ class Tuned:
     limits : (float, float)
         Values that are scaled to 0 and to 1.
     seconds : float
-        Time of fine-tuning.
+        Seconds of fine-tuning.
     """
 
     network: SdaNetwork
@@ -74,7 +74,7 @@ class Tuned:
     seconds: float
 
     def predict(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
-        """Return classes and log-probabilities. For two classes, return their difference, second minus first."""
+        """Return the class of each row and its log-probabilities, for two classes their difference, second − first."""
         scores = self.network.scores(into_range(rows, self.limits), progress=progress).astype(np.float64)
         decisions = scores[:, 1:] - scores[:, :1] if scores.shape[1] == 2 else scores
         return np.asarray(scores.argmax(axis=1), np.intp), decisions
@@ -82,7 +82,7 @@ class Tuned:
 
 @dataclass(frozen=True, eq=False)
 class ColumnBlocks:
-    """Blocks of columns: SLIDE's layers, with or without h⁰, and optionally a projection of the rows."""
+    """A representation: SLIDE's layers, with or without h⁰, and optionally a projection. Each is a block of columns."""
 
     stack: Stack
     omits_input: bool
@@ -118,7 +118,7 @@ class Networks:
         *,
         progress: Progress = NO_PROGRESS,
     ) -> SdaFeatures:
-        """Return autoencoders pre-trained on the training set, from the first layers of cached deeper ones if possible.
+        """Return autoencoders pre-trained on the training set. If possible, they are the first layers of cached ones.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class Networks:
 
 
 def shared_networks(spec: RunSpec) -> str:
-    """Return a key shared by runs on the same data whose autoencoders differ only in depth; may be empty."""
+    """Return a key that is equal for runs whose autoencoders have the same first layer; empty without autoencoders."""
     if spec.sda is None:
         return ""
     rows = spec.training, spec.split, spec.seed, spec.fit_rows, spec.labels if spec.fit_rows == "labelled" else None
@@ -183,7 +183,7 @@ def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progr
 
 
 def _begins(deeper: SdaParameters, wanted: SdaParameters) -> bool:
-    """Return True if the lowest layers of the deeper autoencoders are the wanted ones."""
+    """Return True if the wanted autoencoders are the lowest layers of the deeper ones."""
     depth = len(wanted.n_units)
     if deeper.n_units[:depth] != wanted.n_units or deeper.noises[:depth] != wanted.noises:
         return False
@@ -195,24 +195,24 @@ class Representation(Protocol):
     """A representation that a run fits to rows without labels."""
 
     def transform(self, rows: NDArray[Any], *, progress: Progress = ...) -> NDArray[np.floating]:
-        """Return the columns for the classifier, (n, k)."""
+        """Return the features of the rows for the classifier, (n, k)."""
         ...
 
 
 @dataclass
 class Reuse:
-    """Data shared by runs on the same data set. It never changes a result.
+    """Intermediate results that runs on the same data set share to save time. They never change the result of a run.
 
     Attributes
     ----------
     deepest : int
-        Depth to which a stack is fitted at once, for runs of all depths.
+        Smallest depth to which stacks are fitted. Runs with fewer layers use the first ones.
     results : dict
-        Hash → result of runs that others may start from.
+        Hash of a run → its result, for runs that other runs start from or average.
     networks : Networks
         Cache of trained autoencoders.
     logs : dict
-        Hash → finished steps of the training of a cancelled run, which continues with them.
+        Hash of a run → finished steps of its training. A cancelled run resumes after them.
     """
 
     deepest: int = 0
@@ -223,7 +223,7 @@ class Reuse:
     _stack: tuple[object, Stack] | None = None
 
     def stack(self, dataset: Dataset, parameters: StackParameters, *, progress: Progress = NO_PROGRESS) -> Stack:
-        """Return the stack fitted on the training set, from the first layers of a deeper one if it is cached."""
+        """Return the stack fitted on the training set. If possible, it is the first layers of the cached one."""
         if parameters.depth == 0:
             return Stack(parameters, (), dataset.n_features, len(dataset.train))
         key = dataset.fingerprint, replace(parameters, depth=0)
@@ -237,7 +237,7 @@ class Reuse:
         return replace(self._stack[1], parameters=parameters, layers=self._stack[1].layers[: parameters.depth])
 
     def log_of(self, spec_hash: str) -> StepLog:
-        """Return the log of a run, new or of its cancelled computation."""
+        """Return the training log of a run: the log of its cancelled computation, or a new one."""
         log = self.logs[spec_hash] = self.logs.pop(spec_hash, StepLog())
         if len(self.logs) > _MOST:
             del self.logs[next(iter(self.logs))]
@@ -266,9 +266,9 @@ class Fitted:
     Attributes
     ----------
     groups : int or tuple of int
-        Number of equal blocks of columns, or sizes of blocks. Each block has its own kernel width.
+        Number of equally large blocks of columns, or size of each block. Each block has its own kernel width.
     seconds : float or None
-        Time of the whole fit. None if parts come from other runs.
+        Seconds of the whole fit. None if parts come from other runs.
     """
 
     representation: Representation
@@ -303,7 +303,7 @@ def represent(data: RunData, reuse: Reuse, progress: Progress) -> Fitted:
 
 
 def stack_of(data: RunData, reuse: Reuse, progress: Progress) -> Stack:
-    """Fit the stack of a run, or take it from `reuse`, which has stacks of all training rows only."""
+    """Return the stack of a run, from `reuse` if it is fitted on the whole training set, otherwise newly fitted."""
     if data.spec.fit_rows == "training":
         return reuse.stack(data.dataset, data.spec.stack, progress=progress)
     rows, shape = data.take(data.fit_rows), data.dataset.image_shape or ()
@@ -354,15 +354,15 @@ def train_svm(
     Z : ndarray of shape (n, k)
         Representation of the training rows.
     groups : int or tuple of int
-        Blocks of the columns of Z, with one width each.
+        Blocks of the columns of Z, as in `Fitted`. Each has its own width.
     spec : RunSpec
         Its method determines whether widths are learned, or one global width and C are selected by cross-validation.
     neighbour : RunResult or None
-        Run to start from.
+        Result of the run whose widths, C and coefficients the training starts from.
     row_groups : ndarray of int, shape (n,), or None
-        The group of each row; no split for selecting widths and C separates rows of one group.
+        Group of each row. The splits that select widths and C keep the rows of a group together.
     log : StepLog, optional
-        Finished steps of the same training.
+        Finished steps of a cancelled computation of the same training, which are not computed again.
     """
     svm = replace(spec.svm, groups=groups)
     sizes = block_sizes(Z.shape[1], groups)
@@ -386,7 +386,7 @@ def train_svm(
 
 
 def _near(neighbour: TrainedSvm, medians: NDArray[np.float64]) -> tuple[tuple[float, ...], float]:
-    """Return the neighbour's widths, scaled so that each layer keeps its share of the kernel, and its C."""
+    """Return the neighbour's widths, scaled so that layers keep their fractions of the kernel's exponent, and C."""
     pairs = zip(medians.tolist(), neighbour.medians, strict=True)
     ratios = [m / n if m > 0.0 and n > 0.0 else 1.0 for m, n in pairs]
     return tuple(float(w * ratio**0.5) for w, ratio in zip(neighbour.widths, ratios, strict=True)), neighbour.C

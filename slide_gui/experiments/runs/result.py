@@ -24,19 +24,19 @@ from slide_gui.text import counted, unmarked
 
 
 def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return an uncompressed .npz. Equal arrays give equal bytes."""
+    """Return arrays as the bytes of an uncompressed .npz. Equal arrays give equal bytes."""
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **dict(arrays))
     return buffer.getvalue()
 
 
 def unpack_arrays(content: bytes, place: str) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a run without unpickling.
+    """Return the arrays in the .npz of a run, read without pickle.
 
     Raises
     ------
     DataError
-        If the bytes are not such an .npz.
+        If the bytes are not an .npz with the arrays of a run.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -86,9 +86,10 @@ class Timings:
     widths : float
         Learning the widths and comparing them with the median ones, or searching the grid.
     train : float
-        Training, with the final adjustment of scale and C. Shared fine-tuning counts in every run that uses it.
+        Training, including the final adjustment of the widths' scale and of C. If runs share a fine-tuned network, its
+        time is included in each of them.
     test : float
-        All predictions.
+        Predicting test, validation and training rows.
     transform : float
         Computing the features of the training rows. 0 if it is included in `widths`.
     features : float or None
@@ -110,7 +111,7 @@ class Timings:
 
 
 def describe_widths(chosen_by: str) -> str:
-    """Return the selection of the widths in words, given its name. Empty if there is none."""
+    """Return in words which criterion or guard selected the widths, given its key. Empty for an empty key."""
     name = width_criterion(chosen_by)
     return name if chosen_by in ("", GUARD) else f"widths by {name}"
 
@@ -123,7 +124,7 @@ def width_criterion(chosen_by: str) -> str:
 
 
 def describe_chosen(chosen: ChosenBy) -> str:
-    """Return the selection of the widths, and the errors on the rows that were held out for it."""
+    """Return in words how the widths were selected, with the errors on the rows that were held out for this."""
     if chosen.learned_error is None or chosen.median_error is None or not chosen.n_held_out:
         return describe_widths(chosen.name)
     learned, median = (f"{100 * error:.1f} %" for error in (chosen.learned_error, chosen.median_error))
@@ -134,7 +135,7 @@ def describe_chosen(chosen: ChosenBy) -> str:
 
 
 def describe_convergence(classifier: TrainedSvm) -> str:
-    """Return the trainings of an SVM that did not converge in words, empty if all converged."""
+    """Return in words which trainings of an SVM did not converge. Empty if all converged."""
     parts = [] if classifier.converged else [f"not converged (gap {classifier.gap:.1e})"]
     converged = [point.converged for point in classifier.grid]
     if classifier.chosen is not None:
@@ -183,24 +184,24 @@ class RunResult:
     judged : ndarray of int, shape (n,)
         The evaluated rows, sorted, as indices of the test set, or of the training set for validation.
     misclassified : ndarray of int, shape (m,)
-        The misclassified rows among them, sorted.
+        The misclassified rows, sorted, as indices of the same set.
     predicted : ndarray of int, shape (m,)
         Predicted class of each misclassified row, as an index of `labels`.
     decisions : ndarray of shape (m, 1) or (m, c)
-        Decision values of each: the margin for two classes, otherwise one score for each of the c ≤ k classes that the
-        classifier knows.
+        Decision values of each misclassified row: the margin for two classes, otherwise one score for each of the c ≤ k
+        classes in the training rows.
     train_error : float
         Error on the training rows, or on a stratified sample of 5 000 of them.
     validation_error : float or None
-        Error on the split's 20 %. None if the whole training set was trained on.
+        Error on the validation rows of the split. None if the classifier was trained on the whole training set.
     versions : tuple of (name, version)
-        Versions of everything that affects the numbers, including "numerics".
+        Versions of everything that affects the numbers. "numerics" is the results version.
     network : NetworkRecord or None
         Training history of the autoencoders, None without autoencoders.
     validation_loss : float or None
-        Mean hinge loss of an SVM on the validation rows whose class it knows. With more than two classes, the margin is
-        the score of the true class minus the highest other score. None for other classifiers, without such rows, or if
-        unknown.
+        Mean hinge loss of an SVM on the validation rows whose class occurs in the training rows. With more than two
+        classes, the margin is the score of the true class minus the highest other score. None for other classifiers,
+        if there are no such rows, or if it is not recorded.
     """
 
     spec: RunSpec
@@ -238,7 +239,7 @@ class RunResult:
 
     @property
     def hash(self) -> str:
-        """Hash of the spec under the results version: the key of the stored result."""
+        """Hash of the spec and the results version. It is the key of the result in a store."""
         if self.is_current:
             return self.spec.hash
         return document_hash(self.spec.document(), version_in_hashes(self.numerics))
@@ -265,12 +266,12 @@ class RunResult:
 
     @property
     def row_errors(self) -> bytes:
-        """Errors by row, packed. Runs on the same rows of the same data can be compared by them."""
+        """Errors of the evaluated rows, packed by `error_rate.row_errors`, to compare runs on the same rows."""
         return row_errors(f"{self.spec.fingerprint} {self.spec.evaluate}", self.judged, self.misclassified)
 
     @property
     def chosen_by(self) -> str:
-        """Name of the selection of the widths, empty if they were not learned or it is unknown."""
+        """Criterion or guard that selected the widths. Empty if they were not learned, or if it is unknown."""
         chosen = None if self.classifier is None else self.classifier.chosen
         return "" if chosen is None else chosen.name
 
@@ -326,7 +327,7 @@ class RunResult:
         return replace(result, dataset=unmarked(result.dataset, result.generated))
 
     def _check_shapes(self) -> None:
-        """Refuse inconsistent parts."""
+        """Raise ValueError if the parts are inconsistent."""
         k, n, m = len(self.labels), len(self.judged), len(self.misclassified)
         fits = {
             "confusion": self.confusion.shape == (k, k) and self.confusion.sum() == n,
@@ -350,7 +351,7 @@ def _rises(rows: Integers) -> bool:
 
 
 def _plain(classifier: TrainedSvm) -> dict[str, Any]:
-    """Return everything except the arrays of a classifier as values for JSON."""
+    """Return a classifier without its arrays as values for JSON."""
     without_arrays: Any = dict.fromkeys(_OF_CLASSIFIER)
     document = asdict(replace(classifier, **without_arrays))
     return {name: value for name, value in document.items() if name not in _OF_CLASSIFIER}

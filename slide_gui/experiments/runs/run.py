@@ -1,4 +1,4 @@
-"""Compute one run: fit the representation, learn widths, train, evaluate. It is a pure function of data and spec."""
+"""Compute one run: fit the representation, learn widths, train, evaluate. The result depends only on data and spec."""
 
 import platform
 import time
@@ -33,7 +33,7 @@ from slide_gui.text import counted
 
 Indices = NDArray[np.intp]
 
-_FIRST, _LARGEST = 500, 4000  # rows of the first block, and of the largest after doubling
+_FIRST, _LARGEST = 500, 4000  # rows of the first block, and of the largest; sizes double in between
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Predictions:
     Attributes
     ----------
     rows : ndarray of int, shape (n,)
-        Their numbers in the training or the test set.
+        Indices of the rows in the training or the test set.
     truth, predicted : ndarray of int, shape (n,)
         True and predicted classes.
     decisions : ndarray of shape (n, 1) for two classes, else (n, k)
@@ -93,7 +93,7 @@ Predictor = Callable[[NDArray[Any], Progress], tuple[Indices, NDArray[np.float64
 
 
 def predictor_of(representation: Representation, classifier: SvmModel | OtherClassifier) -> Predictor:
-    """Return a predictor that applies a classifier to a representation. The values of an SVM are margins or scores."""
+    """Return a predictor that applies a classifier to a representation. An SVM's values are margins or scores."""
 
     def predict(rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
         Z = representation.transform(rows, progress=progress)
@@ -116,9 +116,9 @@ def predict_in_blocks(
     part : ndarray of shape (n, d)
         Training or test rows.
     codes : ndarray of int, shape (n,)
-        Their true classes.
+        True class of each row of `part`.
     order : ndarray of int
-        The rows to predict.
+        Indices of the rows to predict.
     progress : Progress
         Receives an `Estimate` after each block.
     """
@@ -149,7 +149,7 @@ class Estimate:
     Attributes
     ----------
     wrong, done, total : int
-        Numbers of misclassified, evaluated and all rows.
+        Number of misclassified rows so far, of evaluated rows so far, and of all rows to evaluate.
     """
 
     wrong: int
@@ -174,7 +174,7 @@ class RunProgress:
     Attributes
     ----------
     phase : {"fit", "learn", "test", "validation", "train"}
-        Fitting the stack; widths and training; predicting test, validation and training rows.
+        Fitting the representation; learning widths and training; predicting test, validation or training rows.
     stack : Stack or None
         The layers so far.
     history : tuple of WidthsStep
@@ -186,11 +186,13 @@ class RunProgress:
     stage : Stage or None
         Current stage within the phase, if it has a name.
     epochs : SdaHistory or None
-        Epochs of autoencoders so far.
+        Epochs of training the autoencoders so far.
+    train, validation, test : Estimate or None
+        Errors on the training, validation and test rows so far.
     seconds_before : float
-        Time of the finished steps that a continued run takes from its cancelled computation.
+        Seconds that the finished steps of a cancelled computation of this run took, if the run resumes after them.
     seconds_left : float or None
-        Expected time until the run is complete: the pace of the current phase, and typical times of the later ones.
+        Expected seconds until the run is complete, from the pace of the current phase and typical times of later ones.
     """
 
     phase: str = "fit"
@@ -218,14 +220,14 @@ _FIELDS: dict[type, str] = {
 }
 
 
-_TRUST = 0.2  # weight of the typical time of a phase, in units of its completed fraction
+_TRUST = 0.2  # the typical time of a phase has the weight of this fraction of the phase
 
 
 def _pace(spent: float, typical: float) -> float:
-    """Return the factor for the typical times of later phases, given the time of earlier phases.
+    """Return the expected ratio of actual to typical times of later phases, given the times of earlier phases.
 
-    It is a weighted geometric mean of 1 and the factor of the earlier phases. It is 1 if these took almost no time, as
-    with a shared fit.
+    It is a weighted geometric mean of 1 and the ratio of the earlier phases. It is 1 if these took almost no time, for
+    example because another run had already fitted the representation.
     """
     return min(max(spent / typical, 0.25), 4.0) ** 0.25 if typical and spent > 0.05 else 1.0
 
@@ -241,7 +243,7 @@ class ProgressCollector:
         """Time of the latest report on learning widths or on the grid."""
 
     def phase(self, name: str, typical: float) -> Progress:
-        """Return the progress of the next phase of the run, which typically takes some seconds."""
+        """Return the progress of the next phase of the run, which typically takes `typical` seconds."""
         before, self._left = self._left, max(self._left - typical, 0.0)
         part = self._progress.part(1.0 - before / self._total, 1.0 - self._left / self._total)
         now, done, later = time.perf_counter(), self._total - before, self._left
@@ -258,7 +260,7 @@ class ProgressCollector:
         return Listener(report)
 
     def _seen(self, phase: str, payload: object, seconds_left: float) -> RunProgress | None:
-        """Add the payload of a phase, and return the new state if it changed or the last one is old."""
+        """Add a payload to the state. Return the state if it changed, or was last sent over `REFRESH` seconds ago."""
         change: dict[str, object] = {}
         name = phase if isinstance(payload, Estimate) else _FIELDS.get(type(payload))
         if name is not None:
@@ -285,21 +287,21 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     Parameters
     ----------
     dataset : Dataset
-        The labelled data set with the spec's fingerprint, or the same rows with others held out.
+        The labelled data set with the spec's fingerprint, or the same rows with another test set held out.
     progress : Progress
         Receives a `RunProgress` at every change.
     reuse : Reuse, optional
-        Shared by runs on the same data. The result is identical to the bit without it. If it lacks the neighbour, that
-        run is computed first.
+        Intermediate results of runs on the same data. The result of this run is identical to the bit without them. If
+        the result of the neighbour is missing, the neighbour is computed first.
 
     Raises
     ------
     DataError
-        If the data differ from the data of the spec, or lack labels or rows that it needs.
+        If the data differ from the data of the spec, or lack labels or rows that the run needs.
     ValueError
-        If the spec is out of range, or the classifier cannot be trained on these rows.
+        If a value of the spec is out of range, or the classifier cannot be trained on these rows.
     MemoryError
-        If an array needs more memory than is free, or the classifier more than the spec allows.
+        If an array needs more memory than is free, or the classifier needs more than the spec allows.
     """
     spec, reuse = spec.checked(), Reuse() if reuse is None else reuse
     data = RunData.of(dataset, spec)
@@ -311,7 +313,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
         return _mean_of_members(data, progress, reuse)
     for name, estimator in (("transformer", spec.transformer), ("classifier", spec.classifier)):
         if estimator is not None:
-            estimator.make(name, spec.seed)  # refuses an unusable one before the computation starts
+            estimator.make(name, spec.seed)  # raises an error for an unusable estimator before the computation starts
     logged_seconds = reuse.log_of(spec.hash).rewind()
     fitting, learning_time, evaluating = typical = run_parts(spec, RunShape.of(data.dataset))
     collector = ProgressCollector(progress, logged_seconds, sum(typical))
@@ -451,16 +453,16 @@ def _record(representation: Representation, fine_tuning: Tuned | None) -> Networ
 
 
 def live_spec(spec: RunSpec, near: RunResult | None = None) -> RunSpec:
-    """Return a spec that is computed fast: widths and C of a run of the same depth, or median widths and C = 10.
+    """Return a spec that is fast to compute, with widths and C of a similar run, or with median widths and C = 10.
 
     `run` then trains once and reports the test error after each block of a growing stratified subsample.
 
     Parameters
     ----------
     spec : RunSpec
-        The requested point.
+        Spec with the requested representation.
     near : RunResult, optional
-        The nearest stored run, used if it has the same groups of columns.
+        The nearest stored run. Its widths and C are used if it has the same groups of columns.
     """
     widths: str | tuple[float, ...] = "median"
     C = 10.0
@@ -476,7 +478,7 @@ class Restored:
     Attributes
     ----------
     rows : ndarray of int
-        Rows of the training set that the SVM was trained on. Its `support` contains positions in them.
+        Rows of the training set that the SVM was trained on. Its `support` contains indices of `rows`.
     codes : ndarray of int
         Class of every row of the training set.
     labels : tuple of int

@@ -37,11 +37,11 @@ class Method(Choice):
     fine_tunes : bool
         True if the fine-tuned network itself is the classifier.
     projection : Projection or None
-        The linear map that is its representation.
+        Linear projection of the input. It is the whole representation, or a block next to SLIDE's layers.
     takes_parts : bool
         True if a scikit-learn transformer may replace SLIDE, or a scikit-learn classifier the SVM.
     omits_input : bool
-        True if the SVM sees h¹, …, hˡ without h⁰.
+        True if the SVM uses h¹, …, hˡ without h⁰.
     averages : bool
         True if the decision values are means of the decision values of other runs, its members.
     """
@@ -167,8 +167,8 @@ class RunSpec:
     stack : StackParameters
         Parameters of SLIDE, ignored by methods without it.
     svm : SvmParameters
-        Parameters of the SVM. The run sets its groups, seed and near. Grid methods select the widths and, unless given,
-        C.
+        Parameters of the SVM. The run sets `groups`, `seed` and `near` itself. Methods that do not learn widths select
+        the widths and, unless it is given, C by a grid search.
     split : int
         Number of the split of the training set, as in `split_rows`.
     seed : int
@@ -176,7 +176,7 @@ class RunSpec:
     training : {"whole", "split"}
         Train on the whole training set, or on the split's 80 %.
     evaluate : {"test", "validation"}
-        Evaluate on the test set, or on the split's 20 %.
+        Evaluate on the test set, or on the split's validation rows.
     test_rows : int or None
         Size of the stratified subsample to evaluate on. None means all rows.
     neighbour : RunSpec or None
@@ -185,15 +185,15 @@ class RunSpec:
         Parameter of a projection: the fraction of the variance (pca-svm, white-svm, slide-white-svm), or the number of
         directions (randproj-svm).
     sda : SdaParameters or None
-        Parameters of the autoencoders (sda-svm, sda). None means the defaults. The seed is the run's. SdA stops early
-        on the split's validation rows. Trained on the whole training set, it completes all epochs of fine-tuning.
+        Parameters of the autoencoders (sda-svm, sda). None means the defaults. The seed of the run is used. Fine-tuning
+        (sda) stops early on the split's validation rows, and completes all epochs on the whole training set.
     transformer, classifier : Estimator or None
         Replacements for SLIDE and for the SVM in the method "custom".
     labels : int or None
         Train the classifier on a stratified sample of this many labelled rows. None means all.
     fit_rows : {"training", "split", "labelled"}
         Fit the representation, without labels, on the whole training set, on the split's 80 %, or on the labelled rows
-        only. With "split" the validation rows are as new to it as test rows are.
+        only. With "split", the validation rows do not affect the representation, as test rows never do.
     held_out : HeldOut or None
         Rule that held out the test set, as `Dataset.held_out`. The fingerprint includes it, too.
     members : tuple of RunSpec
@@ -236,7 +236,7 @@ class RunSpec:
         return cls(source=members[0].source, method="mean-margin", **rows, members=tuple(members)).checked()
 
     def on(self, **rows: Any) -> RunSpec:
-        """Return the run with other rows. `rows` contains fields that a run shares with its members."""
+        """Return this run with the given fields, such as `fingerprint` or `split`, replaced in it and in its members."""
         return replace(self, **rows, members=tuple(replace(each, **rows) for each in self.members))
 
     def checked(self) -> RunSpec:
@@ -313,7 +313,7 @@ class RunSpec:
         return normal
 
     def drawn(self, split: int, seed: int) -> RunSpec:
-        """Return the normal form of this run with another split and seed, started from no other run."""
+        """Return the normal form of this run with another split and seed, and without a neighbour."""
         spec = self.checked()
         split = check_integer("split", split, 0) if spec.training == "split" else 0
         seed = check_integer("seed", seed, 0)
@@ -373,7 +373,7 @@ class RunSpec:
     def document(self) -> dict[str, Any]:
         """Return the spec as values for JSON, which `from_document` reads.
 
-        Default values are left out, except of fields that the first format had.
+        Default values are left out, except in fields that the first format had.
         """
         document = {}
         for name, default in _DEFAULTS.items():
@@ -441,10 +441,10 @@ def _describe_sda(sda: SdaParameters, method: str) -> str:
 
 
 _MOST_MEMBERS = 10
-_LARGEST = 10**18  # seed or number of a split; the table of runs holds integers of 64 bits
+_LARGEST = 10**18  # largest seed or split number; the table of runs stores 64-bit integers
 # Fields that are equal in a run and its members.
 _ROWS = ("fingerprint", "split", "seed", "training", "evaluate", "test_rows", "labels", "held_out")
-_FIT_ROWS = "fitted_on"  # name in documents
+_FIT_ROWS = "fitted_on"  # name of the field fit_rows in documents
 # Fields in every document. Others are written only if they differ from their defaults, so that hashes stay the same.
 _ALWAYS = {
     "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",
@@ -467,7 +467,7 @@ _MOST = 1000  # largest number of values of one axis
 
 
 def noise_axis(text: str) -> tuple[float, ...]:
-    """Return the noise levels of ``0:0.9:0.1`` or ``0.1,0.5``.
+    """Parse noise levels, given as a range with its step (``0:0.9:0.1``) or as a list (``0.1,0.5``).
 
     Raises
     ------
@@ -494,7 +494,7 @@ def noise_axis(text: str) -> tuple[float, ...]:
 
 
 def depth_axis(text: str) -> tuple[int, ...]:
-    """Return the depths of ``0:4`` or ``1,3``, or other integers such as seeds.
+    """Parse depths or other integers such as seeds, given as a range (``0:4``) or as a list (``1,3``).
 
     Raises
     ------
@@ -510,7 +510,7 @@ def depth_axis(text: str) -> tuple[int, ...]:
 
 
 def axis_text(values: Sequence[float]) -> str:
-    """Return the text that `noise_axis` or `depth_axis` reads, with ends and step if that is shorter.
+    """Return the text that `noise_axis` or `depth_axis` parses to these values, a range if possible.
 
     Examples
     --------
@@ -542,8 +542,8 @@ def _normal_svm(svm: SvmParameters, method: Method) -> SvmParameters:
 def document_hash(document: dict[str, Any], version: int | str) -> str:
     """Return the SHA-256 (hex) of a spec's document in its normal form, under a results version.
 
-    The hash is computed from the document itself, so fields that later versions add or drop do not change it. A
-    neighbour and members count by their own hashes. The source of the data is excluded.
+    The hash is computed from the document itself, so fields that later versions add or drop do not change it. The
+    neighbour and members are replaced by their own hashes. The source of the data is excluded.
     """
     near = document["neighbour"]
     hashed = {key: value for key, value in document.items() if key != "source"}
@@ -555,7 +555,7 @@ def document_hash(document: dict[str, Any], version: int | str) -> str:
 
 @dataclass(frozen=True)
 class SweepPoint:
-    """A point of a sweep with its run. Points of depth 0 share one run over all noise levels."""
+    """A point of a sweep with its run. At depth 0, all noise levels share one run."""
 
     noise: float
     depth: int
@@ -571,7 +571,7 @@ class SweepPoint:
 
 
 LONGEST_CHAIN = 100
-"""Largest number of runs that start from one another, because each names all runs before it."""
+"""Largest number of runs that each start from the one before. The spec of each contains the specs of all before it."""
 
 
 @dataclass(frozen=True)
@@ -581,14 +581,14 @@ class SweepSpec:
     Attributes
     ----------
     base : RunSpec
-        Everything that its runs have in common. Each point has its own noise, depth, split, seed and neighbour.
+        Spec with the values that all runs have in common. Each has its own noise, depth, split, seed and neighbour.
     noises : tuple of float
         Noise levels 1 − p, used in ascending order.
     depths : tuple of int
         Numbers of layers, used in ascending order.
     warm : bool
-        True if a run that learns widths starts from the run at the previous noise level with the same depth. The first
-        and every `LONGEST_CHAIN`-th run start afresh.
+        True if a run that learns widths starts from the run at the previous noise level with the same depth. At the
+        first and then every `LONGEST_CHAIN`-th noise level, runs have no neighbour.
     choose : {"none", "each", "pooled"}
         Selection by validation error after all points are computed. The selected points are trained again on the whole
         training set and tested.
@@ -648,7 +648,7 @@ def on_every_fold(spec: RunSpec, dataset: Dataset) -> tuple[RunSpec, ...]:
     Parameters
     ----------
     spec : RunSpec
-        A spec of the data set that does not start from another run.
+        A spec on this data set, without a neighbour.
     """
     held_out = dataset.held_out
     if held_out is None or not held_out.folds:

@@ -23,7 +23,7 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """The labels of a data set as codes.
+    """The labels of a data set, coded as integers from 0.
 
     Attributes
     ----------
@@ -75,14 +75,14 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     codes : ndarray of int, shape (n,)
         Class of each row of the training set.
     split, seed : int
-        Both determine the split.
+        Number of the split, and seed of the random draw.
     groups : ndarray of int, shape (n,), optional
-        Rows of one group stay together, so their folds have about equal sizes. A few groups make fewer than five folds.
+        Group of each row. Groups are never divided, so folds are only about equally large. Few groups give fewer folds.
 
     Raises
     ------
     ValueError
-        If no class has two rows, or if there is only one group, or one for each class.
+        If no class has two rows, or if the groups do not give two folds: with one group, or with one for each class.
     """
     repetition, fold = divmod(split, N_FOLDS)
     seed = int(np.random.SeedSequence((repetition, seed)).generate_state(1, np.uint64)[0])
@@ -93,7 +93,7 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     else:
         n_folds = min(N_FOLDS, len(np.unique(groups)))
         dealt = deal_groups(codes, groups, (1.0 / n_folds,) * n_folds, seed)
-        folds = np.unique(dealt, return_inverse=True)[1]  # groups of one class each can leave folds empty
+        folds = np.unique(dealt, return_inverse=True)[1]  # folds can be empty if each group has one class only
         n_folds = int(folds.max()) + 1
     held_out = np.flatnonzero(folds == fold % max(n_folds, 1))
     if groups is None:
@@ -106,7 +106,9 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
 
 
 def different_splits(dataset: Dataset, splits: Sequence[int], seeds: Sequence[int] = (0,)) -> tuple[int, ...]:
-    """Return the splits without those that repeat another at all seeds: few groups make fewer folds.
+    """Return the splits whose validation rows differ from those of earlier ones at some seed.
+
+    With few groups, splits can be equal.
 
     Raises
     ------
@@ -124,7 +126,7 @@ def different_splits(dataset: Dataset, splits: Sequence[int], seeds: Sequence[in
 
 
 def stratified_order(codes: Indices, seed: int) -> Indices:
-    """Return all rows in a random stratified order: every beginning has the class proportions, to within a row."""
+    """Return all row indices in random order, such that the first m have the class proportions to within a row."""
     rng = np.random.default_rng(seed)
     place = np.empty(len(codes))
     for code in np.unique(codes):
@@ -139,7 +141,7 @@ def stratified_sample(codes: Indices, size: int | None, seed: int) -> Indices:
 
 
 def can_hold_out(dataset: Dataset) -> bool:
-    """Return True if the test set is missing or held out, and the rows have at least two classes to hold out from."""
+    """Return True if rows can be held out: data with two or more classes and without a test set of their own."""
     if dataset.held_out is not None:
         return dataset.train_labels is not None
     if dataset.train_labels is None or dataset.n_test:
@@ -171,12 +173,12 @@ def with_filled(dataset: Dataset, progress: Progress = NO_PROGRESS) -> Dataset:
 
 
 def with_test_part(dataset: Dataset, held_out: HeldOut | None = None, *, progress: Progress = NO_PROGRESS) -> Dataset:
-    """Return data with a test set, their own or held-out rows, and with filled cells.
+    """Return the data with a test set, their own or held-out rows, and with missing cells filled.
 
     Parameters
     ----------
     held_out : HeldOut, optional
-        Rule for holding out. Default: a quarter of each class with seed 0, if the data can be classified.
+        Rule that selects the held-out rows. Default: a quarter of each class with seed 0, if `can_hold_out`.
 
     Raises
     ------
@@ -197,7 +199,7 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
     Parameters
     ----------
     dataset : Dataset
-        Data without a test set, or divided data, whose division is first undone.
+        Data without a test set, or with held-out rows, which are first put back.
 
     Raises
     ------
@@ -275,12 +277,12 @@ def undivided(dataset: Dataset) -> Dataset:
         order=None,
         whole="",
     )
-    whole.__dict__["fingerprint"] = dataset.whole  # known, and many bytes to hash again
+    whole.__dict__["fingerprint"] = dataset.whole  # already known; hashing all rows again takes long
     return whole
 
 
 def divided_as(dataset: Dataset, fingerprint: str, held_out: HeldOut | None) -> Dataset:
-    """Return the same rows divided as a run requires, or the data itself if the rows differ."""
+    """Return the data with the test set that a run requires, or unchanged if they are not the data of the run."""
     if dataset.fingerprint == fingerprint:
         return dataset
     whole = dataset.whole or dataset.fingerprint
@@ -319,7 +321,7 @@ class RunData:
         Raises
         ------
         DataError
-            If the data differ from the data of the spec, or lack labels or rows that it needs, or a second class.
+            If the data differ from the data of the spec, lack labels or rows that it needs, or have one class only.
         """
         dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
         classes = _classes(dataset, spec)
@@ -357,7 +359,7 @@ def _rows(classes: Classes, spec: RunSpec, place: str) -> tuple[Indices, Indices
             raise DataError(str(error), place) from None
     if (codes[rows] == codes[rows[0]]).all():  # for example if groups hold out all rows of the other class
         raise DataError("the training rows are all of one class; use another split, or leave out the groups", place)
-    if spec.fit_rows == "split":  # the normal form then also trains on the split
+    if spec.fit_rows == "split":  # in the normal form, training is then also "split"
         fit_rows = rows
     if spec.labels is None:
         return rows, validation, fit_rows
@@ -381,7 +383,7 @@ def _whole_groups(codes: Indices, groups: Indices, held_out: HeldOut) -> Indices
 
 
 def _share(codes: Indices, held_out: HeldOut) -> Indices:
-    """Return the held-out rows, sorted: the beginning of a stratified order without the last row of each class."""
+    """Return the held-out rows, sorted: the first of a stratified order, but never the last row of a class."""
     order = stratified_order(codes, held_out.seed)
     last = len(codes) - 1 - np.unique(codes[order][::-1], return_index=True)[1]
     return np.sort(np.delete(order, last)[: round(held_out.share * len(codes))])

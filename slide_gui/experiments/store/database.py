@@ -1,8 +1,8 @@
-"""One SQLite file, opened for writing by its owner alone or for reading only, with failures reported uniformly.
+"""Connect to one SQLite file, for writing or for reading only, and report all failures in the same way.
 
-Failures of the environment (locks, disks, permissions) are an OSError. Any other SQLite error means damage: a DataError
-with the remedy. The file is not trusted: value sizes are limited, text that is not UTF-8 is returned as bytes, and the
-schema is untrusted.
+Failures of the environment (locks, disks, permissions) raise an OSError. Any other SQLite error means that the file is
+damaged, and raises a DataError with the remedy. A new file is accessible by its owner only. The content is not trusted:
+value sizes are limited, text that is not UTF-8 is returned as bytes, and SQLite's `trusted_schema` is off.
 """
 
 import errno
@@ -22,7 +22,7 @@ from slide_gui.data.files import read_only
 
 _WAIT = 60.0  # seconds for another process's lock
 _LARGEST = 64 << 20  # bytes of one value
-_WORLD = {
+_WORLD = {  # errors of the environment, which do not mean damage
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
@@ -34,7 +34,7 @@ _WORLD = {
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_AUTH,
 }
-_FAILURES = (sqlite3.Error, UnicodeDecodeError)  # the latter if SQLite quotes text that is not UTF-8
+_FAILURES = (sqlite3.Error, UnicodeDecodeError)  # the latter if an error message quotes text that is not UTF-8
 _PROBE = 64 << 10  # bytes; SQLite needs half of that for its additional files when it opens the database
 
 
@@ -49,19 +49,19 @@ class StoreReplaced(OSError):
 
 
 class Database:
-    """A connection to the file.
+    """A connection to an SQLite file.
 
     Parameters
     ----------
     read_only : bool
-        Write nothing, neither to the file nor to its folder, so that it can be on a read-only medium.
+        Do not change the data. The file can then be on a read-only medium.
 
     Raises
     ------
     DataError
         If the file is not a database.
     OSError
-        If it cannot be opened or created.
+        If the file cannot be opened or created.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
@@ -117,7 +117,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the write lock, and commit at the end or roll back.
+        """Hold the write lock during the block, and commit at its end, or roll back after an exception.
 
         Raises
         ------
@@ -126,13 +126,13 @@ class Database:
         StoreReplaced
             If the file was removed, moved or replaced since it was opened, so that changes would be lost.
         OSError
-            If it cannot be written to.
+            If the file cannot be written to.
         """
         try:
             self._db.execute("BEGIN IMMEDIATE")
             self._check_identity()
             if not self._proved:
-                damage = self.damage()  # a wrong index could direct a change to another row
+                damage = self.damage()  # with a damaged index, a statement could change another row
                 if damage:
                     raise self._damaged(damage[0], checked_by(self.path))
                 self._proved = True
@@ -151,7 +151,7 @@ class Database:
         return self._db.execute(statement, values).rowcount
 
     def keep_write_ahead_log(self) -> None:
-        """Let readers continue during writes, and make every commit durable."""
+        """Switch to a write-ahead log, in which readers continue during writes, and make every commit durable."""
         # SQLite does not wait by itself while another process is switching to this mode.
         until = time.monotonic() + _WAIT
         while True:
@@ -217,7 +217,7 @@ class Database:
             raise self._failure(error, "opened") from None
 
     def _check_identity(self) -> None:
-        """Refuse to write to a file that lost its name: SQLite would report success for lost rows."""
+        """Refuse to write if the file is no longer at its path: SQLite would not notice that the rows are lost."""
         if _identity(self.path) != self._identity:
             raise StoreReplaced(None, "the store was removed or replaced while it was open", str(self.path))
 

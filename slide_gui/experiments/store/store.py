@@ -1,9 +1,9 @@
 """Store of all runs: an SQLite file and a folder of arrays, consistent after a crash at any moment.
 
-A run is one row, keyed by the hash of its spec under its results version, and one .npz file. Runs of older results
-versions are kept, but not reused. The file is written under a temporary name, synchronised and renamed. Then the row is
-committed with the file's SHA-256. All this happens under the write lock. Nothing is overwritten: a repeated run gets a
-new file. Only the owner may access both. Everything read is checked before it is trusted.
+A run is one row, whose key is the hash of its spec and results version, and one .npz file with its arrays. Runs of older
+results versions are kept, but not reused. The .npz is written under a temporary name, synchronised and renamed. Then the
+row is committed with a SHA-256. Both happen under the write lock. Nothing is overwritten: a repeated run gets a new .npz.
+Only their owner may access the SQLite file and the folder. Everything that is read is checked before its use.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _APPLICATION = 0x534C4944  # "SLID", stored as SQLite's application_id
 _FILE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.npz")
 # Unused columns in stores of earlier versions. Their values follow from other columns.
 _DROPPED = ("half",)
-# Results versions from the time before they were recorded.
+# Results versions that runs did not record yet.
 _UNRECORDED = ("3", "2", "1")
 _REMEDY = "compute the run again"
 
@@ -80,7 +80,7 @@ class StoreReport:
     damage : tuple of str
         Faults that SQLite finds in the file itself.
     whole : tuple of int
-        Row numbers of the runs whose results can be saved, even if their row is damaged.
+        Row numbers of the runs whose results are undamaged, even if other values in their rows are damaged.
     """
 
     n_runs: int
@@ -163,9 +163,9 @@ class RunStore(AbstractContextManager["RunStore"]):
         Raises
         ------
         KeyError
-            If it does not exist.
+            If the run does not exist.
         DataError
-            If it is damaged.
+            If its row is damaged.
         """
         return self._line(self._row_of(spec_hash))
 
@@ -254,12 +254,12 @@ class RunStore(AbstractContextManager["RunStore"]):
         Raises
         ------
         ValueError
-            If the run has an estimator that files may not name, so that it could not be read again.
+            If the run uses an estimator that is not allowed in files, so that the run could not be read again.
         DataError
             If the store is damaged. Nothing is written then.
         OSError
             If the disk is full or not writable, or the store was removed or replaced since it was opened. In the latter
-            case this result and those saved before are in a new store that the message names.
+            case, this result and those saved before are saved to a new store, which the message names.
         """
         line = StoredRun.of(result, time.time())
         try:
@@ -308,9 +308,9 @@ class RunStore(AbstractContextManager["RunStore"]):
                 raise
 
     def delete(self, hashes: Sequence[str], *, undo: bool = False) -> list[str]:
-        """Hide runs from the table, or show them again with `undo`. Return the runs that this call changed.
+        """Hide runs from the table, or show them again with `undo`. Return the hashes that this call changed.
 
-        Their data stay, so that a sweep can reuse them. Runs that another process deleted before are not returned. To
+        Their data stay, so that a sweep can reuse them. Hashes of runs that were deleted before are not returned. To
         undo this deletion, pass the returned hashes.
         """
         change = "UPDATE runs SET deleted = ? WHERE hash = ? AND deleted IS NOT ?"
@@ -382,7 +382,7 @@ class RunStore(AbstractContextManager["RunStore"]):
             self._add_columns()
 
     def _check_columns(self, *, whole: bool) -> set[str]:
-        """Return the columns of the table. `whole` requires those that stores of earlier versions lack, too."""
+        """Check and return the columns of the table. Those that earlier versions lack are required only if `whole`."""
         columns = {row[1] for row in self._db.rows("PRAGMA table_info(runs)")}
         needed = {*_NAMES, *_FILES} - (set() if whole else {column.name for column in _ADDED})
         if not needed <= columns:
@@ -473,7 +473,7 @@ class RunStore(AbstractContextManager["RunStore"]):
             raise DamagedRun(f"is damaged ({reason}); {_REMEDY}", place) from None
 
     def _numbers(self) -> dict[int, str]:
-        """Return the number of every row in the table or an index, with its hash or an empty text."""
+        """Return row number → hash for all rows in the table or an index. The hash is empty if it is unreadable."""
         hashes: dict[int, str] = {}
         for query in ("rowid, hash FROM runs ORDER BY hash", "rowid, hash FROM runs ORDER BY hash DESC"):
             for number, spec_hash in self._db.rows_before_damage(f"SELECT {query}"):
@@ -489,8 +489,8 @@ class RunStore(AbstractContextManager["RunStore"]):
     def _write(self, spec_hash: str, content: bytes) -> str:
         """Write the arrays, flush them to the disk, and return the random name of the new file.
 
-        Complete arrays without a row are never removed: after an older copy of the store was restored, they belong to
-        the newer copy.
+        Complete array files without a row are never removed. If an older copy of the SQLite file was restored, they
+        belong to runs of the newer file.
         """
         name = f"{spec_hash[:16]}-{secrets.token_hex(8)}.npz"
 
@@ -516,26 +516,26 @@ def get_or_run(
 ) -> RunResult:
     """Return the result of a run from the store, or compute it in this process and store it.
 
-    The run that it starts from, and its members, are treated in the same way before it. A deleted result is restored,
-    and a damaged one is computed again.
+    Before that, the neighbour and the members of the run are loaded or computed in the same way. A deleted result is
+    restored, and a damaged one is computed again.
 
     Parameters
     ----------
     spec : RunSpec
-        A checked spec.
+        A spec in its normal form.
     store : RunStore, optional
         Store opened by this thread.
     progress : Progress
-        Receives the reports of `run`, with each run from 0 to 1.
+        Receives the reports of `run`. The fraction rises from 0 to 1 for each computed run.
     reuse : Reuse, optional
-        Data shared with other runs on the same data set.
+        Intermediate results shared with other runs on the same data set.
 
     Raises
     ------
     DataError
         If the data differ from the data of the spec or are unsuitable, or if the store is damaged.
     Cancelled
-        By the progress.
+        If `progress` cancels the computation.
     """
     from slide_gui.experiments.runs.fitting import Reuse  # imported late, so that reading a store starts fast
     from slide_gui.experiments.runs.run import RunProgress, run

@@ -31,14 +31,14 @@ _END = 253402300800.0  # the year 10000, in seconds since 1970
 
 @dataclass(frozen=True)
 class Setting:
-    """The properties that runs share as points of one curve.
+    """The parameters that all runs on one error curve have in common.
 
     Attributes
     ----------
     spec : RunSpec
         Spec in its normal form, without data and with default noise, depth, split and seed.
     warm : bool
-        True if learning started from the run at another noise level, which changes the start but not the model.
+        True if learning widths started from the run at another noise level. This changes the start, not the model.
     """
 
     spec: RunSpec
@@ -56,7 +56,7 @@ class Setting:
 
     @classmethod
     def from_text(cls, text: str | None) -> Setting | None:
-        """Return the setting of a text, or None if the text is None or unreadable."""
+        """Return the setting that `text` describes, or None if the text is None or unreadable."""
         return None if text is None else _parsed(text)
 
     @cached_property
@@ -66,13 +66,13 @@ class Setting:
         return json.dumps({**different, **({"warm": True} if self.warm else {})}, sort_keys=True)
 
     def at(self, base: RunSpec, noise: float, depth: int, split: int, seed: int) -> RunSpec:
-        """Return a run in this setting, on the data of `base`."""
+        """Return the spec of a run with this setting, on the data of `base`."""
         stack = replace(self.spec.stack, noise=noise, depth=depth)
         places = {name: getattr(base, name) for name in ("fingerprint", "source", "held_out")}
         return replace(self.spec, stack=stack).on(**places, split=split, seed=seed).checked()
 
     def covers(self, other: Setting) -> bool:
-        """Return True if a run in the other setting is a point of this curve; depth 0 has no stack parameters."""
+        """Return True if a run with the other setting is a point of this curve. Depth 0 ignores the stack's parameters."""
         mine, theirs = self.spec, other.spec
         if theirs.stack.depth == 0 or mine.stack.depth == 0:
             mine, theirs = (replace(each, stack=StackParameters(), fit_rows="training") for each in (mine, theirs))
@@ -84,7 +84,7 @@ class Setting:
         Parameters
         ----------
         n_classes : int
-            Number of classes of the data, if known. An automatic criterion is then named.
+            Number of classes of the data. If given, the criterion that an automatic choice selects is named.
         """
         spec, usual = self.spec, RunSpec("")
         parts = ["validation error" if spec.evaluate == "validation" else "test error"]
@@ -109,7 +109,7 @@ class Setting:
         return " · ".join(parts)
 
 
-_NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # parameters of an SVM with their own words
+_NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # SVM parameters that `words` describes separately or omits
 
 
 def _widths(svm: SvmParameters, n_classes: int) -> str:
@@ -177,7 +177,7 @@ class StoredRun:
     Attributes
     ----------
     hash : str
-        Hash of the spec, under the results version.
+        Hash of the spec and the results version.
     data, fingerprint : str
         Name of the data set and SHA-256 of its contents.
     generated : bool
@@ -189,7 +189,7 @@ class StoredRun:
     n_test : int
         Number of evaluated rows.
     validation_error : float or None
-        Error on the split's 20 %.
+        Error on the validation rows of the split.
     seconds : float
         Duration of the run.
     created : float
@@ -199,9 +199,9 @@ class StoredRun:
     deleted : bool
         True if hidden from the table.
     C : float or None
-        Trade-off of the classifier. None if unknown.
+        Penalty of the SVM. None without an SVM, or if unknown.
     n_support : int or None
-        Number of its support vectors.
+        Number of support vectors, None as for C.
     numerics : str or None
         Results version. None if unknown.
     chosen_by : str or None
@@ -264,7 +264,7 @@ class StoredRun:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> StoredRun:
-        """Return the values of a row of the SQL table. Absent columns are None, and others are ignored.
+        """Return the values of a row of the SQL table. Missing columns are None, and unknown columns are ignored.
 
         Raises
         ------
@@ -290,7 +290,7 @@ class StoredRun:
         return cls(**values)
 
     def row(self) -> dict[str, Any]:
-        """Return column → value in the SQL table."""
+        """Return the value of each column, as the SQL table stores it."""
         return {column.name: column.to_sql(getattr(self, column.name)) for column in COLUMNS}
 
     def document(self) -> dict[str, Any]:
@@ -298,7 +298,7 @@ class StoredRun:
         return {name: getattr(self, name) for name in READABLE} | {"held_out": str(self.held_out or "")}
 
     def with_tags(self, text: str) -> StoredRun:
-        """Return the row with the user's tags, separated by commas."""
+        """Return the row with new tags, given as a text with commas between them."""
         return replace(self, tags=tags_of(text))
 
     is_shipped: ClassVar[bool] = False
@@ -332,7 +332,7 @@ class StoredRun:
 
     @property
     def split_name(self) -> str:
-        """Training rows, rule that held out the test set, and evaluation rows if these are not the test set."""
+        """Short text for training rows, held-out test rows, and evaluation rows if these are not the test set."""
         return _split_name(self.training, self.split, self.held_out, self.evaluate)
 
     @property
@@ -355,7 +355,7 @@ class StoredRun:
 
     @cached_property
     def words(self) -> str:
-        """Text that filters search, in lower case, with noise, depth and seed by name."""
+        """Lower-case text that filters of the table search. Noise, depth and seed have their names, as in depth=2."""
         numbers = f"noise={self.noise:.2f}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
         widths = describe_widths(self.chosen_by) if self.chosen_by else ""
         words = (self.date, self.title, self.method_name, self.split_name, numbers, *self.tags, self.note, widths)

@@ -57,8 +57,8 @@ def error_rows(
             note, fraction = _active_text(state, active, cell.n_splits, paused)
             fraction = (len(cell.answers) + fraction) / max(cell.n_splits, 1)
         elif cell.complete:
-            own = cell.shipped_rate is None or cell.answers[0].row_errors is not None
-            note = counted(cell.n_splits, "split") if own else "shipped"
+            computed_here = cell.shipped_rate is None or cell.answers[0].row_errors is not None
+            note = counted(cell.n_splits, "split") if computed_here else "shipped"
         else:
             is_selected = cell.data in choice.data and cell.method in choice.methods
             why = "not selected" if not is_selected else "waiting" if running else ""

@@ -19,10 +19,7 @@ SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "0", "+limit")
 """Labels of a colour bar if the limits differ between tiles."""
 
 STRENGTH = 0.4
-"""Colour limit of images relative to the largest weight of a typical row or near the selected pixel.
-
-It is below 1, so that small weights are visible too.
-"""
+"""Colour limit of images as a fraction of the largest weight of a row or nearby; below 1, to show small weights."""
 
 
 class PixelSelection(QObject):
