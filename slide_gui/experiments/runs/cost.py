@@ -80,18 +80,16 @@ class RunShape:
 
 
 _START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0e-7, 1.8e-11, 1.2e-10, 1.2e-11
-"""Seconds on two cores: of starting a run; of learning widths and of tuning C with two classes, per squared number of
-rows; of evaluating, per row, support vector and column of the kernel; of fitting, per layer and cubed number of
-columns; of computing features, per row and weight. They predict the durations of runs on 4 to 784 features, 2 to 10
-classes and 110 to 10 000 rows within a factor of 4."""
+"""Seconds on two cores: of a start; of learning widths and of tuning C for two classes, per squared number of rows; of
+evaluating, per row, support vector and kernel column; of fitting, per layer and cubed number of columns; of features,
+per row and weight. They predict runs on 4 to 784 features, 2 to 10 classes and up to 10 000 rows to a factor of 4."""
 _SUPPORT = 40.0  # support vectors per square root of the number of rows: 24 on 10 000 rows of MNIST, 58 on Convex
 _RETUNING = 0.5  # time of tuning C with learned widths, as a fraction of the time with median widths
 _TWO_FOLDS = 1.6  # time of learning widths if two folds are held out in turn, relative to one fold
 _FIRST_STEPS = 0.4  # seconds that learning widths takes even with very few rows
 _PAIR_LEARNING, _PAIR_TUNING, _ROW_TUNING = 0.09, 0.03, 6.0e-4
-"""Seconds of learning widths and of tuning C per pair of classes after the first, and of tuning C per row and class.
-The last is used only without learned widths, if it gives more than the pairs. With 50 classes of 20 rows (1 225 pairs)
-these terms dominate: tuning took 36 s, learning the widths 68 s."""
+"""Seconds per pair of classes after the first, of learning widths and of tuning C; and of tuning C per row and class,
+if that is more. They dominate with 50 classes of 20 rows (1 225 pairs): tuning took 36 s, learning the widths 68 s."""
 _PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # seconds per row, autoencoder weight and epoch, without early stopping
 
 
