@@ -236,7 +236,7 @@ class RunSpec:
         return cls(source=members[0].source, method="mean-margin", **rows, members=tuple(members)).checked()
 
     def on(self, **rows: Any) -> RunSpec:
-        """Return this run with the given fields, such as `fingerprint` or `split`, replaced in it and in its members."""
+        """Return this run with the given fields, such as `fingerprint` or `split`, replaced here and in its members."""
         return replace(self, **rows, members=tuple(replace(each, **rows) for each in self.members))
 
     def checked(self) -> RunSpec:

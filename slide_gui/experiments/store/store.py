@@ -1,9 +1,9 @@
 """Store of all runs: an SQLite file and a folder of arrays, consistent after a crash at any moment.
 
-A run is one row, whose key is the hash of its spec and results version, and one .npz file with its arrays. Runs of older
-results versions are kept, but not reused. The .npz is written under a temporary name, synchronised and renamed. Then the
-row is committed with a SHA-256. Both happen under the write lock. Nothing is overwritten: a repeated run gets a new .npz.
-Only their owner may access the SQLite file and the folder. Everything that is read is checked before its use.
+A run is one row, whose key is the hash of its spec and results version, and one .npz file of arrays. Runs of older
+results versions are kept, but not reused. The .npz is written under a temporary name, synchronised and renamed. Then
+the row is committed with a SHA-256. Both happen under the write lock. Nothing is overwritten: a repeated run gets a new
+.npz. Only the owner may access the SQLite file and the folder. Everything that is read is checked before its use.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Setting:
         return replace(self.spec, stack=stack).on(**places, split=split, seed=seed).checked()
 
     def covers(self, other: Setting) -> bool:
-        """Return True if a run with the other setting is a point of this curve. Depth 0 ignores the stack's parameters."""
+        """Return True if a run with the other setting is a point of this curve. Depth 0 has no stack parameters."""
         mine, theirs = self.spec, other.spec
         if theirs.stack.depth == 0 or mine.stack.depth == 0:
             mine, theirs = (replace(each, stack=StackParameters(), fit_rows="training") for each in (mine, theirs))
@@ -109,7 +109,7 @@ class Setting:
         return " · ".join(parts)
 
 
-_NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # SVM parameters that `words` describes separately or omits
+_NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # the others are listed by name
 
 
 def _widths(svm: SvmParameters, n_classes: int) -> str:
