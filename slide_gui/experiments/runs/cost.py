@@ -32,7 +32,7 @@ class RunKind:
     evaluate : str
         Rows that the run is evaluated on, as in `RunSpec`.
     typical : float
-        `typical_seconds` of the run. Comparisons of kinds ignore them, because they differ little within a kind.
+        `typical_seconds` of the run. Equality of kinds ignores them, because they differ little within a kind.
     """
 
     data: str

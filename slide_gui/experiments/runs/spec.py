@@ -193,7 +193,7 @@ class RunSpec:
         Train the classifier on a stratified sample of this many labelled rows. None means all.
     fit_rows : {"training", "split", "labelled"}
         Fit the representation, without labels, on the whole training set, on the split's 80 %, or on the labelled rows
-        only. With "split", the validation rows do not affect the representation, as test rows never do.
+        only. With "split", the validation rows do not affect the representation. Test rows never do.
     held_out : HeldOut or None
         Rule that held out the test set, as `Dataset.held_out`. The fingerprint includes it, too.
     members : tuple of RunSpec

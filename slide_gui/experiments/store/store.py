@@ -259,7 +259,7 @@ class RunStore(AbstractContextManager["RunStore"]):
             If the store is damaged. Nothing is written then.
         OSError
             If the disk is full or not writable, or the store was removed or replaced since it was opened. In the latter
-            case, this result and those saved before are saved to a new store, which the message names.
+            case, this result and those saved before are written to a new store, which the message names.
         """
         line = StoredRun.of(result, time.time())
         try:
@@ -516,7 +516,7 @@ def get_or_run(
 ) -> RunResult:
     """Return the result of a run from the store, or compute it in this process and store it.
 
-    Before that, the neighbour and the members of the run are loaded or computed in the same way. A deleted result is
+    The neighbour and the members of the run are loaded or computed first, in the same way. A deleted result is
     restored, and a damaged one is computed again.
 
     Parameters

@@ -109,7 +109,7 @@ class Setting:
         return " · ".join(parts)
 
 
-_NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # the others are listed by name
+_NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # not listed by name in `words`
 
 
 def _widths(svm: SvmParameters, n_classes: int) -> str:
@@ -201,7 +201,7 @@ class StoredRun:
     C : float or None
         Penalty of the SVM. None without an SVM, or if unknown.
     n_support : int or None
-        Number of support vectors, None as for C.
+        Number of support vectors. None without an SVM, or if unknown.
     numerics : str or None
         Results version. None if unknown.
     chosen_by : str or None
