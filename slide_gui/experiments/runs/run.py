@@ -291,8 +291,8 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     progress : Progress
         Receives a `RunProgress` at every change.
     reuse : Reuse, optional
-        Intermediate results of runs on the same data. The result of this run is identical to the bit without them. If
-        the result of the neighbour is missing, the neighbour is computed first.
+        Intermediate results of runs on the same data, which save time. Without them, the result is identical to the
+        bit. If the result of the neighbour is missing, the neighbour is computed first.
 
     Raises
     ------

@@ -193,7 +193,7 @@ class RunSpec:
         Train the classifier on a stratified sample of this many labelled rows. None means all.
     fit_rows : {"training", "split", "labelled"}
         Fit the representation, without labels, on the whole training set, on the split's 80 %, or on the labelled rows
-        only. With "split", the validation rows do not affect the representation, as test rows never do.
+        only. With "split", the validation rows do not affect the representation. Test rows never do.
     held_out : HeldOut or None
         Rule that held out the test set, as `Dataset.held_out`. The fingerprint includes it, too.
     members : tuple of RunSpec
@@ -236,7 +236,7 @@ class RunSpec:
         return cls(source=members[0].source, method="mean-margin", **rows, members=tuple(members)).checked()
 
     def on(self, **rows: Any) -> RunSpec:
-        """Return this run with the given fields, such as `fingerprint` or `split`, replaced, also in its members."""
+        """Return this run with the given fields, such as `fingerprint` or `split`, replaced here and in its members."""
         return replace(self, **rows, members=tuple(replace(each, **rows) for each in self.members))
 
     def checked(self) -> RunSpec:

@@ -1,9 +1,9 @@
 """Store of all runs: an SQLite file and a folder of arrays, consistent after a crash at any moment.
 
-A run is one row, whose key is the hash of its spec and results version, and one .npz file with its arrays. Runs of
-older results versions are kept, but not reused. The .npz is written under a temporary name, synchronised and renamed.
-Then the row is committed with a SHA-256. Both happen under the write lock. Nothing is overwritten: a repeated run gets
-a new .npz. Only their owner may access the SQLite file and the folder. Everything that is read is checked before its use.
+A run is one row, whose key is the hash of its spec and results version, and one .npz file of arrays. Runs of older
+results versions are kept, but not reused. The .npz is written under a temporary name, synchronised and renamed. Then
+the row is committed with a SHA-256. Both happen under the write lock. Nothing is overwritten: a repeated run gets a new
+.npz. Only the owner may access the SQLite file and the folder. Everything that is read is checked before its use.
 """
 
 from __future__ import annotations
@@ -259,7 +259,7 @@ class RunStore(AbstractContextManager["RunStore"]):
             If the store is damaged. Nothing is written then.
         OSError
             If the disk is full or not writable, or the store was removed or replaced since it was opened. In the latter
-            case, this result and those saved before are saved to a new store, which the message names.
+            case, this result and those saved before are written to a new store, which the message names.
         """
         line = StoredRun.of(result, time.time())
         try:
@@ -516,7 +516,7 @@ def get_or_run(
 ) -> RunResult:
     """Return the result of a run from the store, or compute it in this process and store it.
 
-    Before that, the neighbour and the members of the run are loaded or computed in the same way. A deleted result is
+    The neighbour and the members of the run are loaded or computed first, in the same way. A deleted result is
     restored, and a damaged one is computed again.
 
     Parameters

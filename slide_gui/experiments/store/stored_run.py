@@ -72,7 +72,7 @@ class Setting:
         return replace(self.spec, stack=stack).on(**places, split=split, seed=seed).checked()
 
     def covers(self, other: Setting) -> bool:
-        """Return True if a run with the other setting is a point of this curve; at depth 0 the stack is ignored."""
+        """Return True if a run with the other setting is a point of this curve. Depth 0 has no stack parameters."""
         mine, theirs = self.spec, other.spec
         if theirs.stack.depth == 0 or mine.stack.depth == 0:
             mine, theirs = (replace(each, stack=StackParameters(), fit_rows="training") for each in (mine, theirs))
@@ -109,7 +109,7 @@ class Setting:
         return " · ".join(parts)
 
 
-_NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # that `words` describes or omits
+_NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # not listed by name in `words`
 
 
 def _widths(svm: SvmParameters, n_classes: int) -> str:
@@ -201,7 +201,7 @@ class StoredRun:
     C : float or None
         Penalty of the SVM. None without an SVM, or if unknown.
     n_support : int or None
-        Number of support vectors, None as for C.
+        Number of support vectors. None without an SVM, or if unknown.
     numerics : str or None
         Results version. None if unknown.
     chosen_by : str or None
