@@ -80,10 +80,9 @@ class RunShape:
 
 
 _START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0e-7, 1.8e-11, 1.2e-10, 1.2e-11
-"""Seconds on two cores: of starting a run; of learning widths and of tuning C with two classes, per squared number of
-rows; of evaluating, per row, support vector and column of the kernel; of fitting, per layer and d³ + d² n/12 for n rows
-of d columns; of computing features, per row and weight. They predict the durations of runs on 4 to 784 features, 2 to
-10 classes and 110 to 10 000 rows within a factor of 4."""
+"""Seconds on two cores: of a start; of learning widths and of tuning C for two classes, per squared number of rows; of
+evaluating, per row, support vector and kernel column; of fitting, per layer and d³ + d² n/12; of features, per row and
+weight. They predict runs on 4 to 784 features, 2 to 10 classes and 110 to 10 000 rows within a factor of 4."""
 _SUPPORT = 40.0  # support vectors per square root of the number of rows: 24 on 10 000 rows of MNIST, 58 on Convex
 _RETUNING = 0.5  # time of tuning C with learned widths, as a fraction of the time with median widths
 _TWO_FOLDS = 1.6  # time of learning widths if two folds are held out in turn, relative to one fold
