@@ -194,7 +194,7 @@ def test_that_both_tables_are_exported_as_shown_and_a_click_on_a_cell_opens_its_
     assert set(runs.run_table.selected()) == hashes
 
 
-def test_that_results_on_other_data_are_not_merged_into_the_table():
+def test_that_results_on_other_data_are_not_merged_into_the_table_and_reproduced_ones_keep_their_tests():
     from tests.figures.drawings import answers
 
     info = DataInfo("rectangles", "Rectangles", False, "aa", 1200, 50_000)
@@ -205,6 +205,10 @@ def test_that_results_on_other_data_are_not_merged_into_the_table():
     assert len(merged(stored, same).cells[0].answers) == 2
     assert merged(stored, other).cells[0].answers == ()
     assert merged(stored, other).data[0].generated
+    shipped = replace(stored.cells[0], shipped_rate=stored.cells[0].rate)
+    assert merged(replace(stored, cells=(shipped,)), stored).cells[0].shipped_rate is shipped.shipped_rate
+    differs = replace(stored, cells=(Cell("rectangles", "raw-svm", 2, answers((0.1, 0.2), 1.0)),))
+    assert merged(replace(stored, cells=(shipped,)), differs).cells[0].shipped_rate is None
 
 
 def test_that_median_widths_have_a_row_below_the_papers_rows_except_for_data_without_learned_widths():

@@ -89,9 +89,7 @@ def unmarked(visited, where):
         shot = each.grab().toImage()
         each.clearFocus()
         if shot == each.grab().toImage():
-            faults.append(
-                f"{where}: {type(each).__name__} {each.accessibleName()!r} does not show that it has the keys"
-            )
+            faults.append(f"{where}: {type(each).__name__} {each.accessibleName()!r} does not show its keys")
     return faults
 
 

@@ -209,9 +209,8 @@ def test_that_errors_that_fall_as_1_by_root_m_are_on_a_straight_line_which_a_new
 def test_that_a_click_and_keys_select_a_computed_m(copies_plot):
     copies_plot.set_copies(copies_of(6), 3, "0, 3")
     (chosen,) = record(copies_plot.copies_chosen)
-    QTest.mouseClick(
-        copies_plot, Qt.MouseButton.LeftButton, pos=QPoint(round(copies_plot.position(8, 1.0).x()) + 6, 120)
-    )
+    place = QPoint(round(copies_plot.position(8, 1.0).x()) + 6, 120)
+    QTest.mouseClick(copies_plot, Qt.MouseButton.LeftButton, pos=place)
     copies_plot.set_chosen(chosen[-1])
     press(copies_plot, Qt.Key.Key_Right, Qt.Key.Key_Home, Qt.Key.Key_End)
     assert chosen == [8, 16, 1, 32]
