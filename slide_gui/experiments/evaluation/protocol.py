@@ -47,7 +47,7 @@ def published(key: str) -> tuple[Published, ...]:
 
 
 def published_seconds(key: str) -> tuple[float | None, float | None, float | None]:
-    """Return the paper's Table 2: seconds of feature generation of SLIDE and SdA, and the speed-up; None if absent."""
+    """Return the paper's Table 2 for a data set: feature seconds of SLIDE and SdA, and speed-up; None if absent."""
     table = toml_resource("paper.toml")["table2"]
     seconds = table["seconds"]
     entries = (seconds["SLIDE"].get(key), seconds["SdA"].get(key), table["speedup"].get(key))
@@ -56,9 +56,9 @@ def published_seconds(key: str) -> tuple[float | None, float | None, float | Non
 
 
 def sensitivity() -> tuple[str, str]:
-    """Return the key of the data in the paper's figure of error against noise and depth, and what the paper states.
+    """Return the key of the data set in the paper's figure of error against noise and depth, and its conclusions.
 
-    The statements are from the paper's text, because the values of the curves are not published.
+    The conclusions are from the paper's text, because the values of the curves are not published.
     """
     table = toml_resource("paper.toml")["sensitivity"]
     return table["data"], "\n· ".join(["The paper:", *table["statements"]])
@@ -95,7 +95,7 @@ class SelectedCandidate:
     final : SweepPoint
         The run that evaluates it on the test set.
     validation_error : float or None
-        Its error on all validation rows. None if there was nothing to select.
+        Its error on all validation rows. None if nothing was selected, or several candidates are averaged.
     """
 
     final: SweepPoint
@@ -111,25 +111,25 @@ class CellPlan:
     data : str
         Key of `data_entry`.
     method : str
-        Key of the row: of `METHODS`, or of the protocol's own rows.
+        Key of the row: in `METHODS`, or in the table `rows` of the protocol.
     axes : tuple of (name, values)
         Parameters to select on validation rows, with their candidate values.
     draws : int
-        Number of validation parts on which the candidates of a split are compared. Five are one cross-validation.
+        Number of validation sets on which the candidates of a split are compared. Five form one cross-validation.
     loss, criterion : str
         Loss of the SVM, and criterion of learning its widths.
     starts : int
         Number of starting points for learning the widths.
     widths : {"learn", "median"}
-        With "median", methods that could learn widths use median widths times one scale by cross-validation.
+        With "median", methods that can learn widths use median widths times one cross-validated factor.
     C : float or None
         Trade-off. None selects it by cross-validation.
     labels : int or None
         Number of labelled rows that a candidate is trained on. None means all.
     retune_rows : int or None
-        The selected candidate selects σ and C again on this number of rows. None keeps the result of the grid search.
+        Number of rows on which σ and C of the selected candidate are tuned again. None keeps those of the grid search.
     averaged : int
-        Number of candidates with the least validation loss whose mean margin is evaluated. 0 evaluates the best one.
+        Number of candidates, those with the least validation loss, whose mean margin is tested. 0 tests the best alone.
     train_rows, test_rows : int or None
         Size of the stratified subsample of the data set that is used. None means all rows.
     fit_rows : {"training", "split"}
@@ -166,13 +166,13 @@ class CellPlan:
 
     @property
     def selects(self) -> bool:
-        """True if candidates are evaluated on validation rows. A single network needs them for its number of epochs."""
+        """True if candidates are evaluated on validation rows. A single network also is, to select its epochs."""
         return self.n_candidates > 1 or self.kind.fine_tunes
 
     def candidates(self, fingerprint: str, source: str, split: int) -> tuple[SweepPoint, ...]:
-        """Return the candidate runs of a split, each evaluated on its validation rows, part by part.
+        """Return the runs of all candidates of a split on its first validation set, then on the second, and so on.
 
-        All have the seed of the split, which the selected candidate keeps.
+        All runs have the seed of the split. The run of the selected candidate on the test set has the same seed.
 
         Parameters
         ----------
@@ -197,17 +197,17 @@ class CellPlan:
         return replace(point, spec=spec.checked())
 
     def next_points(self, points: Sequence[SweepPoint], runs: StoredRuns) -> tuple[SweepPoint, ...]:
-        """Return the candidates to evaluate next, all on one validation part; empty if the results suffice.
+        """Return the candidates to evaluate next, all on one validation set; empty if the results suffice.
 
-        A candidate with clearly more errors than the best one so far is not evaluated on further parts. The difference
-        must exceed twice the square root of the sum of both numbers, which is about two standard errors.
+        A candidate with clearly more errors than the best one so far is not evaluated on further sets. The difference
+        must exceed twice the square root of the sum of both numbers of errors, which is about two standard errors.
 
         Parameters
         ----------
         points : sequence of SweepPoint
-            All candidates, part by part.
+            Result of `candidates`.
         runs : mapping
-            Hash of a run → the stored run. Only the hashes of candidates that are still compared are computed.
+            Hash of a run → the stored run. Further hashes of excluded candidates are not computed.
         """
         return self._race(points, runs)[0]
 
@@ -231,7 +231,7 @@ class CellPlan:
     def select(self, points: Sequence[SweepPoint], runs: StoredRuns) -> SelectedCandidate | None:
         """Return the candidate selected from the results of one split (see `choose` and `pooled`).
 
-        The only candidate of a method needs no results. Return None while results are missing.
+        Return None while results are missing. If nothing is selected (`selects`), no results are needed.
         """
         if not self.selects:
             return SelectedCandidate(self.final(points[0]))
@@ -254,9 +254,9 @@ class CellPlan:
 
 @lru_cache(maxsize=512)  # more than twice the cells of the protocol
 def _first_candidates(cell: CellPlan, fingerprint: str, source: str) -> tuple[RunSpec, ...]:
-    """Return the distinct candidates of all points of the axes, on the first validation rows with seed 0.
+    """Return the candidates, one for each combination of the axes' values, on the first validation set with seed 0.
 
-    The cache avoids checking them again for each validation part.
+    Equal combinations count once. The cache avoids checking the candidates again for each validation set.
     """
     kind, axes = cell.kind, dict(cell.axes)
     method = "median" if kind.key == REFERENCE and cell.widths == "median" else kind.key
@@ -311,7 +311,7 @@ def plan(
     cells = []
     for key in document["data"]:
         table = document[extent].get(key, {})
-        table = document[extent][table] if isinstance(table, str) else table  # text names a data set with the same plan
+        table = document[extent][table] if isinstance(table, str) else table  # a text: same plan as that data set
         for method in document["methods"]:
             if (not data or key in data) and (not methods or method in methods) and method in table:
                 cells.append(_cell(key, method, table, splits))
@@ -319,13 +319,16 @@ def plan(
 
 
 def _cell(key: str, method: str, table: Mapping[str, Any], splits: int | None) -> CellPlan:
-    """Return the plan of a cell. Its table lists the candidate values. Most other settings apply to all rows."""
+    """Return the plan of one row of the tables on one data set.
+
+    `table` is the data set's table in the protocol: candidate values and settings. Settings in `[rows]` override them.
+    """
     document = toml_resource("protocol.toml")
     settings = document["rows"].get(method, {})
     alike = {name: document[name] for name in _OF_ALL} | {name: table[name] for name in _OF_DATA if name in table}
     alike |= {name: settings[name] for name in _OF_ROW if name in settings}
     axes = table[method]
-    axes = table[axes] if isinstance(axes, str) else axes  # text names a row with the same candidates
+    axes = table[axes] if isinstance(axes, str) else axes  # a text names the row whose candidates are repeated
     plan = CellPlan(key, method, table["splits"] if splits is None else splits, tuple(axes.items()), **alike)
     kind = plan.kind
     known = (_OF_STACK if kind.stacked else _OF_SDA if kind.network else set()) | (

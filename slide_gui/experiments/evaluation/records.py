@@ -34,12 +34,12 @@ class RecordFolder:
     rows : dict of str to StoredRun
         Runs of this results version by hash.
     n_damaged : int
-        Number of unreadable lines, such as the last line of a writer that was killed.
+        Number of unreadable lines, such as an incomplete last line of a process that was killed.
 
     Raises
     ------
     DataError
-        If the folder contains something else under the name of a file of results.
+        If something in the folder has the name of a file of results, but is not a file.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -71,7 +71,7 @@ class RecordFolder:
                 file.write(line + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
-        except OSError as error:  # writing names no file, for example if the disk is full
+        except OSError as error:  # errors of writing, such as a full disk, do not name the file
             error.filename = str(path)
             raise
         self.rows[row.hash] = row
@@ -88,7 +88,7 @@ def _line(row: StoredRun) -> dict[str, Any]:
 
 
 def _row(values: dict[str, Any]) -> StoredRun:
-    """Return the run in a JSON object. Its error is exact, because it is computed as the same ratio."""
+    """Return the run in a JSON object. Its error rate is exact, because it is the same ratio as before."""
     values = _USUAL | values
     values["error"] = values["wrong"] / values["n_test"]
     if values["evaluate"] == "validation":

@@ -45,9 +45,9 @@ _COLUMNS = 784
 def remaining_cost(
     cells: Sequence[CellPlan], state: EvaluationState, rows: Sequence[StoredRun]
 ) -> Mapping[tuple[str, str], Mapping[tuple[str, str], float]]:
-    """Return the expected seconds of each run that a cell may still need, by data and method.
+    """Return the expected seconds of each run that a cell may still need: (data, method) → (data, hash) → seconds.
 
-    Runs are named by data and hash, because several cells can need the same run.
+    Runs are identified by data and hash, because several cells can need the same run.
 
     Parameters
     ----------
@@ -92,14 +92,14 @@ def run_evaluation(
     """Compute the cells of the evaluation, the first split of all cells, then the second, and so on.
 
     The candidates of a cell are evaluated on the validation rows of a split, and the best one on the test set. Each run
-    is stored before the next one starts. The same call resumes an interrupted evaluation.
+    is stored as soon as it is complete. The same call resumes an interrupted evaluation.
 
     Parameters
     ----------
     cells : sequence of CellPlan
         Cells of `plan`.
     load : callable
-        Returns the data set of a key, given the key and a progress.
+        Returns a data set, given its key and a `Progress`.
     store : RunStore
         Store opened by this thread.
     progress : Progress
@@ -116,7 +116,7 @@ def run_evaluation(
     DataError
         If a data set is unsuitable.
     Cancelled
-        By the progress.
+        If it is cancelled through `progress`.
     """
     return _Evaluation(tuple(cells), load, store, progress, pause, cluster, records).run()
 
@@ -136,7 +136,7 @@ class _SplitRuns:
         self.selected = task.plan.select(points, {})
 
     def requests(self) -> list[RunRequest]:
-        """Return the next runs: the candidates on one validation part, or the selected candidate on the test set."""
+        """Return the next runs: the candidates on one validation set, or the selected candidate on the test set."""
         if self.selected is None:
             points = self.task.plan.next_points(self._points, self.runs)
             deepest = max(point.depth for point in points)
@@ -155,7 +155,7 @@ class _SplitRuns:
 
     @property
     def n_runs(self) -> int:
-        """Number of runs if no candidate is left out."""
+        """Number of runs of the split if no candidate is excluded early."""
         return len(self._points) * self.task.plan.selects + 1
 
     def add(self, spec: RunSpec, row: StoredRun) -> SplitAnswer | None:
@@ -248,7 +248,7 @@ class _Evaluation:
         if self._records is not None:
             self._records.add(split.task.plan.data, row)
         answer = split.add(spec, row)
-        done = 1 if answer is None else split.n_runs - len(split.runs)  # includes the candidates that were left out
+        done = 1 if answer is None else split.n_runs - len(split.runs)  # includes the runs of excluded candidates
         self._state = replace(with_answer(self._state, split.task, answer), done=self._state.done + done)
         if answer is not None:
             self._finals[row.hash] = spec
@@ -265,7 +265,7 @@ class _Evaluation:
         self._report()
 
     def _measure_features(self) -> None:
-        """Measure SLIDE's feature generation if no stored run includes all of it, unless no layer was selected."""
+        """Measure the time of SLIDE's feature generation if no result has it and layers were selected."""
         for cell in self._state.cells:
             if cell.method == REFERENCE and cell.answers and cell.features is None:
                 last = cell.answers[-1]
@@ -277,7 +277,7 @@ class _Evaluation:
                 self._state = with_answer(self._state, task, replace(last, features=seconds))
 
     def _note_progress(self, fraction: float, payload: object) -> None:
-        """Report the progress of the active runs, in this process with the state only if there is news."""
+        """Report the progress of the active runs, in this process without the state if the payload is None."""
         if payload is None and not self._parallel:
             self._progress.report(0.0)
         else:

@@ -1,7 +1,7 @@
 """Results in the package: error curves, a trained classifier and the evaluation's tables, shown before the first run.
 
-`make shipped` computes them and writes ``resources/shipped``: ``results.json``, the classifier's arrays, and a table of
-each extent of the protocol. Errors by test row are too large for the package.
+`make shipped` computes them and writes ``resources/shipped``: ``results.json``, the classifier's arrays, and a table
+for each extent of the protocol. Errors by test row are too large for the package.
 """
 
 import json
@@ -24,7 +24,7 @@ _FILES = ("results.json", "classifier.npz.xz")
 
 
 class ShippedRun(StoredRun):
-    """A row of the table of runs that came with the program; only the classifier's has a complete result."""
+    """A run that came with the program, for the table of runs. Only the classifier's run has a complete result."""
 
     is_shipped: ClassVar[bool] = True
 
@@ -45,11 +45,11 @@ class ShippedResults:
     date, machine : str
         Day and computer of the computation.
     protocol : str
-        Commit of the evaluation's protocol.
+        Git commit of the evaluation's protocol.
     runs : tuple of ShippedRun
         All runs as rows of the table, without errors by test row.
     classifier : RunResult or None
-        Result on the opening data set with the window's default parameters.
+        Result on the data set that the window opens first, with the window's default parameters.
     tables : mapping
         Extent of the protocol, such as "quick" → state of the evaluation.
     """
@@ -69,7 +69,7 @@ class ShippedResults:
         return f"shipped with the program: computed on {self.date} by {version} on {self.machine}"
 
     def save(self, folder: Path) -> None:
-        """Write the results, the classifier among them, to a folder."""
+        """Write the results, including the classifier, to a folder."""
         assert self.classifier is not None
         given = (each.row() | {"row_errors": None, "tags": "shipped"} for each in self.runs)
         rows = [{name: value for name, value in row.items() if value is not None} for row in given]

@@ -35,9 +35,9 @@ from slide_gui.text import count
 def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[DataInfo, ...]:
     """Return the data sets of a plan for which stored runs exist, in the plan's order.
 
-    Stored runs of one name can be on different data: real or generated, full or reduced. Data with runs of the plan are
-    preferred. Next are data whose number of test rows is the plan's, real data, data with more runs of the plan, and
-    the latest. The catalogue or the plan gives the sizes.
+    Runs on a data set can be on several versions of it: real or generated, full or reduced. One version is selected by
+    these criteria in turn: some runs of the plan, the plan's number of test rows, real data, the most runs of the plan,
+    and the latest run. The sizes are those of the catalogue or the plan.
     """
     by_key: dict[str, dict[str, StoredRun]] = {}
     for row in rows:
@@ -48,7 +48,7 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
         of_data = [cell for cell in cells if cell.data == key]
         data = list(by_key.get(key, {}).values())
         if data:
-            # If there is only one, its runs need not be counted.
+            # The runs of a single version need not be counted.
             sizes = plan_sizes(of_data[0])
             others = {row.fingerprint for row in rows if row.evaluate == "test" and row.n_test != sizes[1]}
             best = data[0] if len(data) == 1 else max(data, key=lambda run: _fit(of_data, run, hashes, others))
@@ -77,7 +77,7 @@ def plan_sizes(cell: CellPlan) -> tuple[int, int]:
 
 @lru_cache(maxsize=256)
 def _key(name: str) -> str:
-    """Return the catalogue key of a data set's name or of its stand-in's, empty if the catalogue contains neither."""
+    """Return the key of the data set that has this name or a stand-in of this name; empty if there is none."""
     return data_key(name.partition(" (stand-in for ")[2].removesuffix(")") or name)
 
 
@@ -103,7 +103,7 @@ def stored_evaluation(
     rows : sequence of StoredRun
         Stored runs.
     known : sequence of DataInfo, optional
-        Known data sets. The others are derived from the stored runs.
+        Descriptions of data sets, preferred to those derived from the stored runs.
     """
     infos = {info.key: info for info in (*stored_data(cells, rows), *known)}
     data = tuple(infos[key] for key in dict.fromkeys(cell.data for cell in cells) if key in infos)
@@ -117,7 +117,7 @@ def stored_evaluation(
 
 
 def _sized(info: DataInfo, state: EvaluationState) -> DataInfo:
-    """Return the data set with the sizes of its latest run on the whole training set, if there is one."""
+    """Return the data set with the numbers of rows of its last result in the tables, if there is one."""
     of_data = [cell for cell in state.cells if cell.data == info.key]
     answers = [answer for cell in of_data for answer in cell.answers]
     return replace(info, n_train=answers[-1].n_train, n_test=answers[-1].n_test) if answers else info
@@ -195,7 +195,7 @@ class DataInfo:
     Attributes
     ----------
     key : str
-        Key of the catalogue.
+        Key of `data_entry`.
     title : str
         Name of the data.
     generated : bool
@@ -241,7 +241,7 @@ class SplitAnswer:
     row_errors : bytes or None
         Errors by test row, packed by `error_rate.row_errors`. None in a shipped result.
     validation_error : float or None
-        Validation error of the selected candidate. None if there was only one candidate.
+        Validation error of the selected candidate, as in `SelectedCandidate`.
     features : float or None
         Seconds of feature generation, as in `Timings`; None without layers.
     seconds : float
@@ -269,8 +269,8 @@ class SplitProgress:
     data, method : str
         Keys of its cell.
     answered, candidates : int
-        Numbers of evaluated candidates and of all candidates. They are 0 and at most 1 while the selected one is
-        trained.
+        Number of evaluated candidate runs, and of all. They are 0 and 1 while the selected candidate is trained for
+        the test.
     """
 
     data: str
@@ -294,9 +294,9 @@ class Comparison:
     adjusted : float
         Holm's adjusted p-value over all comparisons of the table.
     difference : float
-        Mean error of this method minus the mean error of SLIDE-SVM, over these splits.
+        Mean error of this method minus the mean error of SLIDE-SVM, over the common splits.
     low, high : float or None
-        Ends of its 95 % confidence interval over rows and splits. None with McNemar's test.
+        Ends of the 95 % confidence interval of the difference. None with McNemar's test.
     rows : McNemar or None
         McNemar's test, if it was used.
     """
@@ -354,7 +354,7 @@ class Cell:
 
     @property
     def rate(self) -> ErrorRate | None:
-        """Mean test error over the available splits with its 95 % confidence interval, or None without splits."""
+        """Mean test error over the available splits with its 95 % confidence interval, or None without results."""
         if self.shipped_rate is not None or not self.answers:
             return self.shipped_rate
         rates = [ErrorRate.of_run(answer.error, answer.n_test) for answer in self.answers]
@@ -440,7 +440,7 @@ class EvaluationState:
 
 
 def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) -> Comparison | None:
-    """Compare a method with another on the splits that both have, all with the same test rows.
+    """Compare a method with a reference on their common splits with the same test rows as the first of these.
 
     Returns
     -------
@@ -488,7 +488,7 @@ class TimeRow:
     slide, sda : float or None
         Seconds measured here. The autoencoders have the parameters selected on validation rows.
     sda_chosen : str
-        These parameters in words.
+        The selected parameters of the autoencoders in words.
     paper_slide, paper_sda, paper_speedup : float or None
         Values of the paper's Table 2.
     """

@@ -104,9 +104,9 @@ class FittedModel:
     def predict(
         self, rows: NDArray[np.float32], progress: Progress = NO_PROGRESS
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Return the class code of each row, and its smallest margin over another class.
+        """Return the predicted class code of each row, and the smallest margin of this class over another one.
 
-        The margin is negative if another class has a pairwise margin over the one with the most votes.
+        The margin is negative if the predicted class, which has the most votes, loses against some other class.
         """
         assert self.svm is not None
         codes, least = np.empty(len(rows), np.intp), np.empty(len(rows))
@@ -164,12 +164,12 @@ def trained_model(dataset: Dataset, result: RunResult, *, progress: Progress = N
 
 FORMAT = "slide-gui model"
 FORMAT_VERSION = 2
-"""Version of files with a scale or a classifier; all others have version 1."""
+"""Format version of files with a scaling or a classifier. All other files have version 1."""
 
 _BLOCK = 4096  # rows
 _OF_SVM = ("widths", "centre", "vectors", "coefficients", "biases")
 _MANIFEST = "manifest"
-_MANIFEST_BYTES = 1 << 24  # the names of 100 000 features
+_MANIFEST_BYTES = 1 << 24  # enough for the names of 100 000 features
 _LONGEST_NAME = 1000
 _REMEDY = "save the model again with slide-gui fit, train or try"
 
@@ -180,7 +180,7 @@ def save_model(path: str | os.PathLike[str], model: FittedModel) -> None:
     Parameters
     ----------
     path : path-like
-        Any name, usually with ``.npz``.
+        Any file name, usually ending in ``.npz``.
     model : FittedModel
         The model. The scatters of its layers are not saved.
 
@@ -252,7 +252,7 @@ def load_model(path: str | os.PathLike[str]) -> FittedModel:
 
 
 def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:
-    """Return the model in a JSON text without its layers, and the error of each layer.
+    """Return the model that a JSON text describes, without its layers, and the error of each layer.
 
     Entries that later versions add are ignored.
 
@@ -371,7 +371,7 @@ def _member(
             f"{name} is {array.dtype} of shape {array.shape}, expected {np.dtype(dtype)} of shape {sizes}; {_REMEDY}",
             place,
         )
-    drawn = name.startswith("weights")  # as float32
+    drawn = name.startswith("weights")  # the window draws weights as float32
     if not (np.abs(array) <= np.finfo(np.float32 if drawn else np.float64).max).all():
         numbers = "NaN, infinity or numbers beyond float32" if drawn else "NaN or infinity"
         raise DataError(f"{name} contains {numbers}; {_REMEDY}", place)

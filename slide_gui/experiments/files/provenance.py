@@ -26,7 +26,7 @@ _AXES = {"noise": float, "depth": int, "split": int, "seed": int}
 
 @dataclass(frozen=True)
 class FigureProvenance:
-    """The runs of a figure.
+    """The data and runs of a figure.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class FigureProvenance:
         return f"computed by results version {self.numerics}, this program has {RESULTS_VERSION}: numbers may differ"
 
     def runs(self) -> tuple[RunSpec, ...]:
-        """Return each run once, after the run that it starts from."""
+        """Return the distinct runs, each after the run that it starts from."""
         specs: dict[str, RunSpec] = {}
 
         def take(spec: RunSpec) -> None:
@@ -100,7 +100,7 @@ class FigureProvenance:
         Raises
         ------
         DataError
-            If the file contains none.
+            If the file contains no provenance.
         """
         content = read_small(path, _LARGEST, "the JSON document of a figure")
         try:

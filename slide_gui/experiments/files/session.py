@@ -39,7 +39,7 @@ class Selection:
     sample : int
         Index of the displayed training row, −1 for the mean.
     levels : {"tile", "layer", "global"}
-        Weights that share the colour limits.
+        Weights that share colour limits: those of one tile, of one layer, or all.
     show : {"auto", "weights", "contribution"}
         Content of the tiles. "auto" shows contributions if a few weights would hide the others.
     colors : str
@@ -72,7 +72,7 @@ class SessionRecord:
     page : str
         The displayed page.
     choices : tuple of (page, name, value)
-        Choices of each page, with the page's own names.
+        Settings of the pages. Each page defines the names of its settings.
     """
 
     source: DataSource = field(default_factory=DataSource)
@@ -89,7 +89,7 @@ class SessionRecord:
 
 
 class MissingData(DataError):
-    """The files of a session are in none of the searched folders."""
+    """Some data files of a session are in none of the searched folders."""
 
     def __init__(self, names: Sequence[str], place: str = "") -> None:
         files = ", ".join(Path(name).name for name in names)
@@ -138,8 +138,8 @@ def _content(record: SessionRecord, indent: int | None) -> bytes:
 def read_session(path: Path) -> SessionRecord | None:
     """Return the session in a session file, a picture or a bundle, or None if there is none.
 
-    A bundle is a folder with a session and a script of the same name. A picture without a session belongs to the only
-    session file in its folder, if there is exactly one, as in a bundle.
+    A bundle is a folder with a session and a script of the same name. For a picture without a session, the
+    session file in its folder is read if there is exactly one, as in a bundle.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def read_session(path: Path) -> SessionRecord | None:
 
 
 def _comment(content: bytes) -> bytes:
-    """Return the comment of a GIF that contains a session, its blocks joined. Each block starts with its length."""
+    """Return the GIF comment that contains a session, with its blocks joined. Each block starts with its length."""
     at, parts = content.find(_MARK.encode()) - 1, []
     most = at + 4 * _MOST_BYTES  # a larger comment cannot be a session, whatever the size of its blocks
     while 0 <= at < min(len(content), most) and content[at]:
@@ -206,8 +206,8 @@ def _read(content: bytes, path: Path) -> SessionRecord:
 def located(record: SessionRecord, path: Path, folders: Iterable[Path] = ()) -> SessionRecord:
     """Return the session with the current paths of its data.
 
-    Each file is searched at its path relative to the session's own file, then by its name there and in the other
-    folders.
+    Each file is searched for at its path relative to the session's own file, then by its name in the folder of that
+    file and in the other folders.
 
     Parameters
     ----------

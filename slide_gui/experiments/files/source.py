@@ -25,12 +25,12 @@ def image_text(image: NDArray[Any]) -> str:
 
 
 def read_image(path: str | os.PathLike[str]) -> NDArray[np.float32]:
-    """Return the numbers of a text file in their order, separated by commas, spaces or lines.
+    """Return the numbers in a text file in their order. They are separated by commas, spaces or line breaks.
 
     Raises
     ------
     DataError
-        If the file cannot be read, is larger than any image, or contains anything else.
+        If the file cannot be read, is larger than any image, or contains anything but finite numbers.
     """
     place = str(path)
     content = read_small(path, _LARGEST_IMAGE, "the numbers of one image")
@@ -63,7 +63,7 @@ class DataSource:
     generated : bool
         Generate the data even if the real files are found.
     reading : ParseOptions
-        Settings for reading the files that they do not contain themselves.
+        Options for reading the files.
     held_out : HeldOut or None
         Rows to hold out as a test set. None holds out a quarter of each class if there is no test set and there are
         classes.
@@ -77,17 +77,17 @@ class DataSource:
     held_out: HeldOut | None = None
 
     def __repr__(self) -> str:
-        """Return a Python expression of the source without default values."""
+        """Return a Python expression of the source, with `reading` and `held_out` only if they are not the defaults."""
         arguments = f"key={self.key!r}, paths={self.paths!r}, seed={self.seed!r}, generated={self.generated!r}"
         arguments += "" if self.reading == AS_GUESSED else f", reading={self.reading!r}"
         return f"DataSource({arguments}{'' if self.held_out is None else f', held_out={self.held_out!r}'})"
 
     def document(self) -> dict[str, Any]:
-        """Return the source as values for JSON. Default values are left out."""
+        """Return the source as values for JSON, with `reading` and `held_out` only if they are not the defaults."""
         document: dict[str, Any] = {"key": self.key, "paths": list(self.paths)}
         document |= {"seed": self.seed, "generated": self.generated}
         if self.reading != AS_GUESSED:
-            reading = asdict(self.reading)  # fields of later versions are written only if they differ from defaults
+            reading = asdict(self.reading)  # fields added later are written only if not default
             usual = {"left_out": (), "scaled": None, "bins": None, "group": None}
             document["reading"] = {k: v for k, v in reading.items() if k not in usual or v != usual[k]}
         if self.held_out is not None:
@@ -130,7 +130,7 @@ class DataSource:
     @classmethod
     def of(cls, texts: Sequence[str], seed: int = 0) -> Self:
         """Return the source that several arguments name together: one key, or the files of one data set."""
-        texts = [f".{os.sep}{text}" if text.startswith("-") else text for text in texts]  # not an option in a command
+        texts = [f".{os.sep}{text}" if text.startswith("-") else text for text in texts]  # not read as an option
         if len(texts) == 1:
             return cls.parse(texts[0], seed)
         return cls(paths=tuple(texts), seed=seed)

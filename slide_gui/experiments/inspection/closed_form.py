@@ -1,7 +1,7 @@
 """Two properties of the closed form (eq. 8 of the paper).
 
-Weights W_m of explicitly corrupted copies (eq. 5 to 7) converge to its W as m^−½. It ignores the positions of pixels:
-W of shuffled pixels, shuffled back, equals W.
+The weights W_m of m explicitly corrupted copies (eq. 5 to 7) converge to its W, with an error that falls as m^−½. The
+closed form ignores the positions of pixels: fitted on shuffled pixels and shuffled back, W is the same.
 """
 
 from dataclasses import dataclass, replace
@@ -18,24 +18,24 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 MOST_COPIES = 1024
 MOST_ROWS = 1200
-"""Larger data are sampled with a seed. The limit is then that of the sample."""
+"""Larger data are replaced by a random sample with a fixed seed, whose W is then the limit of W_m."""
 
 _ROUNDING = 1e-6
-_SETTLED = 8  # copies from which the slope is fitted; with fewer, a rarely lit pixel may survive in no copy
+_SETTLED = 8  # least m for fitting the slope; in fewer copies, a rarely lit pixel may never survive
 
 
 @dataclass(frozen=True, eq=False)
 class CopiesPoint:
-    """W_m of one number of copies.
+    """The weights W_m of one number of copies m, with their errors.
 
     Attributes
     ----------
     copies : int
-        m.
+        Number of copies, m.
     errors : ndarray of shape (s,)
-        ‖W_m − W‖ / ‖W‖ over all rows with their biases (Frobenius), for each seed so far.
+        Relative error ‖W_m − W‖ / ‖W‖ (Frobenius norm, with biases) for each of the s seeds so far.
     row_errors : ndarray of shape (s, d)
-        The same for each row. NaN if the row of W is zero.
+        The relative error of each row. NaN if the row of W is zero.
     weights : ndarray of shape (d, d + 1), float32
         W_m of the first seed.
     """
@@ -53,13 +53,13 @@ class Copies:
     Attributes
     ----------
     layer : int
-        1, 2, …
+        Number of the layer, from 1.
     limit : ndarray of shape (d, d + 1)
-        W, the limit for the rows used (eq. 8).
+        W of the closed form (eq. 8) for the rows used, the limit of W_m.
     n_rows, n_all : int
         Numbers of rows used and of all rows.
     seeds : int
-        Number of corruptions averaged over, with seeds 0, 1, …
+        Number of random corruptions over which errors are averaged, with seeds 0, 1, …
     points : tuple of CopiesPoint
         Results for m = 1, 2, 4, … so far.
     """
@@ -77,7 +77,7 @@ class Copies:
         return replace(self, points=tuple(point for point in self.points if point.errors.size == self.seeds))
 
     def curve(self, feature: int | None = None) -> list[tuple[int, float, float, float]]:
-        """Return (m, geometric mean, smallest, largest error over the seeds), over all rows or of one.
+        """Return (m, geometric mean, smallest, largest error over seeds) for each m, for all rows or one.
 
         Points whose error is undefined, or so small that it may be rounding, are left out.
         """
@@ -90,7 +90,7 @@ class Copies:
         return lines
 
     def slope(self, feature: int | None = None) -> float | None:
-        """Return the exponent of m, fitted by least squares from m = 8 on. None with fewer than 3 points."""
+        """Return the exponent b of error ∝ m^b, fitted by least squares from m = 8. None with fewer than 3 points."""
         curve = [(m, mean) for m, mean, _, _ in self.curve(feature) if m >= _SETTLED]
         if len(curve) < 3:
             return None
@@ -136,7 +136,7 @@ class CopiesStudy:
     Parameters
     ----------
     stack : Stack
-        Its noise, its ridge and the layers below are used.
+        Stack that gives the noise level, the ridge and the layers below `layer`.
     layer : int
         Layer whose weights are estimated, from 1 to the depth of the stack.
     seeds : int
@@ -235,7 +235,7 @@ class ShuffledFit:
     shuffled : Stack
         Stack fitted to the shuffled rows.
     differences : tuple of float
-        Largest absolute difference of each layer between its weights and those shuffled back, biases included.
+        Largest absolute difference of each layer between both stacks' weights and biases in the original order.
     largest : tuple of float
         Largest absolute weight or bias of each layer.
     """
@@ -247,7 +247,7 @@ class ShuffledFit:
 
 
 def shuffling(n_features: int, seed: int) -> NDArray[np.int64]:
-    """Return the original pixel at each position of the shuffled rows, shape (d,), determined by the seed."""
+    """Return a random permutation, shape (d,): the original pixel at each position of the shuffled rows."""
     return np.random.default_rng(seed).permutation(n_features)
 
 

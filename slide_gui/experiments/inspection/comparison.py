@@ -32,11 +32,11 @@ class ComparedRows:
         Reconstructed features.
     first, second : ndarray of shape (k, depth, d + 1), float64
         ``first[i, j]`` holds the weights of layer j + 1 of A that reconstruct pixel i, the bias last.
-    difference : ndarray of shape (k, least depth, d + 1), float64
+    difference : ndarray of shape (k, smaller depth, d + 1), float64
         A − B, for the layers that both have.
     contributions : bool
-        True if all rows are weights times the root mean square of their input features. They are if a few weights of a
-        layer would hide the others in a picture (`drowns`).
+        True if the rows hold contributions, which are weights times the root mean square of their input features. They
+        do if a few weights of a layer would make the others invisible in a picture (`drowns`).
     """
 
     pixels: tuple[int, ...]
@@ -48,12 +48,12 @@ class ComparedRows:
 
 @dataclass(frozen=True, eq=False)
 class RunComparison:
-    """Two results with their rows of W, or the reason why there are none.
+    """Two runs with their rows of W, or the reason why the rows are missing.
 
     Attributes
     ----------
     first, second : RunResult or StoredRun
-        A shipped run has no complete result.
+        The runs. A shipped run is a `StoredRun`, because it has no complete result.
     why_not : str
         The reason, as a sentence, if `rows` is None.
     label_names, feature_names : tuple of str

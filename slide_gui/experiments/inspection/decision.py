@@ -16,7 +16,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_NEAREST = 3  # of either class
+_NEAREST = 3  # support vectors of each class
 MOST_CHANGES = 48
 """Largest number of features that a flip may change."""
 _PROMISING = 64  # number of single changes that are tried again in later steps
@@ -63,7 +63,7 @@ class Decision:
     nearest : tuple of SupportVector
         Nearest support vectors of the first and the second class, alternating, nearest first.
     shares : tuple of float
-        Fraction of each layer in the sum of their exponents.
+        Fraction of each layer in the sum of the exponents of these support vectors.
     """
 
     first: int
@@ -92,9 +92,9 @@ class Flip:
     code : int
         The predicted class of the changed image.
     fewest : bool
-        True if no smaller set of such changes alters the class. This is certain for one and two features, because every
-        single change is tried. Larger sets come from a greedy search over the most promising single changes and those
-        towards the nearest support vector of the second class. Unnecessary changes are then undone.
+        True if certainly no smaller set of such changes alters the class. This holds for one and two features, because
+        every single change is tried. Larger sets come from a greedy search over the most promising single changes and
+        those towards the nearest support vector of the second class. Unnecessary changes are then undone.
     """
 
     image: NDArray[np.floating]
@@ -111,7 +111,7 @@ class Decider:
     restored : Restored
         The representation, the SVM, and its training rows.
     dataset : Dataset
-        Data of that run.
+        Data set of the run.
     """
 
     def __init__(self, restored: Restored, dataset: Dataset) -> None:
@@ -138,7 +138,7 @@ class Decider:
         return np.broadcast_to(low, rows.shape[1]), np.broadcast_to(high, rows.shape[1])
 
     def decide(self, representations: NDArray[np.floating]) -> Decision:
-        """Predict one image without BLAS, so that a product in another thread can continue.
+        """Predict one image without BLAS, which another thread may be using.
 
         Parameters
         ----------
@@ -254,7 +254,7 @@ class Decider:
 
 
 def _duels(margins: Array, n_classes: int) -> tuple[int, int, dict[int, tuple[int, float]]]:
-    """Return the first and second class, and for each other class its pairwise classifier with the first."""
+    """Return the first and second class, and for each class the index and sign of its classifier with the first."""
     scores = class_scores(margins[None], n_classes)[0]
     first = int(predicted_codes(margins[None], n_classes)[0])
     scores[first] = np.inf

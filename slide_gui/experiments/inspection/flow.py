@@ -25,8 +25,8 @@ class FlowLayer:
     output : ndarray of shape (d,)
         hᵏ.
     target_error : float
-        Mean over the features of (hᵏ − hᵏ⁻¹)². If the layer is fitted on values, hᵏ⁻¹ is its target (eq. 11). For the
-        first layer it is the uncorrupted x (eq. 5).
+        Mean over the features of (hᵏ − hᵏ⁻¹)². If the layer is fitted on values, hᵏ⁻¹ is its target (eq. 11). In the
+        first layer, hᵏ⁻¹ is the uncorrupted x (eq. 5).
     input_error : float
         Mean over the features of (hᵏ − x)².
     """
@@ -82,7 +82,7 @@ class FlowResult:
 
 
 def survivors(n_features: int, noise: float, seed: int) -> NDArray[np.bool_]:
-    """Return the features that survive one corruption as a mask, each with probability p = 1 − noise (§3).
+    """Return a mask of the features that survive one corruption, each with probability p = 1 − noise (§3).
 
     With the same seed, a feature that survives at one noise level survives at every lower one.
     """
@@ -104,10 +104,10 @@ def corrupted_input(image: Values, surviving: NDArray[np.bool_] | None = None) -
 
 
 class Forward:
-    """A stack prepared for one image after another.
+    """Applies stacks to one image after another. The weights of a layer are converted once.
 
-    It computes without BLAS, so that it does not wait for products in another thread. Four layers of 784 features take
-    about half a millisecond.
+    This uses no BLAS, so it does not wait for products in another thread. Four layers of 784 features take about half a
+    millisecond.
     """
 
     def __init__(self) -> None:

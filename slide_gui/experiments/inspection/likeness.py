@@ -1,4 +1,4 @@
-"""A measured rule for images that are unlike the training images, for which a prediction means little."""
+"""A test for images that are so unlike the training images that a prediction means little."""
 
 from typing import Any
 
@@ -15,9 +15,9 @@ Array = NDArray[np.float64]
 class Likeness:
     """The leverage of an image with respect to training images, and the limit that 1 % of these exceed.
 
-    With z = [x, 1] and the rows z of the training images in Z, the leverage of x is zᵀ(ZᵀZ + I)⁻¹z: the number of
-    training images that x is worth in a linear fit. It is large if few training images light the same pixels, or the
-    same combination of pixels. The leverage of each training image is taken with respect to all others, h / (1 − h).
+    With z = [x, 1] and the rows z of the training images in Z, the leverage of x is zᵀ(ZᵀZ + I)⁻¹z. It is large if few
+    training images light the same pixels, or the same combination of pixels. A training image with leverage h has the
+    leverage h / (1 − h) with respect to all others, which determines the limit.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Likeness:
     Attributes
     ----------
     limit : float
-        The 99 % quantile of the training images; infinite for more than 3000 features.
+        99 % quantile of the leverages of the training images; infinite for more than 3000 features.
     """
 
     def __init__(self, images: NDArray[Any], progress: Progress = NO_PROGRESS) -> None:

@@ -1,4 +1,4 @@
-"""Fits of one data set with rows of W for selected pixels in all layers, and one weight explained (§3 of the paper)."""
+"""Fit stacks to one data set, extract the rows of W for selected pixels, and explain one weight (§3 of the paper)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Preview:
     rows : dict of int to ndarray of shape (d + 1,)
         Feature → its row of W¹, bias last.
     layers : tuple of ApproximateLayer
-        All layers, perhaps of parameters shortly before; empty if there are no new ones.
+        All approximate layers, perhaps at parameters of an earlier update; empty if there are none since a fit.
     """
 
     parameters: StackParameters
@@ -68,10 +68,10 @@ class Explorer:
         self._fits: tuple[Fit, ...] = ()  # the latest last; the tuple is replaced, so any thread may read it
         self._scatters: dict[str, InputScatter] = {}  # by the dtype of the sums
         self._paths: dict[str, tuple[StackParameters, NoisePath]] = {}  # also by dtype
-        self._problems: dict[tuple[str, float, bool], str] = {}  # of the threshold: the same at every noise level
+        self._problems: dict[tuple[str, float, bool], str] = {}  # warnings, the same at every noise level
         self._approximations: dict[str, tuple[InputScatter, Approximation]] = {}  # also by dtype
-        self._approximating: Iterator[tuple[ApproximateLayer, ...]] | None = None  # continues after an interruption
-        self._approximated: tuple[ApproximateLayer, ...] = ()  # since the latest fit; the next preview contains them
+        self._approximating: Iterator[tuple[ApproximateLayer, ...]] | None = None  # unfinished; an update may resume it
+        self._approximated: tuple[ApproximateLayer, ...] = ()  # after the latest fit, for the next preview
 
     def update(
         self,
@@ -86,11 +86,11 @@ class Explorer:
         Parameters
         ----------
         features : tuple of int
-            Rows of the first layer to preview, if `prepare` was called. Without any there is no preview.
+            Rows of the first layer to preview, once a fit is complete. If empty, there is no preview.
         settle : float
-            Shortest time in seconds before the fit, in which a newer request may supersede this one.
+            Shortest time in seconds before the fit starts. In this time, a newer request can cancel this one.
         progress : Progress
-            Receives a `Preview` without layers and one with them, then the stack after each layer.
+            Receives a `Preview`, then others with new approximate layers, then the stack after each layer.
 
         Raises
         ------
@@ -121,7 +121,7 @@ class Explorer:
         return stack
 
     def _approximate(self, parameters: StackParameters, progress: Progress) -> Iterator[tuple[ApproximateLayer, ...]]:
-        """Yield approximate layers at these parameters, perhaps after those that an interrupted update left over.
+        """Yield approximate layers at these parameters, perhaps after completing those of an interrupted update.
 
         While a slider moves, each update first finishes the approximation of the update before it. Deep layers
         therefore follow the slider at any speed. Once the slider is at rest, only the newest parameters count.
@@ -187,7 +187,7 @@ class Explorer:
         return known[1]
 
     def noise_path(self, parameters: StackParameters) -> NoisePath | None:
-        """Return the noise path of the first layer, or None before a fit and if an eigendecomposition is slow."""
+        """Return the noise path of the first layer, or None before a fit and with too many features."""
         key = replace(parameters, noise=0.0, depth=0, batch_size=1)
         if parameters.fit_on == "values":
             key = replace(key, threshold=0.0, squashing="identity")
@@ -222,17 +222,17 @@ class WeightRows:
     parameters : StackParameters
         Parameters of the fit.
     pixels : tuple of int, length k
-        The reconstructed features, in row-major order of the image.
+        The reconstructed features, numbered in row-major order of the image.
     rows : ndarray of shape (k, depth, d), float64
         ``rows[i, j]`` holds the weights of layer j + 1 that reconstruct pixel i.
     biases : ndarray of shape (k, depth), float64
-        Their biases.
+        Biases of these rows of weights.
     rms : ndarray of shape (depth, d), float64
         Root mean square of each feature of each layer's input over the training rows.
     feature_names : tuple of str
         Names of the features, empty if they have none.
     drowned : bool
-        True if a few weights of a layer dominate the others, see `drowns`.
+        True if a few weights of a layer would make the others invisible in a picture, see `drowns`.
     """
 
     dataset: str
@@ -299,14 +299,14 @@ def rows_by_noise(
 ) -> list[WeightRows]:
     """Return the rows of stacks that differ only in their noise level. They equal the rows of separate fits.
 
-    The pass over the rows that is independent of the noise level is done once.
+    The pass over the training rows is done once, because it does not depend on the noise level.
 
     Raises
     ------
     ValueError
         As `fit_stack` and `weight_rows`.
     """
-    from slide_gui.experiments.files.model_file import FittedModel  # it imports the SVM
+    from slide_gui.experiments.files.model_file import FittedModel  # late, because it imports the SVM
 
     explorer, weights = Explorer(dataset.train, dataset.image_shape), []
     for number, noise in enumerate(noises):
@@ -334,9 +334,9 @@ def typical_peak(largest: NDArray[np.floating]) -> float:
 
 
 def drowns(layer: Layer) -> bool:
-    """Return True if some pixel has more than ten times the typical weight, next to which others are invisible.
+    """Return True if some pixel has more than ten times the typical weight, so that others are invisible in a picture.
 
-    The largest weight from each pixel is compared with the median of these. For pixels that are lit equally often the
+    The largest weights of all input pixels are compared with their median. For pixels that are lit equally often, their
     ratio is 1 to 3 at usual noise levels. For MNIST, with its ring of rarely lit pixels, it is 26 in the first layer at
     noise 0.3 and more than 1000 in higher layers.
     """
@@ -345,10 +345,10 @@ def drowns(layer: Layer) -> bool:
 
 
 def nearby_peak(row: Array, pixel: int, image_shape: tuple[int, int] | None) -> float:
-    """Return the largest absolute weight within two pixels of the reconstructed one, as a limit for its colours.
+    """Return the largest absolute weight within two pixels of the reconstructed pixel, as the colour limit of the row.
 
-    The reconstructed pixel itself usually has it. A pixel lit in only one or two images may get a weight a thousand
-    times larger, anywhere in the row, next to which the other weights would be invisible.
+    It is usually the weight of the reconstructed pixel itself. A pixel lit in only one or two images may get a weight a
+    thousand times larger, anywhere in the row. With such a limit, all other weights would be invisible.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ MOST_WORKERS = 64
 """Largest number of processes on this computer."""
 
 CONNECTING = 10.0  # seconds after which an unreachable scheduler, or one without workers, is reported
-_ATTEMPT_SECONDS = 0.5  # seconds, the longest duration of one attempt
+_ATTEMPT_SECONDS = 0.5  # longest duration of one attempt to connect
 _COUNTING = 1.0  # seconds for which a count of the workers remains valid
 _POLL_SECONDS = 0.05  # between two checks for workers and cancellation
 ATTEMPTS = 10  # largest number of times a run is repeated after its data, worker or result were lost
@@ -63,7 +63,7 @@ Versions = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class ClusterChoice:
-    """Where to compute runs. With neither field they are computed in this process, one after the other.
+    """Where to compute runs. If neither field is set, they are computed in this process, one by one.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ def refuse_other(place: str, theirs: Versions, mine: Versions) -> None:
 
 
 class Cluster(AbstractContextManager["Cluster"]):
-    """A connection to workers. As a context manager it stops the workers of this computer at the end.
+    """A connection to workers. As a context manager, it stops the workers on this computer at the end.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class Cluster(AbstractContextManager["Cluster"]):
     ClusterError
         If Dask is not installed, the scheduler does not answer, there are no workers, or one of them is unsuitable.
     Cancelled
-        By the progress.
+        If it is cancelled through `progress`.
     """
 
     def __init__(self, choice: ClusterChoice, *, progress: Progress = NO_PROGRESS) -> None:
@@ -286,7 +286,7 @@ def _blocked_interrupt() -> Iterator[None]:
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # start this process first, because its start unblocks SIGINT
+    resource_tracker.ensure_running()  # start the tracker's process first, because its start unblocks SIGINT
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -295,12 +295,12 @@ def _blocked_interrupt() -> Iterator[None]:
 
 
 def _wait_for_port(place: tuple[str, int], progress: Progress) -> None:
-    """Wait until a host answers at a port. Dask's client could not be cancelled while it waits.
+    """Wait until a host answers at a port. Unlike waiting in Dask's client, this can be cancelled.
 
     Raises
     ------
     OSError
-        If it does not answer.
+        If the host does not answer.
     """
     deadline = time.monotonic() + CONNECTING
     while True:
@@ -314,12 +314,12 @@ def _wait_for_port(place: tuple[str, int], progress: Progress) -> None:
 
 
 def _address_in(file: str) -> str:
-    """Return the address in the file of a scheduler.
+    """Return the address of a scheduler from its scheduler file.
 
     Raises
     ------
     ClusterError
-        If the file contains none.
+        If the file contains no address.
     """
     with suppress(DataError, ValueError, KeyError, TypeError, RecursionError):
         address = json.loads(read_small(file, _LARGEST_FILE, "a scheduler file"))["address"]

@@ -31,7 +31,7 @@ class CurvePoint:
 
     @classmethod
     def of(cls, place: Place, results: Sequence[PointResult], chosen: Sequence[Place]) -> "CurvePoint":
-        """Return the mean of the results at one noise level and depth: of all splits and seeds, or over all folds."""
+        """Return the mean of the results of all splits, seeds and folds at one noise level and depth."""
         errors = [result.validation_error for result in results if result.validation_error is not None]
         validation_error = sum(errors) / len(errors) if len(errors) == len(results) else None
         rate = mean_rate(results)
@@ -81,7 +81,7 @@ def error_curves(dataset: Dataset, results: Sequence[PointResult]) -> ErrorCurve
     Raises
     ------
     ValueError
-        If there are none, or they mix methods or sets.
+        If there are no results, or they differ in their method or in the set they are evaluated on.
     """
     kinds = {(result.point.spec.method, result.point.spec.evaluate) for result in results}
     if len(kinds) != 1:
@@ -101,8 +101,8 @@ def known_results(
 ) -> dict[Place, dict[str, PointResult]]:
     """Return the results of one setting at each noise level and depth, keyed by the hash of the run.
 
-    A run without layers counts at every noise level. Of two runs of one model, the one that did not start from a
-    neighbour is taken.
+    A run without layers counts at every noise level. If two runs have the same noise level, depth, split and seed, one
+    that did not start from a neighbour is preferred.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def known_results(
         base, way = by_data.get(run.fingerprint), Setting.from_text(run.setting)
         if base is None or way is None or not (run.is_current or run.is_shipped) or not setting.covers(way):
             continue
-        with suppress(ValueError):  # a noise level, depth, split or seed of another version, or in a damaged row
+        with suppress(ValueError):  # values of another version, or in a damaged row
             spec = setting.at(base, run.noise, run.depth, run.split, run.seed)
             point = SweepPoint(run.noise, run.depth, run.split, run.seed, spec)
             take(run.hash, way, PointResult.of(point, run))

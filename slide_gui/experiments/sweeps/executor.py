@@ -1,11 +1,11 @@
 """Compute many runs in one loop, either in this process or on a cluster.
 
 The loop takes results from the store, submits the missing runs to an executor, each after the run that it depends on,
-and stores every result as it completes. Further runs can be requested at any time, so a selected candidate is submitted
-as soon as its candidates are complete. Only this process writes to the store.
+and stores every result as it completes. Further runs can be requested at any time, so a candidate can be selected and
+submitted as soon as all candidates are complete. Only this process writes to the store.
 
-On a cluster a run is a task with the hash of its spec as key, so a cluster never computes it twice at once. Data are
-sent once per fingerprint.
+On a cluster, a run is a task whose key contains the hash of its spec, so the cluster never computes it twice at the
+same time. Data are sent once per fingerprint.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.05  # between two checks for results, cancellation, and the end of a pause
 _BETWEEN_REPORTS = 0.5  # seconds between two progress reports of a task
-_DATA_SETS = 2  # at once on the workers: the last runs on one overlap with the first runs on the next
-_RANK = 1e9  # seconds, more than any chain of runs takes: rank outweighs duration in the priority
+_DATA_SETS = 2  # on the workers at once, because the last runs on one overlap with the first runs on the next
+_RANK = 1e9  # seconds, longer than any chain of runs, so that the rank outweighs the duration in a priority
 _TOPIC = "slide-gui"
 _AGAIN = "completed results are stored, and the same request resumes there"
 
@@ -53,12 +53,12 @@ class RunRequest:
     spec : RunSpec
         A checked spec.
     dataset : Dataset
-        Its data, or the same rows with others held out.
+        Data of the run, or the same rows divided differently into training and test set.
     rank : int
         Runs with a lower rank start first.
     deepest : int or None
-        Depth to which this process fits the stack, so that later runs on the same data can share it. With None the run
-        shares no fit of a stack, so its time of feature generation is complete.
+        Depth to which this process fits the stack, so that later runs on the same data can share it. With None, the run
+        shares no stack with other runs, so its measured time of feature generation is complete.
     """
 
     spec: RunSpec
@@ -68,15 +68,15 @@ class RunRequest:
 
 
 class InlineExecutor:
-    """Computes runs in this process, one after the other.
+    """Computes runs in this process, one after another.
 
     Attributes
     ----------
     parallel : bool
-        True if an executor computes several runs at once. Of equal rank, the longest chain of runs then starts first,
-        otherwise the run that was requested first.
+        True if the executor computes several runs at once. Among runs of equal rank, the one that begins the longest
+        chain of runs then starts first. Otherwise, the one that was requested first does.
     n_slots : int
-        Number of runs that it computes at once.
+        Number of runs that the executor computes at once.
     """
 
     parallel = False
@@ -92,11 +92,11 @@ class InlineExecutor:
         return self._submitted is None
 
     def submit(self, request: RunRequest, neighbour: RunResult | None, seconds: float) -> None:
-        """Submit a run with the result that it starts from and the typical seconds of the chain that it begins."""
+        """Submit a run, with the result it starts from and the typical seconds of the chain of runs that it begins."""
         self._submitted = request, neighbour
 
     def completed(self, progress: Progress) -> RunResult | None:
-        """Compute the submitted run, or return None if there is none. Report the fraction of the run."""
+        """Compute the submitted run, or return None if there is none. Report the completed fraction."""
         if self._submitted is None:
             return None
         request, neighbour = self._submitted
@@ -147,18 +147,18 @@ class ClusterExecutor:
     def is_free(self) -> bool:
         """True if there are fewer than two runs per task slot.
 
-        With two per slot no worker waits. There are at least two, because a cluster may grow.
+        With two runs per slot, workers need not wait. Two are submitted even without slots, because workers may join.
         """
         return len(self._tasks) < 2 * max(self.n_slots, 1)
 
     def submit(self, request: RunRequest, neighbour: RunResult | None, seconds: float) -> None:
-        """Submit a run. Of equal rank, those that begin a longer chain have priority."""
+        """Submit a run. Among runs of equal rank, one that begins a longer chain has priority."""
         self._tasks[request.spec.hash] = task = _Task(request, neighbour, seconds - request.rank * _RANK)
         self._start(task)
 
     def _start(self, task: _Task) -> None:
         spec = task.request.spec
-        # Dask still has the key of a lost task.
+        # Dask still has the key of a lost task, so its repetition needs another.
         key = f"slide-run-{spec.hash}" + (f"-again-{task.n_lost}" if task.n_lost else "")
         place = self._cluster.places.get(shared_networks(spec))
         where = {} if place is None else {"workers": [place], "allow_other_workers": True}
@@ -222,10 +222,10 @@ class ClusterExecutor:
         self._data.clear()
 
     def _data_of(self, dataset: Dataset) -> Future:
-        """Return the data of a run on the workers, to which they are sent once.
+        """Return the future of a data set on the workers. The data are sent once.
 
-        This is a task, so the scheduler repeats it if the workers that hold the data are lost. Data released here stay
-        on the workers until the runs that use them are completed.
+        The data are the result of a task, which the scheduler repeats if the workers that hold them are lost. Data
+        released here stay on the workers until the runs that use them are completed.
         """
         fingerprint = dataset.fingerprint
         if fingerprint not in self._data:
@@ -244,7 +244,7 @@ class ClusterExecutor:
 
 @lru_cache(maxsize=_DATA_SETS)
 def networks_here(_fingerprint: str) -> Networks:
-    """Return the autoencoders that runs on the same data share in this process. Other data replace them."""
+    """Return this process's cache of autoencoders for runs on the same data. Two such caches are stored at a time."""
     return Networks()
 
 
@@ -275,16 +275,16 @@ class _RunProgress(TaskProgress):
 
 @dataclass(eq=False)
 class _Pending:
-    """A run that is not complete.
+    """A requested run that is not complete, or one that a requested run starts from.
 
     Attributes
     ----------
     wanted : bool
-        True if it was requested itself, not only as the start of another run.
+        True if the run was requested. False if it is computed only because another run starts from it.
     followers : list of str
-        Runs that wait for it.
+        Hashes of the runs that wait for this run.
     chain : float
-        Typical seconds of the chain of runs that begins with it.
+        Typical seconds of this run and the longest chain of runs that wait for it.
     order : float
         Among runs of equal rank, the one with the smallest value starts first.
     """
@@ -300,8 +300,8 @@ class _Pending:
 class RunLoop(AbstractContextManager["RunLoop"]):
     """Yields the results of requested runs, from the store or as they complete.
 
-    Runs can be requested before and during the iteration. A deleted result is restored. A damaged one is computed again
-    and reported in `faults`. As a context manager the loop cancels active runs at the end.
+    Runs can be requested before and during the iteration. A deleted run in the store is restored. A damaged one is
+    computed again and reported in `faults`. As a context manager, the loop cancels active runs at the end.
 
     Parameters
     ----------
@@ -310,8 +310,8 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     cluster : Cluster, optional
         Computes the missing runs in place of this process.
     progress : Progress
-        Receives the sum of the fractions of the active runs; in this process also the `RunProgress` of the active one.
-        It is the cancel point.
+        Receives the sum of the completed fractions of the active runs, and the `RunProgress` of a run in this process.
+        It can cancel the loop at every report.
     pause : threading.Event, optional
         While it is set, the active run of this process waits, and no new run starts. Any thread may set it.
 
@@ -329,7 +329,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     ClusterError
         If the scheduler is lost, or workers are unsuitable.
     Cancelled
-        By the progress.
+        If it is cancelled through `progress`.
     """
 
     def __init__(
@@ -349,15 +349,15 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self.fraction = self._reported = 0.0
         self._expected: Sequence[RunKind] = ()
         self._incoming: deque[RunRequest] = deque()
-        self._pending: dict[str, _Pending] = {}  # requested runs, and those that they start from
+        self._pending: dict[str, _Pending] = {}  # by hash: requested runs, and the runs they start from
         self._new: list[str] = []  # pending runs that are not yet ordered
         self._n_ordered = 0
         self._active: dict[str, None] = {}
         self._ready: list[tuple[int, float, str]] = []
-        self._latest: dict[str, str] = {}  # shared autoencoders → the last run that trains some of their layers
-        self._results: dict[str, RunResult] = {}  # all results if there is no store, else none
+        self._latest: dict[str, str] = {}  # key of shared autoencoders → last run that trains some of them
+        self._results: dict[str, RunResult] = {}  # by hash; empty if there is a store
         self._shapes: dict[str, RunShape] = {}
-        self._kinds: Counter[RunKind] = Counter()  # of pending and expected runs, counted when it is empty
+        self._kinds: Counter[RunKind] = Counter()  # of pending and expected runs; counted again if empty
         self._seconds_left: float | None = None
         self._started = time.monotonic()
 
@@ -365,7 +365,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._executor.close()
 
     def request(self, requests: Sequence[RunRequest]) -> None:
-        """Request runs. Deep autoencoders come first, because shallow ones are taken from their first layers."""
+        """Request runs. Deep autoencoders come first, because shallower ones reuse their first layers."""
         self._incoming += sorted(requests, key=lambda each: 0 if each.spec.sda is None else -each.spec.layers)
 
     def __iter__(self) -> Iterator[RunResult]:
@@ -380,12 +380,12 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         return "" if self._executor.parallel else next(iter(self._active), "")
 
     def expect(self, kinds: Sequence[RunKind]) -> None:
-        """Set the kinds of runs to be requested later, for `seconds_left`."""
+        """Set the kinds of runs that will be requested later. `seconds_left` includes them."""
         self._expected, self._kinds = kinds, Counter()
 
     @property
     def seconds_left(self) -> float | None:
-        """Estimated seconds until all requested and expected runs are complete. None until the store is searched."""
+        """Estimated seconds until all requested and expected runs are complete. None until the store was searched."""
         if self._incoming:
             return self._seconds_left
         n_left = len(self._pending) + len(self._expected)
@@ -444,13 +444,13 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     # Order
 
     def _order_new(self) -> None:
-        """Order the new runs, and make those ready that depend on no pending run."""
+        """Set the order of the new runs, and make those ready that need not wait for a pending run."""
         new, self._new = self._new, []
         before = {each: self._run_before(self._pending[each].request.spec) for each in new}
         for spec_hash, first in before.items():
             if first is not None:
                 self._pending[first].followers.append(spec_hash)
-        for spec_hash in reversed(new):  # a run comes before those that start from it
+        for spec_hash in reversed(new):  # backwards, because the chain of a run includes its followers'
             pending = self._pending[spec_hash]
             after = max((self._pending[each].chain for each in pending.followers), default=0.0)
             pending.chain = pending.kind.typical + after
@@ -462,9 +462,9 @@ class RunLoop(AbstractContextManager["RunLoop"]):
                 self._make_ready(spec_hash)
 
     def _run_before(self, spec: RunSpec) -> str | None:
-        """Return the pending run to wait for: the one that it starts from, or one that trains shared autoencoders.
+        """Return the pending run that a run waits for: the one it starts from, or one that trains shared networks.
 
-        The worker of that run then has the autoencoders.
+        The networks are autoencoders, which the worker of that run then has in its cache.
         """
         shared, first = shared_networks(spec), None
         if spec.neighbour is not None and spec.neighbour.hash in self._pending:
@@ -482,7 +482,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     # Computation
 
     def _compute(self) -> RunResult | None:
-        """Submit the ready runs, and return a completed result that was requested, or None after a short wait."""
+        """Submit ready runs. Return a completed result that was requested, or None after a short wait."""
         self._order_new()
         while self._ready and self._executor.is_free and not self._pause.is_set():
             self._submit(heapq.heappop(self._ready)[2])
@@ -515,10 +515,10 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._started = time.monotonic()
 
     def _report(self, fraction: float, payload: object = None) -> None:
-        """Forward a report, but one without payload only every `POLL_SECONDS`. In this process, wait while paused.
+        """Forward a report, without payload at most once per `POLL_SECONDS`. In this process, wait while paused.
 
-        Receivers compute the time left. For each of the thousands of reports of short runs, this would take a third of
-        the duration of these runs.
+        Receivers compute the remaining time at each report. Short runs report thousands of times, so this would take a
+        third of their duration.
         """
         self.fraction = fraction
         if isinstance(payload, RunProgress):

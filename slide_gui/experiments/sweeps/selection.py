@@ -28,7 +28,7 @@ class PointResult:
     seconds : float
         Duration of the run.
     chosen_by : str
-        Criterion or guard that selected the widths. Empty if they were not learned, or it is unknown.
+        Criterion or guard that selected the widths. Empty if no widths were learned, or if it is unknown.
     row_errors : bytes or None
         Errors by row, packed by `error_rate.row_errors`. None if unknown.
     validation_loss : float or None
@@ -56,9 +56,9 @@ class PointResult:
 def choose(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     """Select one point for each fold, split and seed by validation error, in the order of fold, split and seed.
 
-    Small validation sets give many equal errors. Ties are broken by the least mean error over the point and its
-    neighbours on its axis: the noise levels of its depth, or the values of `kept`. The next tie-breaks are fewer
-    layers, a smaller noise level or `kept`, and the earlier point.
+    Equal errors are common, because validation sets are small. A tie is broken by the least mean error of a point and
+    its two neighbours on its axis, which are the noise levels at its depth or the values of `kept`. Further ties are
+    broken by fewer layers, then a smaller noise level or `kept`, then the order of `results`.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def choose(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
 
 
 def mean_rate(results: Sequence[PointResult]) -> ErrorRate:
-    """Return the mean error of several results with its interval (`splits_rate`). The folds of one split count as one.
+    """Return the mean error of several results with its interval (`splits_rate`). The folds of a split count as one.
 
     Raises
     ------
@@ -90,10 +90,10 @@ def mean_rate(results: Sequence[PointResult]) -> ErrorRate:
 
 
 def pooled(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
-    """Return the results of the first split and seed, each with the validation error on the rows of all splits.
+    """Combine the results of all splits and seeds of each candidate into one, with the validation error on all rows.
 
-    The validation rows of one split are few, so the errors of all of them are counted together. Equal counts are equal
-    errors. Results that were evaluated on the test set have no counts, so their error is the mean over the splits.
+    The combined result has the point of the first split and seed. One split has few validation rows, so the errors of
+    all splits are counted together. Results on the test set have no counts, so their error is the mean over the splits.
 
     Raises
     ------
@@ -129,8 +129,8 @@ def _pooled(group: Sequence[PointResult]) -> PointResult:
 def chosen_places(results: Sequence[PointResult]) -> tuple[Place, ...]:
     """Return the distinct noise levels and depths that `choose` selects from the `pooled` results.
 
-    There is one, or several from different folds. The tuple is empty if validation errors are missing or the splits
-    have different noise levels and depths so far.
+    There are several if the folds of the data select different ones. The tuple is empty if validation errors are
+    missing or the splits have different noise levels and depths so far.
     """
     if not results or any(result.validation_error is None for result in results):
         return ()
@@ -142,7 +142,7 @@ def chosen_places(results: Sequence[PointResult]) -> tuple[Place, ...]:
 
 
 def best_words(results: Sequence[PointResult]) -> str:
-    """Return a sentence on the best noise and depth on validation rows, or on why none is selected; may be empty."""
+    """Return the best noise and depth on validation rows in words, or why none is selected. Empty without results."""
     if not results:
         return ""
     places = chosen_places(results)
@@ -157,7 +157,8 @@ def best_words(results: Sequence[PointResult]) -> str:
 def _exact_mean(results: Sequence[PointResult]) -> Fraction:
     """Return the mean validation error as a ratio of integers: means of floats can differ for equal counts of errors.
 
-    Each error is wrong / rows, rounded to a float. The nearest fraction with a denominator below 10⁷ is that ratio.
+    Each error is a ratio of two numbers of rows, rounded to a float. The nearest fraction with a denominator of at most
+    10⁷ is that ratio.
     """
     errors = [Fraction(result.validation_error or 0.0).limit_denominator(_MOST_ROWS) for result in results]
     return sum(errors, Fraction()) / len(errors)
@@ -178,7 +179,7 @@ def _rank(results: Sequence[PointResult]) -> Callable[[PointResult], tuple[Fract
 
 
 def _line(point: SweepPoint) -> object:
-    """Return a key shared by the points of one axis. Each autoencoder has its own: they differ in more ways."""
+    """Return a key that the points of one axis share. Autoencoders differ in more parameters: each has its own."""
     spec = point.spec
     return spec.hash if spec.sda is not None else (replace(spec.stack, noise=0.0), spec.kept if spec.stacked else None)
 
@@ -196,9 +197,9 @@ def final_points(chosen: Sequence[PointResult]) -> tuple[SweepPoint, ...]:
 
 
 def final_spec(spec: RunSpec) -> RunSpec:
-    """Return the run that evaluates a candidate on the test set, otherwise computed in the same way.
+    """Return the run that trains a candidate on the whole training set, with all labels, and tests it.
 
-    It has all labels. It learns its widths starting from the same neighbours, which are also trained anew.
+    Its representation is fitted on the whole training set, too. A neighbour that it starts from is changed likewise.
     """
     near = None if spec.neighbour is None else final_spec(spec.neighbour)
     return replace(spec, training="whole", evaluate="test", neighbour=near, labels=None, fit_rows="training").checked()

@@ -36,11 +36,11 @@ class SweepState:
     seconds_left : float or None
         Estimated remaining seconds. None until a run was measured.
     faults : tuple of str
-        Messages about damaged stored runs that were repeated.
+        Messages about damaged stored runs, which were computed again.
     chosen : tuple of PointResult
         Results selected by validation error.
     final : tuple of PointResult
-        Their results on the test set after training again on the whole training set, as far as completed.
+        Results of the selected points on the test set, trained again on the whole training set; completed ones only.
     """
 
     points: tuple[SweepPoint, ...]
@@ -60,11 +60,11 @@ class SweepPlan:
     Attributes
     ----------
     n_runs, n_stored : int
-        Number of all its runs, and of those in the store.
+        Number of all runs of the sweep, and number of these runs in the store.
     seconds : float
-        Estimated seconds for the others.
+        Estimated seconds to compute the runs that are not in the store.
     measured : bool
-        True if runs on the same data were measured on this computer.
+        True if the estimate is based on measured runs on the same data.
     """
 
     n_runs: int
@@ -115,7 +115,7 @@ def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored
 
 
 def _points_and_choice(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset) -> tuple[tuple[SweepPoint, ...], str]:
-    """Return the points of a sweep on every fold, and how points are selected."""
+    """Return the points of a sweep on every fold of the data, and its rule of selection (`SweepSpec.choose`)."""
     if not isinstance(sweep, SweepSpec):
         return tuple(sweep), "none"
     if dataset.groups is not None and sweep.base.training == "split":
@@ -125,7 +125,7 @@ def _points_and_choice(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset
 
 
 def _group(point: SweepPoint, choose: str) -> tuple[int, ...]:
-    """Return the key of the points from which one is selected."""
+    """Return the key of the group of a point. One point is selected from each group."""
     fold = point.fold or 0
     return (fold, point.split, point.seed) if choose == "each" else (fold,)
 
@@ -154,7 +154,7 @@ def run_sweep(
     Parameters
     ----------
     sweep : SweepSpec or sequence of SweepPoint
-        A sweep, or points to compute without a selection. Runs that a point starts from are computed and stored, too.
+        A sweep, or points to compute without a selection. If a point starts from another run, that run is stored, too.
     store : RunStore
         Store opened by this thread.
     progress : Progress
@@ -173,7 +173,7 @@ def run_sweep(
     ClusterError
         If the cluster is lost. Completed results are stored.
     Cancelled
-        By the progress.
+        If it is cancelled through `progress`.
     """
     points, rule = _points_and_choice(sweep, dataset)
     return _Sweep(dataset, points, rule, store, progress, pause, cluster).run()
@@ -196,12 +196,12 @@ class _Sweep:
         self._progress = MonotonicProgress(progress)
         self._loop = RunLoop(store, cluster, progress=Listener(self._note_progress), pause=pause)
         self._state = SweepState(points)
-        self._numbers: dict[str, list[int]] = {}  # run → its points
+        self._numbers: dict[str, list[int]] = {}  # hash of a run → indices of its points
         for number, point in enumerate(points):
             self._numbers.setdefault(point.spec.hash, []).append(number)
-        self._n_points = len(self._numbers)  # runs of all points
+        self._n_points = len(self._numbers)  # number of distinct runs of the points
         self._done: dict[int, PointResult] = {}
-        self._groups: dict[tuple[int, ...], list[int]] = {}  # the points from which one is selected
+        self._groups: dict[tuple[int, ...], list[int]] = {}  # group → indices of its points
         for number, point in enumerate(points if choose != "none" else ()):
             self._groups.setdefault(_group(point, choose), []).append(number)
         self._kinds_of_final = [_kind_of_final(points, RunShape.of(dataset))] * len(self._groups)
@@ -245,7 +245,7 @@ class _Sweep:
         return finals
 
     def _note_progress(self, fraction: float, payload: object) -> None:
-        """Report the progress of the active runs, with the state if there is news."""
+        """Report the progress of the active runs, with the state unless the payload is None."""
         if payload is None:
             self._progress.report(self._fraction(fraction))
         else:
@@ -274,7 +274,7 @@ def kind_of(run: StoredRun, shape: RunShape) -> RunKind | None:
         return None
     try:
         stack = replace(setting.spec.stack, noise=run.noise, depth=run.depth).checked()
-    except ValueError:  # of another version, or in a damaged row
+    except ValueError:  # parameters of another version, or of a damaged row
         return None
     spec = replace(setting.spec, fingerprint=run.fingerprint, stack=stack)
     return replace(RunKind.of(spec, shape), warm=setting.warm)

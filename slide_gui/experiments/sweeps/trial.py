@@ -27,14 +27,14 @@ from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progres
 from slide_gui.text import about, count, counted, fixed, label_names, number, significant
 
 BUDGET = 60.0
-"""Seconds of a trial."""
+"""Default time budget of a trial, in seconds."""
 LEAST_BUDGET, MOST_BUDGET = 5, 86_400
 
-# Noise levels in the order of their runs, depths, and number of splits.
+# Noise levels (in the order in which they are computed), depths, and number of splits.
 _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
-_FEWER = 0.7  # factor between two numbers of labels
-_MARGIN = 1.2  # factor of the expected time of the runs on the test set
+_FEWER = 0.7  # factor that reduces the number of labels until the budget suffices
+_MARGIN = 1.2  # time reserved for the runs on the test set, relative to their expected time
 _UNTESTED = "The budget ended before the test on held-out rows; this error is from the rows that selected the setting."
 _GROUPED = "Rows of one group can be alike, so the uncertainty can be larger than stated."
 _NUMBERS = ("no layers", "one layer", "two layers", "three layers")
@@ -57,7 +57,8 @@ class TrialState:
     title : str
         Name of the stage.
     seconds_left : float
-        Time until the end, at most the rest of the budget while settings are compared.
+        Estimated seconds until the end. While settings are compared, at most the rest of the budget, or the time
+        reserved for the test if that is longer.
     """
 
     points: tuple[SweepPoint, ...]
@@ -78,15 +79,15 @@ class Trial:
         The results on validation rows from which one setting is selected. They come from all complete splits. If the
         budget ended before one split was complete, they are the first results.
     result : RunResult
-        The selected setting, trained on the training set and evaluated once, on the held-out rows. If the budget ended
-        before, its run on the validation rows of the first split.
+        Result of the selected setting, trained on the training set and evaluated once, on the held-out rows. If the
+        budget ended before this evaluation, the result of the setting on the validation rows of the first split.
     other : RunResult or None
-        The raw input or, if this was selected, the best setting with layers, on the same rows. None if the budget ended
-        before.
+        Result to compare with, on the same rows: the raw input or, if the raw input was selected, the best setting
+        with layers. None if the budget ended before it was computed.
     budget : float
-        Seconds; it determines the number of labelled rows.
+        Time budget in seconds. It determines the number of labelled rows to train on.
     budget_ended : bool
-        True if it ended the comparison or the test.
+        True if the budget ended before the comparison and the test were complete.
     """
 
     dataset: Dataset
@@ -225,9 +226,10 @@ def checked_budget(seconds: str | float) -> float:
 
 
 def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> SweepSpec:
-    """Return the quick sweep over a data set, with as many labelled rows as the budget allows for one layer.
+    """Return the quick sweep over a data set, with as many labels as the budget allows for depths 0 and 1 on one split.
 
-    It depends only on the size of the data, the budget and typical durations, so that it is the same on every computer.
+    The sweep depends only on the size of the data, the budget and typical durations, so it is the same on every
+    computer.
 
     Raises
     ------
@@ -264,7 +266,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
 
 
 def trial_seconds(sweep: SweepSpec, dataset: Dataset) -> float:
-    """Return the typical duration of all runs of a sweep and of two runs on the test set, without a budget."""
+    """Return the typical seconds of all runs of a sweep and of two runs on the test set, if no budget ends them."""
     shape, specs = RunShape.of(dataset), list({point.spec.hash: point.spec for point in sweep.points()}.values())
     return sum(typical_seconds(spec, shape) for spec in (*specs, *(_final(spec, dataset) for spec in specs[-2:])))
 
@@ -281,15 +283,15 @@ def try_data(
 ) -> Trial:
     """Compare noise levels and depths on validation rows, and evaluate the best once on the held-out rows.
 
-    Cheap runs come first. The clock ends the comparison when the rest of the budget is needed for the test, and the
-    test when the budget is used up. In that case, the answer reports the error on validation rows.
+    Cheap runs come first. The comparison ends early when the rest of the budget is needed for the test, and the test
+    when the budget is used up. If the selected setting is not tested by then, its error on validation rows is reported.
 
     Parameters
     ----------
     dataset : Dataset
-        Data with classes and a test set, their own or held out.
+        Data with classes and a test set, which can be held-out rows.
     budget : float
-        Seconds from the start to the answer. The first comparison is always completed.
+        Seconds from the start to the answer. The first run is always completed.
     store : RunStore, optional
         Runs are taken from it and saved to it.
     progress : Progress
@@ -297,7 +299,7 @@ def try_data(
     cluster : Cluster, optional
         Computes the runs in place of this process.
     started : float, optional
-        Start on `time.monotonic`, by default now.
+        Value of `time.monotonic` at which the budget starts, by default now.
 
     Raises
     ------
@@ -312,7 +314,7 @@ def try_data(
 
 
 class _TrialRun:
-    """Requests the points of a trial until the clock ends it, then the runs on the test set."""
+    """Computes the points of a trial as far as the budget allows, then the runs on the test set."""
 
     def __init__(self, dataset: Dataset, sweep: SweepSpec, budget: float, started: float, progress: Progress) -> None:
         self._dataset, self._sweep, self._budget, self._started = dataset, sweep, budget, started
@@ -349,9 +351,9 @@ class _TrialRun:
     def _compute(
         self, specs: Sequence[RunSpec], store: RunStore | None, cluster: Cluster | None, *, ends: bool = False
     ) -> None:
-        """Compute some runs and add their results; raise `_OutOfTime` when the budget requires it.
+        """Compute runs and store their results in `_results`. Raise `_OutOfTime` when the time for them is used up.
 
-        With `ends`, time is reserved for the test, and at least one result is always computed.
+        The time is the budget, less the reserve for the test if `ends` is True. One result is always computed.
         """
 
         def report(_fraction: float, _payload: object, *, news: bool = False) -> None:
@@ -374,9 +376,9 @@ class _TrialRun:
                 report(0.0, None, news=True)
 
     def _reserve(self, loop: RunLoop) -> float:
-        """Return the expected seconds of the runs on the test set, from the measured runs.
+        """Return the seconds to reserve for the runs on the test set, estimated from the measured runs.
 
-        They belong to the raw input and to the deepest setting so far, including the active run.
+        The estimate is for one run on the raw input and one with the greatest depth that is computed or active so far.
         """
         known = (p.depth for p in self._points if p.spec.hash in self._results or p.spec.hash == loop.active)
         return _MARGIN * loop.cost.total(self._finals[depth] for depth in {0, max(known, default=0)})
@@ -387,6 +389,6 @@ class _TrialRun:
 
 
 def _final(spec: RunSpec, dataset: Dataset) -> RunSpec:
-    """Return the run that tests a candidate: on all training rows, unless the sweep had to reduce them."""
+    """Return the run that tests a candidate. It uses all labels of the training set, unless the sweep uses fewer."""
     many = dataset.n_test > _MOST_TEST_ROWS
     return replace(final_spec(spec), labels=spec.labels, test_rows=_MOST_TEST_ROWS if many else None).checked()
