@@ -1,7 +1,5 @@
 """An error rate with its 95 % confidence interval, how both are written, and the errors of runs by row."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,7 +49,7 @@ class ErrorRate:
     covers: str = "rows"
 
     @classmethod
-    def of_run(cls, error: float, n: int) -> ErrorRate:
+    def of_run(cls, error: float, n: int) -> "ErrorRate":
         """Return the error of one run on n rows with Wilson's interval.
 
         Raises
@@ -72,7 +70,7 @@ class ErrorRate:
         return cls(error, max(0.0, middle - half) if error > 0 else 0.0, min(1.0, middle + half), n)
 
     @classmethod
-    def of_folds(cls, rates: Sequence[ErrorRate]) -> ErrorRate:
+    def of_folds(cls, rates: "Sequence[ErrorRate]") -> "ErrorRate":
         """Return the error on the rows of all folds together, each evaluated once, with Wilson's interval.
 
         Raises
@@ -89,7 +87,7 @@ class ErrorRate:
         return cls.of_run(sum(round(rate.error * rate.n) for rate in rates) / n if n else 0.0, n)
 
     @classmethod
-    def of_splits(cls, rates: Sequence[ErrorRate]) -> ErrorRate:
+    def of_splits(cls, rates: "Sequence[ErrorRate]") -> "ErrorRate":
         """Return the mean error of runs whose test rows differ or are unknown.
 
         The interval is Student's with k − 1 degrees of freedom for k runs, and is never narrower than Wilson's interval
@@ -118,7 +116,7 @@ class ErrorRate:
         return cls.of_mean(error, half, min(rate.n for rate in rates), k, spread, "splits")
 
     @classmethod
-    def of_mean(cls, error: float, half: float, n: int, n_splits: int, spread: float, covers: str) -> ErrorRate:
+    def of_mean(cls, error: float, half: float, n: int, n_splits: int, spread: float, covers: str) -> "ErrorRate":
         """Return a mean with the interval ± `half`, widened if Wilson's interval for n rows is wider."""
         least = cls.of_run(error, n)
         low, high = max(0.0, min(error - half, least.low)), min(1.0, max(error + half, least.high))
@@ -162,7 +160,7 @@ class ClassRates:
     recall: dict[str, float | None]
 
     @classmethod
-    def of(cls, confusion: NDArray[np.int64], names: Sequence[str]) -> ClassRates:
+    def of(cls, confusion: NDArray[np.int64], names: Sequence[str]) -> "ClassRates":
         """Return the rates in a confusion matrix, whose rows are the true classes.
 
         Examples

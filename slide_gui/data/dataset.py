@@ -1,7 +1,5 @@
 """The immutable, checked data set that every source of data returns."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -41,7 +39,7 @@ class HeldOut:
     folds: int = 0
     fold: int = 0
 
-    def checked(self) -> HeldOut:
+    def checked(self) -> "HeldOut":
         """Return the normal form, in which fields without effect have a fixed value.
 
         Raises
@@ -64,7 +62,7 @@ class HeldOut:
         return HeldOut(float(self.share), self.seed if self.share else 0)
 
     @property
-    def each(self) -> tuple[HeldOut, ...]:
+    def each(self) -> "tuple[HeldOut, ...]":
         """All folds of the same draw, or this choice alone if a fraction is held out."""
         return tuple(replace(self, fold=fold) for fold in range(self.folds)) or (self,)
 
@@ -90,7 +88,7 @@ _drawing = Lock()
 class _Rows:
     """A field of rows that are given, or returned by a function at their first use."""
 
-    def __get__(self, dataset: Dataset | None, _kind: type) -> NDArray[np.float32]:
+    def __get__(self, dataset: "Dataset | None", _kind: type) -> NDArray[np.float32]:
         if dataset is None:
             raise AttributeError("the field has no default value")
         with _drawing:
@@ -99,7 +97,7 @@ class _Rows:
         rows: NDArray[np.float32] = dataset.__dict__["test"]
         return rows
 
-    def __set__(self, dataset: Dataset, rows: NDArray[np.float32] | Callable[[], NDArray[np.float32]]) -> None:
+    def __set__(self, dataset: "Dataset", rows: NDArray[np.float32] | Callable[[], NDArray[np.float32]]) -> None:
         if isinstance(rows, np.ndarray):
             rows.flags.writeable = False
         dataset.__dict__["test"] = rows

@@ -103,9 +103,8 @@ def test_that_radius_margin_is_variance_in_feature_space_times_squared_norm_and_
     y = 2.0 * codes - 1.0
     svm, ridged, centring = newton(kernel, y, 0.1), kernel + 0.1 * np.eye(50), np.eye(50) - 1.0 / 50
     variance = np.trace(centring @ ridged @ centring) / 50
-    assert (
-        abs(radius_margin(KernelProblem(kernel, y, 0.1)).value - variance * (svm.beta @ ridged @ svm.beta) / 50) < 1e-10
-    )
+    expected = variance * (svm.beta @ ridged @ svm.beta) / 50
+    assert abs(radius_margin(KernelProblem(kernel, y, 0.1)).value - expected) < 1e-10
     Z, y = layers(60)
     with pytest.raises(ValueError, match=r"radius-margin criterion .* not defined with weights; choose span, hold-out"):
         MultiWidthSVC(3, criterion="radius-margin").fit(Z, y, _weights(60))

@@ -196,12 +196,10 @@ def test_that_every_parameter_has_its_documented_default(estimator):
     }
 
 
-@pytest.mark.parametrize(
-    ("estimator", "parameters"), [("SLIDE", StackParameters()), ("MultiWidthSVC", SvmParameters())]
-)
-def test_that_estimators_and_runs_have_the_same_defaults(estimator, parameters):
+@pytest.mark.parametrize(("name", "parameters"), [("SLIDE", StackParameters()), ("MultiWidthSVC", SvmParameters())])
+def test_that_estimators_and_runs_have_the_same_defaults(name, parameters):
     own = vars(parameters)
-    signature = inspect.signature(getattr(slide_gui, estimator)).parameters
+    signature = inspect.signature(getattr(slide_gui, name)).parameters
     shared = {name: parameter.default for name, parameter in signature.items() if name in own and name != "groups"}
     assert len(shared) >= 6
     assert shared == {name: own[name] for name in shared}

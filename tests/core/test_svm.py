@@ -91,9 +91,7 @@ def test_that_one_vs_one_predicts_and_scores_as_SVC_does_by_votes_and_then_margi
     scores = class_scores(np.array([[0.1, -5.0, 0.2], [0.1, 100.0, 0.1]]), 3)
     assert scores.argmax(axis=1).tolist() == [0, 2]  # first one vote for each class, then two votes for class 2
     assert np.all(np.abs(scores - np.round(scores)) < 1 / 3)
-    assert class_scores(np.zeros((1, 3)), 3).tolist() == [
-        [0.0, 1.0, 2.0]
-    ]  # a margin of 0 is a vote for the second class
+    assert class_scores(np.zeros((1, 3)), 3).tolist() == [[0.0, 1.0, 2.0]]  # a margin of 0 votes for the second class
     Z, y = three_classes(450)
     svm = MultiWidthSVC(SIZES, WIDTHS, loss="hinge", C=3.0, tol=1e-5).fit(Z[:300], y[:300], weights)
     svc = SVC(gamma=1.0, C=3.0, tol=1e-6).fit(_scaled(Z[:300]), y[:300], weights)
@@ -373,6 +371,13 @@ def test_that_rows_of_weight_zero_take_no_part_and_support_counts_the_rows_given
     assert svm.n_support_.sum() == len(svm.support_)
     with pytest.raises(ValueError, match="every row of class 1 has weight 0"):
         svm.fit(Z, y, np.where(y == 1, 0.0, 1.0))
+
+
+def test_that_training_with_huge_weights_on_contradictory_rows_ends_unconverged():
+    random = np.random.default_rng(0)
+    Z, y = np.repeat(random.normal(size=(60, 3)), 5, 0), random.integers(0, 2, 300)
+    with pytest.warns(ConvergenceWarning):
+        MultiWidthSVC(loss="hinge", C=1000.0, widths=[1.0]).fit(Z, y, random.lognormal(13, 1, 300))
 
 
 def test_that_a_class_weight_is_that_weight_of_each_of_its_rows():

@@ -80,9 +80,8 @@ def test_that_a_start_from_the_solution_needs_no_step_and_an_infeasible_one_is_r
 
 
 def test_that_equal_rows_with_both_labels_and_two_points_are_solved():
-    equal = solve(
-        VectorRows.of(np.zeros((20, 3), np.float32)), np.repeat([-1.0, 1.0], [8, 12]), SolverOptions(False, 10.0)
-    )
+    points = VectorRows.of(np.zeros((20, 3), np.float32))
+    equal = solve(points, np.repeat([-1.0, 1.0], [8, 12]), SolverOptions(False, 10.0))
     assert equal.converged
     assert np.count_nonzero(equal.beta) == 16
     two = solve(VectorRows.of(np.array([[0.0], [1.0]])), np.array([-1.0, 1.0]), SolverOptions(False, 1e6))

@@ -136,10 +136,9 @@ def test_that_a_convolution_uses_the_image_shape_of_the_data_on_any_rows():
         assert same_numbers(run(DATA, asked), run(DATA, asked, reuse=Reuse(deepest=3)))
         (layer,) = restore(DATA, run(DATA, asked)).representation.layers
         np.testing.assert_allclose(layer.weights[27, 18:21], layer.weights[28, 19:22])
+        table = replace(DATA, image_shape=None)
         with pytest.raises(ValueError, match="the features are not pixels"):
-            run(
-                replace(DATA, image_shape=None), replace(asked, fingerprint=replace(DATA, image_shape=None).fingerprint)
-            )
+            run(table, replace(asked, fingerprint=table.fingerprint))
 
 
 def test_that_a_missing_neighbour_is_run_first():
@@ -435,9 +434,8 @@ def test_that_sda_is_the_network_stopped_early_on_the_validation_rows():
 
 def test_that_a_refitted_network_is_trained_on_the_whole_training_set_for_the_epochs_where_it_stopped():
     parameters = replace(SMALL, fine_tuning_epochs=30, patience=2)
-    stopped = run(
-        DATA, spec(DATA, method="sda", sda=parameters, training="split", evaluate="validation", fit_rows="split")
-    )
+    asked = spec(DATA, method="sda", sda=parameters, training="split", evaluate="validation", fit_rows="split")
+    stopped = run(DATA, asked)
     epochs = stopped.network.best_epoch
     assert epochs < 30
     sda = replace(stopped.spec.sda, fine_tuning_epochs=epochs)

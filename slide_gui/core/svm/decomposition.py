@@ -447,7 +447,9 @@ class _WorkingSetSolver:
             self._progress.report(float(np.clip(done, 0.0, 1.0)), SolverStep(gap, n_support))
             # If there are more support vectors than fit in a working set, each step lowers the objective, not the gap.
             earlier, objective = objective, -0.5 * float(beta @ (self._y + residual))
-            stalled = 0 if gap < 0.99 * best or earlier - objective > _LEAST_GAIN * gap * gap else stalled + 1
+            # The second number is the rounding error of the objective, which is large if C or the weights are huge.
+            least_gain = max(_LEAST_GAIN * gap * gap, float(np.finfo(np.float64).eps * np.abs(beta).sum() ** 2))
+            stalled = 0 if gap < 0.99 * best or earlier - objective > least_gain else stalled + 1
             best = min(best, gap)
             enough = max(options.tol, single_error(beta)) if self._refinable else options.tol
             if gap < enough or self._steps >= options.limit or stalled > _MOST_STALLED:

@@ -5,8 +5,6 @@ solution of [K_A + 1/C, 1; 1ᵀ, 0] [β_A; b] = [y_A; 0], with β = 0 elsewhere.
 cycle between active sets. An exact line search along each step makes it converge.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -50,7 +48,7 @@ class NewtonSolution:
     bias: float
     active: Indices
     ridge: Array | float
-    system: Bordered
+    system: "Bordered"
 
 
 class Bordered:
@@ -214,12 +212,12 @@ class _Point:
     output: Array
 
     @classmethod
-    def of(cls, kernel: Array, active: Indices, coefficients: Array, bias: float) -> _Point:
+    def of(cls, kernel: Array, active: Indices, coefficients: Array, bias: float) -> "_Point":
         beta = np.zeros(len(kernel))
         beta[active] = coefficients
         return cls(beta, bias, kernel @ beta + bias)
 
-    def towards(self, target: _Point, y: Array, ridge: Array | float) -> _Point:
+    def towards(self, target: "_Point", y: Array, ridge: Array | float) -> "_Point":
         """Return the point with the smallest objective between this point and the target."""
         step = _line_search(self, target, y, ridge)
         return _Point(

@@ -123,7 +123,9 @@ class FlowLayout(ImageLayout):
             width = spare / (self.per_line + 1)
             if width < _WORDS:  # the texts of the last tile need the margin to its right
                 width -= (ARROW - _MARGIN) / (self.per_line + 1)
-            return min(320.0, width), BARS_HEIGHT
+            texts = 2 * EDGE + (1 + self.wraps) * (HEAD + self._below(0.0)) + _BETWEEN * self.wraps
+            height = (self.height - texts) / (2 + 2 * self.wraps)
+            return min(320.0, width), min(max(height, 24.0), BARS_HEIGHT)
         rows, columns = self.shape
         return columns * self.scales[1], rows * self.scales[1]
 
