@@ -638,6 +638,7 @@ class SweepSpec:
                         if not isinstance(spec.svm.widths, str) and len(spec.svm.widths) != spec.svm.groups:
                             raise ValueError(f"{len(spec.svm.widths)} widths do not fit depth {depth}; give one depth")
                         before[depth] = spec
+                        # Methods without layers have noise 0 and depth 0.
                         points.append(SweepPoint(noise * spec.stacked, depth * spec.stacked, split, seed, spec))
         return tuple(points)
 

@@ -312,7 +312,7 @@ def widest(button: QPushButton, least: int, words: tuple[str, ...]) -> int:
 
 
 class LowScroll(VerticalScroll):
-    """A scroll area that `inner` fills; it scrolls only if it is lower than `least_height`."""
+    """A scroll area around `inner`, which scrolls only if it is lower than `least_height`."""
 
     def __init__(self, least_height: int, parent: QWidget) -> None:
         super().__init__(parent)

@@ -89,7 +89,7 @@ class PixelGrid:
 
 
 def integer_scale(pixels: int, extent: float, ratio: float) -> float:
-    """Return the largest side of a pixel, an integer number of device pixels, with which `pixels` fit in `extent`.
+    """Return the largest side of a pixel, in whole device pixels, at which `pixels` of them fit into `extent`.
 
     If even one device pixel is too large, an integer number of pixels shares one device pixel.
     """

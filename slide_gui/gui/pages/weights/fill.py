@@ -34,7 +34,7 @@ class FillView(Experiment):
         self.button = self._add_action("Hide other pixels", "Draw another random mask", self.draw)
 
     def draw(self) -> None:
-        """Hide the pixels of another random mask."""
+        """Draw another random mask, and hide its pixels."""
         self._seed += 1
         self.refresh()
 

@@ -395,7 +395,7 @@ _LEGEND = "Below hᵏ: mean squared difference from hᵏ⁻¹ and from x. Only x
 
 
 def _learned_on(model: FittedModel) -> str:
-    """Return a text with the data, the noise level and the number of the layers of a model."""
+    """Return the name of the data, the noise level and the number of layers of a model as text."""
     layers, title = counted(len(model.stack.layers), "layer"), dataset_title(model.dataset, model.generated)
     return f"{title}, noise {number(model.stack.parameters.noise)}, {layers}"
 
