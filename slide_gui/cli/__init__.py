@@ -4,8 +4,6 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 130 after SIGINT (Ctrl+C), 143 
 imported only when they are needed.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: "Sequence[str] | None" = None) -> int:
     """Run the command line and return its exit code.
 
     Parameters

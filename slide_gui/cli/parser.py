@@ -1,7 +1,5 @@
 """Parse the arguments of `slide-gui` and start the window or a subcommand."""
 
-from __future__ import annotations
-
 import argparse
 import io
 import time

@@ -1,7 +1,5 @@
 """Figure of W_m of m corrupted copies and its limit W: the error by m, and one row of each."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Sequence
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
 _TILES = 0.3  # height of the row of tiles divided by the figure's width, for square images
 
 
-def draw_copies(figure: Figure, result: CopiesResult, style: Style) -> None:
+def draw_copies(figure: "Figure", result: CopiesResult, style: Style) -> None:
     """Draw ‖W_m − W‖ / ‖W‖ against m on logarithmic axes, above one row of W_m, of W and of their difference.
 
     Parameters
@@ -80,7 +78,7 @@ def draw_copies(figure: Figure, result: CopiesResult, style: Style) -> None:
 
 
 def _draw_line(
-    axes: Axes, curve: Sequence[tuple[int, float, float, float]], reference: float | None, color: str, s: float
+    axes: "Axes", curve: Sequence[tuple[int, float, float, float]], reference: float | None, color: str, s: float
 ) -> None:
     m, mean, low, high = (np.array(column) for column in zip(*curve, strict=True))
     marked_line(axes, m, mean, color, s)
@@ -89,7 +87,7 @@ def _draw_line(
         axes.plot(m, reference / np.sqrt(m), color=color, linewidth=0.6 * s, linestyle=(0, (4, 3)))
 
 
-def _set_scales(axes: Axes, counts: Sequence[int]) -> None:
+def _set_scales(axes: "Axes", counts: Sequence[int]) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     axes.set_xscale("log", base=2)

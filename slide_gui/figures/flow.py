@@ -1,7 +1,5 @@
 """The paper’s schematic with a real image: x, x̃, T(hᵏ⁻¹) and hᵏ, connected by arrows, with the errors below."""
 
-from __future__ import annotations
-
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +22,7 @@ _GAP, _DOWN, _HEAD, _LINE = 6.0, 9.0, 3.0, 2.4  # mm: between columns, between r
 _FLATTEST, _BARS = 2.0, 0.5  # largest width-to-height ratio of an image; height-to-width ratio of bars
 
 
-def draw_flow(figure: Figure, result: FlowResult, style: Style) -> None:
+def draw_flow(figure: "Figure", result: FlowResult, style: Style) -> None:
     """Draw one image and its representations in all layers.
 
     Parameters

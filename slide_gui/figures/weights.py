@@ -1,7 +1,5 @@
 """The paper’s weight figure: rows of Wᵏ for example pixels in all layers of one or more data sets, also animated."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -175,7 +173,7 @@ def tile_limits(weights: Sequence[WeightRows], levels: str) -> list[NDArray[np.f
     return [np.full_like(peak, highest) for peak in peaks]
 
 
-def draw_weights(figure: Figure, weights: Sequence[WeightRows], style: Style) -> None:
+def draw_weights(figure: "Figure", weights: Sequence[WeightRows], style: Style) -> None:
     """Draw the weight figure (the paper's Figure "Reconstruction weights at different layers").
 
     The style determines the size of the figure. Two data sets are side by side if there is enough width. Each has its
@@ -270,7 +268,7 @@ def _draw_tile(plot: Plot, rows: WeightRows, box: Box, at: tuple[int, int], limi
         plot.text(x + w / 2, below, text, SMALL_SIZE, max(w, 6.0), ha="center", color=MUTED)
 
 
-def _draw_ring(axes: Axes, pixel: tuple[int, int], longest: int, scale: ColorScale, style: Style) -> None:
+def _draw_ring(axes: "Axes", pixel: tuple[int, int], longest: int, scale: ColorScale, style: Style) -> None:
     from matplotlib.patches import Circle
 
     center = pixel if style.transposed else pixel[::-1]
@@ -284,7 +282,7 @@ def _draw_ring(axes: Axes, pixel: tuple[int, int], longest: int, scale: ColorSca
         axes.add_patch(ring)
 
 
-def _draw_features(axes: Axes, values: NDArray[np.float64], feature: int, scale: ColorScale, size: float) -> None:
+def _draw_features(axes: "Axes", values: NDArray[np.float64], feature: int, scale: ColorScale, size: float) -> None:
     down, up = _bar_colors(scale)
     draw_bars(axes, values, 1.1 * scale.high, size, np.where(values[:, None] < 0, down, up))
     axes.plot(

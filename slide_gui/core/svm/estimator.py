@@ -1,7 +1,5 @@
 """`MultiWidthSVC`, the multi-width SVM as a scikit-learn classifier."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -164,7 +162,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         sample_weight: ArrayLike | None = None,
         *,
         progress: Progress = NO_PROGRESS,
-        client: Client | None = None,
+        client: "Client | None" = None,
     ) -> Self:
         """Select widths and C, and train on all rows.
 

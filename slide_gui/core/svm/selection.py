@@ -1,7 +1,5 @@
 """Select widths and C by cross-validation and on held-out rows, and train a multi-width SVM with them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -509,7 +507,7 @@ def fit_svm(
     row_groups: Indices | None = None,
     start: TrainedSvm | None = None,
     progress: Progress = NO_PROGRESS,
-    client: Client | None = None,
+    client: "Client | None" = None,
     log: StepLog | None = None,
 ) -> SvmModel:
     """Select widths and C by the parameters, then train on all rows.

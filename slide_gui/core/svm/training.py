@@ -1,7 +1,5 @@
 """Train a multi-width SVM one-vs-one at given widths and C, in this process or on a Dask cluster."""
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -124,7 +122,7 @@ class TrainingSet:
         """Number of classes."""
         return int(self.codes.max()) + 1
 
-    def take(self, rows: Indices, progress: Progress = NO_PROGRESS) -> TrainingSet:
+    def take(self, rows: Indices, progress: Progress = NO_PROGRESS) -> "TrainingSet":
         """Return a copy of some rows."""
         Z = take_rows(self.Z, rows, progress)
         weights, groups = rows_of(self.weights, rows), rows_of(self.row_groups, rows)
@@ -224,7 +222,7 @@ def _as_training_steps(progress: Progress, pair: int, n_pairs: int) -> Progress:
     return Listener(report)
 
 
-def _solved_on(client: Client, problems: PairProblems, progress: Progress) -> list[tuple[Indices, Solution]]:
+def _solved_on(client: "Client", problems: PairProblems, progress: Progress) -> list[tuple[Indices, Solution]]:
     """Solve the problems of all pairs of classes on a cluster, one task per pair.
 
     The rows are sent once. Each task uses one BLAS thread, so a worker should run one task at a time.
@@ -251,7 +249,7 @@ def train(
     start: TrainedSvm | None = None,
     exact: bool = True,
     progress: Progress = NO_PROGRESS,
-    client: Client | None = None,
+    client: "Client | None" = None,
 ) -> SvmModel:
     """Train at the selected widths and C, with the arguments of `fit_svm`.
 

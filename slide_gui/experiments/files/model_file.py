@@ -1,7 +1,5 @@
 """Fitted models: fit them on a data set, and save them as an .npz of plain arrays with a JSON manifest."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -81,7 +79,7 @@ class FittedModel:
     svm: SvmModel | None = None
 
     @classmethod
-    def of(cls, dataset: Dataset, stack: Stack, seconds: float = 0.0) -> FittedModel:
+    def of(cls, dataset: Dataset, stack: Stack, seconds: float = 0.0) -> "FittedModel":
         """Return the model of a stack fitted to a data set."""
         described, opened = (dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated), dataset.opened
         label = "" if opened.label_column is None or not opened.columns else opened.columns[opened.label_column]
@@ -143,7 +141,7 @@ def fit_model(dataset: Dataset, parameters: StackParameters, *, progress: Progre
     return FittedModel.of(dataset, stack, time.perf_counter() - start)
 
 
-def trained_model(dataset: Dataset, result: RunResult, *, progress: Progress = NO_PROGRESS) -> FittedModel:
+def trained_model(dataset: Dataset, result: "RunResult", *, progress: Progress = NO_PROGRESS) -> FittedModel:
     """Return the stack of a result with its classifier, to be saved.
 
     Raises

@@ -1,7 +1,5 @@
 """Fit stacks to one data set, extract the rows of W for selected pixels, and explain one weight (§3 of the paper)."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -253,7 +251,7 @@ class WeightRows:
         return int(self.rows.shape[1])
 
 
-def weight_rows(model: FittedModel, pixels: Sequence[int]) -> WeightRows:
+def weight_rows(model: "FittedModel", pixels: Sequence[int]) -> WeightRows:
     """Return the rows of every layer that reconstruct the given pixels.
 
     Parameters

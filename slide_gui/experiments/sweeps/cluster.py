@@ -4,8 +4,6 @@ A worker does one task at a time, with one BLAS thread and the same versions as 
 independent of the worker.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import signal
@@ -76,7 +74,7 @@ class ClusterChoice:
     workers: int = 0
     scheduler: str = ""
 
-    def checked(self) -> ClusterChoice:
+    def checked(self) -> "ClusterChoice":
         """Return the choice after checking it.
 
         Raises
@@ -240,7 +238,7 @@ class Cluster(AbstractContextManager["Cluster"]):
             refuse_other(worker.address, worker.versions, versions_here())
 
 
-def _connect(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
+def _connect(choice: ClusterChoice, progress: Progress) -> "tuple[Any, Client]":
     """Return the cluster started on this computer, or None, and the connection."""
     try:
         import dask

@@ -8,8 +8,6 @@ On a cluster, a run is a task whose key contains the hash of its spec, so the cl
 same time. Data are sent once per fingerprint.
 """
 
-from __future__ import annotations
-
 import heapq
 import time
 from collections import Counter, deque
@@ -121,7 +119,7 @@ class _Task:
     request: RunRequest
     neighbour: RunResult | None
     priority: float
-    future: Future | None = None
+    future: "Future | None" = None
     fraction: float = 0.0
     n_lost: int = 0
 
@@ -190,7 +188,7 @@ class ClusterExecutor:
         del self._tasks[spec_hash]
         return result
 
-    def _result(self, task: _Task, future: Future) -> RunResult | None:
+    def _result(self, task: _Task, future: "Future") -> RunResult | None:
         """Return the result of a completed run, or None if it was lost."""
         from distributed import CancelledError, KilledWorker
 
@@ -221,7 +219,7 @@ class ClusterExecutor:
         self._tasks.clear()
         self._data.clear()
 
-    def _data_of(self, dataset: Dataset) -> Future:
+    def _data_of(self, dataset: Dataset) -> "Future":
         """Return the future of a data set on the workers. The data are sent once.
 
         The data are the result of a task, which the scheduler repeats if the workers that hold them are lost. Data

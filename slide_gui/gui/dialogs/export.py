@@ -1,7 +1,5 @@
 """Exports: the figures and tables that pages offer, the dialog that asks for format and path, and the writing."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -69,7 +67,7 @@ class ExportOption:
 
     name: str
     title: str
-    export: Callable[[Progress], FigureExport]
+    export: "Callable[[Progress], FigureExport]"
     style: Style = field(default_factory=lambda: Style(width="double"))
     kinds: tuple[str, ...] = FIGURE
     of_weights: bool = False
@@ -349,7 +347,7 @@ class ExportDialog(QDialog):
         """Return the selected format."""
         return str(self.format_box.currentData())
 
-    def drawing(self) -> Callable[[Progress], FigureExport]:
+    def drawing(self) -> "Callable[[Progress], FigureExport]":
         """Return the function that draws the selected figure; a figure drawn for the preview is reused."""
         ready = self._export
         return self._option().export if ready is None else lambda _progress: ready
@@ -386,7 +384,7 @@ class ExportDialog(QDialog):
         )
 
     @Slot(object)
-    def _previewed(self, drawn: tuple[ExportOption, FigureExport, bytes, float]) -> None:
+    def _previewed(self, drawn: "tuple[ExportOption, FigureExport, bytes, float]") -> None:
         option, export, content, share = drawn
         if self.options and option is self._option():
             self._export = export

@@ -1,7 +1,5 @@
 """The main window with title bar, navigation, panel, pages, notice and status bar."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -281,7 +279,7 @@ class MainWindow(QMainWindow):
         return cast(WeightsPage, self.pages.page("weights"))
 
     @cached_property
-    def tour(self) -> Tour:
+    def tour(self) -> "Tour":
         """Return the tour, which is built when it is first needed."""
         from slide_gui.gui.shell.tour import Tour
 

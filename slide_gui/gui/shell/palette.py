@@ -1,7 +1,5 @@
 """The command palette, which finds commands, data sets and recent files by typed words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -49,7 +47,7 @@ class PaletteEntry:
 class CommandPalette(QDialog):
     """A list of the available commands, views, data sets and recent files; Return runs the selected entry."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: "MainWindow") -> None:
         super().__init__(window)
         self.setWindowTitle("Commands")
         self.resize(*_SIZE)

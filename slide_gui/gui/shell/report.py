@@ -1,7 +1,5 @@
 """The text that *Copy report* copies: versions, settings and the last lines of the log."""
 
-from __future__ import annotations
-
 import platform
 import re
 from collections.abc import Iterator
@@ -27,7 +25,7 @@ _FOLDERS = re.compile(r"""(?<![\w.])(?:[A-Za-z]:)?[\\/](?:(?:[^\\/"'\n]|["'](?=\
 _PACKAGED = ("site-packages", "slide_gui")
 
 
-def report(window: MainWindow) -> str:
+def report(window: "MainWindow") -> str:
     """Return the report. It names files without their folders, and the data only by their size."""
     return "\n".join([*_versions(), *_state(window), "last lines of the log:", *map(without_folders, last_log_lines())])
 
@@ -52,7 +50,7 @@ def _versions() -> Iterator[str]:
     yield "; ".join(map(str, loaded_blas()))
 
 
-def _state(window: MainWindow) -> Iterator[str]:
+def _state(window: "MainWindow") -> Iterator[str]:
     dataset, settings, choice = window.workspace.dataset, window.settings, window.session.cluster.state.choice
     yield f"Qt platform {QGuiApplication.platformName()}, window {window.width()} × {window.height()}"
     yield f"theme {stored_theme(settings)}, size {stored_scale(settings):g}, page {window.pages.name}"

@@ -1,7 +1,5 @@
 """The open data set with its parameters and selection, and signals for changes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
@@ -274,7 +272,7 @@ class Workspace(QObject):
 
         self._submit_opening(title, work, failure)
 
-    def model(self) -> FittedModel | None:
+    def model(self) -> "FittedModel | None":
         """Return the fitted layers as a model that can be saved, or None if they do not match the parameters."""
         dataset, stack, parameters = self.dataset, self.fitting.stack, self.state.parameters
         if dataset is None or stack is None or self.fitting.n_fresh < parameters.depth:
@@ -282,7 +280,7 @@ class Workspace(QObject):
         stack = replace(stack, parameters=parameters, layers=stack.layers[: parameters.depth])
         return self._fitted_model(dataset, stack)
 
-    def _fitted_model(self, dataset: Dataset, stack: Stack) -> FittedModel:
+    def _fitted_model(self, dataset: Dataset, stack: "Stack") -> "FittedModel":
         from slide_gui.experiments.files.model_file import FittedModel  # it imports the SVM
 
         return FittedModel.of(dataset, stack, self.fitting.seconds)

@@ -1,7 +1,5 @@
 """The Error curves page plots the error against noise level and depth while runs are computed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ The plot is drawn by pyqtgraph, unlike the figure of `figures.copies` for print:
 follows a mouse move in 0.04 ms; matplotlib takes 46 and 12 ms, and its import delays the view by 270 ms.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple

@@ -1,7 +1,5 @@
 """The view of one image that passes through the layers and can be drawn on (the paper's schematic, §4)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any

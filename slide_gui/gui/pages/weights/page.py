@@ -1,7 +1,5 @@
 """The Weights page shows from which pixels each layer reconstructs the selected pixel."""
 
-from __future__ import annotations
-
 import base64
 import zlib
 from collections.abc import Mapping, Sequence

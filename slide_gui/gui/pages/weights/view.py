@@ -1,7 +1,5 @@
 """The base class of views of the Weights page, and the state they share: image, selected pixel and tiles."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -38,10 +36,10 @@ class ViewContext:
     """
 
     workspace: Workspace
-    shown: ShownImage
+    shown: "ShownImage"
     pixels: PixelSelection
     tiles: TileSource
-    runs: Callable[[], RunController]
+    runs: "Callable[[], RunController]"
 
 
 class View(QWidget):
