@@ -474,7 +474,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         rows.add_argument(flag, dest="training", action="store_const", const=key, default="whole", help=text)
     text = choice_help("rows to evaluate on", EVALUATE, "test")
     group.add_argument("--evaluate", metavar="PART", default="test", help=text)
-    group.add_argument("--test-rows", type=int, metavar="N", help="test on a stratified subsample of N test rows (all)")
+    text = "with --evaluate test: evaluate on a stratified sample of N test rows (all)"
+    group.add_argument("--test-rows", type=int, metavar="N", help=text)
     group = parser.add_argument_group("representation")
     text = "fraction of the variance (pca-svm, white-svm, slide-white-svm), or number of directions (randproj-svm)"
     group.add_argument("--kept", type=float, metavar="K", help=text)

@@ -29,6 +29,9 @@ def test_that_held_out_rows_stay_held_out_in_a_part_of_the_rows():
     rows = np.isin(objective.sample.rows, part.sample.rows)
     np.testing.assert_array_equal(part.held_out, objective.held_out[rows])
     assert 0 < np.count_nonzero(part.held_out) < len(part.sample.rows) <= 30
+    objective.held_out[:] = objective.sample.codes == 1
+    objective.held_out[7] = False  # the only row of class 1 to train on is not in the part
+    assert objective.on_part(30) is objective
 
 
 def test_that_exponents_are_the_weighted_sum_of_the_layers_distances_of_a_stratified_subset():

@@ -83,9 +83,7 @@ def finished(window):
     wait(lambda: not controller.runs.running and controller.known and not controller.is_reading)
 
 
-def test_that_an_untouched_page_shows_the_papers_figures_and_says_why_cells_are_empty_and_nothing_starts_without_data(
-    page,
-):
+def test_that_an_untouched_page_shows_the_papers_figures_says_why_cells_are_empty_and_starts_nothing_without_data(page):
     ours, other = cells_of(page, "raw-svm")
     assert (ours.main, ours.aside, ours.note) == ("", "paper 2.45", "not run yet")
     assert other.note == "not selected"
@@ -126,9 +124,7 @@ def all_cells(page):
     return [cell for row in page.errors.rows for cell in row.cells]
 
 
-def test_that_a_paused_or_cancelled_benchmark_resumes_gives_way_to_other_jobs_and_repeats_no_run(
-    window, page, monkeypatch
-):
+def test_that_a_paused_or_cancelled_benchmark_resumes_yields_to_others_and_repeats_no_run(window, page, monkeypatch):
     runs, waits = window.session.evaluation.runs, []
     clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: waits.append(time.sleep(seconds)))
     monkeypatch.setattr(executor, "time", clock)

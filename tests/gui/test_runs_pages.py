@@ -508,7 +508,7 @@ def test_that_a_cell_selects_its_images_and_classes_of_unequal_size_get_a_balanc
     assert all(text in classifier.details.text() for text in texts)
 
 
-def test_that_trying_the_data_ends_in_the_sentence_of_the_command_line_with_its_points_and_bundle(
+def test_that_a_try_of_the_data_ends_in_the_command_lines_sentence_with_points_and_bundle(
     window, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(trial_module, "_GRID", ((0.2, 0.5), (0, 1), 1))

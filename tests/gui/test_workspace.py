@@ -54,9 +54,7 @@ def test_that_earlier_layers_are_shown_as_such_soon_even_if_no_preview_comes(wor
     assert seen == [False]
 
 
-def test_that_approximate_layers_are_shown_with_their_mark_until_each_is_fitted_and_are_never_taken_for_it(
-    workspace, every_payload
-):
+def test_that_approximate_layers_are_marked_until_each_is_fitted_and_are_never_taken_for_it(workspace, every_payload):
     seen, source = [], TileSource(workspace)
     workspace.fitting.watch((9,))
 

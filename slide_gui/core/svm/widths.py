@@ -120,9 +120,14 @@ class Objective:
         self.n_support = 0
 
     def on_part(self, size: int) -> "Objective":
-        """Return the objective on a stratified subset of about `size` rows; held-out rows stay held out."""
-        few = stratified_subset(self.sample.codes, size, self.parameters.seed)
-        if len(few) == len(self.sample.codes):
+        """Return the objective on a stratified subset of about `size` rows; held-out rows stay held out.
+
+        Return this objective if the subset would be all rows or would have a class whose rows are all held out.
+        """
+        codes = self.sample.codes
+        few = stratified_subset(codes, size, self.parameters.seed)
+        kept = few[~self.held_out[few]]
+        if len(few) == len(codes) or len(np.unique(codes[kept])) < len(np.unique(codes[~self.held_out])):
             return self
         part = Objective(replace(self.sample.on(few, self.progress), row_groups=None), self.parameters, self.progress)
         part.held_out = self.held_out[few]
