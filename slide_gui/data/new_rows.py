@@ -70,7 +70,7 @@ def read_new_rows(
                 lower = {name.lower(): name for name in columns if layout.named and not layout.text}
                 likely = (lower[name] for name in LABEL_NAMES if name in lower and not (name == "y" and "x" in lower))
                 texts = [str(k + 1) for k in layout.text] if len(layout.text) == 1 else []
-                label = next(iter((*likely, *[label_column] * numbered, *texts)), None)
+                label = next(iter((*likely, *[label_column] * (numbered and not layout.named), *texts)), None)
                 if len(columns) - n_features - len(unused) != 1:
                     label = NO_COLUMN
                 elif label is None:
@@ -83,7 +83,8 @@ def read_new_rows(
         if texts := [columns[k] for k in sorted(layout.text) if columns[k] in needed]:
             raise DataError(f"column {listed_names(texts[:1])} has text; the model needs numbers there", str(path))
         if label is None:
-            label = label_column if label_column in columns and label_column not in names else NO_COLUMN
+            filled = {name for k, name in enumerate(columns) if k in layout.text or k not in layout.left_out}
+            label = label_column if label_column in filled - needed else NO_COLUMN
         given = [each for each in (label, *reading.left_out) if each != NO_COLUMN]
         chosen = [columns[requested_column(each, columns, str(path))] for each in given]
         if features := [name for name in chosen if name in needed]:

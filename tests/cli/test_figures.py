@@ -463,10 +463,9 @@ def test_that_cells_and_errors_are_those_of_the_imputer_and_the_report_is_a_tabl
 def test_that_an_empty_column_stays_empty_and_a_complete_table_does_not_change(cli):
     Path("t.csv").write_text("a,b,c\n1,,2\n2,,3\n?,,5\n4,,7\n")
     document = cli("fill t.csv -o filled.csv --json").json
-    assert [column["filled"] for column in document["columns"]] == [1, 0, 0]
-    assert document["columns"][1]["error"] is None
+    assert [column["filled"] for column in document["columns"]] == [1, 0]
     assert [line.split(",")[1] for line in Path("filled.csv").read_text().split()[1:]] == [""] * 4
-    assert cli("fill t.csv -o filled.csv").out.splitlines()[3].split() == ["b", "4", "0", "–", "–"]
+    assert "not used and not changed: b" in cli("fill t.csv -o filled.csv").out
     Path("t.csv").write_text("a,b\n1,2\n2,3\n3,5\n")
     cli("fill t.csv -o filled.csv")
     assert Path("filled.csv").read_bytes() == Path("t.csv").read_bytes()

@@ -204,7 +204,7 @@ def test_that_folders_named_train_and_test_are_the_sets(tmp_path, names, labels)
         remedy = "to open the pictures in the sub-folders instead, move labels.csv out of the folder"
         assert open_data([tmp_path]).opened.guesses[-1].why == remedy
         write(tmp_path / "labels.csv", "file,label\n0.png,x\n1.png,y\n")
-        with pytest.raises(DataError, match=f"keep at least one feature; {remedy}"):
+        with pytest.raises(DataError, match=f"keep a feature, .*; {remedy}"):
             open_data([tmp_path])
 
 

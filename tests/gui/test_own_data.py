@@ -450,7 +450,7 @@ def test_that_a_file_that_fails_at_the_start_leaves_the_example_and_its_error(sm
     at_rest(closed_window)
     assert closed_window.workspace.dataset.title == "Rectangles (generated)"
     assert closed_window.notice.isVisible()
-    assert "line 3 has 3 numbers, expected 5" in closed_window.notice.accessibleName()
+    assert "line 3 has 3 cells, expected 5" in closed_window.notice.accessibleName()
     assert "loading" not in texts(closed_window.panel)
 
 

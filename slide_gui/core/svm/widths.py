@@ -126,8 +126,8 @@ class Objective:
         """
         codes = self.sample.codes
         few = stratified_subset(codes, size, self.parameters.seed)
-        kept = few[~self.held_out[few]]
-        if len(few) == len(codes) or len(np.unique(codes[kept])) < len(np.unique(codes[~self.held_out])):
+        training = few[~self.held_out[few]]
+        if len(few) == len(codes) or len(np.unique(codes[training])) < len(np.unique(codes[~self.held_out])):
             return self
         part = Objective(replace(self.sample.on(few, self.progress), row_groups=None), self.parameters, self.progress)
         part.held_out = self.held_out[few]

@@ -52,7 +52,8 @@ _COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel write
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d*),(\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 # A number with thousands separators, a decimal comma, a limit or a unit.
 _FORMATTED_NUMBER = re.compile(
-    r"(?a)[<>]?[+−-]?[€$£]?(?=[.,]?\d)(\d{1,3}([.,' \xa0\u202f]\d{3})+|\d*)([.,]\d+)?([eE][+-]?\d+)?[ \xa0]?[%€$£]?"
+    r"(?a)[<>]?\(?[+−-]?[€$£]?[ \xa0]?[+−-]?(?=[.,]?\d)(\d{1,3}([.,' \xa0\u202f]\d{3})+|\d*)([.,]\d+)?"
+    r"([eE][+-]?\d+)?[ \xa0]?[%€$£]?\)?"
 )
 
 
@@ -134,7 +135,7 @@ def read_csv(
     groups = None if layout.group is None else rows[:, columns.index(layout.group)].astype(np.int64)
     features = [k for k in columns if k != label and k not in layout.left_out]
     if not features:
-        raise DataError("has only labels and columns left out; keep at least one feature", place)
+        raise DataError("has only labels and columns left out; keep a feature, and write categories as numbers", place)
     if features != columns:
         rows = np.ascontiguousarray(rows[:, np.isin(columns, features)])
     shape = square_shape(len(features), SMALLEST_SQUARE)
@@ -142,6 +143,8 @@ def read_csv(
         shape = None  # names of pixels end in numbers
     last_label = labels if label == d - 1 and label not in layout.text else None
     guesses = (*guesses, *_suspicious_columns(rows, last_label, features, layout.columns))
+    if len({name.casefold() for name in layout.classes}) < len(layout.classes):
+        guesses = (*guesses, Guess("some classes differ only in upper and lower case", "write a class in one way"))
     skipped = skipped_guess(layout.comments, layout.blanks + table.blanks)
     return DataPart(
         rows=rows,
@@ -319,6 +322,12 @@ def table_layout(
     if numbered and reading.header is None and columns[0] in ("column 1", "Unnamed: 0") and 0 not in (label, *left_out):
         guesses.append(Guess("column 1 left out", "it has no name and numbers the rows"))
         left_out |= {0}
+    # A row of a test set or of new data may lack a value of a feature that the training set has.
+    empty = {k for k in range(len(columns)) if columns[k] not in known and not _filled(samples, k)}
+    empty -= {label, *left_out, len(columns) - 1 if label is None and reading.label_column is None else None}
+    if empty and like is None and (known or reading.header is None):
+        guesses.append(Guess(f"{counted(len(empty), 'column')} left out", "the first lines have no value in them"))
+        left_out |= empty
     if label is not None and label in left_out:
         problem = f"column {_shown(label, columns)} is the label column; choose another to leave out or for groups"
         raise DataError(problem, place)
@@ -512,7 +521,9 @@ def _label_column(
     repeated = [k for k in text if 2 <= n_texts[k] < len(_filled(rows, k))]
     label = min(repeated, key=lambda k: (n_texts[k], -k), default=min(text, key=lambda k: (n_texts[k], -k)))
     why = "it has the fewest different texts of all text columns" if len(text) > 1 else "it is the only column of text"
-    ends = {0, len(columns) - 1} - text
+    numbers = {int(row[0]) for row in rows if row[0].strip().isdecimal()}
+    counts_up = len(numbers) == len(rows) == max(numbers) - min(numbers) + 1
+    ends = {int(counts_up), len(columns) - 1} - text
     doubtful = len(text) > 1 or any(2 <= len({row[k].strip() for row in rows}) <= _FEW_LEVELS for k in ends)
     return label, [Guess(f"labels in column {_shown(label, columns)}", f"{why} in the first lines", sure=not doubtful)]
 

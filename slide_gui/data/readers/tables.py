@@ -368,7 +368,7 @@ def _append(
             raise DataError(f"line {line + at} {_LATE_COMMENT}", place)
         if text.split(b"\n", at + 1)[at].count(b'"') % 2:
             raise DataError(f"line {line + at} has half of a pair of quotes; write each row on one line", place)
-        n = counted(counts[at], "number")
+        n = counted(counts[at], "cell" if delimiter else "number")
         raise DataError(f"line {line + at} has {n}, expected {columns}; correct the line, or leave it out", place)
     lines = np.flatnonzero(counts) + line
     if replace_texts is not None:
@@ -460,6 +460,6 @@ def _floats(
             unknown += "" if limit or delimiter else " save a table with text as CSV,"
             problem = f"found {shown!r}, expected a finite number{limit}; correct it,{unknown} or leave the row out"
             if missing:
-                problem = f"the label is missing (found {shown!r}); fill it in, or leave the row out"
+                problem = f"the label is missing (found {shown!r}); fill it in, leave the row out, or choose none"
             raise DataError(f"line {lines[row]}, column {column + 1}: {problem}", place)
     return numbers

@@ -370,7 +370,7 @@ class ExportDialog(QDialog):
         wanted = self._paper.dots(style) * self.devicePixelRatioF()
         dots = min(max(round(wanted if wanted > _FINE else 2 * wanted), 50), 1200)
 
-        def work(progress: Progress) -> tuple[ExportOption, FigureExport, bytes, float]:
+        def work(progress: Progress) -> tuple[ExportOption, "FigureExport", bytes, float]:
             from slide_gui.figures.export import figure_bytes
 
             export = option.export(progress) if ready is None else ready

@@ -408,7 +408,7 @@ class CopiesView(Experiment):
         shown = self._point(done) or done.points[0]
         result = CopiesResult(model, done, self._pixels.features()[0], shown.copies)
 
-        def export(_progress: Progress) -> FigureExport:
+        def export(_progress: Progress) -> "FigureExport":
             from slide_gui.figures.copies import copies_export
 
             return copies_export(result, source)

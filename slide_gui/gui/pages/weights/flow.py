@@ -203,7 +203,7 @@ class FlowPart(View):
         caption = f"{self._workspace.worded('image')} {self._shown.caption}"
         seed = self._seed if self._corrupt.isChecked() else None
 
-        def export(_progress: Progress) -> FigureExport:
+        def export(_progress: Progress) -> "FigureExport":
             from slide_gui.experiments.inspection.flow import flow_result
             from slide_gui.figures.flow import flow_export
 

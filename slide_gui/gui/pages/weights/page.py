@@ -191,7 +191,7 @@ class WeightsPage(Page):
         colors = "blue-white-red" if chosen.colors == "auto" else chosen.colors  # on paper, zero is white
         style = Style(width="double", colors=colors, levels=chosen.levels, show=chosen.show)
 
-        def export(moves: bool, _progress: Progress) -> FigureExport:
+        def export(moves: bool, _progress: Progress) -> "FigureExport":
             from slide_gui.experiments.inspection.rows import weight_rows
             from slide_gui.figures.weights import noise_animation, weights_export
 
