@@ -1,4 +1,4 @@
-"""The `slide-gui` command: without a subcommand it opens the window, with a subcommand it runs without one.
+"""The `slide-gui` command: it opens the window or, with a subcommand, runs the subcommand without a window.
 
 Exit codes: 0 success, 1 failure, 2 wrong usage, 130 after SIGINT (Ctrl+C), 143 after SIGTERM. Heavy modules are
 imported only when they are needed.
@@ -7,7 +7,7 @@ imported only when they are needed.
 import os
 import sys
 
-# `signal` wraps this module and takes so long to import that Ctrl+C can arrive during the import.
+# The module `signal` wraps `_signal` and takes so long to import that Ctrl+C can arrive during the import.
 from _signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
 
 TYPE_CHECKING = False

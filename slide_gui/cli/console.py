@@ -29,7 +29,7 @@ _BETWEEN_REDRAWS, _BETWEEN_LINES = 0.1, 10.0  # seconds
 Entry = tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int] | None]
 """A function that adds the options of a subcommand to its parser, and one that runs it and returns the exit code.
 
-The second is None if the first adds subcommands with their own `run`.
+The second function is None if the first one adds subcommands, each of which sets its own `run`.
 """
 
 
@@ -48,7 +48,7 @@ def usage() -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let SIGTERM, which batch systems send, end a command and its workers as Ctrl+C does, with one sentence."""
+    """Treat SIGTERM, which batch systems send, like Ctrl+C: end the command and its workers, and print one sentence."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield
         return
@@ -109,7 +109,7 @@ def warn(sentence: str) -> None:
 def print_line(text: str, stream: TextIO | None = None) -> None:
     """Print text of one or more lines, by default on stdout, with terminal control characters escaped.
 
-    Once the reader of a pipe is gone, further output is discarded, and the command continues and saves its results.
+    If stdout is a pipe whose reader has ended, output is discarded, and the command continues and saves its results.
     """
     with _without_reader(stream or sys.stdout):
         print("\n".join(map(printable, text.split("\n"))), file=stream)
@@ -117,7 +117,7 @@ def print_line(text: str, stream: TextIO | None = None) -> None:
 
 @contextmanager
 def _without_reader(stream: TextIO) -> Iterator[None]:
-    """Redirect a stream whose reader is gone to the null device."""
+    """Redirect a stream to the null device if the program that reads its pipe has ended."""
     try:
         yield
     except OSError as error:  # Windows may report EINVAL (CPython issue 79935)
@@ -134,7 +134,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 def print_answer(arguments: argparse.Namespace, document: Any, lines: Iterable[str], saved: Iterable[Path] = ()) -> int:
     """Print the JSON document if --json is given, otherwise the lines, and return the exit code for success.
 
-    After the lines, the names of `saved` files are printed. Paths in the document become texts.
+    After the lines, the names of `saved` files are printed. Paths in the JSON document are written as strings.
     """
     if arguments.json:
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False, default=os.fspath)
@@ -155,7 +155,7 @@ def announce(seconds: float) -> None:
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Progress]:
-    """Yield a progress that draws a bar on a terminal and wipes it at the end; otherwise it prints lines."""
+    """Yield a `Progress`. On a terminal it draws a bar, which is erased at the end. Otherwise it prints lines."""
     bar = _Progress(label, sys.stderr.isatty())
     try:
         yield bar
@@ -166,7 +166,7 @@ def progress_bar(label: str) -> Iterator[Progress]:
 class _Progress(Progress):
     """Shows progress on stderr: a bar on a terminal, otherwise a line every ten seconds.
 
-    Both show the label, the title of the last payload, and the time left.
+    The bar and the lines show the label, the title of the last payload, and the time left.
     """
 
     def __init__(self, label: str, terminal: bool) -> None:

@@ -1,4 +1,4 @@
-"""The installation: `doctor` names its problems with their remedies, `licences` lists its components."""
+"""`slide-gui doctor` reports problems of the installation with remedies. `slide-gui licences` lists its components."""
 
 import argparse
 import os
@@ -23,12 +23,12 @@ class Finding:
     ----------
     name : str
         Subject of the check.
-    state : {"ok", "note", "broken"}
-        A note reports a limitation. Only "broken" makes the command fail.
+    state : {"ok", "note", "failed"}
+        A note reports a limitation. Only "failed" makes the command fail.
     text : str
         Result of the check.
     remedy : str
-        Command or action that repairs it. Empty if none is needed.
+        Command or action that solves the problem. Empty if there is no problem.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Run all checks. A check that raises an exception is reported as broken."""
+    """Run all checks. A check that raises an exception is reported as failed."""
     checks: dict[str, Callable[[], list[Finding]]] = {
         "python": _python,
         "packages": _packages,
@@ -52,13 +52,13 @@ def examine() -> list[Finding]:
         try:
             findings += check()
         except Exception as error:
-            findings.append(Finding(name, "broken", f"{type(error).__name__}: {error}", _REINSTALL))
+            findings.append(Finding(name, "failed", f"{type(error).__name__}: {error}", _REINSTALL))
     return findings
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
     findings = examine()
-    broken = any(finding.state == "broken" for finding in findings)
+    broken = any(finding.state == "failed" for finding in findings)
     document = [{"name": x.name, "state": x.state, "found": x.text, "remedy": x.remedy} for x in findings]
     lines = (f"{x.state:<6}  {x.name}: {'; '.join(filter(None, (x.text, x.remedy)))}" for x in findings)
     print_answer(arguments, {"ok": not broken, "findings": document}, lines)
@@ -68,7 +68,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
 def _python() -> list[Finding]:
     text = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}, slide-gui {__version__}"
     if not (3, 11) <= sys.version_info[:2] < (3, 14):
-        return [Finding("python", "broken", text, "use Python 3.11, 3.12 or 3.13")]
+        return [Finding("python", "failed", text, "use Python 3.11, 3.12 or 3.13")]
     return [Finding("python", "ok", text)]
 
 
@@ -77,7 +77,7 @@ def _packages() -> list[Finding]:
     findings = [
         Finding(name, "ok", version)
         if version is not None
-        else Finding(name, "broken", "not installed", f"pip install {name}")
+        else Finding(name, "failed", "not installed", f"pip install {name}")
         for name, version in versions.items()
     ]
     return [*findings, *_qt_binding(versions["PySide6-Essentials"])]
@@ -88,7 +88,7 @@ def _qt_binding(version: str | None) -> list[Finding]:
     from slide_gui.gui.display import binding_problem
 
     problem = None if version is None else binding_problem(version)
-    return [] if problem is None else [Finding("Qt binding", "broken", problem)]
+    return [] if problem is None else [Finding("Qt binding", "failed", problem)]
 
 
 def _blas() -> list[Finding]:
@@ -107,7 +107,7 @@ def _float32_scatter() -> list[Finding]:
     if float32_scatter_is_exact():
         return [Finding("float32 scatter", "ok", "exact on 0/1 data")]
     text = "this BLAS multiplies 0/1 data wrongly, so every fit would be wrong"
-    return [Finding("float32 scatter", "broken", text, "install another NumPy: pip install 'numpy<2.5'")]
+    return [Finding("float32 scatter", "failed", text, "install another NumPy: pip install 'numpy<2.5'")]
 
 
 def _display() -> list[Finding]:
@@ -121,7 +121,7 @@ def _display() -> list[Finding]:
     if not missing:
         return [display, Finding("Qt libraries", "ok", "all found")]
     text, remedy = f"{len(missing)} system libraries are missing", f"apt-get install {' '.join(missing)}"
-    return [display, Finding("Qt libraries", "broken", text, remedy)]
+    return [display, Finding("Qt libraries", "failed", text, remedy)]
 
 
 def _settings_folder() -> list[Finding]:
@@ -131,7 +131,7 @@ def _settings_folder() -> list[Finding]:
     existing = next(place for place in (folder, *folder.parents) if place.exists())
     if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
         return [Finding("settings folder", "ok", str(folder))]
-    return [Finding("settings folder", "broken", f"{existing} cannot be written to", f"chmod u+rwx {existing}")]
+    return [Finding("settings folder", "failed", f"{existing} cannot be written to", f"chmod u+rwx {existing}")]
 
 
 def _licences(arguments: argparse.Namespace) -> int:

@@ -29,8 +29,8 @@ _SUFFIXES = (".pdf", ".svg", ".png", ".csv", ".md", ".tex")
 
 
 def add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
-    """Add --splits, --quick with this help, --generated, and where to compute."""
-    parser.add_argument("--splits", type=int, metavar="N", help="number of splits per data set (the protocol's)")
+    """Add --splits, --quick with the help text `quick`, --generated, --workers and --scheduler."""
+    parser.add_argument("--splits", type=int, metavar="N", help="number of splits per data set (as in the protocol)")
     parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--generated", action="store_true", help="generate the data, even if the real files are found")
     options.add_cluster_options(parser)
@@ -56,10 +56,10 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="only these methods (all)")
     add_protocol_options(parser, "the small version of the protocol, in about a minute")
     options.add_store(parser, "; required unless --shipped, or --stored with --results, is given")
-    text = "record each run as a line of text in this folder, and compute no run that it contains"
+    text = "record each run as a line of text in this folder, and reuse the runs recorded there"
     parser.add_argument("--results", type=Path, metavar="FOLDER", help=text)
-    parser.add_argument("--stored", action="store_true", help="start no runs: show those in the store or the folder")
-    text = "show the tables that came with the program: of the full protocol if it has them, unless --quick is given"
+    parser.add_argument("--stored", action="store_true", help="start no runs; show the stored ones")
+    text = "show the tables that came with the program: by default those of the full protocol, if there are any"
     parser.add_argument("--shipped", action="store_true", help=text)
     text = f"write the table of errors, or of times if the file name begins with times ({', '.join(_SUFFIXES)})"
     parser.add_argument("--tables", type=Path, nargs="+", default=[], metavar="FILE", help=text)
@@ -121,7 +121,7 @@ def _print_shipped(arguments: argparse.Namespace, cells: Sequence[CellPlan]) -> 
 
 
 def _records(arguments: argparse.Namespace) -> RecordFolder | None:
-    """Return the records of --results, with a warning about unreadable lines."""
+    """Return the runs recorded in the folder of --results, if it is given. Warn about unreadable lines."""
     folder: Path | None = arguments.results
     if folder is None:
         return None
@@ -136,7 +136,7 @@ def _records(arguments: argparse.Namespace) -> RecordFolder | None:
 
 
 def _print_tables(arguments: argparse.Namespace, state: EvaluationState, origin: str = "") -> int:
-    """Write and print the tables, with their origin if they came with the program."""
+    """Write and print the tables, after the sentence `origin` if they came with the program."""
     times = time_rows(state)
     for path in arguments.tables:
         export = times_export(times) if path.name.startswith("times") else errors_export(state)

@@ -1,4 +1,4 @@
-"""Figures without a window: those of a stack as the window exports them, redrawn figures of runs, and a demo."""
+"""Draw figures without a window: the figures of a stack, figures of runs from their JSON files, and a demo."""
 
 import argparse
 import os
@@ -49,10 +49,10 @@ def _add_size(parser: argparse._ActionsContainer) -> None:
 
 
 def _add_outputs(parser: argparse.ArgumentParser, usual: str) -> None:
-    text = f"figure or CSV, by suffix ({usual})"
+    text = f"output file; its suffix selects a figure format or CSV ({usual})"
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=text)
-    parser.add_argument("--format", nargs="+", metavar="NAME", help="write these formats, each with the output's name")
-    text = "omit from pictures the session that restores the view in the window; a bundle has it as a separate file"
+    parser.add_argument("--format", nargs="+", metavar="NAME", help="write the output in each of these formats")
+    text = "store no session in pictures, so the window cannot restore their view; bundles always have a session file"
     parser.add_argument("--no-session", action="store_true", help=text)
 
 
@@ -99,7 +99,7 @@ def _write(
 ) -> int:
     """Write the files or the bundle, print them with the result as JSON or in lines, and return the exit code.
 
-    Pictures contain the session. A bundle has it as a separate file.
+    Pictures contain the session unless --no-session is given. A bundle has the session as a separate file.
     """
     if getattr(arguments, "bundle", None) is not None:
         outputs = save_bundle(arguments.bundle, export, style, session)
@@ -322,7 +322,7 @@ def _copies_document(result: CopiesResult) -> dict[str, Any]:
 
 
 def _draw_options(parser: argparse.ArgumentParser) -> None:
-    text = "the JSON document of a bundle, such as curves.json"
+    text = "the JSON file of a bundle, such as curves.json"
     parser.add_argument("provenance", type=Path, metavar="FILE", help=text)
     _add_size(parser)
     _add_outputs(parser, "FIGURE.pdf")

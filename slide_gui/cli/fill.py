@@ -24,7 +24,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     text = "the same table with filled cells; all other bytes stay the same"
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=text)
     options.add_table_options(parser.add_argument)
-    options.add_seed(parser, "seed of the hidden cells")
+    options.add_seed(parser, "seed that selects the hidden cells")
 
 
 def _fill(arguments: argparse.Namespace) -> int:
@@ -38,7 +38,7 @@ def _fill(arguments: argparse.Namespace) -> int:
         counts, *errors = hidden_cell_errors(imputer, rows, seed=arguments.seed, progress=part)
         filled = imputer.fit(rows, progress=progress.part(0.6, 0.9)).transform(rows, progress=progress.part(0.9, 1.0))
     missing, names = np.isnan(rows), table.layout.columns
-    filled[:, missing.all(axis=0)] = np.nan  # these columns stay empty
+    filled[:, missing.all(axis=0)] = np.nan  # columns without a known cell stay empty
     write_whole(arguments.output, table.with_filled(filled, imputer.scale_))
     for guess in table.layout.guesses:
         if not guess.sure:

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 def choice_help(meaning: str, table: Mapping[str, Choice], default: str) -> str:
-    """Return the help of an option that takes a key of a table: its meaning, all keys, and the tip of each."""
+    """Return the help of an option that takes a key of a table: its meaning, all keys, and the description of each."""
     tips = "; ".join(f"{key}: {choice.tip}" for key, choice in table.items())
     return f"{meaning} ({default}). {tips}".replace("%", "%%")
 
@@ -43,9 +43,9 @@ def choice_help(meaning: str, table: Mapping[str, Choice], default: str) -> str:
 def add_fields(
     group: argparse._ActionsContainer, usual: object, **meanings: str | tuple[str, Mapping[str, Choice]]
 ) -> None:
-    """Add an option for each named field of a dataclass, of the type of its value in `usual`.
+    """Add one option per keyword, which names a field of `usual`. Its value there is the default and sets the type.
 
-    Options that are not given stay None. A meaning is a text, or a text and the table of choices.
+    Options that the user does not give are None. A meaning is a help text, or a help text and the allowed choices.
     """
     for name, meaning in meanings.items():
         default = getattr(usual, name)
@@ -61,7 +61,7 @@ def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 
 def parsed(read: Callable[[str], T]) -> Callable[[str], T]:
-    """Return a type for argparse that reports the message of a ValueError."""
+    """Return a function for the `type` of an option, which lets argparse report the message of a ValueError."""
 
     def parse(text: str) -> T:
         try:
@@ -73,15 +73,15 @@ def parsed(read: Callable[[str], T]) -> Callable[[str], T]:
 
 
 def integers(text: str) -> tuple[int, ...]:
-    """Return the numbers of ``50,100,200``.
+    """Return the integers in a text such as ``50,100,200``.
 
     Raises
     ------
     ValueError
-        If the text is anything else.
+        If the text is not a list of integers separated by commas, each with at most nine digits.
     """
     if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", text):
-        raise ValueError(f"expected integers with commas between, not {text!r}")
+        raise ValueError(f"expected integers separated by commas, not {text!r}")
     return tuple(map(int, text.split(",")))
 
 
@@ -91,7 +91,7 @@ def add_seed(parser: argparse.ArgumentParser, meaning: str = "seed of generated 
 
 
 def add_store(parser: argparse._ActionsContainer, otherwise: str = "") -> None:
-    """Add --store. It is required unless `otherwise` describes what happens without it."""
+    """Add --store. The option is required unless `otherwise` is given, which says what happens without a store."""
     text = f"reuse the runs in this file and add new ones{otherwise}"
     parser.add_argument("--store", type=Path, required=not otherwise, metavar="FILE", help=text)
 
@@ -124,19 +124,19 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     about = "Without a test set, a quarter of each class is held out. These options change that."
     option = parser.add_argument_group("test set", about).add_argument
     option("--held-out", type=float, metavar="FRACTION", help="fraction to hold out, 0 to 0.9 (0.25)")
-    option("--split-seed", type=int, metavar="N", help="seed of the draw (0)")
+    option("--split-seed", type=int, metavar="N", help="seed of the random division (0)")
     text = "divide the rows into K folds"
-    option("--folds", type=int, metavar="K", help=f"{text}, each the test set once" if every_fold else text)
+    option("--folds", type=int, metavar="K", help=f"{text}, each of which is the test set once" if every_fold else text)
     if not every_fold:
-        option("--fold", type=int, metavar="J", help="fold that is the test set, from 1 (1)")
+        option("--fold", type=int, metavar="J", help="number of the fold that is the test set, from 1 (1)")
 
 
 def add_table_options(option: Callable[..., object]) -> None:
     """Add the options for reading the columns of a table."""
     option("--label-column", metavar="NAME", help="label column of a table: a name, a number from 1, or none")
-    text = "the first line of a table names its columns, or is a row"
+    text = "whether the first line of a table contains the names of its columns"
     option("--header", action=argparse.BooleanOptionalAction, help=text)
-    text = "column of a table to ignore; repeat for several columns"
+    text = "column of a table to ignore; repeat the option for several columns"
     option("--leave-out", dest="left_out", metavar="NAME", action="append", default=[], help=text)
 
 
@@ -163,7 +163,7 @@ def check_model_output(output: Path | None) -> None:
     Raises
     ------
     UsageError
-        If it is a folder or a device, or the file exists and has other contents.
+        If the output is a folder or a device, or an existing file that is not a model.
     """
     if output is not None and output.exists() and not output.is_file():
         raise UsageError(f"{output} exists and is not a regular file; choose another output")
@@ -183,12 +183,12 @@ def _shape(text: str) -> tuple[int, ...]:
 def data_source(
     arguments: argparse.Namespace, texts: Sequence[str] | None = None, *, evaluate: str = "test"
 ) -> DataSource:
-    """Return a data set with the options for reading and dividing it.
+    """Return the source of a data set, with the options for reading and dividing the data.
 
     Parameters
     ----------
     texts : sequence of str, optional
-        Name or files of the data set; default: all those that the arguments name.
+        Name or files of the data set; default: all values of DATA.
     evaluate : {"test", "validation"}
         Rows on which the command evaluates. With "validation" rows are held out only if the arguments request it.
 
@@ -260,7 +260,7 @@ def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
         if arguments.folds < 2:
             raise ValueError(f"--folds is {arguments.folds}; it must be 2 or more")
         if fold is not None and fold < 1:
-            raise ValueError(f"--fold is {fold}; folds count from 1")
+            raise ValueError(f"--fold is {fold}; folds are numbered from 1")
         return HeldOut(0.0, seed, arguments.folds, 0 if fold is None else fold - 1).checked()
     if fold is not None:
         raise ValueError("--fold needs --folds; give both")
@@ -270,7 +270,7 @@ def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
 
 
 def read_data(source: DataSource) -> Dataset:
-    """Return the data set. Draw a progress bar on stderr while it is read, then print guesses to check."""
+    """Return the data set. Draw a progress bar on stderr while it is read, then print uncertain guesses."""
     with progress_bar(f"reading {source.argument}") as progress:
         dataset = source.load(progress=progress)
     warn_of_guesses(dataset)
@@ -306,7 +306,7 @@ def check_outputs(
     sources : sequence of DataSource
         Data to read.
     store : Path, optional
-        A store that the arguments do not name as ``store``.
+        A run store, in addition to the one in ``arguments.store``, if there is one.
 
     Raises
     ------
@@ -320,7 +320,7 @@ def check_outputs(
 
 
 def check_suffix(output: Path, suffixes: Sequence[str], option: str = "") -> None:
-    """Refuse an output with another suffix, in a sentence that begins with the option.
+    """Refuse an output with another suffix. The message begins with the name of the option.
 
     Raises
     ------
@@ -332,7 +332,7 @@ def check_suffix(output: Path, suffixes: Sequence[str], option: str = "") -> Non
 
 
 def refuse_existing(outputs: Iterable[Path]) -> None:
-    """Refuse to replace default outputs, which the user did not name.
+    """Refuse to replace existing files by default outputs, because the user did not name these.
 
     Raises
     ------
@@ -404,9 +404,9 @@ def fit_data(dataset: Dataset, parameters: StackParameters) -> FittedModel:
 
 
 def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) -> None:
-    """Add --noise, --depth, the other parameters of a stack, and --seed. Options that are not given stay None.
+    """Add --noise, --depth, the other parameters of a stack, and --seed. Options that are not given are None.
 
-    With `axes`, --noise and --depth each take a range or list of values, which are `noises` and `depths`.
+    With `axes`, --noise and --depth each take a range or list of values, stored as `noises` and `depths`.
     """
     usual = StackParameters()
     group = parser.add_argument_group("stack")
@@ -451,7 +451,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the classifier and of the protocol."""
     usual = SvmParameters()
     group = parser.add_argument_group("classifier")
-    default = "slide-svm, or custom if one of its parts is given"
+    default = "slide-svm, or custom if an estimator of scikit-learn is given"
     offered = {key: method for key, method in METHODS.items() if not method.averages}
     text = choice_help("representation and classifier", offered, default)
     group.add_argument("--method", metavar="NAME", help=text)
@@ -462,7 +462,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         usual,
         criterion=("criterion that learning the widths minimises", LEARNED_BY),
         loss=("cost of a point inside the margin", LOSSES),
-        starts="starting points of learning",
+        starts="number of starting points for learning the widths",
     )
     group.add_argument("-C", type=float, metavar="C", help="trade-off (selected by cross-validation)")
     text = f"largest number of rows to learn the widths on ({usual.subset_size})"
@@ -498,7 +498,7 @@ def cluster_choice(arguments: argparse.Namespace) -> ClusterChoice:
 
 
 def opened_cluster(choice: ClusterChoice) -> AbstractContextManager[Cluster | None]:
-    """Connect to the workers that compute runs in place of this process. Return None in a context if there are none."""
+    """Return a context with a connection to the workers, or with None if this process computes the runs."""
     return nullcontext() if choice.is_here else Cluster(choice)
 
 
@@ -540,7 +540,7 @@ def svm_parameters(arguments: argparse.Namespace) -> SvmParameters:
 
 
 def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the method with its parts, training, evaluate and test_rows, as arguments of a spec. Omit unset ones."""
+    """Return the arguments of a `RunSpec` for the method, its estimators, and the rows to train and evaluate on."""
     chosen = given(arguments, "kept", "labels", "fit_rows")
     parts = {name: _estimator(name, arguments) for name in given(arguments, "transformer", "classifier")}
     places = {name: getattr(arguments, name) for name in ("training", "evaluate", "test_rows")}
@@ -590,7 +590,7 @@ def _estimator(kind: str, arguments: argparse.Namespace) -> Estimator:
 
 
 def _widths(text: str) -> str | tuple[float, ...]:
-    """Return the numbers of ``1,2.5``. Return other text unchanged for `SvmParameters` to check."""
+    """Return the widths in a text such as ``1,2.5``. Return other text unchanged; `SvmParameters` checks it."""
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:

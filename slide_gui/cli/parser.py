@@ -22,22 +22,22 @@ _RESUMES = "an interrupted run resumes where it stopped"
 _COMMANDS = {
     "datasets": ("data", "list data sets, download their files, or describe one"),
     "fit": ("data", "fit a stack and save the model"),
-    "fill": ("fill", "fill the missing cells of a table, and measure the error on known cells that it hides"),
+    "fill": ("fill", "fill the missing cells of a table, and measure the error on known cells hidden for this"),
     "weights": ("figures", "draw the paper's weight figure as the window exports it"),
     "flow": ("figures", "draw one image and its hidden representation after each layer, as the window shows them"),
     "copies": ("figures", "compare the weights fitted on m corrupted copies with their closed-form limit"),
-    "draw": ("figures", "draw an exported figure of runs again from the JSON document of its bundle"),
+    "draw": ("figures", "draw an exported figure of runs again from the JSON file of its bundle"),
     "demo": ("figures", "fit generated data and write the weight figure and a screenshot, without a display"),
     "train": ("runs", "train the multi-width SVM and evaluate it: one run, from the data to the test error"),
     "sweep": ("runs", f"compute the error over noise, depth and splits; {_RESUMES}"),
-    "try": ("runs", "test the best quick setting on your data in about a minute, and answer in whole sentences"),
+    "try": ("runs", "find a good setting for your data in about a minute, test it, and report the result in sentences"),
     "predict": ("predict", "classify new rows with a model that train or try saved with --save-model"),
-    "features": ("predict", "write the representations [h⁰ | … | hˡ] of new rows by a saved model"),
-    "decide": ("runs", "explain how a stored classifier predicts one image, and which fewest changes flip it"),
+    "features": ("predict", "compute the representations [h⁰ | … | hˡ] of new rows with a saved model"),
+    "decide": ("runs", "explain how a stored classifier predicts one image, and how to flip the prediction"),
     "runs": ("store", "list, show, check, delete and export stored runs"),
     "benchmark": ("evaluation", f"compare all methods on all data sets: the paper's tables; {_RESUMES}"),
     "reproduce": ("reproduction", f"reproduce every figure and table of the paper on one page; {_RESUMES}"),
-    "doctor": ("doctor", "check this installation and name problems with their remedies"),
+    "doctor": ("doctor", "check this installation, and report problems with their remedies"),
     "licences": ("doctor", "list every component of the program with its version and licence"),
 }
 
@@ -68,7 +68,7 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, **given)
 
     def parse_known_args(self, *arguments: Any, **given: Any) -> Any:
-        """Parse, as `argparse` does."""
+        """Add the options of the subcommand at the first call, then parse as `argparse` does."""
         command, self.command = self.command, ""
         if command:
             add_options, run = import_module(f"slide_gui.cli.{_COMMANDS[command][0]}").COMMANDS[command]
@@ -84,7 +84,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser with all subcommands. Each sets `run`, a function of the parsed arguments, and `computes`."""
+    """Return the parser with all subcommands. Each sets `run`, which takes the parsed arguments, and `computes`."""
     parser = _Parser(prog="slide-gui", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"slide-gui {__version__}")
     commands = parser.add_subparsers(title="subcommands", metavar="COMMAND", required=True)
@@ -99,7 +99,7 @@ def run(arguments: Sequence[str]) -> int:
     Parameters
     ----------
     arguments : sequence of str
-        At least one.
+        Arguments without the program's name; at least one.
 
     Raises
     ------

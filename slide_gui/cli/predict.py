@@ -48,7 +48,7 @@ def _features_options(parser: argparse.ArgumentParser) -> None:
 def _read(
     arguments: argparse.Namespace, progress: Progress, *, classify: bool = False
 ) -> tuple[FittedModel, NDArray[np.float32], Any]:
-    """Return the model, the new rows, and the class names of their labels or None.
+    """Return the model, the new rows, and the class name of each row, or None if the rows have no labels.
 
     With `classify`, refuse a model without a classifier before the rows are read.
     """

@@ -33,7 +33,7 @@ class PaperItem:
     files : tuple of str
         Names of the files that the command writes to the folder of the page.
     paper : str
-        Description of the original.
+        Description of the figure or table in the paper.
     """
 
     title: str
@@ -91,7 +91,7 @@ def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
 
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help=f"folder for {_PAGE} and all files")
-    add_protocol_options(parser, "a small version in about two minutes, which shows the procedure, not the numbers")
+    add_protocol_options(parser, "a small version in about two minutes, which shows the procedure but not the full results")
     options.add_store(parser, " (default: runs.sqlite in FOLDER)")
 
 
@@ -103,7 +103,8 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     options.cluster_choice(arguments)
     folder: Path = arguments.out
     options.check_folder(arguments, folder)
-    # The folder is marked before the store is created in it, and another file in its place is refused at once.
+    # Mark the folder as an output before the store is created in it. If the path of the store is that of another
+    # file, this is the place where it is refused, before any run is computed.
     with folder_files(folder), RunStore(arguments.store or folder / "runs.sqlite"):
         pass
     items, printed = paper_items(arguments), dict[str, str]()

@@ -1,4 +1,4 @@
-"""Runs: `train`, `sweep` and `try` compute them, and `decide` explains one."""
+"""`slide-gui train`, `sweep` and `try` compute runs. `slide-gui decide` explains one prediction of a run."""
 
 import argparse
 import sys
@@ -82,7 +82,7 @@ def _train(arguments: argparse.Namespace) -> int:
 def _checked_and_read(
     arguments: argparse.Namespace, source: DataSource, choices: Mapping[str, Any], check: Callable[[RunSpec], object]
 ) -> tuple[Dataset, RunSpec]:
-    """Check the spec that the arguments give, then read the data, and return them with their spec."""
+    """Check the run spec that the arguments give, then read the data. Return the data set and the spec."""
     stack, svm = options.stack_parameters(arguments), options.svm_parameters(arguments)
     with usage():
         base = RunSpec("", source.argument, **{"stack": stack, "svm": svm, **choices})
@@ -92,7 +92,7 @@ def _checked_and_read(
 
 
 def _print_folds(dataset: Dataset, results: Sequence[RunResult], arguments: argparse.Namespace) -> int:
-    """Print the result of each fold and of all together, and return the exit code."""
+    """Print the result of each fold and the error over all folds, and return the exit code."""
     rate = ErrorRate.of_folds([result.rate for result in results])
     wrong = sum(len(result.misclassified) for result in results)
     errors = f"test error {rate}, {wrong} of {rate.n} rows misclassified"
@@ -127,10 +127,10 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument_group("sweep").add_argument
     option("--splits", type=int, default=1, metavar="N", help="number of splits; 5 are one cross-validation (1)")
     option("--seeds", type=int, nargs="+", metavar="SEED", help="seeds of splits and classifiers (--seed)")
-    option("--cold", action="store_true", help="learn each point's widths without starting from the previous point's")
-    text = "select noise and depth by validation error, train them again on the whole training set, and test them"
+    option("--cold", action="store_true", help="do not start a point's widths from those of the previous point")
+    text = "select noise and depth by validation error, then train with these on the whole training set, and test"
     option("--choose", action="store_true", help=text)
-    option("--labels", type=int, metavar="N", help="train on a sample of N labelled rows; --choose ends with all (all)")
+    option("--labels", type=int, metavar="N", help="train on N sampled labelled rows; the last run of --choose uses all (all)")
     option("--dry-run", action="store_true", help="only print the number of runs and their estimated time")
     text = "with --choose: select once for all splits and seeds, by the mean validation error, instead of once for each"
     option("--pooled", action="store_true", help=text)
@@ -248,7 +248,7 @@ def _try_options(parser: argparse.ArgumentParser) -> None:
     options.add_seed(parser)
     options.add_store(parser, " (not stored)")
     text = (
-        f"time from the start to the answer ({BUDGET:g}); cheap settings come first, and the best one so far is tested"
+        f"seconds from the start to the result ({BUDGET:g}); fast settings are tried first, and the best one is tested"
     )
     parser.add_argument("--budget", type=options.parsed(checked_budget), default=BUDGET, metavar="SECONDS", help=text)
     text = "folder for the figure, its numbers, and the script that reproduces it"
@@ -285,7 +285,7 @@ def _try(arguments: argparse.Namespace) -> int:
 def _decide_options(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser)
     group = parser.add_argument_group("classifier")
-    group.add_argument("--store", type=Path, required=True, metavar="FILE", help="the store that holds its run")
+    group.add_argument("--store", type=Path, required=True, metavar="FILE", help="run store with the run")
     group.add_argument("--run", dest="hash", required=True, metavar="HASH", help="hash of the run, or its first digits")
     options.add_image_options(parser)
     options.add_seed(parser)
@@ -328,7 +328,7 @@ def _decision_document(decision: Decision, flip: Flip | None, names: Sequence[st
 
 
 def _decision_lines(document: dict[str, Any], dataset: Dataset) -> Iterator[str]:
-    shape, first = dataset.image_shape, int(dataset.image_shape is not None)  # images are counted from 1, rows from 0
+    shape, first = dataset.image_shape, int(dataset.image_shape is not None)  # images are numbered from 1, rows from 0
     margin = f"margin {document['margin']:.4g} over {document['second']}"
     yield f"{document['image']}: predicted as {document['class']}, {margin}"
     if len(document["votes"]) > 2:
@@ -339,11 +339,11 @@ def _decision_lines(document: dict[str, Any], dataset: Dataset) -> Iterator[str]
         yield f"support vector {row} ({each['class']}): K = {kernel:.3g}, pulls by {pull:+.3g}"
     flip = document["flip"]
     if flip is not None and flip["features"]:
-        which = "no smaller set does" if flip["fewest"] else "a smaller set may do so, too"
+        which = "no smaller set changes the class" if flip["fewest"] else "a smaller set may change it, too"
         features = ", ".join(pixel_name(k, shape, dataset.feature_names) for k in flip["features"])
         yield f"changing features {features} changes the class to {flip['class']} ({which})"
     elif flip is not None:
-        yield "found no small set of features whose change alters the predicted class, but the search does not try all"
+        yield "found no small set of features whose change alters the predicted class, but not all sets were tried"
 
 
 COMMANDS: dict[str, Entry] = {

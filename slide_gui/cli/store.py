@@ -113,7 +113,7 @@ def _report_lines(report: StoreReport, store: Path, new: Path | None, saved: int
         yield f"{store}: {damaged}"
     yield f"{counted(report.n_runs, 'run')}, {len(report.faults)} damaged, {len(report.whole)} with undamaged results"
     if (report.faults or report.damage) and new is None:
-        yield f"save those with: slide-gui runs check {shlex.quote(str(store))} --save-whole NEW"
+        yield f"save the undamaged runs with: slide-gui runs check {shlex.quote(str(store))} --save-whole NEW"
     if new is not None:
         yield f"saved {counted(saved or 0, 'run')} to {new}"
 
@@ -135,7 +135,7 @@ def _export(store: RunStore, arguments: argparse.Namespace) -> int:
 
 
 def describe_rate(rate: ErrorRate) -> dict[str, Any]:
-    """Return an error rate of one run for --json."""
+    """Return the error rate of a run, or of all folds together, for --json."""
     return {"error": rate.error, "low": rate.low, "high": rate.high, "n_test": rate.n}
 
 
@@ -164,7 +164,7 @@ def result_lines(result: RunResult) -> Iterator[str]:
     if classifier is not None:
         shared = zip(spec.group_names, classifier.shares, strict=False)
         shares = ", ".join(f"{name} {share:.2f}" for name, share in shared)
-        yield f"widths {', '.join(f'{width:.4g}' for width in classifier.widths)}; shares {shares}"
+        yield f"widths {', '.join(f'{width:.4g}' for width in classifier.widths)}; shares of kernel exponent: {shares}"
         if classifier.chosen is not None:
             yield describe_chosen(classifier.chosen)
         vectors = counted(classifier.n_support, "support vector")

@@ -222,7 +222,7 @@ def test_that_doctor_finds_no_fault_in_this_installation_and_in_the_settings_of_
 
 def test_that_doctor_fails_with_a_remedy_if_the_blas_is_wrong(cli, monkeypatch):
     monkeypatch.setattr("slide_gui.core.linear_algebra.float32_scatter_is_exact", lambda: False)
-    (line,) = [line for line in cli("doctor", code=1).out.splitlines() if line.startswith("broken")]
+    (line,) = [line for line in cli("doctor", code=1).out.splitlines() if line.startswith("failed")]
     assert "float32 scatter" in line
     assert "pip install" in line
 
