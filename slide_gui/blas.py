@@ -103,7 +103,7 @@ def one_thread() -> AbstractContextManager[object]:
 def loaded_blas() -> tuple[Blas, ...]:
     """Return the loaded libraries, NumPy's first.
 
-    A library that cannot be inspected, such as macOS's Accelerate, is described as NumPy was built with it.
+    A library that cannot be inspected, such as macOS's Accelerate, is described by the build information of NumPy.
     """
     import numpy
     from threadpoolctl import threadpool_info

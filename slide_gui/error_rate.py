@@ -1,4 +1,4 @@
-"""An error rate with its 95 % confidence interval, how both are written, and the errors of runs by row."""
+"""Error rates with their 95 % confidence intervals and texts, rates by class, and the errors of runs by row."""
 
 import math
 from collections.abc import Sequence
@@ -153,7 +153,7 @@ class ClassRates:
     counts : tuple of int
         Evaluated rows of each class.
     recall : dict
-        Class → fraction of its rows that was predicted correctly, None without rows.
+        Class → fraction of its rows that was predicted correctly, or None if the class has no rows.
     """
 
     counts: tuple[int, ...]
@@ -181,10 +181,10 @@ class ClassRates:
 
     @property
     def sentence(self) -> str:
-        """The balanced error and the recall of the classes, the lowest ones if there are many.
+        """The balanced error and the recall of each class, or only the lowest recalls if there are many classes.
 
-        Classes without evaluated rows are named instead. Empty unless there are such classes, or the largest class has
-        more than 1.5 times the rows of the smallest one.
+        If some classes have no evaluated rows, the sentence only names these. It is empty if all classes have rows and
+        the largest class has at most 1.5 times the rows of the smallest one.
         """
         if untested := [name for name, recall in self.recall.items() if recall is None]:
             return f"No evaluated row is of class {', '.join(untested[:_LISTED])}."
@@ -198,7 +198,7 @@ class ClassRates:
 
     @property
     def document(self) -> dict[str, object]:
-        """The rates as values for JSON."""
+        """The balanced error and the recall of each class, for JSON."""
         return {"balanced_error": self.balanced_error, "recall": self.recall}
 
 
@@ -208,9 +208,9 @@ def row_errors(test_set: str, judged: NDArray[np.int64], misclassified: NDArray[
     Parameters
     ----------
     test_set : str
-        Identifies the rows that the indices refer to.
+        Identifier of the test set whose rows the indices refer to.
     judged, misclassified : ndarray of int
-        Row indices in ascending order. The second are a subset of the first.
+        Indices of all evaluated rows, and of the misclassified ones among them, in ascending order.
 
     Returns
     -------
@@ -239,7 +239,7 @@ def error_matrix(packed: Sequence[bytes]) -> Errors | None:
     Parameters
     ----------
     packed : sequence of bytes, length k
-        Results of `row_errors`.
+        Results of `row_errors`, one per run.
 
     Returns
     -------

@@ -17,7 +17,7 @@ PACKAGES = (
 
 
 def installed_version(name: str) -> str | None:
-    """Return the version of a package, or None. On conda-forge, PySide6-Essentials is called PySide6."""
+    """Return the version of a package, or None if missing. On conda-forge, PySide6-Essentials is called PySide6."""
     for each in (name, name.removesuffix("-Essentials")):
         try:
             return metadata.version(each)
@@ -55,7 +55,7 @@ class Component:
 
 
 def components() -> tuple[Component, ...]:
-    """Return all components sorted by name: those in the bundle, else all direct and indirect dependencies."""
+    """Return the components sorted by name: those of the bundle, or else all direct and indirect dependencies."""
     known = _bundled(resource("licences")) if is_bundle() else _installed("slide-gui", set())
     return tuple(sorted(known, key=lambda component: component.name.lower()))
 
@@ -76,7 +76,7 @@ def _installed(name: str, seen: set[str]) -> Iterator[Component]:
         seen.add(needed.lower())
         try:
             described = metadata.metadata(needed)
-        except metadata.PackageNotFoundError:  # required on other systems
+        except metadata.PackageNotFoundError:  # required only on other systems
             continue
         yield Component(described["Name"], described["Version"], licence_of(described))
         yield from _installed(needed, seen)

@@ -30,7 +30,7 @@ def check_free(n_bytes: int, what: str, remedy: str) -> None:
     what : str
         The computation, such as "a fit of 4 layers to 784 features".
     remedy : str
-        The last clause of the message.
+        Advice to the user, such as "use less data". It ends the message.
 
     Raises
     ------

@@ -84,7 +84,7 @@ class MonotonicProgress(Progress):
 
 @dataclass(frozen=True)
 class Stage:
-    """A payload that names the current stage of a job, with the count done and in total if known."""
+    """A payload that names the current stage of a job, with the numbers of finished and of all items if known."""
 
     name: str
     done: int = 0
@@ -117,7 +117,8 @@ class TimeLeft:
         fraction : float
             Fraction done.
         known : float or None
-            The job's own estimate; None to extrapolate from the fraction done. It falls with time until the next one.
+            The job's own estimate, or None to extrapolate from the fraction done. As time passes after an estimate, the
+            result falls by at most `REFRESH`.
         """
         if known != self._known:
             self._known, self._since = known, spent

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def is_bundle() -> bool:
-    """True in the desktop bundle, a program without Python, pip or Dask."""
+    """Return True in the desktop bundle, a frozen program without pip and Dask."""
     return hasattr(sys, "_MEIPASS")
 
 

@@ -238,7 +238,7 @@ def printable(text: str) -> str:
 
 
 def isolated(text: str) -> str:
-    r"""Return a text for the window with right-to-left words in isolates.
+    r"""Return a text for the window with right-to-left words in Unicode isolates.
 
     Without them, numbers and signs after such a word would also be displayed to its left.
 
@@ -282,7 +282,7 @@ def label_names(labels: Iterable[int], known: Sequence[str]) -> tuple[str, ...]:
 
 
 def told_apart(names: Sequence[str]) -> tuple[str, ...]:
-    """Return names without the words with which all of them start or end.
+    """Return names without the words that are at the start or end of all of them.
 
     Examples
     --------
@@ -375,7 +375,7 @@ class TextColumn:
     text : callable
         Returns the text of a record's cell.
     widest : str
-        The widest usual number; empty for a column of words, which is as wide as its longest word.
+        The widest number to expect; empty for a column of text, which is as wide as its longest text.
     """
 
     title: str

@@ -91,7 +91,7 @@ def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
 
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help=f"folder for {_PAGE} and all files")
-    add_protocol_options(parser, "a small version in about two minutes, which shows the procedure but not the full results")
+    add_protocol_options(parser, "a small version in about two minutes, which shows the procedure, not the results")
     options.add_store(parser, " (default: runs.sqlite in FOLDER)")
 
 
@@ -103,8 +103,8 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     options.cluster_choice(arguments)
     folder: Path = arguments.out
     options.check_folder(arguments, folder)
-    # Mark the folder as an output before the store is created in it. If the path of the store is that of another
-    # file, this is the place where it is refused, before any run is computed.
+    # This marks the folder as an output before the store is created in it. A file at the store's path that is not
+    # a run store is refused here, before any run is computed.
     with folder_files(folder), RunStore(arguments.store or folder / "runs.sqlite"):
         pass
     items, printed = paper_items(arguments), dict[str, str]()

@@ -130,7 +130,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     option("--cold", action="store_true", help="do not start a point's widths from those of the previous point")
     text = "select noise and depth by validation error, then train with these on the whole training set, and test"
     option("--choose", action="store_true", help=text)
-    option("--labels", type=int, metavar="N", help="train on N sampled labelled rows; the last run of --choose uses all (all)")
+    option("--labels", type=int, metavar="N", help="train on N labelled rows; the last run of --choose uses all (all)")
     option("--dry-run", action="store_true", help="only print the number of runs and their estimated time")
     text = "with --choose: select once for all splits and seeds, by the mean validation error, instead of once for each"
     option("--pooled", action="store_true", help=text)

@@ -54,7 +54,7 @@ class ExportOption:
     title : str
         Title as used in sentences, such as “the weight figure” in “Export the weight figure”.
     export : callable
-        Draws the figure or table. It runs in the job queue, so it must not use the window and holds all its data.
+        Draws the figure or table. It runs in the job queue, so it must not use the window and has its own data.
     style : Style
         Initial style of the dialog.
     kinds : tuple of str
@@ -201,7 +201,7 @@ _FORMATS = {
     "md": ("Markdown, the table", "A table with notes below it."),
     "bundle": (
         "Folder: figure, numbers, command line and script",
-        "Creates a new folder in the one you choose, or fills it if it is empty, and overwrites nothing. Open it in "
+        "Writes to the folder you choose if it is empty, or else to a new folder in it. Overwrites nothing. Open it in "
         "this program to restore data, parameters and view.",
     ),
 }
@@ -212,14 +212,14 @@ _WIDTH_TITLES = {
     "double": "double column",
     "slide": "slide, 16:9",
 }
-_SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 300  # size of the dialog, and its largest fraction of the window
+_SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 300  # size of the dialog, and largest fraction of the window
 _ENTRY_MARGINS = 24
 _FINE = 100  # dots per inch below which a figure is drawn at twice the size and reduced, so that type stays legible
 _REST_MILLISECONDS = 120  # a preview starts when the choices have not changed for this long
 
 
 class ExportDialog(QDialog):
-    """The dialog of an export, which each window creates once; it is accepted when the user has chosen a path.
+    """The dialog of an export, created once per window. It is accepted when the user has chosen a path.
 
     Attributes
     ----------
@@ -269,7 +269,7 @@ class ExportDialog(QDialog):
         buttons = QDialogButtonBox(self)
         self.save_button = save = buttons.addButton("Choose path…", QDialogButtonBox.ButtonRole.AcceptRole)
         save.setProperty("kind", "primary")
-        save.style().polish(save)  # needed because the role changed after the button was polished
+        save.style().polish(save)  # needed because the property changed after the button was polished
         save.setDefault(True)
         buttons.addButton(QDialogButtonBox.StandardButton.Cancel).setIcon(QIcon())
         buttons.accepted.connect(self._choose_path)
@@ -284,7 +284,7 @@ class ExportDialog(QDialog):
         return box
 
     def ask(self, options: Sequence[ExportOption]) -> None:
-        """Open the dialog for these options, of which there is at least one."""
+        """Open the dialog for these options, at least one."""
         self.options = tuple(options)
         titles = [option.title for option in self.options]
         _fill(self.figure_box, {str(number): f"{text[:1].upper()}{text[1:]}" for number, text in enumerate(titles)})
@@ -311,7 +311,7 @@ class ExportDialog(QDialog):
 
     @Slot()
     def _choose_figure(self) -> None:
-        """Show the choices of the selected figure."""
+        """Show the formats and the style of the selected figure."""
         if not self.options:  # the dialog was closed while a combo box was open
             return
         option = self._option()
@@ -320,7 +320,7 @@ class ExportDialog(QDialog):
         kind = self._settings.value("export/format", "pdf")
         _fill(self.format_box, {kind: _FORMATS[kind][0] for kind in option.kinds}, kind)
         entries = self.format_box.view()
-        entries.setMinimumWidth(entries.sizeHintForColumn(0) + _ENTRY_MARGINS)  # the box may be narrower
+        entries.setMinimumWidth(entries.sizeHintForColumn(0) + _ENTRY_MARGINS)  # the closed box may be narrower
         _choose(self._levels, option.style.levels)
         _choose(self._colors, option.style.colors)
         for row in (self._levels, self._colors, self.bias_box):
@@ -441,11 +441,11 @@ class ExportDialog(QDialog):
         name, _ = QFileDialog.getSaveFileName(self, "Export as", str(suggestion), f"{kind.upper()} (*.{kind})")
         if not name or Path(name).suffix.lower() == f".{kind}":
             return Path(name) if name else None
-        return unused(Path(f"{name}.{kind}"))  # the file dialog did not check the name with its suffix
+        return unused(Path(f"{name}.{kind}"))  # the file dialog did not check whether this name exists
 
 
 def _fill(box: QComboBox, choices: dict[str, str], chosen: object = None) -> None:
-    """Replace the entries of a box, by key, and select one of them without a signal."""
+    """Replace the entries of a combo box by `choices` (key → text), and select one of them without a signal."""
     with QSignalBlocker(box):
         box.clear()
         for key, title in choices.items():
@@ -454,7 +454,7 @@ def _fill(box: QComboBox, choices: dict[str, str], chosen: object = None) -> Non
 
 
 def _choose(box: QComboBox, key: object) -> None:
-    """Select the entry of a key, or the first one."""
+    """Select the entry with this key, or the first entry if there is none."""
     box.setCurrentIndex(max(box.findData(key), 0))
 
 

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QScrollArea, QWidget
 from slide_gui.figures.style import Style
 from slide_gui.gui.widgets.controls import label
 
-_LEGIBLE = 116  # dots per inch at which type of 5 points, the smallest of a printed column, is 8 pixels high
+_LEGIBLE = 116  # dots per inch at which 5-point type, the smallest in a figure for print, is 8 pixels high
 _MM_PER_INCH = 25.4
 
 
@@ -17,7 +17,7 @@ class FigurePreview(QScrollArea):
     Signals
     -------
     resized()
-        The size changed, so that the figure may need other `dots`.
+        The size changed. The figure may need to be drawn at another resolution, which `dots` returns.
     """
 
     resized = Signal()
@@ -38,7 +38,7 @@ class FigurePreview(QScrollArea):
         return max(min(room * _MM_PER_INCH / style.width_mm, 2 * legible), legible)
 
     def show_picture(self, pixels: QPixmap, ratio: float, width_mm: float) -> None:
-        """Show a drawn figure of this width, which has `ratio` pixels per logical pixel."""
+        """Show a drawn figure. It is `width_mm` wide in print, and has `ratio` pixels per logical pixel."""
         pixels.setDevicePixelRatio(ratio)
         self.picture.setPixmap(pixels)
         self.picture.setMinimumSize(pixels.deviceIndependentSize().toSize())

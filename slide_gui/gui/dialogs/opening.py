@@ -308,7 +308,7 @@ class ReadingPreview(QFrame):
     # Requests ---------------------------------------------------------------------------------------------------
 
     def reading(self) -> ParseOptions:
-        """Return the settings of the controls; a guessed setting that the user did not change will be guessed again."""
+        """Return the settings of the controls; a guessed setting that the user did not change is guessed again."""
         dataset, before = self._workspace.dataset, self._source_options()
         if dataset is None:
             return before

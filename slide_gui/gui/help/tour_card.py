@@ -12,7 +12,7 @@ from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.resources import resource
 
 _RING = 3  # pixels between a control and the outside of its outline
-_STATE = 96  # width of the state in a row with the texts
+_STATE = 96  # width of the state if it is in one row with the texts
 _ANY = 16_777_215  # Qt's largest size of a widget
 
 
@@ -41,12 +41,12 @@ def card_texts() -> tuple[CardText, ...]:
 
 
 class TourCard(QFrame):
-    """A card with a question, an action and its result; it has its own space in the window and covers nothing.
+    """A card with a question, an action and its result. It has its own space in the window and covers no other widget.
 
     Attributes
     ----------
     action, result : PlainLabel
-        What the user does, with links to commands, and what the user then sees.
+        The action of the user, with links to commands, and the result that the user then sees.
     state : PlainLabel
         Number of the card, and whether its result is reached.
     back, next, leave : QPushButton
@@ -75,7 +75,7 @@ class TourCard(QFrame):
         self.hide()
 
     def show_text(self, shown: CardText, state: str, words: tuple[str, str]) -> None:
-        """Show a text, the state above it and the words of the buttons `leave` and `next`; announce it.
+        """Show a text, the state above it, and `words` on the buttons `leave` and `next`, and announce the text.
 
         The card keeps its height when its state changes.
         """
@@ -94,7 +94,7 @@ class TourCard(QFrame):
         self._fit()
 
     def set_wide(self, wide: bool) -> None:
-        """Arrange the parts in one row, or in a column of the given width."""
+        """Arrange the texts and buttons in one row, or in a column of the width given to the constructor."""
         self.is_wide = wide
         self._rule.setVisible(not wide)
         self.state.setFixedWidth(_STATE if wide else self._width - 24)  # no text moves when the state changes

@@ -1,9 +1,9 @@
 """The base class of plots: pyqtgraph's view and axes in the window's style, with zoom, reset and callouts.
 
 pyqtgraph draws, pans, zooms and keeps the range within its limits. The widget receives mouse and keys itself and paints
-the scene from a cache. Routed through pyqtgraph's scene, each move of the mouse would search its items (0.2 ms more),
-and errors in handlers would be printed instead of raised.
-Importing this module imports pyqtgraph, which takes long, so pages import their plots when they are built.
+the scene from a cache. If pyqtgraph's scene received the events, each move of the mouse would search the items of the
+scene (0.2 ms more), and errors in handlers would be printed instead of raised.
+Importing this module imports pyqtgraph, which is slow. Pages therefore import their plots when they are built.
 """
 
 import math
@@ -44,7 +44,7 @@ from slide_gui.text import count, fixed, number
 
 _MOST_TICKS = 12  # more would be hard to read
 _LEAST_SIZE = QSizeF(40.0, 40.0)
-_TICK_GAPS = (48.0, 44.0)  # smallest distances between ticks of both axes in pixels
+_TICK_GAPS = (48.0, 44.0)  # smallest distances between ticks of the two axes in pixels
 
 pg.setConfigOptions(imageAxisOrder="row-major", antialias=True, useOpenGL=False)
 
@@ -56,7 +56,7 @@ DEEPEST = 1e-3
 """Smallest fraction of the full range that can fill the plot."""
 
 Ticks = Callable[[float, float, int], Sequence[tuple[float, str]]]
-"""Ends of an axis and the approximate number of ticks → values and texts of the ticks."""
+"""A function of the ends of an axis and the approximate number of ticks: returns values and texts of the ticks."""
 
 
 def nice_ticks(low: float, high: float, most: int = 6) -> tuple[float, ...]:
@@ -107,9 +107,9 @@ def decade_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
 
 
 def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Return positions at least `gap` apart between `low` and `high`, in the order of `wanted` and close to it.
+    """Return positions between `low` and `high` that are close to `wanted`, in the same order, and `gap` or more apart.
 
-    If there is too little space, it is divided evenly.
+    If there is too little space for this gap, the positions have smaller, equal gaps.
     """
     order = sorted(range(len(wanted)), key=lambda i: (wanted[i], i))
     gap = min(gap, (high - low) / max(len(wanted) - 1, 1))
@@ -123,7 +123,7 @@ def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[
     return places
 
 
-# pyqtgraph finds the cached picture of a dot only by the same pen and brush objects, so these are cached too.
+# pyqtgraph reuses its cached picture of a dot only for the same pen and brush objects, so these are cached, too.
 @cache
 def _cached_pen(colour: str, width: float, dash: tuple[float, ...]) -> QPen:
     pen: QPen = pg.mkPen(QColor(colour), width=width, dash=list(dash) or None)
@@ -139,7 +139,7 @@ def _axis(side: str) -> Any:
     axis = pg.AxisItem(side, maxTickLength=TICK)
     axis.enableAutoSIPrefix(False)
     offset = 4 if side == "bottom" else 4 + TICK
-    # The texts of the outermost ticks may extend 24 pixels beyond the ends.
+    # The texts of the outermost ticks may extend 24 pixels beyond the ends of the axis.
     axis.setStyle(autoExpandTextSpace=False, hideOverlappingLabels=24, tickAlpha=255, tickTextOffset=offset)
     axis.setZValue(-10)
     return axis
@@ -251,7 +251,7 @@ class Plot(HoverWidget):
     # For subclasses
 
     def _set_full_range(self, x: tuple[float, float], y: tuple[float, float]) -> None:
-        """Set the full range; the visible range stays as far as possible."""
+        """Set the full range. A zoomed plot keeps its visible range as far as possible."""
         zoomed = self.is_zoomed()
         self._full_range = (x, y)
         self._box.setLimits(
@@ -277,7 +277,7 @@ class Plot(HoverWidget):
             self._changed()
 
     def _curve(self, key: Hashable, z: float) -> Any:
-        """Show and return the curve of a key, built at first use; curves are never removed, only hidden."""
+        """Show and return the curve with this key, created at first use. Curves are hidden, but never removed."""
         if key not in self._curves:
             self._curves[key] = pg.PlotCurveItem(connect="finite")
             self._curves[key].setZValue(z)
@@ -316,13 +316,13 @@ class Plot(HoverWidget):
         """Respond to a new visible range or size."""
 
     def _paint_below(self, painter: QPainter, theme: Theme) -> None:
-        """Draw marks that move, such as a cursor, below the items; they are not in the cached picture."""
+        """Draw moving marks, such as a cursor, below the items. They are not in the cached picture."""
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         """Draw the texts next to the axes."""
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
-        """Draw marks that move, such as rings around dots, above the items; they are not in the cached picture."""
+        """Draw moving marks, such as rings around dots, above the items. They are not in the cached picture."""
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
         """Return the anchor and the lines of the callout to show, or None."""
@@ -342,14 +342,14 @@ class Plot(HoverWidget):
             self._click(target)
 
     def _grab(self, place: QPointF) -> bool:
-        """Return True if a drag from here moves something in the plot instead of the plot itself."""
+        """Return True if a drag from this position moves an item instead of panning."""
         return False
 
     def _drag(self, place: QPointF) -> None:
         """Move the grabbed item."""
 
     def _pointer(self, target: Any, place: QPointF) -> Qt.CursorShape:
-        """Return the shape of the mouse pointer over an item, or over none."""
+        """Return the shape of the mouse pointer over an item, or over an empty place if `target` is None."""
         return Qt.CursorShape.ArrowCursor if target is None else Qt.CursorShape.PointingHandCursor
 
     # Appearance
@@ -376,14 +376,14 @@ class Plot(HoverWidget):
         self._changed()
 
     def _changed(self) -> None:
-        """Repaint the cached picture, because the range or a text has changed."""
+        """Repaint the cached picture after a change of the range or a text."""
         self._version += 1
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         theme = theme_of(self)
         look = self.devicePixelRatioF(), theme, self.font().key()
-        if look != self._look:  # the widths of pens depend on it
+        if look != self._look:  # pens, colours and fonts depend on these
             self._look, self._is_outdated = look, True
             self._dress_axes(theme)
         if self._is_outdated:
@@ -402,7 +402,7 @@ class Plot(HoverWidget):
             focus_ring(painter, self)
 
     def paint_still(self, painter: QPainter) -> None:
-        """Draw the items and the texts next to the axes; the picture is cached (10 to 18 ms)."""
+        """Draw the items and the texts next to the axes. The picture is cached because this takes 10 to 18 ms."""
         box, area = self.box(), QRectF(self.rect())
         self._update_ticks()
         painter.save()
