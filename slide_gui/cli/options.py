@@ -118,8 +118,8 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     option("--scale", dest="scaled", action=argparse.BooleanOptionalAction, help=text)
     text = "divide numeric labels into K ranges with about equal numbers of training rows; 0: each number is a class"
     option("--bins", type=int, metavar="K", help=text)
-    text = "a column of a table, such as the patient: rows with the same value stay on the same side of every split: "
-    text += "training, validation and test rows, and the folds that select C and widths"
+    text = "a column of a table, such as the patient; rows with the same value are never divided between training, "
+    text += "validation and test rows, nor between the folds that select C and widths"
     option("--group", metavar="NAME", help=text)
     about = "Without a test set, a quarter of each class is held out. These options change that."
     option = parser.add_argument_group("test set", about).add_argument
