@@ -93,7 +93,7 @@ def _reader_of_choices(hint: Any) -> _Reader:
     def read(value: object, name: str) -> Any:
         if value is None and optional:
             return None
-        if len(readers) == 1:  # the reader's own message is more precise
+        if len(readers) == 1:  # with a single type, its own error message is more precise
             return readers[0](value, name)
         for reader in readers:
             try:

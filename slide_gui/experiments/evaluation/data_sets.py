@@ -1,4 +1,4 @@
-"""The data sets of the evaluation, from the catalogue or derived from it by the protocol."""
+"""The data sets of the evaluation: those of the catalogue, and variants of them that the protocol defines."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -22,7 +22,7 @@ def _derived() -> dict[str, dict[str, Any]]:
 
 @lru_cache(maxsize=64)
 def data_entry(key: str) -> Entry:
-    """Return the entry of a data set, from the catalogue or derived from it by the protocol.
+    """Return the description of a data set: its entry in the catalogue, or a variant that the protocol defines.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def data_entry(key: str) -> Entry:
 
 
 def data_key(name: str) -> str:
-    """Return the key of the data set with this name, or an empty text if catalogue and protocol lack the name."""
+    """Return the key of the data set with this name, empty if neither the catalogue nor the protocol has it."""
     derived = _derived()
     keys = {each.title: each.key for each in (*entries(), *map(data_entry, derived))}
     return keys.get(name, "")
@@ -49,12 +49,12 @@ def load_data(key: str, progress: Progress = NO_PROGRESS, *, generated: bool = F
     Parameters
     ----------
     generated : bool
-        Generate the data, even if their files are found.
+        True to generate the data even if the real files are found.
 
     Raises
     ------
     DataError
-        If its files are damaged.
+        If the files of the data set are damaged.
     """
     derived = _derived().get(key)
     if derived is None:
@@ -65,6 +65,6 @@ def load_data(key: str, progress: Progress = NO_PROGRESS, *, generated: bool = F
     if files:
         source = DataSource(paths=tuple(map(str, files)))
     dataset = source.load(progress=progress)
-    if seed is None and not files:  # use only the benchmark's training set
+    if seed is None and not files:  # divide the benchmark's training set; leave its test set out
         dataset = with_test_part(replace(dataset, test=dataset.test[:0], test_labels=np.empty(0, np.int64)))
     return replace(dataset, name=derived["title"], key="")

@@ -19,10 +19,10 @@ from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_spec, pooled
 from slide_gui.resources import toml_resource
 
-StoredRuns = Mapping[str, StoredRun]  # by hash
+StoredRuns = Mapping[str, StoredRun]  # hash of a run → the stored run
 
 REFERENCE = "slide-svm"
-"""The reference method for all comparisons."""
+"""Key of the method that all other methods are compared with."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def published(key: str) -> tuple[Published, ...]:
 
 
 def published_seconds(key: str) -> tuple[float | None, float | None, float | None]:
-    """Return the paper's Table 2 for a data set: feature seconds of SLIDE and SdA, and speed-up; None if absent."""
+    """Return the paper's Table 2 for a data set: seconds of SLIDE's and SdA's features, speed-up; None if absent."""
     table = toml_resource("paper.toml")["table2"]
     seconds = table["seconds"]
     entries = (seconds["SLIDE"].get(key), seconds["SdA"].get(key), table["speedup"].get(key))
@@ -65,7 +65,7 @@ def sensitivity() -> tuple[str, str]:
 
 
 EXTENTS = ("full", "quick")
-"""The full evaluation, or a small version of it."""
+"""Names of the full evaluation and of a small version of it."""
 
 _OF_STACK = {"noise", "depth", "ridge", "sharing", "window"}
 _OF_SDA = {item.name for item in fields(SdaParameters)}
@@ -93,9 +93,9 @@ class SelectedCandidate:
     Attributes
     ----------
     final : SweepPoint
-        The run that evaluates it on the test set.
+        The run that evaluates the candidate on the test set.
     validation_error : float or None
-        Its error on all validation rows. None if nothing was selected, or several candidates are averaged.
+        Its error on all validation rows. None if there was nothing to select, or several candidates are averaged.
     """
 
     final: SweepPoint
@@ -109,13 +109,13 @@ class CellPlan:
     Attributes
     ----------
     data : str
-        Key of `data_entry`.
+        Key of the data set, as `data_entry` takes it.
     method : str
-        Key of the row: in `METHODS`, or in the table `rows` of the protocol.
+        Key of the row: a key of `METHODS`, or of the table `rows` in protocol.toml.
     axes : tuple of (name, values)
         Parameters to select on validation rows, with their candidate values.
     draws : int
-        Number of validation sets on which the candidates of a split are compared. Five form one cross-validation.
+        Number of validation sets on which the candidates of a split are compared. Five of them form one cross-validation.
     loss, criterion : str
         Loss of the SVM, and criterion of learning its widths.
     starts : int
@@ -127,9 +127,9 @@ class CellPlan:
     labels : int or None
         Number of labelled rows that a candidate is trained on. None means all.
     retune_rows : int or None
-        Number of rows on which σ and C of the selected candidate are tuned again. None keeps those of the grid search.
+        Number of rows on which σ and C of the selected candidate are tuned again. None keeps the values of the grid.
     averaged : int
-        Number of candidates, those with the least validation loss, whose mean margin is tested. 0 tests the best alone.
+        Number of candidates with the lowest validation loss whose mean margin is tested. 0 tests the best alone.
     train_rows, test_rows : int or None
         Size of the stratified subsample of the data set that is used. None means all rows.
     fit_rows : {"training", "split"}
@@ -166,7 +166,7 @@ class CellPlan:
 
     @property
     def selects(self) -> bool:
-        """True if candidates are evaluated on validation rows. A single network also is, to select its epochs."""
+        """True if validation rows select a candidate, or the number of epochs of a network that is fine-tuned."""
         return self.n_candidates > 1 or self.kind.fine_tunes
 
     def candidates(self, fingerprint: str, source: str, split: int) -> tuple[SweepPoint, ...]:
@@ -207,12 +207,12 @@ class CellPlan:
         points : sequence of SweepPoint
             Result of `candidates`.
         runs : mapping
-            Hash of a run → the stored run. Further hashes of excluded candidates are not computed.
+            Hash of a run → the stored run. To save time, no further hashes of excluded candidates are computed.
         """
         return self._race(points, runs)[0]
 
     def _race(self, points: Sequence[SweepPoint], runs: StoredRuns) -> tuple[tuple[SweepPoint, ...], list[int]]:
-        """Return the candidates to evaluate next, and the indices of those not clearly worse than the best."""
+        """Return the candidates to evaluate next, and the indices of all not clearly worse than the best."""
         n = len(points) // self.draws if self.selects else 0
         left, wrong = list(range(n)), [0] * n
         for draw in range(self.draws if n else 0):
@@ -231,7 +231,7 @@ class CellPlan:
     def select(self, points: Sequence[SweepPoint], runs: StoredRuns) -> SelectedCandidate | None:
         """Return the candidate selected from the results of one split (see `choose` and `pooled`).
 
-        Return None while results are missing. If nothing is selected (`selects`), no results are needed.
+        Return None while results are missing. If there is nothing to select (`selects` is False), none are needed.
         """
         if not self.selects:
             return SelectedCandidate(self.final(points[0]))
@@ -252,7 +252,7 @@ class CellPlan:
         return SelectedCandidate(self.final(chosen.point, chosen.best_epoch), chosen.validation_error)
 
 
-@lru_cache(maxsize=512)  # more than twice the cells of the protocol
+@lru_cache(maxsize=512)  # more than twice the number of cells in the protocol
 def _first_candidates(cell: CellPlan, fingerprint: str, source: str) -> tuple[RunSpec, ...]:
     """Return the candidates, one for each combination of the axes' values, on the first validation set with seed 0.
 
@@ -274,12 +274,12 @@ def _first_candidates(cell: CellPlan, fingerprint: str, source: str) -> tuple[Ru
         elif kind.network:
             spec = replace(spec, sda=SdaParameters(**chosen))
         spec = spec.checked()
-        candidates[spec.hash] = spec  # all noise levels of depth 0 are one candidate
+        candidates[spec.hash] = spec  # at depth 0, the specs of all noise levels are equal
     return tuple(candidates.values())
 
 
 def split_seed(split: int) -> int:
-    """Return the seed of a split, from which its divisions, networks, projections and subsamples are drawn."""
+    """Return the random seed of a split, for its division of rows, its networks, projections and subsamples."""
     seed = toml_resource("protocol.toml")["seed"]
     return int(np.random.SeedSequence(seed, spawn_key=(split,)).generate_state(1)[0]) % _SEEDS
 
@@ -294,7 +294,7 @@ def plan(
     data, methods : sequence of str
         Data sets and methods to include. Empty means all.
     splits : int, optional
-        Number of splits, in place of the protocol's.
+        Number of splits. Default: the number in the protocol.
 
     Raises
     ------
@@ -311,7 +311,7 @@ def plan(
     cells = []
     for key in document["data"]:
         table = document[extent].get(key, {})
-        table = document[extent][table] if isinstance(table, str) else table  # a text: same plan as that data set
+        table = document[extent][table] if isinstance(table, str) else table  # a string: plan of that data set
         for method in document["methods"]:
             if (not data or key in data) and (not methods or method in methods) and method in table:
                 cells.append(_cell(key, method, table, splits))
@@ -328,7 +328,7 @@ def _cell(key: str, method: str, table: Mapping[str, Any], splits: int | None) -
     alike = {name: document[name] for name in _OF_ALL} | {name: table[name] for name in _OF_DATA if name in table}
     alike |= {name: settings[name] for name in _OF_ROW if name in settings}
     axes = table[method]
-    axes = table[axes] if isinstance(axes, str) else axes  # a text names the row whose candidates are repeated
+    axes = table[axes] if isinstance(axes, str) else axes  # a string names a row with the same candidates
     plan = CellPlan(key, method, table["splits"] if splits is None else splits, tuple(axes.items()), **alike)
     kind = plan.kind
     known = (_OF_STACK if kind.stacked else _OF_SDA if kind.network else set()) | (

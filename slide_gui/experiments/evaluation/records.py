@@ -1,8 +1,8 @@
 """Results of the evaluation in a folder of text files, so that another computer can continue it.
 
 Each data set has one file with one line per run. A line is a JSON object with the columns of `StoredRun`, except those
-with default values. Only runs on test rows name their data and contain the errors by row. The hash of a run covers its
-data, so runs on other data are never used.
+with default values. Only runs on test rows contain the name of their data and the error of each row. The hash of a run
+depends on its data, so runs on other data are never used.
 """
 
 import json
@@ -18,7 +18,7 @@ _USUAL: dict[str, Any] = {
     "data": "", "generated": 0, "fingerprint": "", "training": "split", "evaluate": "validation", "created": 0.0,
     "tags": "", "deleted": 0,
 }  # fmt: skip
-"""Values of columns that a line omits. Other omitted columns are None."""
+"""Default values of omitted columns. Omitted columns without an entry here are None."""
 _LEFT_OUT = ("tags", "deleted", "setting")
 _OF_TESTS = ("data", "generated", "fingerprint", "created", "held_out", "validation_error", "row_errors", "features")
 """Columns that are written only for runs on test rows."""
@@ -39,7 +39,7 @@ class RecordFolder:
     Raises
     ------
     DataError
-        If something in the folder has the name of a file of results, but is not a file.
+        If the folder contains an entry with the suffix .jsonl that is not a file, for example a folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -88,7 +88,7 @@ def _line(row: StoredRun) -> dict[str, Any]:
 
 
 def _row(values: dict[str, Any]) -> StoredRun:
-    """Return the run in a JSON object. Its error rate is exact, because it is the same ratio as before."""
+    """Return the run that a JSON object describes. The error rate is exact, as the ratio of two stored counts."""
     values = _USUAL | values
     values["error"] = values["wrong"] / values["n_test"]
     if values["evaluate"] == "validation":

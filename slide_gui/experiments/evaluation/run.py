@@ -130,7 +130,7 @@ class _SplitRuns:
         self.task, self.rank, self.kind_of_final = task, rank, kind_of_final
         self.complete = False
         self._dataset, self._points = dataset, points
-        self.runs: dict[str, StoredRun] = {}  # of the evaluated candidates, by hash
+        self.runs: dict[str, StoredRun] = {}  # hash → run, of the evaluated candidates
         self.waiting: set[str] = set()
         """Hashes of the requested runs without a result."""
         self.selected = task.plan.select(points, {})
@@ -142,7 +142,7 @@ class _SplitRuns:
             deepest = max(point.depth for point in points)
             requests = [RunRequest(point.spec, self._dataset, self.rank, deepest) for point in points]
         else:
-            # No fit of a stack is shared, so that the time of feature generation covers the whole computation.
+            # The fit is not shared with other runs, so that the measured time of feature generation is complete.
             requests = [RunRequest(self.selected.final.spec, self._dataset, self.rank, None)]
         self.waiting = {request.spec.hash for request in requests}
         return requests
@@ -188,9 +188,9 @@ class _Evaluation:
         self._shapes: dict[str, RunShape] = {}
         self._state = empty_state(cells, ())
         self._splits: list[_SplitRuns] = []
-        self._waiting: dict[str, list[_SplitRuns]] = {}  # run → the splits that wait for it
+        self._waiting: dict[str, list[_SplitRuns]] = {}  # hash of a run → the splits that wait for it
         self._rows = readable([*(records.rows.values() if records is not None else ()), *store.runs()])
-        self._finals: dict[str, RunSpec] = {}  # the runs on test sets
+        self._finals: dict[str, RunSpec] = {}  # hash of a run on a test set → its spec
 
     def run(self) -> EvaluationState:
         for cell in self._cells:
@@ -216,8 +216,8 @@ class _Evaluation:
     def _start(self, infos: Mapping[str, DataInfo]) -> None:
         """Request the first runs of all splits.
 
-        On a cluster, all methods on one split of a data set have the same rank. Idle workers continue with the next
-        rank.
+        On a cluster, all methods on one split of a data set have the same rank. Workers that would be idle start runs
+        of the next rank.
         """
         ranks: dict[object, int] = {}
         for task in tasks(self._cells):
@@ -231,7 +231,7 @@ class _Evaluation:
             self._advance(split)
 
     def _advance(self, split: _SplitRuns) -> None:
-        """Add the next runs of a split if they are stored, and request the others."""
+        """Add the next runs of a split that are already stored, and request those that are missing."""
         requests = split.requests()
         missing = [request for request in requests if request.spec.hash not in self._rows]
         stored = [request.spec for request in requests if request.spec.hash in self._rows]
@@ -265,7 +265,7 @@ class _Evaluation:
         self._report()
 
     def _measure_features(self) -> None:
-        """Measure the time of SLIDE's feature generation if no result has it and layers were selected."""
+        """Measure the time of SLIDE's feature generation if no result contains it and layers were selected."""
         for cell in self._state.cells:
             if cell.method == REFERENCE and cell.answers and cell.features is None:
                 last = cell.answers[-1]
@@ -277,7 +277,7 @@ class _Evaluation:
                 self._state = with_answer(self._state, task, replace(last, features=seconds))
 
     def _note_progress(self, fraction: float, payload: object) -> None:
-        """Report the progress of the active runs, in this process without the state if the payload is None."""
+        """Report the progress of the active runs. In this process, a report without payload has no state."""
         if payload is None and not self._parallel:
             self._progress.report(0.0)
         else:

@@ -24,7 +24,8 @@ _FILES = ("results.json", "classifier.npz.xz")
 
 
 class ShippedRun(StoredRun):
-    """A run that came with the program, for the table of runs. Only the classifier's run has a complete result."""
+    """A run that came with the program, for the table of runs. Only the run of the shipped classifier has a
+    complete result."""
 
     is_shipped: ClassVar[bool] = True
 
@@ -92,7 +93,7 @@ def _table_file(extent: str) -> str:
 
 
 def _cell(state: EvaluationState, cell: Cell) -> dict[str, object]:
-    """Return a cell as values for JSON, with its mean and comparison in place of errors by row."""
+    """Return a cell as values for JSON. Its mean error and its comparison replace the errors by row."""
     answers = tuple(replace(answer, row_errors=None) for answer in cell.answers)
     return asdict(replace(cell, answers=answers, shipped_rate=cell.rate, shipped_comparison=state.comparison(cell)))
 
@@ -104,7 +105,7 @@ def shipped_extent() -> str:
 
 @lru_cache(maxsize=1)
 def shipped_results() -> ShippedResults:
-    """Return the results in the package; they are empty if they are missing or damaged."""
+    """Return the results in the package, or empty results if their files are missing or damaged."""
     try:
         return _read()
     except (OSError, ValueError, KeyError, TypeError, lzma.LZMAError):

@@ -35,9 +35,9 @@ from slide_gui.text import count
 def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[DataInfo, ...]:
     """Return the data sets of a plan for which stored runs exist, in the plan's order.
 
-    Runs on a data set can be on several versions of it: real or generated, full or reduced. One version is selected by
-    these criteria in turn: some runs of the plan, the plan's number of test rows, real data, the most runs of the plan,
-    and the latest run. The sizes are those of the catalogue or the plan.
+    Stored runs can use different versions of a data set: real or generated, full or reduced. One version is selected.
+    The first criterion in which versions differ decides: it has runs of the plan, it has the plan's number of test
+    rows, it is real, it has more runs of the plan, its last run is newer. The sizes are those of catalogue or plan.
     """
     by_key: dict[str, dict[str, StoredRun]] = {}
     for row in rows:
@@ -48,7 +48,7 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
         of_data = [cell for cell in cells if cell.data == key]
         data = list(by_key.get(key, {}).values())
         if data:
-            # The runs of a single version need not be counted.
+            # If there is one version only, nothing is selected, so its runs are not counted.
             sizes = plan_sizes(of_data[0])
             others = {row.fingerprint for row in rows if row.evaluate == "test" and row.n_test != sizes[1]}
             best = data[0] if len(data) == 1 else max(data, key=lambda run: _fit(of_data, run, hashes, others))
@@ -60,7 +60,7 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
 def _fit(
     cells: Sequence[CellPlan], run: StoredRun, hashes: set[str], others: set[str]
 ) -> tuple[bool, bool, bool, int, float]:
-    """Return a sort key for how well the data of a run fit a plan, from the stored runs of the first split."""
+    """Return a sort key that is larger for data better suited to a plan, from the stored runs of the first split."""
     count = 0
     for cell in cells:
         points = cell.candidates(run.fingerprint, "", 0)
@@ -77,7 +77,7 @@ def plan_sizes(cell: CellPlan) -> tuple[int, int]:
 
 @lru_cache(maxsize=256)
 def _key(name: str) -> str:
-    """Return the key of the data set that has this name or a stand-in of this name; empty if there is none."""
+    """Return the key of the data set with this name, or the data set it is a stand-in for; empty if unknown."""
     return data_key(name.partition(" (stand-in for ")[2].removesuffix(")") or name)
 
 
@@ -195,7 +195,7 @@ class DataInfo:
     Attributes
     ----------
     key : str
-        Key of `data_entry`.
+        Key of the data set, as `data_entry` takes it.
     title : str
         Name of the data.
     generated : bool
@@ -267,9 +267,9 @@ class SplitProgress:
     Attributes
     ----------
     data, method : str
-        Keys of its cell.
+        Keys of the data set and the method.
     answered, candidates : int
-        Number of evaluated candidate runs, and of all. They are 0 and 1 while the selected candidate is trained for
+        Number of evaluated candidate runs, and of all candidate runs. They are 0 and 1 while the selected candidate is trained for
         the test.
     """
 
@@ -333,7 +333,7 @@ class Cell:
     n_splits : int
         Number of requested splits.
     answers : tuple of SplitAnswer
-        Available results, by split.
+        Available results, sorted by split.
     shipped_rate : ErrorRate or None
         Mean error, if the results came with the program. None for others.
     shipped_comparison : Comparison or None
@@ -440,7 +440,9 @@ class EvaluationState:
 
 
 def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) -> Comparison | None:
-    """Compare a method with a reference on their common splits with the same test rows as the first of these.
+    """Compare a method with a reference on their common splits that have the same test rows.
+
+    Splits whose test rows differ from those of the first common split are left out.
 
     Returns
     -------

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A fitted stack with the data set and version that it comes from.
+    """A fitted stack with a description of its data set and the program version that fitted it.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ def trained_model(dataset: Dataset, result: "RunResult", *, progress: Progress =
     DataError, ValueError
         As `restore`, and if the method is not an SVM on all layers of a stack.
     """
-    from slide_gui.experiments.runs.run import restore  # slow to import, and the window needs models before runs
+    from slide_gui.experiments.runs.run import restore  # late: a slow import, not needed to open the window
 
     if not METHODS[result.spec.method].plain:
         raise ValueError(f"a model file cannot hold {METHODS[result.spec.method].text}; use slide-svm or raw-svm")
@@ -333,7 +333,7 @@ def _svm_of(arrays: dict[str, NDArray[Any]], width: int, depth: int, place: str)
         raise DataError(f"widths are {widths.tolist()}, expected one positive number per layer; {_REMEDY}", place)
     if coefficients.shape[1] != len(vectors):
         raise DataError(
-            f"coefficients are {coefficients.shape[1]} per pair of {len(vectors)} vectors; {_REMEDY}", place
+            f"coefficients has {coefficients.shape[1]} columns for {len(vectors)} vectors; {_REMEDY}", place
         )
     numbers, dtype = tuple(widths.tolist()), vectors.dtype.name
     trained = TrainedSvm(

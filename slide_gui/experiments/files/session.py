@@ -89,7 +89,7 @@ class SessionRecord:
 
 
 class MissingData(DataError):
-    """Some data files of a session are in none of the searched folders."""
+    """Data files of a session were not found in any of the searched folders."""
 
     def __init__(self, names: Sequence[str], place: str = "") -> None:
         files = ", ".join(Path(name).name for name in names)

@@ -65,8 +65,8 @@ class DataSource:
     reading : ParseOptions
         Options for reading the files.
     held_out : HeldOut or None
-        Rows to hold out as a test set. None holds out a quarter of each class if there is no test set and there are
-        classes.
+        Rows to hold out as a test set. With None, a quarter of each class is held out if the data have classes but no
+        test set.
     """
 
     key: str = ""
@@ -124,7 +124,7 @@ class DataSource:
         key = text.removeprefix(_GENERATED)
         if is_known(key):
             return cls(key=key, seed=seed, generated=key != text)
-        parts = [text] if os.path.exists(text) else text.split(os.pathsep)  # a name may contain the separator
+        parts = [text] if os.path.exists(text) else text.split(os.pathsep)  # a file name may contain the separator
         return cls(paths=tuple(filter(None, parts)), seed=seed)
 
     @classmethod
@@ -137,7 +137,7 @@ class DataSource:
 
     @cached_property
     def argument(self) -> str:
-        """The text that `parse` reads."""
+        """Text from which `parse` restores the source, except the seed and the options for reading."""
         if self.key:
             return f"{_GENERATED if self.generated else ''}{self.key}"
         return os.pathsep.join(self.paths)

@@ -1,7 +1,7 @@
-"""Two properties of the closed form (eq. 8 of the paper).
+"""Two properties of the weights W of the closed form (eq. 8 of the paper).
 
-The weights W_m of m explicitly corrupted copies (eq. 5 to 7) converge to its W, with an error that falls as m^−½. The
-closed form ignores the positions of pixels: fitted on shuffled pixels and shuffled back, W is the same.
+The weights W_m fitted to m explicitly corrupted copies of the data (eq. 5 to 7) converge to W. Their error falls as
+m^−½. The positions of pixels do not matter: W fitted to shuffled pixels equals W after its pixels are put back.
 """
 
 from dataclasses import dataclass, replace
@@ -18,20 +18,20 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 MOST_COPIES = 1024
 MOST_ROWS = 1200
-"""Larger data are replaced by a random sample with a fixed seed, whose W is then the limit of W_m."""
+"""Larger data sets are sampled at random with a fixed seed. The limit of W_m is then W of the sample."""
 
 _ROUNDING = 1e-6
-_SETTLED = 8  # least m for fitting the slope; in fewer copies, a rarely lit pixel may never survive
+_SETTLED = 8  # smallest m for fitting the slope; with fewer copies, a rarely lit pixel may be 0 in all of them
 
 
 @dataclass(frozen=True, eq=False)
 class CopiesPoint:
-    """The weights W_m of one number of copies m, with their errors.
+    """The weights W_m for one number m of corrupted copies, with their errors.
 
     Attributes
     ----------
     copies : int
-        Number of copies, m.
+        Number of corrupted copies, m.
     errors : ndarray of shape (s,)
         Relative error ‖W_m − W‖ / ‖W‖ (Frobenius norm, with biases) for each of the s seeds so far.
     row_errors : ndarray of shape (s, d)
@@ -77,9 +77,10 @@ class Copies:
         return replace(self, points=tuple(point for point in self.points if point.errors.size == self.seeds))
 
     def curve(self, feature: int | None = None) -> list[tuple[int, float, float, float]]:
-        """Return (m, geometric mean, smallest, largest error over seeds) for each m, for all rows or one.
+        """Return (m, geometric mean, smallest and largest error over the seeds) for each m.
 
-        Points whose error is undefined, or so small that it may be rounding, are left out.
+        The errors are those of the whole matrix W, or of the row of `feature` if it is given. Points are left out if
+        their error is undefined, or so small that it may come from rounding.
         """
         lines = []
         for point in self.points:
@@ -109,7 +110,7 @@ class Copies:
 
 @dataclass(frozen=True, eq=False)
 class CopiesResult:
-    """A study with its model: the content of the figure of copies.
+    """A study of corrupted copies with its model and the displayed row: the content of its figure.
 
     Attributes
     ----------
@@ -126,7 +127,7 @@ class CopiesResult:
 
     @property
     def point(self) -> CopiesPoint:
-        """The point of the study with `shown` copies."""
+        """The point of the study with `shown` corrupted copies."""
         return next(point for point in self.copies.points if point.copies == self.shown)
 
 
@@ -136,15 +137,15 @@ class CopiesStudy:
     Parameters
     ----------
     stack : Stack
-        Stack that gives the noise level, the ridge and the layers below `layer`.
+        Stack with the noise level, the ridge and the layers below `layer`.
     layer : int
         Layer whose weights are estimated, from 1 to the depth of the stack.
     seeds : int
-        Number of corruptions to average over.
+        Number of random corruptions to average over.
     most : int
         The largest m.
     most_rows : int
-        Largest number of rows. More rows are sampled with a seed.
+        Largest number of rows to use. If there are more, they are sampled at random with a fixed seed.
 
     Raises
     ------
@@ -163,7 +164,7 @@ class CopiesStudy:
         most_rows: int = MOST_ROWS,
     ) -> None:
         if stack.n_features > WHOLE:
-            raise ValueError(f"these data have {stack.n_features} features; copies allow at most {WHOLE}")
+            raise ValueError(f"these data have {stack.n_features} features; corrupted copies need at most {WHOLE}")
         self._stack, self._rows, self._layer = stack, rows, layer
         self._seeds, self._most, self._most_rows = seeds, most, most_rows
         self._copies: list[CorruptedCopies] = []
@@ -185,7 +186,7 @@ class CopiesStudy:
         return result
 
     def _prepared(self, progress: Progress) -> Copies:
-        """Select the rows, compute their representation below the layer, and solve for the limit."""
+        """Select the rows, compute their representation in the layer below, and solve for the limit W."""
         n, p = len(self._rows), self._stack.parameters
         chosen = np.arange(n)
         if n > self._most_rows:
@@ -226,7 +227,7 @@ def _with_weights(study: Copies, m: int, weights: NDArray[np.float64]) -> Copies
 
 @dataclass(frozen=True, eq=False)
 class ShuffledFit:
-    """The same layers fitted to rows with shuffled pixels.
+    """A stack fitted to the original rows, and one fitted to rows with shuffled pixels.
 
     Attributes
     ----------
@@ -235,7 +236,8 @@ class ShuffledFit:
     shuffled : Stack
         Stack fitted to the shuffled rows.
     differences : tuple of float
-        Largest absolute difference of each layer between both stacks' weights and biases in the original order.
+        For each layer, the largest absolute difference between both stacks' weights and biases, with the pixels in
+        their original order.
     largest : tuple of float
         Largest absolute weight or bias of each layer.
     """

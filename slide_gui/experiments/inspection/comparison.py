@@ -35,8 +35,8 @@ class ComparedRows:
     difference : ndarray of shape (k, smaller depth, d + 1), float64
         A − B, for the layers that both have.
     contributions : bool
-        True if the rows hold contributions, which are weights times the root mean square of their input features. They
-        do if a few weights of a layer would make the others invisible in a picture (`drowns`).
+        True if the rows hold contributions, which are weights times the root mean square of their input features. This
+        is the case if a few weights of a layer would make the others invisible in a picture (`drowns`).
     """
 
     pixels: tuple[int, ...]

@@ -36,7 +36,7 @@ class SupportVector:
     kernel : float
         K(h, h_s), 1 for equal images, close to 0 for very different ones.
     pull : float
-        Its term in the margin of the first class over the second, negative if it favours the second.
+        Its contribution to the margin of the predicted class over the next best one, negative if it favours the latter.
     shares : tuple of float
         Fraction of each layer in the exponent Σ_t ‖h^t − h_s^t‖² / σ_t², whose sum is −ln K.
     """
@@ -233,7 +233,7 @@ class Decider:
     def _without_needless(
         self, image: NDArray[Any], far: NDArray[Any], changed: list[int], first: int, progress: Progress
     ) -> Flip:
-        """Undo every change without which the predicted class still differs."""
+        """Undo each change that is not needed, because the predicted class differs from the original one without it."""
         needed = list(changed)
         for feature in changed[:-1]:
             fewer = [each for each in needed if each != feature]
@@ -254,7 +254,10 @@ class Decider:
 
 
 def _duels(margins: Array, n_classes: int) -> tuple[int, int, dict[int, tuple[int, float]]]:
-    """Return the first and second class, and for each class the index and sign of its classifier with the first."""
+    """Return the predicted and the next best class, and for each class its classifier against the predicted one.
+
+    A classifier is given by its index and by the sign that makes margins positive if they favour the predicted class.
+    """
     scores = class_scores(margins[None], n_classes)[0]
     first = int(predicted_codes(margins[None], n_classes)[0])
     scores[first] = np.inf
@@ -267,7 +270,7 @@ def _duels(margins: Array, n_classes: int) -> tuple[int, int, dict[int, tuple[in
 
 
 def _in_turn(kernel: Array, *sides: NDArray[np.bool_]) -> Indices:
-    """Return the nearest support vectors of each side, alternating between the sides."""
+    """Return the nearest support vectors of each side, given as a mask, alternating between the sides."""
     ranked: list[tuple[int, int]] = []
     for side in sides:
         members = np.flatnonzero(side)

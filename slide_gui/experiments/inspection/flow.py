@@ -104,10 +104,10 @@ def corrupted_input(image: Values, surviving: NDArray[np.bool_] | None = None) -
 
 
 class Forward:
-    """Applies stacks to one image after another. The weights of a layer are converted once.
+    """Applies stacks to one image after another. The weights of a layer are converted to the needed type once.
 
-    This uses no BLAS, so it does not wait for products in another thread. Four layers of 784 features take about half a
-    millisecond.
+    This uses no BLAS, so it does not wait for matrix products in another thread. Four layers of 784 features take about
+    half a millisecond.
     """
 
     def __init__(self) -> None:
@@ -119,9 +119,9 @@ class Forward:
         Parameters
         ----------
         image : ndarray of shape (d,)
-            x.
+            The uncorrupted image x.
         surviving : ndarray of shape (d,), bool, optional
-            Result of `survivors`. Without it nothing is corrupted.
+            Result of `survivors`. Without this mask, the image is not corrupted.
 
         Raises
         ------

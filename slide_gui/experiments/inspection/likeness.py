@@ -13,16 +13,16 @@ Array = NDArray[np.float64]
 
 
 class Likeness:
-    """The leverage of an image with respect to training images, and the limit that 1 % of these exceed.
+    """The leverage of an image with respect to training images, and the limit that 1 % of the training images exceed.
 
-    With z = [x, 1] and the rows z of the training images in Z, the leverage of x is zᵀ(ZᵀZ + I)⁻¹z. It is large if few
-    training images light the same pixels, or the same combination of pixels. A training image with leverage h has the
-    leverage h / (1 − h) with respect to all others, which determines the limit.
+    Let z = [x, 1] for an image x, and let Z have one row z per training image. The leverage of x is zᵀ(ZᵀZ + I)⁻¹z. It
+    is large if few training images light the same pixels, or the same combination of pixels. A training image with
+    leverage h has the leverage h / (1 − h) with respect to all others, which determines the limit.
 
     Parameters
     ----------
     images : ndarray of shape (n, d)
-        A random sample of at most 4000 of them is used.
+        Training images. Of more than 4000, a random sample of 4000 is used.
 
     Attributes
     ----------

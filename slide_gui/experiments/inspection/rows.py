@@ -31,14 +31,15 @@ _DROWNING = 10.0
 
 @dataclass(frozen=True, eq=False)
 class Preview:
-    """Weights at a noise level whose stack is not fitted yet.
+    """Weights shown before the stack with these parameters is fitted.
 
     Attributes
     ----------
     rows : dict of int to ndarray of shape (d + 1,)
         Feature → its row of W¹, bias last.
     layers : tuple of ApproximateLayer
-        All approximate layers, perhaps at parameters of an earlier update; empty if there are none since a fit.
+        Approximations of all layers, possibly for the parameters of an earlier update. Empty if none were computed
+        since the latest fit.
     """
 
     parameters: StackParameters
@@ -63,13 +64,13 @@ class Explorer:
 
     def __init__(self, rows: NDArray[Any], image_shape: tuple[int, ...] | None = None) -> None:
         self._rows, self._image_shape = rows, image_shape or ()
-        self._fits: tuple[Fit, ...] = ()  # the latest last; the tuple is replaced, so any thread may read it
-        self._scatters: dict[str, InputScatter] = {}  # by the dtype of the sums
+        self._fits: tuple[Fit, ...] = ()  # oldest first; never changed in place, so any thread may read it
+        self._scatters: dict[str, InputScatter] = {}  # dtype of the sums → scatter
         self._paths: dict[str, tuple[StackParameters, NoisePath]] = {}  # also by dtype
         self._problems: dict[tuple[str, float, bool], str] = {}  # warnings, the same at every noise level
         self._approximations: dict[str, tuple[InputScatter, Approximation]] = {}  # also by dtype
-        self._approximating: Iterator[tuple[ApproximateLayer, ...]] | None = None  # unfinished; an update may resume it
-        self._approximated: tuple[ApproximateLayer, ...] = ()  # after the latest fit, for the next preview
+        self._approximating: Iterator[tuple[ApproximateLayer, ...]] | None = None  # incomplete; an update may resume it
+        self._approximated: tuple[ApproximateLayer, ...] = ()  # since the latest fit; shown by the next preview
 
     def update(
         self,
@@ -88,7 +89,7 @@ class Explorer:
         settle : float
             Shortest time in seconds before the fit starts. In this time, a newer request can cancel this one.
         progress : Progress
-            Receives a `Preview`, then others with new approximate layers, then the stack after each layer.
+            Receives a `Preview`, then further previews with new approximations, then the stack after each layer.
 
         Raises
         ------
@@ -119,7 +120,7 @@ class Explorer:
         return stack
 
     def _approximate(self, parameters: StackParameters, progress: Progress) -> Iterator[tuple[ApproximateLayer, ...]]:
-        """Yield approximate layers at these parameters, perhaps after completing those of an interrupted update.
+        """Yield approximate layers for these parameters, preceded by those of an interrupted update if there was one.
 
         While a slider moves, each update first finishes the approximation of the update before it. Deep layers
         therefore follow the slider at any speed. Once the slider is at rest, only the newest parameters count.
@@ -173,7 +174,7 @@ class Explorer:
         self.approximation(parameters, progress)
 
     def approximation(self, parameters: StackParameters, progress: Progress = NO_PROGRESS) -> Approximation | None:
-        """Return the approximation of all layers, or None before a fit and with too many features."""
+        """Return the approximation of all layers, or None before a fit or if there are too many features."""
         scatter = self._scatter(parameters)
         if scatter is None or self._rows.shape[1] > WHOLE:
             return None
@@ -185,7 +186,7 @@ class Explorer:
         return known[1]
 
     def noise_path(self, parameters: StackParameters) -> NoisePath | None:
-        """Return the noise path of the first layer, or None before a fit and with too many features."""
+        """Return the noise path of the first layer, or None before a fit or if there are too many features."""
         key = replace(parameters, noise=0.0, depth=0, batch_size=1)
         if parameters.fit_on == "values":
             key = replace(key, threshold=0.0, squashing="identity")
@@ -252,7 +253,7 @@ class WeightRows:
 
 
 def weight_rows(model: "FittedModel", pixels: Sequence[int]) -> WeightRows:
-    """Return the rows of every layer that reconstruct the given pixels.
+    """Return the rows of W of every layer that reconstruct the given pixels.
 
     Parameters
     ----------
@@ -304,7 +305,7 @@ def rows_by_noise(
     ValueError
         As `fit_stack` and `weight_rows`.
     """
-    from slide_gui.experiments.files.model_file import FittedModel  # late, because it imports the SVM
+    from slide_gui.experiments.files.model_file import FittedModel  # imported late, because it also imports the SVM
 
     explorer, weights = Explorer(dataset.train, dataset.image_shape), []
     for number, noise in enumerate(noises):
@@ -320,7 +321,7 @@ def input_rms(layer: Layer | ApproximateLayer) -> Array:
     It is sqrt(S_jj / n). Multiplied by the weight of its pixel it gives the pixel's contribution to a typical
     reconstruction: the contribution of a rarely lit pixel is small, however large its weight is.
     """
-    assert layer.scatter is not None  # only a layer read from a file has none
+    assert layer.scatter is not None  # only layers read from a file have no scatter
     diagonal = np.diag(layer.scatter)
     return np.asarray(np.sqrt(np.maximum(diagonal[:-1], 0.0) / diagonal[-1]))
 

@@ -30,7 +30,7 @@ class RunKind:
     evaluate : str
         Rows that the run is evaluated on, as in `RunSpec`.
     typical : float
-        `typical_seconds` of the run. Equality of kinds ignores them, because they differ little within a kind.
+        Result of `typical_seconds`. Comparisons of kinds ignore it, because it differs little between equal kinds.
     """
 
     data: str
@@ -80,16 +80,16 @@ class RunShape:
 
 
 _START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0e-7, 1.8e-11, 1.2e-10, 1.2e-11
-"""Seconds on two cores: of a start; of learning widths and of tuning C for two classes, per squared number of rows; of
-evaluating, per row, support vector and kernel column; of fitting, per layer and d³ + d² n/12; of features, per row and
-weight. They predict runs on 4 to 784 features, 2 to 10 classes and 110 to 10 000 rows within a factor of 4."""
+"""Seconds on two cores. Start: per run. Learning widths, tuning C: for two classes, per squared number of rows.
+Evaluating: per row, support vector, kernel column. Fitting: per layer and d³ + d² n/12. Features: per row and weight.
+For 4 to 784 features, 2 to 10 classes and 110 to 10 000 rows, predicted times are right within a factor of 4."""
 _SUPPORT = 40.0  # support vectors per square root of the number of rows: 24 on 10 000 rows of MNIST, 58 on Convex
 _RETUNING = 0.5  # time of tuning C with learned widths, as a fraction of the time with median widths
 _TWO_FOLDS = 1.6  # time of learning widths if two folds are held out in turn, relative to one fold
 _FIRST_STEPS = 0.4  # seconds that learning widths takes even with very few rows
 _PAIR_LEARNING, _PAIR_TUNING, _ROW_TUNING = 0.09, 0.03, 6.0e-4
-"""Seconds per pair of classes after the first, of learning widths and of tuning C; and of tuning C per row and class,
-if that is more. They dominate with 50 classes of 20 rows (1 225 pairs): tuning took 36 s, learning the widths 68 s."""
+"""Additional seconds of learning widths and of tuning C, per pair of classes after the first. With median widths,
+tuning takes at least the last value per row and class. For 1 225 pairs of classes with 20 rows, they took 68 and 36 s."""
 _PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # seconds per row, autoencoder weight and epoch, without early stopping
 
 
@@ -147,7 +147,7 @@ class CostModel:
 
     An estimate is the typical seconds of a kind times the ratio of measured to typical seconds of the nearest measured
     kind with its method, or times the median ratio of other methods. If possible, kinds that learn widths are estimated
-    from kinds that also do, other kinds from kinds that do not, and the nearest kind has the same data.
+    from kinds that learn widths, other kinds from kinds that do not, and the nearest kind has the same data.
     """
 
     def __init__(self) -> None:
@@ -192,7 +192,7 @@ class CostModel:
         """Return the estimated seconds until several runs are complete, the first of which is being computed.
 
         `kinds` contains the number of runs of each kind, including the first. `fraction` of the first is done after
-        `spent` seconds. `reported` is its own estimate of its remaining seconds, whose weight grows with `fraction`.
+        `spent` seconds. `reported` is that run's estimate of its remaining seconds. Its weight grows with `fraction`.
         Until a similar run is measured, the estimates of similar runs are scaled by the pace of the first, too.
         """
         expected, pace = self.seconds(first), 1.0

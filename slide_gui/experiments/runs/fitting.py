@@ -82,7 +82,7 @@ class Tuned:
 
 @dataclass(frozen=True, eq=False)
 class ColumnBlocks:
-    """A representation: SLIDE's layers, with or without h⁰, and optionally a projection. Each is a block of columns."""
+    """A representation: SLIDE's layers, with or without h⁰, and optionally a projection, each as a block of columns."""
 
     stack: Stack
     omits_input: bool
@@ -118,7 +118,7 @@ class Networks:
         *,
         progress: Progress = NO_PROGRESS,
     ) -> SdaFeatures:
-        """Return autoencoders pre-trained on the training set. If possible, they are the first layers of cached ones.
+        """Return autoencoders pre-trained on the training set. If possible, use layers of cached ones.
 
         Parameters
         ----------
@@ -206,7 +206,7 @@ class Reuse:
     Attributes
     ----------
     deepest : int
-        Smallest depth to which stacks are fitted. Runs with fewer layers use the first ones.
+        Stacks are fitted to at least this depth. Runs with fewer layers use the first layers of such a stack.
     results : dict
         Hash of a run → its result, for runs that other runs start from or average.
     networks : Networks
@@ -223,7 +223,7 @@ class Reuse:
     _stack: tuple[object, Stack] | None = None
 
     def stack(self, dataset: Dataset, parameters: StackParameters, *, progress: Progress = NO_PROGRESS) -> Stack:
-        """Return the stack fitted on the training set. If possible, it is the first layers of the cached one."""
+        """Return the stack fitted on the training set. If possible, use the first layers of the cached stack."""
         if parameters.depth == 0:
             return Stack(parameters, (), dataset.n_features, len(dataset.train))
         key = dataset.fingerprint, replace(parameters, depth=0)
@@ -386,7 +386,11 @@ def train_svm(
 
 
 def _near(neighbour: TrainedSvm, medians: NDArray[np.float64]) -> tuple[tuple[float, ...], float]:
-    """Return the neighbour's widths, scaled so that layers keep their fractions of the kernel's exponent, and C."""
+    """Return initial widths and C for an SVM, from the SVM of a neighbouring run.
+
+    The widths are scaled with the median distances of both runs, so that each layer keeps its typical contribution to
+    the kernel's exponent.
+    """
     pairs = zip(medians.tolist(), neighbour.medians, strict=True)
     ratios = [m / n if m > 0.0 and n > 0.0 else 1.0 for m, n in pairs]
     return tuple(float(w * ratio**0.5) for w, ratio in zip(neighbour.widths, ratios, strict=True)), neighbour.C

@@ -86,8 +86,8 @@ class Timings:
     widths : float
         Learning the widths and comparing them with the median ones, or searching the grid.
     train : float
-        Training, including the final adjustment of the widths' scale and of C. If runs share a fine-tuned network, its
-        time is included in each of them.
+        Training, including the final adjustment of the widths' scale and of C. If several runs share a fine-tuned
+        network, each of them includes the time of fine-tuning.
     test : float
         Predicting test, validation and training rows.
     transform : float
@@ -106,7 +106,7 @@ class Timings:
 
     @property
     def total(self) -> float:
-        """Sum of all parts."""
+        """Total duration of the run in seconds. `features` is not added, because other fields include it."""
         return self.fit + self.transform + self.widths + self.train + self.test
 
 
@@ -246,7 +246,7 @@ class RunResult:
 
     @property
     def seconds(self) -> float:
-        """Duration of the run."""
+        """Duration of the run in seconds."""
         return self.timings.total
 
     @property
@@ -308,7 +308,7 @@ class RunResult:
         Raises
         ------
         ValueError
-            If a part is invalid, or the parts are inconsistent.
+            If a value or array is invalid, or they are inconsistent with each other.
         """
         for name, (dtype, ndim) in ARRAYS.items():
             if arrays[name].dtype != np.dtype(dtype) or arrays[name].ndim != ndim:
@@ -327,7 +327,7 @@ class RunResult:
         return replace(result, dataset=unmarked(result.dataset, result.generated))
 
     def _check_shapes(self) -> None:
-        """Raise ValueError if the parts are inconsistent."""
+        """Raise ValueError if an array or the classifier is inconsistent with the other fields."""
         k, n, m = len(self.labels), len(self.judged), len(self.misclassified)
         fits = {
             "confusion": self.confusion.shape == (k, k) and self.confusion.sum() == n,
@@ -343,7 +343,7 @@ class RunResult:
             fits["coefficients"] = classifier.coefficients.shape == (len(classifier.biases), classifier.n_support)
         for name, fit in fits.items():
             if not fit:
-                raise ValueError(f"{name} does not fit the other parts of the result")
+                raise ValueError(f"{name} contradicts the other values of the result")
 
 
 def _rises(rows: Integers) -> bool:

@@ -72,7 +72,7 @@ class Predictions:
         With several classes, the margin is the true class's score minus the highest other score.
         """
         n_scores = self.decisions.shape[1]
-        has_score = self.truth < max(n_scores, 2)  # groups may hold out all rows of a class
+        has_score = self.truth < max(n_scores, 2)  # training rows can lack a class if whole groups are held out
         truth, decisions = self.truth[has_score], self.decisions[has_score]
         if n_scores == 1:
             margins = np.where(truth == 1, 1.0, -1.0) * decisions[:, 0]
@@ -93,7 +93,10 @@ Predictor = Callable[[NDArray[Any], Progress], tuple[Indices, NDArray[np.float64
 
 
 def predictor_of(representation: Representation, classifier: SvmModel | OtherClassifier) -> Predictor:
-    """Return a predictor that applies a classifier to a representation. An SVM's values are margins or scores."""
+    """Return a predictor that applies a classifier to a representation.
+
+    The decision values of an SVM are margins for two classes, otherwise one score per class.
+    """
 
     def predict(rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
         Z = representation.transform(rows, progress=progress)
@@ -220,7 +223,7 @@ _FIELDS: dict[type, str] = {
 }
 
 
-_TRUST = 0.2  # the typical time of a phase has the weight of this fraction of the phase
+_TRUST = 0.2  # weight of a phase's typical time relative to its measured time, as a fraction of the phase
 
 
 def _pace(spent: float, typical: float) -> float:
@@ -233,14 +236,14 @@ def _pace(spent: float, typical: float) -> float:
 
 
 class ProgressCollector:
-    """Combines the reports of the phases of a run, which take `total` typical seconds, into one `RunProgress`."""
+    """Combines the progress reports of all phases of a run, typically `total` seconds long, into one `RunProgress`."""
 
     def __init__(self, progress: Progress, seconds_before: float, total: float) -> None:
         self._progress, self._total, self._left = progress, total, total
         self._state = RunProgress(seconds_before=seconds_before)
         self.started = time.perf_counter()
         self.learned = self._sent = self.started
-        """Time of the latest report on learning widths or on the grid."""
+        """Time of the latest report on learning widths or on the grid search."""
 
     def phase(self, name: str, typical: float) -> Progress:
         """Return the progress of the next phase of the run, which typically takes `typical` seconds."""
@@ -397,7 +400,7 @@ def _result_of(
     )
 
 
-_TRAINING = 0.9  # fraction of the progress in which the members of a mean margin are trained
+_TRAINING = 0.9  # fraction of the progress bar for training the members, before their mean is evaluated
 
 
 def _mean_of_members(data: RunData, progress: Progress, reuse: Reuse) -> RunResult:
@@ -473,12 +476,13 @@ def live_spec(spec: RunSpec, near: RunResult | None = None) -> RunSpec:
 
 @dataclass(frozen=True, eq=False)
 class Restored:
-    """The representation and model of a result.
+    """The fitted representation and the SVM of a result, with the rows that the SVM was trained on.
 
     Attributes
     ----------
     rows : ndarray of int
-        Rows of the training set that the SVM was trained on. Its `support` contains indices of `rows`.
+        Row numbers, in the training set, of the rows that the SVM was trained on. The support vectors of the SVM are
+        ``rows[model.trained.support]``.
     codes : ndarray of int
         Class of every row of the training set.
     labels : tuple of int

@@ -1,4 +1,4 @@
-"""Specifications of runs and sweeps: frozen values with hashes. Equal hashes mean equal results."""
+"""Specifications of runs and sweeps, as frozen dataclasses. Runs with equal hashes have equal results."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ class Method(Choice):
     fine_tunes : bool
         True if the fine-tuned network itself is the classifier.
     projection : Projection or None
-        Linear projection of the input. It is the whole representation, or a block next to SLIDE's layers.
+        Linear projection of the input. It is the whole representation, or a group of columns in addition to
+        SLIDE's layers.
     takes_parts : bool
         True if a scikit-learn transformer may replace SLIDE, or a scikit-learn classifier the SVM.
     omits_input : bool
@@ -76,7 +77,7 @@ METHODS = table_of(
         stacked=True,
     ),
     Method("pca-svm", "PCA-SVM", "an SVM on principal components that keep a fraction of the variance", projection=PCA),
-    Method("white-svm", "White-SVM", "the same, each component scaled to unit variance", projection=WHITENED_PCA),
+    Method("white-svm", "White-SVM", "an SVM on principal components scaled to unit variance", projection=WHITENED_PCA),
     Method(
         "randproj-svm",
         "Rand Proj-SVM",
@@ -354,7 +355,7 @@ class RunSpec:
         return numbers
 
     def _check_parts(self, method: Method) -> None:
-        """Refuse parts that the method does not use."""
+        """Raise ValueError if the transformer, classifier, members or number of labels do not suit the method."""
         none = self.transformer is None and self.classifier is None
         if method.takes_parts and none:
             raise ValueError(f"method {method.key} needs a transformer or a classifier; give one of them")
@@ -386,7 +387,7 @@ class RunSpec:
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> RunSpec:
-        """Return the spec of a document.
+        """Return the specification that a JSON object, as returned by `document`, describes.
 
         Raises
         ------
@@ -444,8 +445,8 @@ _MOST_MEMBERS = 10
 _LARGEST = 10**18  # largest seed or split number; the table of runs stores 64-bit integers
 # Fields that are equal in a run and its members.
 _ROWS = ("fingerprint", "split", "seed", "training", "evaluate", "test_rows", "labels", "held_out")
-_FIT_ROWS = "fitted_on"  # name of the field fit_rows in documents
-# Fields in every document. Others are written only if they differ from their defaults, so that hashes stay the same.
+_FIT_ROWS = "fitted_on"  # name of the field fit_rows in JSON documents
+# Fields in every JSON document. Others are written only if they differ from the defaults, so that hashes stay equal.
 _ALWAYS = {
     "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",
     "neighbour",
@@ -571,7 +572,7 @@ class SweepPoint:
 
 
 LONGEST_CHAIN = 100
-"""Largest number of runs that each start from the one before. The spec of each contains the specs of all before it."""
+"""Largest number of runs in a chain, in which each starts from the run before and its spec contains that run's."""
 
 
 @dataclass(frozen=True)
@@ -581,7 +582,7 @@ class SweepSpec:
     Attributes
     ----------
     base : RunSpec
-        Spec with the values that all runs have in common. Each has its own noise, depth, split, seed and neighbour.
+        Spec with the values that all runs have in common. Each run has its own noise, depth, split, seed and neighbour.
     noises : tuple of float
         Noise levels 1 − p, used in ascending order.
     depths : tuple of int

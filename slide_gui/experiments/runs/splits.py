@@ -82,7 +82,7 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     Raises
     ------
     ValueError
-        If no class has two rows, or if the groups do not give two folds: with one group, or with one for each class.
+        If no class has two rows, or if the groups do not give two folds, for example one group per class.
     """
     repetition, fold = divmod(split, N_FOLDS)
     seed = int(np.random.SeedSequence((repetition, seed)).generate_state(1, np.uint64)[0])
@@ -106,9 +106,9 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
 
 
 def different_splits(dataset: Dataset, splits: Sequence[int], seeds: Sequence[int] = (0,)) -> tuple[int, ...]:
-    """Return the splits whose validation rows differ from those of earlier ones at some seed.
+    """Return the splits without those whose validation rows equal those of an earlier split for all seeds.
 
-    With few groups, splits can be equal.
+    Splits can be equal if the data have few groups.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def different_splits(dataset: Dataset, splits: Sequence[int], seeds: Sequence[in
 
 
 def stratified_order(codes: Indices, seed: int) -> Indices:
-    """Return all row indices in random order, such that the first m have the class proportions to within a row."""
+    """Return all row indices in random order. Any first m rows have the class proportions of all, to within a row."""
     rng = np.random.default_rng(seed)
     place = np.empty(len(codes))
     for code in np.unique(codes):
@@ -160,7 +160,7 @@ def with_filled(dataset: Dataset, progress: Progress = NO_PROGRESS) -> Dataset:
     """
     if dataset.missing is None:
         return dataset
-    from slide_gui.core.imputation import LinearImputer  # scikit-learn takes long to import
+    from slide_gui.core.imputation import LinearImputer  # imported late, because importing scikit-learn is slow
 
     try:
         train, test = dataset.known_cells
@@ -277,7 +277,7 @@ def undivided(dataset: Dataset) -> Dataset:
         order=None,
         whole="",
     )
-    whole.__dict__["fingerprint"] = dataset.whole  # already known; hashing all rows again takes long
+    whole.__dict__["fingerprint"] = dataset.whole  # already known; hashing all rows again would be slow
     return whole
 
 

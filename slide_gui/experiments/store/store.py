@@ -2,8 +2,9 @@
 
 A run is one row, whose key is the hash of its spec and results version, and one .npz file of arrays. Runs of older
 results versions are kept, but not reused. The .npz is written under a temporary name, synchronised and renamed. Then
-the row is committed with a SHA-256. Both happen under the write lock. Nothing is overwritten: a repeated run gets a new
-.npz. Only the owner may access the SQLite file and the folder. Everything that is read is checked before its use.
+the row is committed with the SHA-256 of its document and arrays. Both happen under the write lock. Nothing is
+overwritten: a repeated run gets a new .npz. Only the owner may access the SQLite file and the folder. Everything that
+is read is checked before its use.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _APPLICATION = 0x534C4944  # "SLID", stored as SQLite's application_id
 _FILE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.npz")
 # Unused columns in stores of earlier versions. Their values follow from other columns.
 _DROPPED = ("half",)
-# Results versions that runs did not record yet.
+# Results versions of runs that do not record their version.
 _UNRECORDED = ("3", "2", "1")
 _REMEDY = "compute the run again"
 
@@ -113,7 +114,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         given = Path(path)
         self.path = given.resolve() if given.is_symlink() else given
         self.folder = _array_folder(self.path)
-        # Earlier versions stored the arrays of a store that was opened by a link next to the link. They are still read.
+        # If `path` is a symbolic link, earlier versions put the array folder next to the link. It is still read.
         self._folders = (self.folder, *(folder for folder in [_array_folder(given)] if folder != self.folder))
         self._saved: list[str] = []
         if not read_only:
@@ -184,7 +185,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return self._checked_result(self._row_of(spec_hash))
 
     def take(self, spec: RunSpec) -> RunResult:
-        """Return the result of a spec as `load` does. A deleted run is restored."""
+        """Return the stored result of a spec, with the checks and errors of `load`. A deleted run is restored."""
         row = self._row_of(spec.hash)
         result = self._checked_result(row)
         if row["deleted"]:
@@ -276,7 +277,7 @@ class RunStore(AbstractContextManager["RunStore"]):
             target = next(name for name in names if not (name.exists() or _array_folder(name).exists()))
             with RunStore(target) as new:
                 for spec_hash in self._saved:
-                    with suppress(DataError, KeyError):  # its arrays may be gone, too
+                    with suppress(DataError, KeyError):  # the arrays of that run may be gone, too
                         new._keep(self.load(spec_hash), self.stored(spec_hash))
                 new._keep(result, line)
                 n = len(new.runs())

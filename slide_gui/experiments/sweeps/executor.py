@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.05  # between two checks for results, cancellation, and the end of a pause
 _BETWEEN_REPORTS = 0.5  # seconds between two progress reports of a task
-_DATA_SETS = 2  # on the workers at once, because the last runs on one overlap with the first runs on the next
+_DATA_SETS = 2  # largest number on the workers; the last runs on one data set overlap with the first on the next
 _RANK = 1e9  # seconds, longer than any chain of runs, so that the rank outweighs the duration in a priority
 _TOPIC = "slide-gui"
 _AGAIN = "completed results are stored, and the same request resumes there"
@@ -156,7 +156,7 @@ class ClusterExecutor:
 
     def _start(self, task: _Task) -> None:
         spec = task.request.spec
-        # Dask still has the key of a lost task, so its repetition needs another.
+        # Dask still has the key of a lost task, so the repeated task needs a different key.
         key = f"slide-run-{spec.hash}" + (f"-again-{task.n_lost}" if task.n_lost else "")
         place = self._cluster.places.get(shared_networks(spec))
         where = {} if place is None else {"workers": [place], "allow_other_workers": True}
@@ -348,14 +348,14 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._expected: Sequence[RunKind] = ()
         self._incoming: deque[RunRequest] = deque()
         self._pending: dict[str, _Pending] = {}  # by hash: requested runs, and the runs they start from
-        self._new: list[str] = []  # pending runs that are not yet ordered
+        self._new: list[str] = []  # hashes of pending runs whose order is not set yet
         self._n_ordered = 0
         self._active: dict[str, None] = {}
         self._ready: list[tuple[int, float, str]] = []
-        self._latest: dict[str, str] = {}  # key of shared autoencoders → last run that trains some of them
-        self._results: dict[str, RunResult] = {}  # by hash; empty if there is a store
+        self._latest: dict[str, str] = {}  # result of `shared_networks` → hash of the latest run with it
+        self._results: dict[str, RunResult] = {}  # hash → result; unused if there is a store
         self._shapes: dict[str, RunShape] = {}
-        self._kinds: Counter[RunKind] = Counter()  # of pending and expected runs; counted again if empty
+        self._kinds: Counter[RunKind] = Counter()  # number of pending and expected runs; counted again if empty
         self._seconds_left: float | None = None
         self._started = time.monotonic()
 
@@ -460,9 +460,9 @@ class RunLoop(AbstractContextManager["RunLoop"]):
                 self._make_ready(spec_hash)
 
     def _run_before(self, spec: RunSpec) -> str | None:
-        """Return the pending run that a run waits for: the one it starts from, or one that trains shared networks.
+        """Return the pending run that a run waits for: the one it starts from, or one with the same autoencoders.
 
-        The networks are autoencoders, which the worker of that run then has in its cache.
+        After the latter, the worker that computed it has the shared autoencoders in its cache.
         """
         shared, first = shared_networks(spec), None
         if spec.neighbour is not None and spec.neighbour.hash in self._pending:
