@@ -97,7 +97,7 @@ def draw_image(
     Parameters
     ----------
     ink : bool
-        Draw high values dark on light paper and NaN, which means corrupted, tinted.
+        Draw high values dark on a light background, and NaN, which marks corrupted features, in light blue.
     stretch : bool
         Fill the axes, even if their aspect ratio differs from the image's.
     """
@@ -132,7 +132,7 @@ class Plot:
     figure : matplotlib.figure.Figure
         An empty figure. Its size is set here.
     height : float
-        Height in mm in a journal column. Slides have their own height.
+        Height in mm in a journal column. Slides have a fixed height.
     """
 
     def __init__(self, figure: Figure, style: Style, height: float) -> None:

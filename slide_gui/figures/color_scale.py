@@ -22,8 +22,8 @@ DIVERGING = ("blue-white-red", "blue-black-red")
 """Maps whose middle means zero, so their limits must be symmetric."""
 
 _PEAKS = np.array([0.75, 0.5, 0.25])  # of the classic jet: three ramps of slope 4, a quarter apart
-# From the lower limit to the upper. Both arms of a diverging map have the same lightness at the same distance from
-# zero, so that magnitudes look alike with every kind of colour vision.
+# Colours from the lower limit to the upper. Both halves of a diverging map have the same lightness at the same
+# distance from zero, so that magnitudes look alike with every kind of colour vision.
 _ANCHORS = {
     "blue-white-red": ("#0B2A5C", "#2468B0", "#92BFE6", "#F7F7F8", "#F2AE98", "#BF3540", "#5E0A20"),
     "blue-black-red": ("#CFE6FF", "#6BB1F7", "#2C5F99", "#24272C", "#94413F", "#F28B79", "#FFDCD2"),

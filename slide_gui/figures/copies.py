@@ -1,4 +1,4 @@
-"""Figure of W_m of m corrupted copies and its limit W: the error by m, and one row of each."""
+"""Figure of W_m, fitted to m corrupted copies, and its limit W: the error against m, and one row of both matrices."""
 
 import math
 import os
@@ -129,7 +129,9 @@ def _draw_tiles(plot: Plot, result: CopiesResult, style: Style, box: Box) -> Non
 
 
 def copies_csv(path: str | os.PathLike[str], result: CopiesResult) -> None:
-    """Write the errors as a table: one line per number of copies and seed, over all rows and of the displayed row.
+    """Write the errors as a table: one line per number of corrupted copies and seed.
+
+    The columns contain the error of the whole matrix and of the displayed row.
 
     Raises
     ------
@@ -154,7 +156,7 @@ def copies_csv(path: str | os.PathLike[str], result: CopiesResult) -> None:
 
 
 def copies_export(result: CopiesResult, source: DataSource) -> FigureExport:
-    """Return the export of a study of copies.
+    """Return the export of a study of corrupted copies.
 
     Parameters
     ----------

@@ -26,10 +26,10 @@ COLUMNS = (
     "raw-svm", "sda", "sda-svm", "slide-svm", "randproj-svm", "pca-svm", "white-svm", "median", "learned",
     "mean-margin", "without-input", "convolution", "slide-white",
 )  # fmt: skip
-"""Methods in the order of the paper's Table 1, then this project's own."""
+"""Methods in the order of the paper's Table 1, followed by the methods that only this project has."""
 
 EXTRA = "* this project’s method"
-"""Meaning of the star after a method."""
+"""Meaning of the star after the name of a method."""
 
 SELECTION = (
     "Candidates are compared by their errors on validation rows. The full protocol uses two five-fold "
@@ -86,7 +86,7 @@ class TextTable:
     Attributes
     ----------
     groups : tuple of int
-        Numbers of columns that stay together, without the first column. Others follow them.
+        Sizes of the groups of columns that stay together, after the first column. All others form the last group.
     """
 
     title: str
@@ -314,8 +314,8 @@ def comparison_result(state: EvaluationState, cell: Cell) -> str:
 def draw_errors(figure: Figure, state: EvaluationState, style: Style) -> None:
     """Draw the error rates with intervals, one panel per data set, and the paper's as hollow dots.
 
-    All panels have the same methods in the same order, which are named once per line of panels. Panels are side by
-    side if the figure would otherwise exceed a page of A4, or a slide. Values are written if there is space.
+    All panels have the same methods in the same order, named once per row of panels. Panels are side by side if the
+    figure would otherwise exceed a page of A4, or a slide. The errors are also written as numbers if there is space.
 
     Parameters
     ----------
@@ -420,7 +420,7 @@ def _draw_cell(axes: Axes, state: EvaluationState, cell: Cell, place: int, s: fl
 
 
 def _hollow(s: float) -> dict[str, Any]:
-    """Return the marker of a value from the paper."""
+    """Return the properties of the hollow marker of a value from the paper."""
     marker = {"marker": "o", "markersize": 3.4 * s, "markerfacecolor": "white", "markeredgewidth": 0.7 * s}
     return marker | {"linestyle": ""}
 

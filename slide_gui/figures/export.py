@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 FORMATS = (".pdf", ".svg", ".png")
 """Suffixes that `save_figure` can write."""
 
-_GREYS = 32  # colours of a GIF, out of 256, for type and lines; the others belong to the colour map
+_GREYS = 32  # colours of a GIF, out of 256, for text and lines; the others belong to the colour map
 
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CREATOR = f"slide-gui {__version__}"
@@ -186,7 +186,7 @@ T = TypeVar("T")
 def export_of(
     name: str, content: T, draw: Callable[[Figure, T, Style], None], table: Callable[[Path, T], None], **further: Any
 ) -> FigureExport:
-    """Return the export of a drawing function and a table function. Further fields are given by name."""
+    """Return an export whose `draw` and `table` call these functions with the content. `further` are other fields."""
     return FigureExport(
         name, lambda figure, style: draw(figure, content, style), lambda path: table(path, content), **further
     )
@@ -195,7 +195,7 @@ def export_of(
 def save_export(
     path: Path, export: FigureExport, style: Style, session: str = "", progress: Progress = NO_PROGRESS
 ) -> None:
-    """Write the figure in the format of the suffix, its numbers as .csv, or one of its texts.
+    """Write the figure, its numbers as .csv, or one of its texts, according to the suffix of `path`.
 
     With the suffix .gif the frames of an animation are drawn and written, which can be cancelled.
 

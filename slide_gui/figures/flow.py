@@ -32,8 +32,8 @@ def draw_flow(figure: "Figure", result: FlowResult, style: Style) -> None:
     result : FlowResult
         A flow through at least one layer.
     style : Style
-        With `levels` "tile" each hᵏ has its own limits. Otherwise all share ±1, or a larger limit if the input exceeds
-        it.
+        With `levels` "tile" each hᵏ has its own colour limits. Otherwise all share ±1, or a larger limit if
+        the input exceeds it.
     """
     flow, model = result.flow, result.model
     s, columns = style.scale, len(flow.layers) + 1
@@ -106,7 +106,7 @@ class _Painter:
     def _tile(
         self, x: float, y: float, title: str, values: NDArray[Any], limit: float | None = None, *lines: str
     ) -> None:
-        """Draw values with lines of text below: in the diverging map if a limit is given, otherwise dark on paper."""
+        """Draw values and lines of text below, with a limit in the diverging map, otherwise with high values dark."""
         plot, style, s = self._plot, self._style, self._plot.scale
         plot.text(x, y - 0.9 * s, title, TEXT_SIZE)
         axes = plot.tile((x, y, self._wide, self._high), f"{title} at {x:.1f}")

@@ -54,7 +54,10 @@ def curves_bundle(provenance: FigureProvenance, dataset: Dataset, answers: Seque
 
 
 def _bundled(export: FigureExport, provenance: FigureProvenance, first: str = "", **texts: str) -> FigureExport:
-    """Return the export with a bundle, whose commands begin with `first` and which has further texts by suffix."""
+    """Add the bundle that reproduces a figure to its export.
+
+    The command lines begin with `first`. `texts` contains further text files of the bundle: suffix → content.
+    """
     name = export.name
 
     def commands(style: Style) -> str:
@@ -105,7 +108,7 @@ class RunFigure:
     title : str
         Display name, as in “Export the confusion matrix”.
     export : callable
-        (result, names of the classes) → the export of the figure.
+        Function (result, names of the classes) → export of the figure.
     width : str
         Default width of an export, a key of `WIDTHS`.
     applies : callable
@@ -134,4 +137,4 @@ RUN_FIGURES = {
 
 
 FIGURE_NAMES = (CURVES, *RUN_FIGURES)
-"""The possible figure names of a provenance."""
+"""Names of the figures whose provenance can be recorded."""

@@ -29,7 +29,7 @@ _PAPER = np.array([0xFF, 0xFF, 0xFF]) / 255
 def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Sequence[str]) -> None:
     """Draw the confusion matrix, with correct predictions in blue and misclassified rows in red.
 
-    The strength of a cell is its fraction of the class. Off the diagonal it is relative to the largest such fraction.
+    The strength of a colour is the fraction of the class in the cell, off the diagonal relative to the largest there.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def _draw_cells(axes: Axes, result: RunResult, s: float, cell: float) -> None:
 
 
 def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
-    """Draw the criterion above the shares. Each new start begins a new line.
+    """Draw the criterion, and below it the layers' shares, against the iteration, with one line per starting point.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ SHOWN = table_of(
     Choice(
         "contribution",
         "contributions",
-        "each weight times the root mean square over the training rows of the pixel it is taken from",
+        "each weight times the root mean square, over the training rows, of the pixel that it multiplies",
     ),
 )
 """Content of the tiles of a row of W."""
@@ -43,7 +43,7 @@ class Style:
     colors : str
         A map of `slide_gui.figures.color_scale.MAPS`. ``"jet"`` is the paper's look.
     levels : {"tile", "layer", "global"}
-        Each tile has its own symmetric limits, or shares them with its layer or the whole figure.
+        Each tile has its own symmetric colour limits, or shares them with its layer or the whole figure.
     show : {"auto", "weights", "contribution"}
         Content of a weight figure, see `SHOWN`.
     bias : bool

@@ -22,7 +22,7 @@ RATE_HEAD = (
 
 
 def rate_cells(rate: ErrorRate | None) -> list[object]:
-    """Return the cells of these columns, empty without a rate."""
+    """Return the values of the columns `RATE_HEAD`, each None without a rate."""
     if rate is None:
         return [None] * len(RATE_HEAD)
     return [rate.error, rate.low, rate.high, rate.n, rate.n_splits, rate.spread, rate.covers]

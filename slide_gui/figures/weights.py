@@ -132,8 +132,8 @@ def _aspect(rows: WeightRows, style: Style) -> tuple[float, float]:
 def as_shown(weights: Sequence[WeightRows], show: str) -> tuple[list[WeightRows], bool]:
     """Return the rows for a figure, and True if they are contributions in place of weights.
 
-    A contribution is a weight times the root mean square of the pixel it is taken from. All data sets of a figure share
-    its colours, so "auto" uses contributions for all if a few weights of one data set would hide the others.
+    A contribution is a weight times the root mean square of the pixel that it multiplies. All data sets of a figure
+    share its colours, so "auto" uses contributions for all if a few weights of one data set would hide the others.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def as_shown(weights: Sequence[WeightRows], show: str) -> tuple[list[WeightRows]
 
 
 def tile_limits(weights: Sequence[WeightRows], levels: str) -> list[NDArray[np.float64]]:
-    """Return the weight of the strongest colours of each tile. Larger weights have these colours, too.
+    """Return the colour limit of each tile: the absolute weight with the strongest colour. Larger ones share it.
 
     With limits per tile, the limit is the largest weight near the tile's pixel (`nearby_peak`).
 
@@ -208,7 +208,7 @@ def draw_weights(figure: "Figure", weights: Sequence[WeightRows], style: Style) 
         line, column = divmod(number, layout.columns)
         x = layout.left + column * (layout.block_width + s * _BLOCK_GAP) + s * _PIXEL_LABEL
         y = layout.tops[line]
-        mark = " (generated)" if rows.generated else ""  # never cut
+        mark = " (generated)" if rows.generated else ""  # never shortened
         name, _ = fitted(rows.dataset, size * s, space - width_mm(mark, size * s, "bold"), "bold", size * s)
         plot.text(x, y + 2.6 * s, name + mark, size, weight="bold")
         noise = rows.parameters.noise
@@ -241,7 +241,7 @@ def _draw_block(
 
 
 def _pixel_label(rows: WeightRows, index: int, style: Style, space: float, scale: float) -> str:
-    """Return the name of a pixel. A feature without a name is “feature” and its index, if there is space for all."""
+    """Return the name of a pixel. A feature without a name is “feature” and its index if there is space."""
     name = pixel_name(rows.pixels[index], rows.image_shape, rows.feature_names, transposed=style.transposed)
     is_number = rows.image_shape is None and not rows.feature_names
     if is_number and width_mm(f"feature {max(rows.pixels)}", SMALL_SIZE * scale) <= space:
@@ -306,7 +306,7 @@ def _draw_color_bar(
 ) -> None:
     """Draw the colour bar, in weights or contributions if all tiles share the limits, otherwise relative to the limit.
 
-    Its ends are pointed if weights lie beyond the limits. It has two colours if all tiles have bars.
+    Its ends are pointed if weights lie beyond the limits. It has two colours if all tiles show bars.
     """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, Normalize
@@ -339,13 +339,13 @@ def _draw_color_bar(
 
 
 def _plain(value: float) -> str:
-    """Return a probability with two decimals, or more if it has more."""
+    """Return a probability as text with two decimals, or up to four if needed."""
     text = f"{value:.4f}".rstrip("0")
     return text + "0" * max(0, 2 - len(text.partition(".")[2]))
 
 
 def _limit_text(limit: float) -> str:
-    """Return the colour limit on both sides of zero."""
+    """Return a colour limit as text, such as ±0.25."""
     return f"±{limit:.2f}" if 0.01 <= limit < 100 else f"±{limit:.0e}".replace("e-0", "e−").replace("e+0", "e")
 
 
@@ -376,7 +376,7 @@ def weights_export(weights: Sequence[WeightRows], sources: Sequence[DataSource])
 def _weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSource], style: Style) -> str:
     """Return the command line that fits the same stacks and writes the same figure.
 
-    All data sets were read, divided and fitted in the same way.
+    All data sets must have been read, divided and fitted in the same way. The options are those of the first.
     """
     fit = fit_words(sources[0], weights[0].parameters)
     words: list[object] = ["weights", *(source.argument for source in sources), *fit]

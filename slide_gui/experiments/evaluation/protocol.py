@@ -115,7 +115,7 @@ class CellPlan:
     axes : tuple of (name, values)
         Parameters to select on validation rows, with their candidate values.
     draws : int
-        Number of validation sets on which the candidates of a split are compared. Five of them form one cross-validation.
+        Number of validation sets on which the candidates of a split are compared. Five of them are a cross-validation.
     loss, criterion : str
         Loss of the SVM, and criterion of learning its widths.
     starts : int

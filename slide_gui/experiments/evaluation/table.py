@@ -269,8 +269,8 @@ class SplitProgress:
     data, method : str
         Keys of the data set and the method.
     answered, candidates : int
-        Number of evaluated candidate runs, and of all candidate runs. They are 0 and 1 while the selected candidate is trained for
-        the test.
+        Number of evaluated candidate runs, and of all candidate runs. They are 0 and 1 while the selected
+        candidate is trained for the test.
     """
 
     data: str

@@ -88,8 +88,8 @@ _RETUNING = 0.5  # time of tuning C with learned widths, as a fraction of the ti
 _TWO_FOLDS = 1.6  # time of learning widths if two folds are held out in turn, relative to one fold
 _FIRST_STEPS = 0.4  # seconds that learning widths takes even with very few rows
 _PAIR_LEARNING, _PAIR_TUNING, _ROW_TUNING = 0.09, 0.03, 6.0e-4
-"""Additional seconds of learning widths and of tuning C, per pair of classes after the first. With median widths,
-tuning takes at least the last value per row and class. For 1 225 pairs of classes with 20 rows, they took 68 and 36 s."""
+"""Additional seconds of learning widths and of tuning C per pair of classes after the first. With median widths,
+tuning takes at least the third per row and class. With 50 classes of 20 rows (1 225 pairs) they took 68 and 36 s."""
 _PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # seconds per row, autoencoder weight and epoch, without early stopping
 
 

@@ -34,7 +34,7 @@ _WORLD = {  # errors of the environment, which do not mean damage
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_AUTH,
 }
-_FAILURES = (sqlite3.Error, UnicodeDecodeError)  # the latter if an error message quotes text that is not UTF-8
+_FAILURES = (sqlite3.Error, UnicodeDecodeError)  # the second if SQLite's message quotes text that is not UTF-8
 _PROBE = 64 << 10  # bytes; SQLite needs half of that for its additional files when it opens the database
 
 
@@ -234,7 +234,7 @@ class Database:
     def _failure(self, error: Exception, done: str) -> OSError | DataError:
         """Return the exception that describes an error of SQLite to the user."""
         if isinstance(error, sqlite3.ProgrammingError):
-            raise error  # a programming error, not a fault of the file
+            raise error  # wrong use of SQLite in this program, not a fault of the file
         if _code(error) == sqlite3.SQLITE_READONLY and _forbids_writing(self.path):
             return self._damaged("its header requires a newer format than SQLite can write", checked_by(self.path))
         if _code(error) in _WORLD:

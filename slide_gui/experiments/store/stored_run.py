@@ -156,12 +156,12 @@ def _parsed(text: str) -> Setting | None:
 
 
 def stored(of_result: Callable[[RunResult], Any] | None, *, added: bool = False) -> Any:
-    """Return a field of `StoredRun`.
+    """Return a dataclass field that defines a column of `StoredRun`.
 
     Parameters
     ----------
     of_result : callable or None
-        Reads the value from a result. None for values that only the store has.
+        Function that reads the value from a result. None for values that only the store has.
     added : bool
         True if stores of earlier versions lack the column. It is then added to them and filled from the results, with
         None for unreadable ones.
@@ -405,11 +405,11 @@ class Column:
     name : str
         Name of the column and of the field of `StoredRun`.
     sql : str
-        Its SQL type.
+        SQL type of the column.
     types : frozenset of type
         Types of its values. They are checked on reading, because SQLite accepts any type in any column.
     of_result : callable or None
-        Reads the value from a result.
+        Function that reads the value from a result, or None.
     added : bool
         True if stores of earlier versions lack it.
     """

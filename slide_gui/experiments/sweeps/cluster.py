@@ -115,9 +115,9 @@ class Worker:
     ----------
     address : str
     threads : int
-        Number of tasks that it does at the same time.
+        Number of tasks that the worker computes at the same time.
     versions : tuple of (str, str)
-        Versions that determine its numerical results, as `versions_here`.
+        Versions that determine the numerical results of the worker, as `versions_here` returns them.
     """
 
     address: str
@@ -188,7 +188,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     @property
     def n_slots(self) -> int:
-        """Number of tasks that the workers do at the same time, updated once a second; 0 without workers."""
+        """Number of tasks that the workers compute at the same time, updated once a second; 0 without workers."""
         now = time.monotonic()
         if now - self._counted[1] > _COUNTING:
             self._counted = sum(int(facts["nthreads"]) for facts in self._facts().values()), now

@@ -138,7 +138,7 @@ class ClusterExecutor:
 
     @property
     def n_slots(self) -> int:
-        """Number of tasks that the workers do at the same time."""
+        """Number of tasks that the workers compute at the same time."""
         return self._cluster.n_slots
 
     @property

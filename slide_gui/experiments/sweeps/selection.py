@@ -74,7 +74,7 @@ def choose(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
 
 
 def mean_rate(results: Sequence[PointResult]) -> ErrorRate:
-    """Return the mean error of several results with its interval (`splits_rate`). The folds of a split count as one.
+    """Return the mean error of several results with its interval (`splits_rate`). The folds of one split count once.
 
     Raises
     ------
@@ -93,7 +93,8 @@ def pooled(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     """Combine the results of all splits and seeds of each candidate into one, with the validation error on all rows.
 
     The combined result has the point of the first split and seed. One split has few validation rows, so the errors of
-    all splits are counted together. Results on the test set have no counts, so their error is the mean over the splits.
+    all splits are counted together. Runs tested on the test set record no such counts, so
+    their validation errors are averaged over the splits.
 
     Raises
     ------
@@ -179,7 +180,7 @@ def _rank(results: Sequence[PointResult]) -> Callable[[PointResult], tuple[Fract
 
 
 def _line(point: SweepPoint) -> object:
-    """Return a key that the points of one axis share. Autoencoders differ in more parameters: each has its own."""
+    """Return a key that the points of one axis share. Autoencoders differ in more parameters, so each has its own."""
     spec = point.spec
     return spec.hash if spec.sda is not None else (replace(spec.stack, noise=0.0), spec.kept if spec.stacked else None)
 
@@ -192,7 +193,7 @@ def _place(point: SweepPoint) -> float:
 
 
 def final_points(chosen: Sequence[PointResult]) -> tuple[SweepPoint, ...]:
-    """Return the points that train the selected ones on the whole training set and evaluate them on the test set."""
+    """Return the points whose runs train the selected ones on the whole training set and evaluate on the test set."""
     return tuple(replace(result.point, spec=final_spec(result.point.spec)) for result in chosen)
 
 

@@ -32,7 +32,7 @@ class SweepState:
     current : SweepPoint or None
         The active point.
     live : RunProgress or None
-        State of its run. None on a cluster, where several runs are active.
+        State of the run of the active point. None on a cluster, where several runs are active.
     seconds_left : float or None
         Estimated remaining seconds. None until a run was measured.
     faults : tuple of str
@@ -40,7 +40,7 @@ class SweepState:
     chosen : tuple of PointResult
         Results selected by validation error.
     final : tuple of PointResult
-        Results of the selected points on the test set, trained again on the whole training set; completed ones only.
+        Results on the test set so far, of the selected points trained again on the whole training set.
     """
 
     points: tuple[SweepPoint, ...]

@@ -57,8 +57,8 @@ class TrialState:
     title : str
         Name of the stage.
     seconds_left : float
-        Estimated seconds until the end. While settings are compared, at most the rest of the budget, or the time
-        reserved for the test if that is longer.
+        Estimated seconds until the end. While settings are compared, this is at most the rest of the budget, or the
+        time reserved for the test if that is longer.
     """
 
     points: tuple[SweepPoint, ...]
@@ -105,7 +105,7 @@ class Trial:
 
     @cached_property
     def p_value(self) -> float | None:
-        """P value of McNemar's exact test between `result` and `other`. None if there is no other setting."""
+        """The p-value of McNemar's exact test between `result` and `other`. None if there is no other setting."""
         test = None if self.other is None else compare_errors(self.result, self.other)
         return None if test is None else test.exact
 
