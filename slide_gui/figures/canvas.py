@@ -249,7 +249,7 @@ class Plot:
             places[i] = max(places[i], free)
             free = places[i] + heights[i]
         free = y + h + gap
-        for i in reversed(order):  # move labels up that exceed the bottom edge
+        for i in reversed(order):  # move labels up if they extend below the bottom edge
             places[i] = min(places[i], free - heights[i])
             free = places[i]
         for at, (_, text, color) in zip(places, ends, strict=True):

@@ -106,7 +106,7 @@ class _Painter:
     def _tile(
         self, x: float, y: float, title: str, values: NDArray[Any], limit: float | None = None, *lines: str
     ) -> None:
-        """Draw values and lines of text below, with a limit in the diverging map, otherwise with high values dark."""
+        """Draw a tile and lines of text below. With a limit, the map is diverging, otherwise high values are dark."""
         plot, style, s = self._plot, self._style, self._plot.scale
         plot.text(x, y - 0.9 * s, title, TEXT_SIZE)
         axes = plot.tile((x, y, self._wide, self._high), f"{title} at {x:.1f}")

@@ -29,7 +29,8 @@ _PAPER = np.array([0xFF, 0xFF, 0xFF]) / 255
 def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Sequence[str]) -> None:
     """Draw the confusion matrix, with correct predictions in blue and misclassified rows in red.
 
-    The strength of a colour is the fraction of the class in the cell, off the diagonal relative to the largest there.
+    The colour of a cell is stronger the larger its fraction of the rows of the class is. Off the diagonal, the scale
+    ends at the largest fraction there.
 
     Parameters
     ----------
@@ -92,7 +93,9 @@ def _draw_cells(axes: Axes, result: RunResult, s: float, cell: float) -> None:
 
 
 def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
-    """Draw the criterion, and below it the layers' shares, against the iteration, with one line per starting point.
+    """Draw the criterion and, in axes below, each layer's share of the exponent against the iteration.
+
+    The values of each starting point are connected by a line of their own.
 
     Parameters
     ----------

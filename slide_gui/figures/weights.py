@@ -145,9 +145,10 @@ def as_shown(weights: Sequence[WeightRows], show: str) -> tuple[list[WeightRows]
 
 
 def tile_limits(weights: Sequence[WeightRows], levels: str) -> list[NDArray[np.float64]]:
-    """Return the colour limit of each tile: the absolute weight with the strongest colour. Larger ones share it.
+    """Return the colour limit of each tile: the absolute weight with the strongest colour.
 
-    With limits per tile, the limit is the largest weight near the tile's pixel (`nearby_peak`).
+    Larger weights have the same colour. With limits per tile, the limit is the largest weight near the tile's pixel
+    (`nearby_peak`).
 
     Parameters
     ----------

@@ -47,7 +47,10 @@ def published(key: str) -> tuple[Published, ...]:
 
 
 def published_seconds(key: str) -> tuple[float | None, float | None, float | None]:
-    """Return the paper's Table 2 for a data set: seconds of SLIDE's and SdA's features, speed-up; None if absent."""
+    """Return the values of the paper's Table 2 for a data set, each None if absent.
+
+    They are the seconds that SLIDE and SdA take to generate features, and the speed-up of SLIDE.
+    """
     table = toml_resource("paper.toml")["table2"]
     seconds = table["seconds"]
     entries = (seconds["SLIDE"].get(key), seconds["SdA"].get(key), table["speedup"].get(key))
@@ -109,7 +112,7 @@ class CellPlan:
     Attributes
     ----------
     data : str
-        Key of the data set, as `data_entry` takes it.
+        Key of the data set, for `data_entry`.
     method : str
         Key of the row: a key of `METHODS`, or of the table `rows` in protocol.toml.
     axes : tuple of (name, values)
@@ -166,7 +169,7 @@ class CellPlan:
 
     @property
     def selects(self) -> bool:
-        """True if validation rows select a candidate, or the number of epochs of a network that is fine-tuned."""
+        """True if validation rows are needed, to select a candidate or the number of epochs of a fine-tuned network."""
         return self.n_candidates > 1 or self.kind.fine_tunes
 
     def candidates(self, fingerprint: str, source: str, split: int) -> tuple[SweepPoint, ...]:

@@ -24,8 +24,7 @@ _FILES = ("results.json", "classifier.npz.xz")
 
 
 class ShippedRun(StoredRun):
-    """A run that came with the program, for the table of runs. Only the run of the shipped classifier has a
-    complete result."""
+    """A run that came with the program, in the table of runs. Only that of the classifier has a complete result."""
 
     is_shipped: ClassVar[bool] = True
 

@@ -35,9 +35,10 @@ from slide_gui.text import count
 def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[DataInfo, ...]:
     """Return the data sets of a plan for which stored runs exist, in the plan's order.
 
-    Stored runs can use different versions of a data set: real or generated, full or reduced. One version is selected.
-    The first criterion in which versions differ decides: it has runs of the plan, it has the plan's number of test
-    rows, it is real, it has more runs of the plan, its last run is newer. The sizes are those of catalogue or plan.
+    Stored runs can use different versions of a data set: real or generated, full or reduced. One version is selected
+    by these criteria, the first of which is the most important: stored runs of the plan exist, the number of test rows
+    is the plan's, the data are real, the number of stored runs of the plan is largest, the latest run is newest. The
+    sizes are those of the catalogue or the plan.
     """
     by_key: dict[str, dict[str, StoredRun]] = {}
     for row in rows:
@@ -195,7 +196,7 @@ class DataInfo:
     Attributes
     ----------
     key : str
-        Key of the data set, as `data_entry` takes it.
+        Key of the data set, for `data_entry`.
     title : str
         Name of the data.
     generated : bool
@@ -362,7 +363,7 @@ class Cell:
 
     @property
     def complete(self) -> bool:
-        """True if all splits are available."""
+        """True if the results of all requested splits are available."""
         return len(self.answers) >= self.n_splits
 
     @property
@@ -373,14 +374,14 @@ class Cell:
 
     @property
     def chosen(self) -> str:
-        """The most frequent selection, with its number of splits."""
+        """The candidate that most splits selected, in words, with the number of these splits."""
         choices = [answer.chosen for answer in self.answers if answer.chosen]
         most = max(choices, key=choices.count, default="")
         return most if len(choices) < 2 else f"{most} ({choices.count(most)} of {len(choices)} splits)"
 
     @property
     def paper(self) -> Published | None:
-        """Result of the paper's Table 1."""
+        """Published error of the method in the paper's Table 1, or None."""
         return next((result for result in published(self.data) if result.method == self.title), None)
 
 

@@ -333,7 +333,7 @@ def _svm_of(arrays: dict[str, NDArray[Any]], width: int, depth: int, place: str)
         raise DataError(f"widths are {widths.tolist()}, expected one positive number per layer; {_REMEDY}", place)
     if coefficients.shape[1] != len(vectors):
         raise DataError(
-            f"coefficients has {coefficients.shape[1]} columns for {len(vectors)} vectors; {_REMEDY}", place
+            f"coefficients has {coefficients.shape[1]} columns, but there are {len(vectors)} vectors; {_REMEDY}", place
         )
     numbers, dtype = tuple(widths.tolist()), vectors.dtype.name
     trained = TrainedSvm(

@@ -102,11 +102,11 @@ class FigureProvenance:
         DataError
             If the file contains no provenance.
         """
-        content = read_small(path, _LARGEST, "the JSON document of a figure")
+        content = read_small(path, _LARGEST, "the JSON file of a figure")
         try:
             return cls._of(json.loads(content))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
-            raise DataError(f"is not the document of a figure ({error}); export the figure again", str(path)) from None
+            raise DataError(f"is not the JSON file of a figure ({error}); export the figure again", str(path)) from None
 
     @classmethod
     def _of(cls, document: dict[str, Any]) -> Self:

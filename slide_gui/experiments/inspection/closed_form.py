@@ -1,7 +1,8 @@
 """Two properties of the weights W of the closed form (eq. 8 of the paper).
 
 The weights W_m fitted to m explicitly corrupted copies of the data (eq. 5 to 7) converge to W. Their error falls as
-m^−½. The positions of pixels do not matter: W fitted to shuffled pixels equals W after its pixels are put back.
+m^−½. The positions of pixels do not affect the closed form: if W is fitted to shuffled pixels, and its rows and
+columns are put back into the original order, the result equals W of the original pixels.
 """
 
 from dataclasses import dataclass, replace
@@ -164,7 +165,7 @@ class CopiesStudy:
         most_rows: int = MOST_ROWS,
     ) -> None:
         if stack.n_features > WHOLE:
-            raise ValueError(f"these data have {stack.n_features} features; corrupted copies need at most {WHOLE}")
+            raise ValueError(f"these data have {stack.n_features} features, but this study allows at most {WHOLE}")
         self._stack, self._rows, self._layer = stack, rows, layer
         self._seeds, self._most, self._most_rows = seeds, most, most_rows
         self._copies: list[CorruptedCopies] = []

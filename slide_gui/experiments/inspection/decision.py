@@ -233,7 +233,7 @@ class Decider:
     def _without_needless(
         self, image: NDArray[Any], far: NDArray[Any], changed: list[int], first: int, progress: Progress
     ) -> Flip:
-        """Undo each change that is not needed, because the predicted class differs from the original one without it."""
+        """Undo each change that is not needed to make the predicted class differ from the original one."""
         needed = list(changed)
         for feature in changed[:-1]:
             fewer = [each for each in needed if each != feature]

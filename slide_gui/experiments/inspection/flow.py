@@ -104,7 +104,7 @@ def corrupted_input(image: Values, surviving: NDArray[np.bool_] | None = None) -
 
 
 class Forward:
-    """Applies stacks to one image after another. The weights of a layer are converted to the needed type once.
+    """Applies stacks to one image after another. The weights of each layer are converted to the stack's dtype once.
 
     This uses no BLAS, so it does not wait for matrix products in another thread. Four layers of 784 features take about
     half a millisecond.

@@ -118,7 +118,7 @@ class Networks:
         *,
         progress: Progress = NO_PROGRESS,
     ) -> SdaFeatures:
-        """Return autoencoders pre-trained on the training set. If possible, use layers of cached ones.
+        """Return autoencoders pre-trained on the training set. If possible, they are layers of cached ones.
 
         Parameters
         ----------

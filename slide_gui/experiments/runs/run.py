@@ -223,7 +223,7 @@ _FIELDS: dict[type, str] = {
 }
 
 
-_TRUST = 0.2  # weight of a phase's typical time relative to its measured time, as a fraction of the phase
+_TRUST = 0.2  # the typical time of a phase counts as much as the measured time of this fraction of it
 
 
 def _pace(spent: float, typical: float) -> float:

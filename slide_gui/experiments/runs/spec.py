@@ -572,7 +572,7 @@ class SweepPoint:
 
 
 LONGEST_CHAIN = 100
-"""Largest number of runs in a chain, in which each starts from the run before and its spec contains that run's."""
+"""Largest length of a chain in which each run starts from the previous one. Each spec contains all specs before it."""
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,10 @@ def different_splits(dataset: Dataset, splits: Sequence[int], seeds: Sequence[in
 
 
 def stratified_order(codes: Indices, seed: int) -> Indices:
-    """Return all row indices in random order. Any first m rows have the class proportions of all, to within a row."""
+    """Return all row indices in random order.
+
+    For every m, the first m rows have the class proportions of all rows, to within one row.
+    """
     rng = np.random.default_rng(seed)
     place = np.empty(len(codes))
     for code in np.unique(codes):

@@ -197,7 +197,7 @@ class StoredRun:
     tags : tuple of str
         The user's tags.
     deleted : bool
-        True if hidden from the table.
+        True if the user hid the run from the table.
     C : float or None
         Penalty of the SVM. None without an SVM, or if unknown.
     n_support : int or None
@@ -411,7 +411,7 @@ class Column:
     of_result : callable or None
         Function that reads the value from a result, or None.
     added : bool
-        True if stores of earlier versions lack it.
+        True if stores of earlier versions lack the column.
     """
 
     name: str

@@ -20,7 +20,7 @@ class CurvePoint:
     validation_error : float or None
         Mean fraction of misclassified validation rows. None without validation rows.
     chosen : bool
-        True if it is best on the validation rows according to `chosen_places`.
+        True if `chosen_places` selects this noise level and depth by validation error.
     """
 
     noise: float

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.05  # between two checks for results, cancellation, and the end of a pause
 _BETWEEN_REPORTS = 0.5  # seconds between two progress reports of a task
-_DATA_SETS = 2  # largest number on the workers; the last runs on one data set overlap with the first on the next
+_DATA_SETS = 2  # data sets on the workers; the last runs on one overlap with the first runs on the next
 _RANK = 1e9  # seconds, longer than any chain of runs, so that the rank outweighs the duration in a priority
 _TOPIC = "slide-gui"
 _AGAIN = "completed results are stored, and the same request resumes there"

@@ -55,7 +55,7 @@ class TrialState:
     done : tuple of PointResult
         Results on validation rows so far.
     title : str
-        Name of the stage.
+        Name of the current stage, for display.
     seconds_left : float
         Estimated seconds until the end. While settings are compared, this is at most the rest of the budget, or the
         time reserved for the test if that is longer.
@@ -74,7 +74,7 @@ class Trial:
     Attributes
     ----------
     sweep : SweepSpec
-        The planned points.
+        The planned sweep.
     done : tuple of PointResult
         The results on validation rows from which one setting is selected. They come from all complete splits. If the
         budget ended before one split was complete, they are the first results.
