@@ -150,7 +150,7 @@ def test_that_arrays_that_do_not_fit_are_refused(name, array):
 @pytest.mark.parametrize(
     ("entry", "value", "message"),
     [
-        ("labels", [0, 1], "confusion does not fit"),
+        ("labels", [0, 1], "confusion contradicts the other values"),
         ("labels", ["a"], "labels is 'a', expected an integer"),
         ("versions", [], "the versions that computed it"),
         ("versions", {"numpy": 2}, "versions is 2, expected a text"),
@@ -170,7 +170,7 @@ def test_that_documents_that_do_not_fit_are_refused(entry, value, message):
 def test_that_a_classifier_has_one_width_per_layer(name):
     document, arrays = parts()
     document["classifier"][name] = document["classifier"][name][1:]
-    with pytest.raises(ValueError, match="widths does not fit"):
+    with pytest.raises(ValueError, match="widths contradicts the other values"):
         RunResult.from_parts(document, arrays)
 
 

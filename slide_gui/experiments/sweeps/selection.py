@@ -93,8 +93,8 @@ def pooled(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     """Combine the results of all splits and seeds of each candidate into one, with the validation error on all rows.
 
     The combined result has the point of the first split and seed. One split has few validation rows, so the errors of
-    all splits are counted together. Runs evaluated on the test set do not record
-    the number of their validation rows, so their validation errors are averaged over the splits.
+    all splits are counted together. Runs evaluated on the test set do not record their number of validation rows, so
+    their validation errors are averaged over the splits.
 
     Raises
     ------
