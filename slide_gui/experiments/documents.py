@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type
 
 T = TypeVar("T")
 
-# Largest integer that a document may contain, so that all fit into 64 bits.
+# Largest integer that a JSON document may contain, so that SQLite can store all of them in 64 bits.
 _MOST = (1 << 63) - 1
 
 
@@ -134,10 +134,10 @@ def _is_text(value: object) -> bool:
     return True
 
 
-# Type → its check and its name in messages.
+# Type → function that checks a value, and name of the type in error messages.
 _PLAIN: dict[Any, tuple[Callable[[object], bool], str]] = {
     int: (_is_integer, "an integer"),
-    # An integer is not converted to float, so that hashes stay the same.
+    # Integers are valid, too. They are not converted to float, because that would change hashes of documents.
     float: (lambda value: math.isfinite(value) if type(value) is float else _is_integer(value), "a finite number"),
     str: (_is_text, "a text"),
     bool: (lambda value: type(value) is bool, "true or false"),

@@ -74,7 +74,7 @@ def crossed_mean(values: ArrayLike) -> CrossedMean:
     of_rows, of_splits = values.sum(axis=0), values.sum(axis=1)
     total = float(of_splits.sum())
     rows, splits = float(of_rows.var(ddof=1)) / (k * k * n), float(of_splits.var(ddof=1)) / (k * n * n)
-    # Sums of 0, 1 and −1 are exact; only the last subtraction rounds.
+    # Sums of the values 0, 1 and −1 are exact, so only the last subtraction has a rounding error.
     interaction = np.vdot(values, values) - np.vdot(of_rows, of_rows) / k
     interaction -= np.vdot(of_splits, of_splits) / n - total**2 / (k * n)
     both = max(0.0, float(interaction)) / ((k - 1) * (n - 1) * k * n)

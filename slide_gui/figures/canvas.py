@@ -115,7 +115,7 @@ def draw_bars(axes: Axes, values: NDArray[Any], limit: float, size: float, color
     """Draw features that are not pixels as bars, on an axis from `-limit` to `limit` with a margin."""
     from matplotlib.collections import PolyCollection
 
-    # One collection, because 784 bars as single patches take a second.
+    # All bars are one collection, because drawing 784 single patches takes a second.
     x = np.arange(values.size)[:, None] + np.array([-0.4, -0.4, 0.4, 0.4])
     y = values.astype(np.float64)[:, None] * np.array([0.0, 1.0, 1.0, 0.0])
     axes.add_collection(PolyCollection(list(np.stack([x, y], axis=2)), facecolors=colors, linewidths=0))
@@ -198,7 +198,7 @@ class Plot:
             text, fitting = fitted(text, size * self.scale, space, weight, smallest * self.scale)
             size = fitting / self.scale
         style: dict[str, Any] = {"va": "baseline", "color": INK, **properties}
-        # A $ in the name of a data set does not start a formula.
+        # parse_math=False, because a $ in the name of a data set does not start a formula.
         self.figure.text(
             x / self.width, 1 - y / self.height, text, fontsize=size * self.scale, parse_math=False, **style
         )

@@ -21,7 +21,7 @@ MAPS: dict[str, str] = {
 DIVERGING = ("blue-white-red", "blue-black-red")
 """Maps whose middle means zero, so their limits must be symmetric."""
 
-_PEAKS = np.array([0.75, 0.5, 0.25])  # of the classic jet: three ramps of slope 4, a quarter apart
+_PEAKS = np.array([0.75, 0.5, 0.25])  # centres of red, green and blue in the classic jet map; the slopes are 4
 # Colours from the lower limit to the upper. Both halves of a diverging map have the same lightness at the same
 # distance from zero, so that magnitudes look alike with every kind of colour vision.
 _ANCHORS = {

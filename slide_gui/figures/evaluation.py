@@ -75,7 +75,7 @@ def starred(method: str, title: str = "") -> str:
 
 _MISSING = "–"
 _PAPER = "  paper"  # begins the name of a row of the paper's results
-_ABREAST = 4  # columns of errors with intervals in the width of A4
+_ABREAST = 4  # number of columns of errors with intervals that fit into the width of A4
 _NAMES = {method.text for method in METHODS.values()}
 
 

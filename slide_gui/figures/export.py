@@ -301,7 +301,7 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
     note = "# Run this where the data are, with a copy of the files of this folder.\n" if export.extra else ""
     texts = {"commands.txt": note + export.commands(style), f"{export.name}.py": script, **export.extra}
     contents = {f"{export.name}{SUFFIX}": file_content(session)} if session else {}
-    # File names in a text may contain any bytes.
+    # Texts contain file names, which may contain bytes that are not UTF-8.
     contents |= {name: text.encode("utf-8", "surrogateescape") for name, text in texts.items()}
     with folder_files(folder, [*figures, *contents]):
         for name in figures:

@@ -201,7 +201,7 @@ def draw_weights(figure: "Figure", weights: Sequence[WeightRows], style: Style) 
     layout = _lay_out(weights, style)
     plot, s = Plot(figure, style, layout.height), style.scale
     space = layout.block_width - s * _PIXEL_LABEL
-    # One type size for all names, so that the longest fits if possible.
+    # All names of data sets have one type size, small enough for the longest one if possible.
     titles = [dataset_title(rows.dataset, rows.generated) for rows in weights]
     size = min(fitted(title, TITLE_SIZE * s, space, "bold", 5.0 * s)[1] for title in titles) / s
     limits = tile_limits(weights, style.levels)

@@ -71,7 +71,7 @@ class RecordFolder:
                 file.write(line + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
-        except OSError as error:  # errors of writing, such as a full disk, do not name the file
+        except OSError as error:  # writing errors, such as a full disk, do not name the file
             error.filename = str(path)
             raise
         self.rows[row.hash] = row

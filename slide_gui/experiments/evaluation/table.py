@@ -179,7 +179,7 @@ def _stored_answer(task: Task, info: DataInfo, rows: Mapping[str, StoredRun]) ->
 def split_answer(split: int, selected: SelectedCandidate, spec: RunSpec, row: StoredRun) -> SplitAnswer:
     """Return the result of a split from its run on test rows."""
     values: dict[str, Any] = {name: getattr(row, name) for name in _SAME}
-    values["features"] = row.features if spec.layers else None  # the input takes no time to generate
+    values["features"] = row.features if spec.layers else None  # without layers, no features are generated
     guard = describe_widths(GUARD) if row.chosen_by == GUARD else ""
     chosen = ", ".join(filter(None, [describe_choice(spec), guard]))
     return SplitAnswer(split, row.hash, chosen, validation_error=selected.validation_error, **values)

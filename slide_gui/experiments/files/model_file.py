@@ -87,7 +87,7 @@ class FittedModel:
         unit = dataset.generated if dataset.image_shape else 0 <= dataset.train.min() <= dataset.train.max() <= 1
         if scaling is None and unit:
             scaling = np.repeat([[0.0], [1.0]], dataset.n_features, axis=1)
-        if not names and opened.header:  # a table of images
+        if not names and opened.header:  # the data are a table of images
             others = {opened.label_column, *opened.left_out}
             names = tuple(name for k, name in enumerate(opened.columns) if k not in others)
         return cls(stack, *described, seconds, __version__, names, label, scaling)

@@ -112,7 +112,7 @@ def write_session(record: SessionRecord, path: Path) -> None:
 def _relative(path: Path, folder: Path) -> str:
     try:
         return Path(os.path.relpath(path, folder)).as_posix()
-    except ValueError:  # on another drive
+    except ValueError:  # the path is on another drive
         return str(path)
 
 
@@ -120,7 +120,7 @@ def picture_text(record: SessionRecord) -> str:
     """Return a session as text for a picture, in characters that every picture format accepts."""
     names = tuple(Path(name).name for name in record.source.paths)
     content = _content(_with_paths(record, names), indent=None)
-    # An end mark is needed, because following bytes of the file may look like base64.
+    # An end mark is needed, because the bytes that follow in the picture file may look like base64.
     return _MARK + base64.b64encode(content).decode() + _END
 
 
@@ -167,7 +167,7 @@ def read_session(path: Path) -> SessionRecord | None:
 def _comment(content: bytes) -> bytes:
     """Return the GIF comment that contains a session, with its blocks joined. Each block starts with its length."""
     at, parts = content.find(_MARK.encode()) - 1, []
-    most = at + 4 * _MOST_BYTES  # a larger comment cannot be a session, whatever the size of its blocks
+    most = at + 4 * _MOST_BYTES  # a larger GIF comment cannot be a session
     while 0 <= at < min(len(content), most) and content[at]:
         parts.append(content[at + 1 : at + 1 + content[at]])
         at += 1 + content[at]

@@ -87,7 +87,7 @@ class DataSource:
         document: dict[str, Any] = {"key": self.key, "paths": list(self.paths)}
         document |= {"seed": self.seed, "generated": self.generated}
         if self.reading != AS_GUESSED:
-            reading = asdict(self.reading)  # fields added later are written only if not default
+            reading = asdict(self.reading)  # newer fields are written only if not default
             usual = {"left_out": (), "scaled": None, "bins": None, "group": None}
             document["reading"] = {k: v for k, v in reading.items() if k not in usual or v != usual[k]}
         if self.held_out is not None:
@@ -130,7 +130,7 @@ class DataSource:
     @classmethod
     def of(cls, texts: Sequence[str], seed: int = 0) -> Self:
         """Return the source that several arguments name together: one key, or the files of one data set."""
-        texts = [f".{os.sep}{text}" if text.startswith("-") else text for text in texts]  # not read as an option
+        texts = [f".{os.sep}{text}" if text.startswith("-") else text for text in texts]  # otherwise read as an option
         if len(texts) == 1:
             return cls.parse(texts[0], seed)
         return cls(paths=tuple(texts), seed=seed)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_MOST_FITS, _MOST_BYTES = 32, 256 << 20  # cache of the latest fits; four layers on MNIST take 40 MB
+_MOST_FITS, _MOST_BYTES = 32, 256 << 20  # limits of the cache of fits; four layers on MNIST take 40 MB
 _REST_SECONDS = 0.02  # a slider without a newer value for this long is at rest
 _NEAR = 2  # pixels
 _DROWNING = 10.0
@@ -67,7 +67,7 @@ class Explorer:
         self._fits: tuple[Fit, ...] = ()  # oldest first; never changed in place, so any thread may read it
         self._scatters: dict[str, InputScatter] = {}  # dtype of the sums → scatter
         self._paths: dict[str, tuple[StackParameters, NoisePath]] = {}  # also by dtype
-        self._problems: dict[tuple[str, float, bool], str] = {}  # warnings, the same at every noise level
+        self._problems: dict[tuple[str, float, bool], str] = {}  # warnings; the noise level does not affect them
         self._approximations: dict[str, tuple[InputScatter, Approximation]] = {}  # also by dtype
         self._approximating: Iterator[tuple[ApproximateLayer, ...]] | None = None  # incomplete; an update may resume it
         self._approximated: tuple[ApproximateLayer, ...] = ()  # since the latest fit; shown by the next preview
@@ -328,7 +328,7 @@ def input_rms(layer: Layer | ApproximateLayer) -> Array:
 
 def typical_peak(largest: NDArray[np.floating]) -> float:
     """Return the median of the non-zero values among the largest weights of rows or columns; 1 if all are 0."""
-    lit = np.sort(largest[largest > 0])  # np.median would import numpy.ma at every start
+    lit = np.sort(largest[largest > 0])  # np.median would import numpy.ma, which slows down the start
     return float(lit[(len(lit) - 1) // 2] + lit[len(lit) // 2]) / 2 if lit.size else 1.0
 
 

@@ -130,7 +130,7 @@ def run_parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
 def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
     """Return the typical seconds of learning widths, tuning C and training."""
     layers, learned = len(spec.group_names) - 1, min(rows, spec.svm.subset_size)
-    classes = math.sqrt(2 / n_classes)  # each pair of classes uses the rows of two classes only
+    classes = math.sqrt(2 / n_classes)  # each pairwise SVM is trained on the rows of two classes only
     pairs = n_classes * (n_classes - 1) / 2 - 1  # pairs after the first, which the other terms include
     tuning = _TUNING * min(rows, MOST_ROWS) ** 2 * (1 + layers / 3) * classes
     if not _learns(spec):
@@ -152,7 +152,7 @@ class CostModel:
 
     def __init__(self) -> None:
         self._seconds: dict[RunKind, list[float]] = {}
-        self._expected: dict[RunKind, float] = {}  # cached, because each progress report uses it
+        self._expected: dict[RunKind, float] = {}  # kind → estimated seconds, cached for the progress reports
 
     def measured(self, kind: RunKind) -> bool:
         """Return True if a run of a similar kind was measured (`RunKind.is_like`)."""

@@ -178,7 +178,7 @@ def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progr
     sda = pretrain(into_range(rows, limits), parameters.unsupervised, Listener(note))
     ends: list[float] = []
     for layer in range(1, len(parameters.n_units) + 1):
-        ends.append(ends_of_layers.get(layer, ends[-1] if ends else 0.0))  # a layer without epochs took no time
+        ends.append(ends_of_layers.get(layer, ends[-1] if ends else 0.0))  # without epochs, a layer takes no time
     return SdaFeatures(sda, limits, tuple(ends))
 
 

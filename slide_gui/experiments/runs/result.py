@@ -334,7 +334,7 @@ class RunResult:
             "judged": n > 0 and self.judged.min() >= 0 and _rises(self.judged),
             "misclassified": _rises(self.misclassified) and bool(np.isin(self.misclassified, self.judged).all()),
             "predicted": len(self.predicted) == m and bool(((self.predicted >= 0) & (self.predicted < k)).all()),
-            # One column per class of the training set, or one for two classes. Test rows may have further classes.
+            # One column per class of the training set, or one for two classes. The test set may have more classes.
             "decisions": self.decisions.shape in {(m, columns) for columns in (1, *range(3, k), k)},
         }
         classifier = self.classifier

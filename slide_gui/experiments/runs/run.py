@@ -33,7 +33,7 @@ from slide_gui.text import counted
 
 Indices = NDArray[np.intp]
 
-_FIRST, _LARGEST = 500, 4000  # rows of the first block, and of the largest; sizes double in between
+_FIRST, _LARGEST = 500, 4000  # rows of the first and of the largest block; each block doubles the size
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +212,7 @@ class RunProgress:
     seconds_left: float | None = None
 
 
-# Type of progress report → the field of `RunProgress` that it replaces or extends.
+# Type of the payload of a progress report → field of `RunProgress` that the payload replaces or extends.
 _FIELDS: dict[type, str] = {
     Stack: "stack",
     WidthsStep: "history",

@@ -262,9 +262,9 @@ class RunSpec:
             raise ValueError("training on the whole training set leaves no validation rows; train on the split")
         self._check_parts(method)
         normal = self._normal_mean(numbers) if method.averages else self._normal_alone(method, numbers)
-        if repr(normal) == repr(self):  # keep this object with its cached hash; repr distinguishes 3 and 3.0
+        if repr(normal) == repr(self):  # keep this object and its cached hash; repr tells 3 from 3.0
             return None
-        vars(normal)["_normal"] = None  # it is already checked
+        vars(normal)["_normal"] = None  # `normal` is already in its normal form
         return normal
 
     def _normal_alone(self, method: Method, numbers: dict[str, Any]) -> RunSpec:
@@ -443,7 +443,7 @@ def _describe_sda(sda: SdaParameters, method: str) -> str:
 
 _MOST_MEMBERS = 10
 _LARGEST = 10**18  # largest seed or split number; the table of runs stores 64-bit integers
-# Fields that are equal in a run and its members.
+# Fields that must be equal in a run and its members.
 _ROWS = ("fingerprint", "split", "seed", "training", "evaluate", "test_rows", "labels", "held_out")
 _FIT_ROWS = "fitted_on"  # name of the field fit_rows in JSON documents
 # Fields in every JSON document. Others are written only if they differ from the defaults, so that hashes stay equal.
@@ -639,7 +639,7 @@ class SweepSpec:
                         if not isinstance(spec.svm.widths, str) and len(spec.svm.widths) != spec.svm.groups:
                             raise ValueError(f"{len(spec.svm.widths)} widths do not fit depth {depth}; give one depth")
                         before[depth] = spec
-                        # Methods without layers have noise 0 and depth 0.
+                        # The points of methods without layers have noise 0 and depth 0.
                         points.append(SweepPoint(noise * spec.stacked, depth * spec.stacked, split, seed, spec))
         return tuple(points)
 

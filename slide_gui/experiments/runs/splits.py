@@ -93,7 +93,7 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     else:
         n_folds = min(N_FOLDS, len(np.unique(groups)))
         dealt = deal_groups(codes, groups, (1.0 / n_folds,) * n_folds, seed)
-        folds = np.unique(dealt, return_inverse=True)[1]  # folds can be empty if each group has one class only
+        folds = np.unique(dealt, return_inverse=True)[1]  # renumber: folds can be empty if each group has one class
         n_folds = int(folds.max()) + 1
     held_out = np.flatnonzero(folds == fold % max(n_folds, 1))
     if groups is None:
@@ -360,9 +360,9 @@ def _rows(classes: Classes, spec: RunSpec, place: str) -> tuple[Indices, Indices
             rows, validation = split_rows(codes, spec.split, spec.seed, classes.groups)
         except ValueError as error:
             raise DataError(str(error), place) from None
-    if (codes[rows] == codes[rows[0]]).all():  # for example if groups hold out all rows of the other class
+    if (codes[rows] == codes[rows[0]]).all():  # for example if the held-out groups contain all rows of a class
         raise DataError("the training rows are all of one class; use another split, or leave out the groups", place)
-    if spec.fit_rows == "split":  # in the normal form, training is then also "split"
+    if spec.fit_rows == "split":  # the normal form then has training "split", too
         fit_rows = rows
     if spec.labels is None:
         return rows, validation, fit_rows

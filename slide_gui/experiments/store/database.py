@@ -20,7 +20,7 @@ from typing import Any
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import read_only
 
-_WAIT = 60.0  # seconds for another process's lock
+_WAIT = 60.0  # longest time in seconds to wait until another process releases its lock
 _LARGEST = 64 << 20  # bytes of one value
 _WORLD = {  # errors of the environment, which do not mean damage
     sqlite3.SQLITE_PERM,
@@ -40,7 +40,7 @@ _PROBE = 64 << 10  # bytes; SQLite needs half of that for its additional files w
 
 def store_files(path: Path) -> list[Path]:
     """Return all paths of a run store: the file, SQLite's additional files, and the folder of arrays."""
-    paths = {path, Path(os.path.realpath(path))}  # of a symbolic link and of its target
+    paths = {path, Path(os.path.realpath(path))}  # if it is a symbolic link, also its target
     return [each.with_name(f"{each.name}{end}") for each in paths for end in ("", "-wal", "-shm", ".arrays")]
 
 

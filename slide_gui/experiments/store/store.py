@@ -42,7 +42,7 @@ FORMAT = 2
 
 _APPLICATION = 0x534C4944  # "SLID", stored as SQLite's application_id
 _FILE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.npz")
-# Unused columns in stores of earlier versions. Their values follow from other columns.
+# Columns of stores of earlier versions that this version does not use, because other columns determine them.
 _DROPPED = ("half",)
 # Results versions of runs that do not record their version.
 _UNRECORDED = ("3", "2", "1")
@@ -342,12 +342,12 @@ class RunStore(AbstractContextManager["RunStore"]):
 
     def _check_kind(self, read_only: bool) -> None:
         """Refuse a file that is not a store, or a database with more than plain tables."""
-        # Read in this order, because another thread or process may just be creating the store: array files come after
-        # the table, and the application ID is written together with the table.
+        # The order of these reads matters, because another thread or process may be creating the store at this moment.
+        # It writes the application ID together with the table, and array files only after the table.
         has_arrays = self.folder.is_dir() and any(_FILE.fullmatch(file.name) for file in self.folder.iterdir())
         schema = self._db.rows("SELECT type, name, sql FROM sqlite_master")
         (application,), (version,) = (self._db.rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
-        if not schema and self.path.exists() and self.path.stat().st_size == 1:  # SQLite would overwrite this byte
+        if not schema and self.path.exists() and self.path.stat().st_size == 1:  # SQLite would overwrite the byte
             raise DataError("is not a run store; give another name", str(self.path))
         if not schema and not read_only and not has_arrays:
             return

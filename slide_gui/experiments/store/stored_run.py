@@ -109,7 +109,7 @@ class Setting:
         return " · ".join(parts)
 
 
-_NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # not listed by name in `words`
+_NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # `words` does not list these by name
 
 
 def _widths(svm: SvmParameters, n_classes: int) -> str:
@@ -149,7 +149,7 @@ def _parsed(text: str) -> Setting | None:
         different = json.loads(text)
         warm = bool(different.pop("warm", False))
         spec = RunSpec.from_document(_merged(RunSpec("").document(), different))
-        spec.checked()  # refuses methods and other choices that only another version has
+        spec.checked()  # raises an error for a method or choice that only another version has
         return Setting(spec, warm)
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None

@@ -36,7 +36,7 @@ MOST_WORKERS = 64
 CONNECTING = 10.0  # seconds after which an unreachable scheduler, or one without workers, is reported
 _ATTEMPT_SECONDS = 0.5  # longest duration of one attempt to connect
 _COUNTING = 1.0  # seconds for which a count of the workers remains valid
-_POLL_SECONDS = 0.05  # between two checks for workers and cancellation
+_POLL_SECONDS = 0.05  # time between two checks for workers and cancellation
 ATTEMPTS = 10  # largest number of times a run is repeated after its data, worker or result were lost
 _LOCAL = {
     "distributed.scheduler.allowed-failures": ATTEMPTS,
@@ -45,7 +45,7 @@ _LOCAL = {
     # 9 % of a core; with these intervals it takes 3 %.
     "distributed.admin.tick.interval": "500ms",
     "distributed.worker.memory.monitor-interval": "500ms",
-    # By Dask's default, glibc returns freed memory above 64 KB to the system. Page faults took 40 % of a run's time.
+    # With Dask's default, glibc returns freed memory above 64 KB to the system, and page faults took 40 % of a run.
     "distributed.nanny.pre-spawn-environ": {
         "MALLOC_TRIM_THRESHOLD_": 256 << 20,
         "MALLOC_MMAP_THRESHOLD_": 64 << 20,
@@ -180,7 +180,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         with suppress(Exception):  # the scheduler may already be gone
             self.client.close(timeout=2.0)
         if self._local is not None:
-            with suppress(TimeoutError):  # on a busy computer; the workers end with this process at the latest
+            with suppress(TimeoutError):  # possible on a busy computer; the workers end with this process at the latest
                 self._local.close(timeout=5.0)
 
     def __exit__(self, *_error: object) -> None:
@@ -246,7 +246,7 @@ def _connect(choice: ClusterChoice, progress: Progress) -> "tuple[Any, Client]":
         from distributed.comm.addressing import parse_host_port
     except ImportError as error:
         raise ClusterError(f"{error.name or 'Dask'} is not installed: {how_to_get('cluster')}") from None
-    # The program reports lost connections and workers itself, in one sentence.
+    # Dask's own log messages are hidden, because this program reports lost connections and workers itself.
     for name in ("distributed", "distributed.client", "distributed.utils", "distributed.comm", "distributed.nanny"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:

@@ -34,7 +34,7 @@ from slide_gui.progress import NO_PROGRESS, Cancelled, Listener, Progress
 if TYPE_CHECKING:
     from distributed import Future
 
-POLL_SECONDS = 0.05  # between two checks for results, cancellation, and the end of a pause
+POLL_SECONDS = 0.05  # time between two checks for results, cancellation, and the end of a pause
 _BETWEEN_REPORTS = 0.5  # seconds between two progress reports of a task
 _DATA_SETS = 2  # data sets on the workers; the last runs on one overlap with the first runs on the next
 _RANK = 1e9  # seconds, longer than any chain of runs, so that the rank outweighs the duration in a priority
@@ -448,7 +448,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         for spec_hash, first in before.items():
             if first is not None:
                 self._pending[first].followers.append(spec_hash)
-        for spec_hash in reversed(new):  # backwards, because the chain of a run includes its followers'
+        for spec_hash in reversed(new):  # backwards, because a run's chain includes the chains of its followers
             pending = self._pending[spec_hash]
             after = max((self._pending[each].chain for each in pending.followers), default=0.0)
             pending.chain = pending.kind.typical + after
