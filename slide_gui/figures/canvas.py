@@ -141,13 +141,13 @@ class Plot:
         figure.set_size_inches(self.width / _MM_PER_INCH, self.height / _MM_PER_INCH)
 
     def bare_axes(self, box: Box, label: str) -> Axes:
-        """Return axes that fill the box, in matplotlib's look."""
+        """Return axes that fill the box, without changes to matplotlib's defaults."""
         x, y, w, h = box
         place = (x / self.width, 1 - (y + h) / self.height, w / self.width, h / self.height)
         return self.figure.add_axes(place, label=label)
 
     def tile(self, box: Box, label: str) -> Axes:
-        """Return framed axes without ticks for an image."""
+        """Return axes with a thin frame and without ticks, for an image."""
         axes = self.bare_axes(box, label)
         axes.set_xticks([])
         axes.set_yticks([])

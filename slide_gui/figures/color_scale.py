@@ -16,7 +16,7 @@ MAPS: dict[str, str] = {
     "jet": "jet (the paper’s look)",
     "grey": "grey",
 }
-"""Name → title in the window."""
+"""Name of each colour map → its title in the window."""
 
 DIVERGING = ("blue-white-red", "blue-black-red")
 """Maps whose middle means zero, so their limits must be symmetric."""

@@ -37,7 +37,7 @@ SELECTION = (
     "fold. After each fold, candidates with clearly more errors than the best one are left out. The selected candidate "
     "is trained again on the whole training set."
 )
-"""Note on the selection below a table of errors."""
+"""Note on the selection of candidates, below a table of errors."""
 
 SEEN = (
     "Earlier versions of the protocol read the test rows of Rectangles, MNIST, generated Convex and Rectangles-Images, "
@@ -52,7 +52,7 @@ INTERVALS = (
     "degrees of freedom, below ten splits at least Cochran and Cox’s point), and is never narrower than Wilson’s. For "
     "one split it is Wilson’s, over test rows only. All intervals are conditional on the training set."
 )
-"""Note below a table of errors."""
+"""Note on the confidence intervals, below a table of errors."""
 
 MARKS = (
     "significantly more, significantly fewer errors than SLIDE-SVM: p < 0.05 after Holm’s correction over all "
@@ -60,7 +60,7 @@ MARKS = (
     "splits, which assumes that their effects are independent and about normal. For one split, or splits that all "
     "differ on the same rows, it is McNemar’s exact test, which assumes independent rows."
 )
-"""Meaning of the marks in the table, in this order."""
+"""Meaning of the two marks in a table of errors, more errors first."""
 
 
 def notes_below(marks: str) -> tuple[str, ...]:
@@ -244,7 +244,7 @@ def _tex(text: str) -> str:
 
 
 def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
-    """Write one line per cell with all its results, then one line for each published error of another method."""
+    """Write the errors as CSV: one line per method and data set, then one per published error of another method."""
     head = [
         "dataset", "generated", "method", "this project’s", *RATE_HEAD, "splits requested", "chosen",
         "feature generation (s)", "difference from SLIDE-SVM",
@@ -277,7 +277,7 @@ def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
 
 
 def times_csv(path: str | os.PathLike[str], rows: Sequence[TimeRow]) -> None:
-    """Write one line per data set, in seconds."""
+    """Write the running times as CSV, one line per data set, in seconds."""
     head = ["dataset", "generated", "SLIDE (s)", "SdA as selected (s)", "speed-up"]
     head += ["paper SLIDE (s)", "paper SdA (s)", "paper speed-up", "SdA as selected"]
     names = ("slide", "sda", "speedup", "paper_slide", "paper_sda", "paper_speedup", "sda_chosen")
@@ -388,7 +388,7 @@ def _draw_panel(plot: Plot, state: EvaluationState, info: DataInfo, cells: Mappi
 
 
 def _name_lines(axes: Axes, names: Sequence[str], space: float, s: float, size: float = SMALL_SIZE) -> None:
-    """Label the rows of a horizontal plot, and make its grid vertical."""
+    """Label the rows of a plot that has one row per name, and replace its grid by vertical lines."""
     pairs = [fitted(name, size * s, space, smallest=min(size, SMALLEST) * s) for name in names]
     axes.set_yticks(range(len(names)), [name for name, _ in pairs], parse_math=False)
     axes.tick_params(axis="y", labelsize=min(size for _, size in pairs))

@@ -18,7 +18,7 @@ LEVELS = table_of(
     Choice("tile", "per tile, symmetric", "each tile has its own limits"),
     Choice("global", "all tiles, symmetric", "all tiles share their limits"),
 )
-"""Tiles that share their colour limits."""
+"""Options for sharing colour limits between tiles."""
 
 SHOWN = table_of(
     Choice("auto", "as the weights need", "contributions if a few weights would hide the others, otherwise weights"),
@@ -29,7 +29,7 @@ SHOWN = table_of(
         "each weight times the root mean square, over the training rows, of the pixel that it multiplies",
     ),
 )
-"""Content of the tiles of a row of W."""
+"""Options for the values that a tile of a row of W shows."""
 
 
 @dataclass(frozen=True)

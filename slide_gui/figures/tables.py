@@ -18,7 +18,7 @@ from slide_gui.text import csv_text
 RATE_HEAD = (
     "error", "low end of 95 % interval", "high end", "rows evaluated", "runs", "spread between runs", "interval covers",
 )  # fmt: skip
-"""Column names of an error rate."""
+"""Names of the columns for an error rate."""
 
 
 def rate_cells(rate: ErrorRate | None) -> list[object]:

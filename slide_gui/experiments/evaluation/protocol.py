@@ -158,7 +158,7 @@ class CellPlan:
 
     @property
     def kind(self) -> Method:
-        """Method of the candidates."""
+        """Method (representation and classifier) that all candidates of this row use."""
         settings = toml_resource("protocol.toml")["rows"].get(self.method, {})
         return check_choice("method", settings.get("method", self.method), METHODS)
 

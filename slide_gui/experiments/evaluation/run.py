@@ -149,7 +149,7 @@ class _SplitRuns:
 
     @property
     def progress(self) -> SplitProgress:
-        """Progress of this split."""
+        """Number of evaluated candidates of this split, for display."""
         place = self.task.plan.data, self.task.plan.method, self.task.split
         return SplitProgress(*place, *((len(self.runs), len(self._points)) if self.selected is None else (0, 1)))
 
@@ -256,7 +256,7 @@ class _Evaluation:
             self._advance(split)
 
     def _update(self) -> None:
-        """Update the active splits and the expected runs, and report the state."""
+        """Update the active splits and the runs that the remaining time includes, and report the state."""
         self._splits = [split for split in self._splits if not split.complete]
         first = min((split.rank for split in self._splits), default=0)
         active = (each for each in self._splits if each.rank == first or (self._parallel and each.runs))

@@ -63,7 +63,7 @@ class ShippedResults:
     tables: Mapping[str, EvaluationState] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Return the origin of the results in words."""
+        """Return a text that says when, where and by which results version the results were computed."""
         earlier = "" if is_current(self.version) else " (an earlier version)"
         version = f"results version {self.version}{earlier}"
         return f"shipped with the program: computed on {self.date} by {version} on {self.machine}"
@@ -126,7 +126,7 @@ def _read() -> ShippedResults:
 
 
 def _table(file: Path) -> EvaluationState:
-    """Return the state of the evaluation in a file."""
+    """Return the state of the evaluation that a file of the package contains."""
     table = json.loads(lzma.decompress(file.read_bytes()))
     data = tuple(from_document(DataInfo, info) for info in table["data"])
     return EvaluationState(data, tuple(from_document(Cell, cell) for cell in table["cells"]))

@@ -71,7 +71,7 @@ def _fit(
 
 
 def plan_sizes(cell: CellPlan) -> tuple[int, int]:
-    """Return the numbers of training and test rows of a plan."""
+    """Return the numbers of training and test rows that a plan uses."""
     known = data_entry(cell.data)
     return min(cell.train_rows or known.n_train, known.n_train), min(cell.test_rows or known.n_test, known.n_test)
 
@@ -84,7 +84,7 @@ def _key(name: str) -> str:
 
 @dataclass(frozen=True)
 class Task:
-    """One split of one cell."""
+    """One split of one row of the tables on one data set."""
 
     plan: CellPlan
     split: int
@@ -140,7 +140,7 @@ def tasks(cells: Sequence[CellPlan]) -> Iterator[Task]:
 
 
 def empty_state(cells: Sequence[CellPlan], data: Sequence[DataInfo]) -> EvaluationState:
-    """Return the state without results."""
+    """Return the state of an evaluation that has no results yet."""
     return EvaluationState(tuple(data), tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in cells))
 
 
@@ -186,7 +186,7 @@ def split_answer(split: int, selected: SelectedCandidate, spec: RunSpec, row: St
 
 
 _SAME = ("error", "n_train", "n_test", "row_errors", "seconds")
-"""Columns of a stored run that are fields of `SplitAnswer`."""
+"""Fields that `StoredRun` and `SplitAnswer` have in common."""
 
 
 @dataclass(frozen=True)
@@ -317,7 +317,7 @@ class Comparison:
 
     @property
     def test(self) -> str:
-        """Name of the test."""
+        """Name of the statistical test."""
         if self.rows is not None:
             return "McNemar"
         return f"t-test over test rows and {self.n_splits} splits"
@@ -414,7 +414,7 @@ class EvaluationState:
     seconds_left: float | None = None
 
     def cell(self, data: str, method: str) -> Cell | None:
-        """Return a cell by its keys, or None."""
+        """Return the cell with the keys of a data set and a method, or None if there is none."""
         return next((cell for cell in self.cells if (cell.data, cell.method) == (data, method)), None)
 
     def of(self, data: str) -> tuple[Cell, ...]:
@@ -479,7 +479,7 @@ INCLUDED = (
     "of elapsed time over the runs on test rows, even if several workers share the computer. A selection without "
     "layers has no time."
 )
-"""Definition of the reported seconds."""
+"""Note on what the reported seconds of feature generation include."""
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ class FittedModel:
         return cls(stack, *described, seconds, __version__, names, label, scaling)
 
     def rescaled(self, row: NDArray[np.float32], dataset: Dataset) -> NDArray[np.float32]:
-        """Convert a row of a table to the scale of the model; images stay unchanged."""
+        """Convert a row of a table from the scale of `dataset` to the model's. Images stay unchanged."""
         if self.image_shape is not None or (self.scaling is None and dataset.scaling is None):
             return row
         before, after = ((0.0, 1.0) if each is None else each for each in (dataset.scaling, self.scaling))

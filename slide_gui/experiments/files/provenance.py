@@ -83,7 +83,7 @@ class FigureProvenance:
         return [reuse.results[point.spec.hash] for point in self.points]
 
     def text(self) -> str:
-        """Return the JSON document."""
+        """Return the provenance as the text of a JSON file, which `read` reads."""
         specs = self.runs()
         number = {spec.hash: place for place, spec in enumerate(specs)}
         near = {spec.hash: spec.neighbour and number[spec.neighbour.hash] for spec in specs}
@@ -132,7 +132,7 @@ class FigureProvenance:
 
 
 def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:
-    """Return a run by its index among the earlier runs of the document."""
+    """Return the run with this index, which must be one of the earlier runs in the JSON file."""
     if type(number) is not int or not 0 <= number < len(specs):
         raise ValueError(f"run {ascii(number)[:20]} is not among the earlier runs that the document lists")
     return specs[number]

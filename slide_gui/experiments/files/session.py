@@ -236,7 +236,7 @@ def located(record: SessionRecord, path: Path, folders: Iterable[Path] = ()) -> 
 
 
 def _place(name: Path, session_folders: list[Path], all_folders: list[Path]) -> Path | None:
-    """Return the path of a file found by its name, or None."""
+    """Return the path at which a data file of a session exists now, or None if it was not found."""
     places = [name] if name.is_absolute() else [folder / name for folder in session_folders]
     places += [folder / name.name for folder in all_folders]
     return next((place for place in places if os.path.exists(place)), None)

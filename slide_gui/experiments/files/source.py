@@ -20,7 +20,7 @@ _LARGEST_IMAGE = 16 << 20  # bytes
 
 
 def image_text(image: NDArray[Any]) -> str:
-    """Return an image as one line of numbers that are read back exactly."""
+    """Return an image as one line of numbers, which `read_image` reads without rounding."""
     return ",".join(repr(float(value)) for value in image.reshape(-1)) + "\n"
 
 

@@ -75,7 +75,7 @@ class Decision:
 
     @property
     def margin(self) -> float:
-        """Margin of the first class over the second."""
+        """Margin of the predicted class over the next best class."""
         return self.margins[self.second]
 
 
@@ -127,7 +127,7 @@ class Decider:
 
     @property
     def products(self) -> int:
-        """Number of multiplications in one prediction, without the representation."""
+        """Number of multiplications of one prediction, excluding the computation of the representation."""
         return sum(block.size for block in self._blocks)
 
     @cached_property

@@ -164,7 +164,7 @@ class Explorer:
         return self._problems[key]
 
     def _scatter(self, parameters: StackParameters) -> InputScatter | None:
-        """Return the available scatter for these parameters, or None."""
+        """Return the scatter of the input if it was computed for these parameters, otherwise None."""
         scatter = self._scatters.get(parameters.sums)
         return scatter if scatter is not None and scatter.fits(parameters) else None
 

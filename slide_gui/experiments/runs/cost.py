@@ -1,4 +1,4 @@
-"""Estimate the durations of runs from measured ones."""
+"""Estimate the durations of runs from the measured durations of other runs."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -48,7 +48,7 @@ class RunKind:
 
     @classmethod
     def of(cls, spec: RunSpec, shape: "RunShape") -> "RunKind":
-        """Return the kind of a run on data of this shape."""
+        """Return the kind of the run that a spec describes, on data of this shape."""
         rows, learns = trained_rows(spec.training, spec.labels, shape.rows), _learns(spec)
         warm, typical = spec.neighbour is not None, typical_seconds(spec, shape)
         return cls(spec.fingerprint, spec.method, spec.layers, rows, warm, learns, spec.evaluate, typical)
@@ -159,7 +159,7 @@ class CostModel:
         return any(map(kind.is_like, self._seconds))
 
     def add(self, kind: RunKind, seconds: float) -> None:
-        """Add a measured run."""
+        """Add the measured duration of a run."""
         self._seconds.setdefault(kind, []).append(seconds)
         self._expected.clear()
 

@@ -47,7 +47,7 @@ def unpack_arrays(content: bytes, place: str) -> dict[str, NDArray[Any]]:
             for name in ARRAYS:
                 member = members[f"{name}.npy"]
                 if member.compress_type != zipfile.ZIP_STORED or member.file_size > len(content):
-                    raise DataError(f"{name} is packed, or larger than the file", place)
+                    raise DataError(f"{name} is compressed, or larger than the file", place)
                 whole = io.BytesIO(archive.read(member))
                 arrays[name] = read_array(whole, member.file_size, f"{place}, {name}")
             return arrays
@@ -234,7 +234,7 @@ class RunResult:
 
     @property
     def is_current(self) -> bool:
-        """True if this program would compute the same numbers."""
+        """True if this version of the program would compute the same result."""
         return is_current(self.numerics)
 
     @property
@@ -293,7 +293,7 @@ class RunResult:
         }
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays by the names of `ARRAYS`."""
+        """Return all arrays of the result and its classifier: name in `ARRAYS` → array."""
         checked = {}
         for name, (dtype, ndim) in ARRAYS.items():
             home = self.classifier if name in _OF_CLASSIFIER else self

@@ -57,7 +57,7 @@ class Predictions:
 
     @property
     def wrong(self) -> Indices:
-        """Positions of the misclassified rows."""
+        """Positions of the misclassified rows in `rows`."""
         return np.flatnonzero(self.truth != self.predicted)
 
     @property

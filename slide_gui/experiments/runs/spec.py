@@ -58,7 +58,7 @@ class Method(Choice):
 
     @property
     def plain(self) -> bool:
-        """True if it consists of a stack and an SVM on all its layers."""
+        """True if the method consists of a stack, of any depth, and an SVM on all its layers."""
         return not (self.network or self.projection or self.takes_parts or self.omits_input or self.averages)
 
     @property

@@ -351,7 +351,7 @@ def _classes(dataset: Dataset, spec: RunSpec) -> Classes:
 
 
 def _rows(classes: Classes, spec: RunSpec, place: str) -> tuple[Indices, Indices, Indices]:
-    """Return `rows`, `validation` and `fit_rows` of `RunData`."""
+    """Return the values of the fields `rows`, `validation` and `fit_rows` of `RunData`."""
     codes = classes.train
     rows = fit_rows = np.arange(len(codes))
     validation = np.empty(0, np.intp)
@@ -377,7 +377,7 @@ def _rows(classes: Classes, spec: RunSpec, place: str) -> tuple[Indices, Indices
 
 
 def _whole_groups(codes: Indices, groups: Indices, held_out: HeldOut) -> Indices:
-    """Return the held-out rows, sorted: all rows of some groups."""
+    """Return the held-out rows, sorted. They are all rows of some groups."""
     if held_out.folds:
         shares, part = [1.0 / held_out.folds] * held_out.folds, held_out.fold
     else:

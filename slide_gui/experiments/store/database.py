@@ -45,7 +45,7 @@ def store_files(path: Path) -> list[Path]:
 
 
 class StoreReplaced(OSError):
-    """The open file was removed or replaced at its path."""
+    """The database file was removed or replaced by another file while it was open."""
 
 
 class Database:
@@ -97,7 +97,7 @@ class Database:
             raise self._failure(error, "read") from None
 
     def rows_before_damage(self, query: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a query up to the first failure."""
+        """Return the rows that a query yields before the first error, for reading a damaged database."""
         rows = []
         with suppress(*_FAILURES):
             for row in self._db.execute(query):
@@ -248,7 +248,7 @@ class Database:
 
 
 def checked_by(path: Path) -> str:
-    """Return the remedy at the end of every message about a damaged store."""
+    """Return the advice that ends every message about a damaged store: the command that lists undamaged runs."""
     return f"list the undamaged runs with: slide-gui runs check {shlex.quote(str(path))}"
 
 

@@ -286,7 +286,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return f"{counted(n, 'run')} computed since {'was' if n == 1 else 'were'} saved to {target}"
 
     def _keep(self, result: RunResult, line: StoredRun) -> None:
-        """Save a result with its row of the table."""
+        """Save a result and its row of the table in one transaction."""
         spec_hash = line.hash
         document = json.dumps(result.document(), allow_nan=False)
         content = pack_arrays(result.arrays())
@@ -409,12 +409,12 @@ class RunStore(AbstractContextManager["RunStore"]):
     # Rows
 
     def _named(self, names: Sequence[str]) -> str:
-        """Return columns for a query, with NULL for those that the store lacks."""
+        """Return column names for a SELECT query, with NULL for columns that the store lacks."""
         read = {"held_out": _HELD_OUT}
         return ", ".join(read.get(name, name) if name in self._columns else f"NULL AS {name}" for name in names)
 
     def _row(self, condition: str, value: str | int) -> dict[str, Any] | None:
-        """Return a row with all its columns, unchecked."""
+        """Return the values of the first row that meets an SQL condition, unchecked, or None if there is none."""
         names = (*_NAMES, *_FILES)
         rows = self._db.rows(f"SELECT {self._named(names)} FROM runs WHERE {condition}", (value,))
         return dict(zip(names, rows[0], strict=True)) if rows else None
@@ -451,7 +451,7 @@ class RunStore(AbstractContextManager["RunStore"]):
             raise DamagedRun(f"does not agree with its row in the table; {_REMEDY}", place)
 
     def _result(self, row: dict[str, Any]) -> RunResult:
-        """Return the result of a row and its file, after checking their checksum."""
+        """Return the result in a row and its array file, after checking the SHA-256 of both."""
         document, name, recorded = row["document"], row["file"], row["sha256"]
         for column in _FILES:
             if not isinstance(row[column], str) or (column == "file" and not _FILE.fullmatch(name)):
@@ -564,7 +564,7 @@ def _array_folder(path: Path) -> Path:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename durable, if the system allows folders to be synchronised."""
+    """Flush a folder to the disk, so that a rename in it is durable. Windows does not support this."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -46,7 +46,7 @@ class Setting:
 
     @classmethod
     def of(cls, spec: RunSpec) -> Setting:
-        """Return the setting of a run."""
+        """Return the setting of a run: its spec without the values in which runs on one curve can differ."""
         usual = StackParameters()
         stack = replace(spec.stack, noise=usual.noise, depth=usual.depth if spec.stack.depth else 0)
         svm = replace(spec.svm, groups=None, seed=0, near=None)
@@ -258,7 +258,7 @@ class StoredRun:
     def of(
         cls, result: RunResult, created: float = 0.0, tags: tuple[str, ...] = (), *, deleted: bool = False
     ) -> StoredRun:
-        """Return the row of a result, with the values that only the store has."""
+        """Return the row of a result, with values that the result does not contain."""
         values = {column.name: column.of_result(result) for column in COLUMNS if column.of_result is not None}
         return cls(**values, created=created, tags=tags, deleted=deleted)
 
@@ -294,7 +294,7 @@ class StoredRun:
         return {column.name: column.to_sql(getattr(self, column.name)) for column in COLUMNS}
 
     def document(self) -> dict[str, Any]:
-        """Return the readable columns as values for JSON and CSV."""
+        """Return all columns except the errors by row, as values for JSON and CSV."""
         return {name: getattr(self, name) for name in READABLE} | {"held_out": str(self.held_out or "")}
 
     def with_tags(self, text: str) -> StoredRun:
@@ -342,7 +342,7 @@ class StoredRun:
 
     @property
     def note(self) -> str:
-        """Reason why the run is not reused, empty if it is."""
+        """Reason why the run is not reused for new requests. Empty if it is reused."""
         return _note(self.numerics)
 
     @property
@@ -422,7 +422,7 @@ class Column:
 
     @classmethod
     def of(cls, described: Field[Any]) -> Column:
-        """Return the column of a field."""
+        """Return the SQL column that a field of `StoredRun` defines."""
         hint, _, optional = str(described.type).partition(" | ")
         sql, types = _KINDS[hint]
         if optional:
@@ -452,7 +452,7 @@ COLUMNS = tuple(Column.of(described) for described in fields(StoredRun))
 """Columns of the SQL table, `hash` first."""
 
 READABLE = tuple(column.name for column in COLUMNS if column.sql != "BLOB")
-"""The printed and exported columns."""
+"""Columns that are printed and exported: all except binary ones."""
 
 _REALS = tuple(column.name for column in COLUMNS if column.sql.startswith("REAL"))
 _FLAGS = tuple(described.name for described in fields(StoredRun) if described.type == "bool")

@@ -99,7 +99,7 @@ class ClusterChoice:
 
     @property
     def is_file(self) -> bool:
-        """True if the scheduler is given by the file that it writes."""
+        """True if `scheduler` is the path of a scheduler file."""
         return "://" not in self.scheduler and self.scheduler.endswith(".json")
 
     def __str__(self) -> str:
@@ -239,7 +239,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
 
 def _connect(choice: ClusterChoice, progress: Progress) -> "tuple[Any, Client]":
-    """Return the cluster started on this computer, or None, and the connection."""
+    """Return the cluster, if it was started on this computer, otherwise None, and the connection to its scheduler."""
     try:
         import dask
         from distributed import Client, LocalCluster

@@ -39,7 +39,7 @@ _BETWEEN_REPORTS = 0.5  # seconds between two progress reports of a task
 _DATA_SETS = 2  # data sets on the workers; the last runs on one overlap with the first runs on the next
 _RANK = 1e9  # seconds, longer than any chain of runs, so that the rank outweighs the duration in a priority
 _TOPIC = "slide-gui"
-_AGAIN = "completed results are stored, and the same request resumes there"
+_AGAIN = "completed results are stored, and the same request continues from them"
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +199,7 @@ class ClusterExecutor:
             raise
         except KilledWorker:
             raise ClusterError(
-                f"{name} terminated several workers in turn, probably by lack of memory; give them "
+                f"{name} terminated several workers in turn, probably for lack of memory; give them "
                 f"more memory, or use less data; {_AGAIN}"
             ) from None
         except (Cancelled, CancelledError, OSError) as error:
@@ -233,7 +233,7 @@ class ClusterExecutor:
         return self._data[fingerprint]
 
     def _note_fraction(self, event: Any) -> None:
-        """Record the progress of a run. Called in a thread of the client."""
+        """Record the progress of a run. Dask's client calls this in a thread of its own."""
         spec_hash, fraction = event[1]
         task = self._tasks.get(spec_hash)
         if task is not None:

@@ -48,7 +48,7 @@ class PointResult:
 
     @classmethod
     def of(cls, point: SweepPoint, run: RunResult | StoredRun) -> "PointResult":
-        """Return the result of a point."""
+        """Return the result of a point from its computed or stored run."""
         fit = run.chosen_by or "", run.row_errors, run.validation_loss, run.best_epoch
         return cls(point, run.rate, run.validation_error, run.seconds, *fit)
 
@@ -186,7 +186,7 @@ def _line(point: SweepPoint) -> object:
 
 
 def _place(point: SweepPoint) -> float:
-    """Return the coordinate of a point on its axis."""
+    """Return the coordinate of a point on the axis that neighbouring points share: noise level or `kept`."""
     if point.spec.sda is not None:
         return max(point.spec.sda.noises, default=0.0)
     return point.noise if point.spec.kept is None or point.spec.stacked else point.spec.kept

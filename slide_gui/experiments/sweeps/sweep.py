@@ -131,7 +131,7 @@ def _group(point: SweepPoint, choose: str) -> tuple[int, ...]:
 
 
 def _kind_of_final(points: Sequence[SweepPoint], shape: RunShape) -> RunKind:
-    """Return the kind of a run that tests a selected point."""
+    """Return the kind of the run that tests a selected point, to estimate its duration."""
     spec = replace(points[-1].spec, training="whole", evaluate="test", labels=None, neighbour=None)
     return RunKind.of(spec, shape)
 
