@@ -181,7 +181,7 @@ def test_that_only_the_plain_archive_of_a_run_is_read():
     assert set(unpack_arrays(archive(members), "place")) == set(ARRAYS)
     few = {name: content for name, content in members.items() if name != "judged.npy"}
     for content, message in (
-        (zip_bytes(members), "confusion is packed"),
+        (zip_bytes(members), "confusion is compressed"),
         (archive(few), "its members are not those of a run"),
         (archive({**members, "more.npy": members["judged.npy"]}), "its members are not those of a run"),
         (archive({**members, "judged.npy": b"no array"}), "judged: has no readable NumPy header"),
