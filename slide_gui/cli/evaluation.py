@@ -173,8 +173,8 @@ def _document(state: EvaluationState, times: Sequence[TimeRow]) -> dict[str, Any
         "data": [asdict(info) for info in state.data],
         "cells": [_describe(state, cell) for cell in state.cells],
         "times": [{**asdict(row), "speedup": row.speedup} for row in times],
-        "runs_done": state.done,
-        "runs": state.total,
+        "runs_done": state.done if state.total else None,
+        "runs": state.total or None,
     }
 
 

@@ -107,7 +107,11 @@ def _predict(arguments: argparse.Namespace) -> int:
 
 
 def _class_names(labels: list[str], model: FittedModel) -> list[str]:
-    """Return the labels as the model names them: 1 may mean class 01, or class 1 of a benchmark data set."""
+    """Return the labels as the model names them: 1 may mean class 01, class 1 of a benchmark data set, or a range."""
+    first, last = model.class_names[0], model.class_names[-1]
+    if first.startswith("up to ") and last.startswith("above ") and all(map(is_number, labels)):
+        limits = [float(name.split()[-1]) for name in model.class_names[:-1]]
+        return [model.class_names[k] for k in np.searchsorted(limits, np.array(labels, float))]
     known = {f"{float(name):.10g}": name for name in model.class_names if is_number(name)}
     for entry in entries():
         if entry.title == model.dataset and set(model.class_names) <= set(entry.label_names):

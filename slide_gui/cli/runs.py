@@ -339,9 +339,9 @@ def _decision_lines(document: dict[str, Any], dataset: Dataset) -> Iterator[str]
         yield f"support vector {row} ({each['class']}): K = {kernel:.3g}, pulls by {pull:+.3g}"
     flip = document["flip"]
     if flip is not None and flip["features"]:
-        which = "no smaller set changes the class" if flip["fewest"] else "a smaller set may change it, too"
+        which = "no smaller set of such moves does" if flip["fewest"] else "a smaller set may do so, too"
         features = ", ".join(pixel_name(k, shape, dataset.feature_names) for k in flip["features"])
-        yield f"changing features {features} changes the class to {flip['class']} ({which})"
+        yield f"moving {features} to the far end of the range changes the class to {flip['class']} ({which})"
     elif flip is not None:
         yield "found no small set of features whose change alters the predicted class, but not all sets were tried"
 

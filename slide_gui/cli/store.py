@@ -120,7 +120,7 @@ def _report_lines(report: StoreReport, store: Path, new: Path | None, saved: int
 
 def _delete(store: RunStore, arguments: argparse.Namespace, *, undo: bool = False) -> int:
     hashes = [full_hash(store, beginning) for beginning in arguments.hash]
-    store.delete(hashes, undo=undo)
+    hashes = store.delete(hashes, undo=undo)
     done, remedy = ("restored", "") if undo else ("deleted", "; undo this with slide-gui runs restore")
     return print_answer(arguments, {done: hashes}, [f"{counted(len(hashes), 'run')} {done}{remedy}"])
 

@@ -227,6 +227,17 @@ def test_that_labels_of_new_rows_are_compared_with_the_names_that_the_model_has(
     assert cli("predict x.npz x.csv --json").json["error"] < 0.2
     write("first.csv", [["a", "b", "label"], *([k, -k, names[0]] for k in range(20))])
     assert cli("predict x.npz first.csv --json").json["error"] < 0.2
+    write("empty.csv", [["a", "b", "label"], *([k, -k, ""] for k in range(20))])
+    assert (
+        cli("predict x.npz empty.csv --json").json["predicted"]
+        == cli("predict x.npz first.csv --json").json["predicted"]
+    )
+
+
+def test_that_labels_of_new_rows_are_compared_with_the_ranges_that_a_model_has_as_classes(cli):
+    write("x.csv", [["a", "label"], *([k, k / 4] for k in range(40))])
+    cli("train x.csv --bins 3 --depth 0 --save-model x.npz")
+    assert cli("predict x.npz x.csv --json").json["error"] < 0.2
 
 
 def test_that_labels_of_a_benchmark_are_compared_with_the_names_of_its_classes(cli):

@@ -127,7 +127,7 @@ FAILURES = {
     [(code, *case) for code, cases in ((2, USAGE), (1, FAILURES)) for case in cases.items()],
     ids=lambda value: value if isinstance(value, str) and " " in value else "",
 )
-def test_that_a_command_that_cannot_run_ends_in_one_sentence_and_writes_nothing(
+def test_that_a_command_that_cannot_run_prints_a_sentence_and_writes_nothing(
     cli, tiny, small, flowers, code, line, sentence
 ):
     Path("row.csv").write_text("a,b,label\n1,2,cat\n")

@@ -243,9 +243,7 @@ def test_that_expected_q_is_the_mean_of_the_corrupted_scatters():
 
 @pytest.mark.parametrize("ridge", [1e-5, 0.5])
 @pytest.mark.parametrize("noise", [0.0, 0.02, 0.3, 0.9])
-def test_that_the_reconstruction_error_is_the_mean_over_every_corruption_and_no_other_map_has_a_smaller_one(
-    noise, ridge
-):
+def test_that_the_reconstruction_error_is_the_mean_over_every_corruption_and_no_map_has_a_smaller_one(noise, ridge):
     rows = np.add(np.random.default_rng(0).random((9, 5)), [0.0, 0.0, 0.0, 0.2, 3.0])
     scatter = scatter_of(rows)
     weights = denoiser_weights(scatter, noise, ridge)

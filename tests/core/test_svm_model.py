@@ -171,9 +171,7 @@ def _errors(rows, codes, fitted, evaluated):
 
 @pytest.mark.parametrize(("data", "n", "more"), [(layers, 300, {"noise": 1.5}), (three_classes, 200, {"seed": 8})])
 @pytest.mark.parametrize("some_seen", [False, True])
-def test_that_the_point_with_the_fewest_errors_on_unseen_rows_is_selected_and_the_first_in_a_tie(
-    data, n, more, some_seen
-):
+def test_that_the_point_with_fewest_errors_on_unseen_rows_is_selected_and_the_first_in_a_tie(data, n, more, some_seen):
     rows, codes = data(n, **more)
     seen = np.arange(0, n, 2) if some_seen else None
     held_out = held_out_mask(codes, TUNING.seed, None if seen is None else ~np.isin(np.arange(n), seen))

@@ -352,9 +352,7 @@ def model(is_wrong):
 
 
 @pytest.mark.parametrize(("heavy_weight", "guarded"), [(100.0, True), (0.01, False)])
-def test_that_learned_and_median_widths_are_compared_by_the_weights_of_misclassified_rows(
-    heavy_weight, guarded, monkeypatch
-):
+def test_that_learned_and_median_widths_are_compared_by_weights_of_wrong_rows(heavy_weight, guarded, monkeypatch):
     n, codes = 400, np.arange(400) % 2
     heavy = np.arange(n) % 20 < 2
     Z = np.column_stack([heavy, codes, np.random.default_rng(0).random((n, 10))])

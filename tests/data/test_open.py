@@ -174,9 +174,7 @@ def test_that_columns_of_two_tables_are_matched_by_name(tmp_path, test):
         ("a,b\n.1,.5\n.3,.6\n", "a,b\n.5,1\n.25,0\n", AS_GUESSED, [[0.5, 1], [0.25, 0]], None),
     ],
 )
-def test_that_the_test_table_follows_the_label_column_of_the_training_table(
-    tmp_path, train, test, reading, rows, labels
-):
+def test_that_a_test_table_follows_the_label_column_of_the_training_table(tmp_path, train, test, reading, rows, labels):
     data = open_pair(tmp_path, train, test, reading)
     assert data.test.tolist() == rows
     assert (None if data.test_labels is None else data.test_labels.tolist()) == labels

@@ -43,9 +43,7 @@ def lines_of(folder):
     return (folder / "rectangles.jsonl").read_bytes().splitlines()
 
 
-def test_that_an_empty_store_and_the_folder_complete_an_interrupted_evaluation_with_the_missing_runs_only(
-    complete, tmp_path
-):
+def test_that_an_empty_store_and_the_folder_complete_an_interrupted_evaluation_by_missing_runs(complete, tmp_path):
     _, expected, hashes = complete
     _, before = evaluate(tmp_path, tmp_path / "here.sqlite", progress=StopAfter(fraction=0.5))
     assert 0 < len(before) < len(hashes)

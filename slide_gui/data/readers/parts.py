@@ -198,12 +198,12 @@ def quantile_ranges(values: NDArray[Any], n_ranges: int, place: str) -> tuple[ND
     Raises
     ------
     DataError
-        If the values have too few different numbers.
+        If a frequent value would belong to several ranges.
     """
     limits = np.unique(np.quantile(values, np.arange(1, n_ranges) / n_ranges, method="inverted_cdf"))
     limits = limits[limits < values.max()]
     if len(limits) < n_ranges - 1:
-        raise DataError(f"has too few different labels for {n_ranges} ranges; choose fewer ranges", place)
+        raise DataError(f"cannot be divided into {n_ranges} ranges of about equal size; choose another number", place)
     shown = [f"{limit:.10g}" for limit in limits]
     between = (f"above {low} to {high}" for low, high in pairwise(shown))
     return limits, (f"up to {shown[0]}", *between, f"above {shown[-1]}")

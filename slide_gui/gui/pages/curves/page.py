@@ -445,7 +445,7 @@ class CurvesPage(Page):
         stored = {run.hash: run.rate for run in self._controller.library.runs if run.hash in self._finals}
         # The error of the selected points after retraining on all training rows.
         rate = ErrorRate.of_folds(list(stored.values())) if stored and len(stored) == len(self._finals) else None
-        best = f"best on validation, by fold: {points}" if len(chosen) > 1 else f"best on validation: {points}"
+        best = f"best on validation{', different by fold' if len(chosen) > 1 else ''}: {points}"
         return best if rate is None else f"{best}, retrained on all rows: test error {rate} on {counted(rate.n, 'row')}"
 
 
