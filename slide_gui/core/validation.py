@@ -33,7 +33,7 @@ def check_number(
     positive : bool
         True if the number must be above 0.
     least, below : float
-        Limits of the range; the lower one is included.
+        Limits of the range: `least` is allowed, `below` is not.
     needed : str
         Description of the allowed values in the error, if the default one is too general.
     """

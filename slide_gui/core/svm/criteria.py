@@ -28,7 +28,7 @@ class Evaluation:
     gradient : ndarray of shape (n, n)
         G = ∂J/∂K̃, where every entry of K̃ = K + 1/C is an independent variable.
     beta : ndarray
-        Signed dual coefficients, which can start the solver at a neighbouring kernel.
+        Signed dual coefficients, from which the solver can start for a similar kernel.
     n_support : int
         Number of support vectors.
     """
@@ -69,7 +69,7 @@ class KernelProblem:
     Attributes
     ----------
     kernel : ndarray of shape (n, n)
-        K without the ridge.
+        Kernel matrix K, with ones on its diagonal.
     y : ndarray of shape (n,) or (n, k)
         Labels −1 and 1; one column for each one-vs-rest problem if the criterion accepts any number of classes.
     ridge : float
@@ -79,9 +79,9 @@ class KernelProblem:
     held_out : ndarray of bool, shape (n,), optional
         True for held-out points. The other points must include both classes.
     start : ndarray of shape (n,), optional
-        Coefficients at a neighbouring kernel, from which the solver starts.
+        Coefficients for a similar kernel, from which the solver starts.
     progress : Progress
-        Can cancel the computation.
+        Raises `Cancelled` to stop the computation.
     """
 
     kernel: Array
@@ -157,7 +157,7 @@ def radius_margin(problem: KernelProblem) -> Evaluation:
     """Return the radius over margin and its gradient G.
 
     The criterion is J = R² yᵀβ / n with R² = 1 + 1/C − mean(K̃). Its gradient is
-    G = [‖w‖² (1/n − 11ᵀ/n²) − R² ββᵀ] / n. It counts errors and accepts no weights.
+    G = [‖w‖² (1/n − 11ᵀ/n²) − R² ββᵀ] / n. The criterion bounds a number of errors and accepts no weights.
 
     Raises
     ------
@@ -291,15 +291,15 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate a criterion on any number of classes.
 
-    A criterion of any number of classes gets one column of labels per class, or one column for two classes. For other
-    criteria and more than two classes, J is the mean over the one-vs-one problems.
+    A criterion that accepts any number of classes receives one column of labels per class, or one column for two
+    classes. For other criteria and more than two classes, J is the mean over the one-vs-one problems.
 
     Parameters
     ----------
     criterion : str
         Key of `CRITERIA`.
     kernel : ndarray of shape (n, n)
-        K without the ridge.
+        Kernel matrix K, with ones on its diagonal.
     codes : ndarray of int, shape (n,)
         Class codes 0 … k − 1.
     ridge : float
@@ -307,9 +307,9 @@ def evaluate(
     held_out : ndarray of bool, shape (n,)
         True for held-out points, if the criterion uses them.
     starts : dict, optional
-        Coefficients of each pair of classes at a neighbouring kernel; replaced by the new coefficients.
+        Coefficients of each pair of classes for a similar kernel; they are replaced by the new coefficients.
     progress : Progress
-        Can cancel the computation.
+        Raises `Cancelled` to stop the computation.
     weights : ndarray of shape (n,), optional
         Positive weights of the points.
 

@@ -24,7 +24,7 @@ class ScratchBuffer:
         self._bytes = np.empty(0, np.uint8)
 
     def floats(self, count: int, dtype: np.dtype[np.floating]) -> NDArray[np.floating]:
-        """Return memory for `count` values; this overwrites the previous result."""
+        """Return an array for `count` values, with any content; it uses the memory of the previous result."""
         size = count * dtype.itemsize
         if size > len(self._bytes):
             self._bytes = np.empty(0, np.uint8)  # frees the old memory before the new is allocated
@@ -44,7 +44,7 @@ class CachedRows:
     tol : float
         Tolerance of the solver. Sums are computed in float64 if float32 is too coarse for it.
     progress : Progress
-        Can cancel the computation.
+        Raises `Cancelled` to stop the computation.
     """
 
     def __init__(self, source: KernelRows, store: NDArray[np.floating], tol: float, progress: Progress) -> None:
@@ -64,7 +64,7 @@ class CachedRows:
         return points[np.argsort(self._slot[points] < 0, kind="stable")]
 
     def square(self, points: Indices, out: NDArray[np.floating]) -> None:
-        """Fill `out` with the kernel between some points, from cached rows as far as possible."""
+        """Fill `out` with the kernel between the given points, from cached rows as far as possible."""
         slots = self._slot[points]
         cached = int(np.count_nonzero(slots >= 0))
         for tile in tiles(cached, _TILE, self._progress):
@@ -108,7 +108,7 @@ class CachedRows:
         """Remove all rows from the cache, except for the points `keep`."""
         stay = keep[self._slot[keep] >= 0]
         stay = stay[np.argsort(self._slot[stay])]
-        for target, point in enumerate(stay):  # works in place, because rows only move forwards in rising order
+        for target, point in enumerate(stay):  # in rising order, so that no row is overwritten before it moves
             self._store[target] = self._store[self._slot[point]]
             if target % _TILE == 0:
                 self._progress.report(0.0)
@@ -120,13 +120,13 @@ class CachedRows:
 WHOLE = 1000  # largest number of points for which the entire kernel matrix is computed
 LARGEST_SET = 4096
 SMALLEST_SET = 512
-_MOST_STALLED = 8  # largest number of outer steps in a row without a gain
-_LEAST_GAIN = 0.02  # smallest gain of the dual objective, relative to gap²; without rounding one pair step gains 0.25
-_NEW_LEAST = 256  # smallest number of points that may join the support vectors in one outer step
+_MOST_STALLED = 8  # largest number of consecutive outer steps without a gain
+_LEAST_GAIN = 0.02  # smallest gain of the dual objective, relative to gap²; without rounding one SMO step gains 0.25
+_NEW_LEAST = 256  # at least this many new points may join a working set
 _LOOSE = 0.05  # tolerance of a working set, relative to the gap
-_CLOSE = 0.1  # points this close to violating their conditions join too, because the next moves may violate them
-_START_TOL = 0.1  # tolerance of the problem on a quarter of the points that gives the start
-_MANY = 0.4  # fraction of support vectors above which half of the kernel matrix is faster than their rows
+_CLOSE = 0.1  # points this close to violating their conditions join too, because the next step may violate them
+_START_TOL = 0.1  # tolerance on the quarter of the points that is solved first and gives the start
+_MANY = 0.4  # above this fraction of support vectors, computing the entire matrix is faster than their rows
 _ERROR = 0.5  # largest rounding error of the outputs, relative to the tolerance
 
 
@@ -143,11 +143,11 @@ class SolverOptions:
     tol : float
         Largest allowed violation of the optimality conditions, in units of the margin.
     max_iter : int or None
-        Largest number of pair steps; None sets no limit.
+        Largest number of SMO steps; None sets no limit.
     memory : int
         Number of bytes for kernel values.
     seed : int
-        Seed of the random quarter of the points that is solved first.
+        Seed for drawing the quarter of the points that is solved first.
     shuffled : bool
         True if the points of each class are in random order, so that the first ones are a random sample.
     exact : bool
@@ -165,7 +165,7 @@ class SolverOptions:
 
     @property
     def limit(self) -> int:
-        """Largest number of pair steps."""
+        """Largest number of SMO steps."""
         return 2**62 if self.max_iter is None else self.max_iter
 
 
@@ -188,7 +188,7 @@ class Solution:
     gap : float
         Largest violation of the optimality conditions, computed in float64 if float32 could be too coarse.
     steps : int
-        Number of pair steps.
+        Number of SMO steps.
     converged : bool
         True if the gap is below the tolerance.
     residual : ndarray of shape (n,)
@@ -255,16 +255,16 @@ def solve(
     weights : ndarray of shape (n,), optional
         Positive weights, by which the C of each point is multiplied.
     start : ndarray of shape (n,), optional
-        Signed dual coefficients to start from, for example from a neighbouring problem. They need not be feasible.
+        Signed dual coefficients to start from, such as those of a similar problem. They need not be feasible.
     scratch : ScratchBuffer, optional
-        Memory of an earlier problem to use again.
+        Memory of an earlier problem, which is used again.
     progress : Progress
         Receives a `SolverStep` at every outer step.
 
     Raises
     ------
     Cancelled
-        If the progress cancels.
+        If `progress` raises it because the job was cancelled.
     MemoryError
         If `options.memory` is too small for the smallest working set.
     """
@@ -280,7 +280,7 @@ def solve(
     box = Box.of(y, limit, ridge if weights is None else ridge / weights)
     steady = MonotonicProgress(progress)
     scratch = ScratchBuffer() if scratch is None else scratch
-    considered = n  # number of points that may have coefficients at the start
+    considered = n  # number of points whose coefficients may differ from 0 at the start
     if start is not None:
         beta = _feasible(start, box)
     elif n > WHOLE:
@@ -325,7 +325,7 @@ def _certain(solution: Solution, rounding: float, tol: float) -> Solution:
 
 
 def exact_product(source: VectorRows, beta: Array, points: Indices, progress: Progress = NO_PROGRESS) -> Array:
-    """Return K β in float64 at some points, where β is 0 at all others; the tiles need little memory."""
+    """Return K β in float64 at the given points; β must be 0 at all others. Tiles keep the memory small."""
     values, total = beta[points], np.zeros(len(points))
     for here in tiles(len(points), _EXACT_ROWS, progress):
         rows = source.exact_rows(points[here], progress)
@@ -345,7 +345,7 @@ def exact_product(source: VectorRows, beta: Array, points: Indices, progress: Pr
 def _quarter(y: Array, options: SolverOptions) -> Indices:
     """Return the sorted indices of about a quarter of each class, at least one point each.
 
-    They are the first points if these are a random sample already.
+    If the points are already in random order, the first ones of each class are returned.
     """
     random, parts = np.random.default_rng(options.seed), []
     for label in (-1.0, 1.0):
@@ -357,7 +357,7 @@ def _quarter(y: Array, options: SolverOptions) -> Indices:
 
 
 def _feasible(beta: Array, box: Box) -> Array:
-    """Clip coefficients to the box, then scale down those of the sign with the larger sum so that all add up to 0."""
+    """Clip coefficients to their bounds, then scale down the positive or the negative ones until all add up to 0."""
     beta = np.clip(np.asarray(beta, dtype=np.float64), box.lower, box.upper)
     positive, negative = beta[beta > 0].sum(), -beta[beta < 0].sum()
     if min(positive, negative) == 0.0:
@@ -369,7 +369,7 @@ def _feasible(beta: Array, box: Box) -> Array:
 
 
 class _WorkingSetSolver:
-    """Solve for working sets of points one after the other, or for the entire kernel matrix if it is small."""
+    """Solver for one working set of points after the other, or for all points if their kernel matrix is small."""
 
     def __init__(
         self,
@@ -402,8 +402,8 @@ class _WorkingSetSolver:
             The float32 source of this solver.
         solution : Solution
         error : float
-            Bound on the error of the residuals. Points that satisfy their conditions by clearly more are not
-            recomputed.
+            Bound on the error of the residuals. Points that satisfy their optimality conditions by clearly more than
+            this bound are not recomputed.
         """
         best = np.inf
         while True:
@@ -425,7 +425,7 @@ class _WorkingSetSolver:
             solution = self.run(beta, solution.steps, residual)
 
     def run(self, beta: Array, steps: int = 0, residual: Array | None = None) -> Solution:
-        """Solve from a feasible β; `steps` were taken before, and `residual` is y − K̃β if it is known."""
+        """Solve from a feasible β, after `steps` earlier SMO steps; `residual` is y − K̃β if it is known."""
         self._steps = steps
         options, box = self._options, self._box
         beta = beta.copy()
@@ -445,9 +445,9 @@ class _WorkingSetSolver:
             first = max(gap, options.tol * 10.0) if first is None else first
             done = 1.0 - np.log(max(gap, options.tol) / options.tol) / np.log(first / options.tol)
             self._progress.report(float(np.clip(done, 0.0, 1.0)), SolverStep(gap, n_support))
-            # If there are more support vectors than fit in a working set, each step lowers the objective, not the gap.
+            # With more support vectors than fit in a working set, a step lowers the objective, but often not the gap.
             earlier, objective = objective, -0.5 * float(beta @ (self._y + residual))
-            # The second number is the rounding error of the objective, which is large if C or the weights are huge.
+            # The second value is the rounding error of the objective, which is large if C or the weights are huge.
             least_gain = max(_LEAST_GAIN * gap * gap, float(np.finfo(np.float64).eps * np.abs(beta).sum() ** 2))
             stalled = 0 if gap < 0.99 * best or earlier - objective > least_gain else stalled + 1
             best = min(best, gap)
@@ -476,7 +476,7 @@ class _WorkingSetSolver:
         return beta
 
     def _kernel(self, points: Indices) -> NDArray[np.floating]:
-        """Return K̃ between some points, in reused memory."""
+        """Return K̃ between the given points, in reused memory."""
         size = len(points)
         kernel = self._square[: size * size].reshape(size, size)
         self._rows.square(points, kernel)
@@ -499,11 +499,11 @@ class _WorkingSetSolver:
             residual[points] -= at(self._box.ridge, points) * change
 
     def _working_set(self, residual: Array, beta: Array, bias: float) -> Indices:
-        """Return the sorted working set: free support vectors and points that violate or nearly violate conditions."""
+        """Return the sorted working set: free support vectors, and points at or near a violation of optimality."""
         box = self._box
         up, down = beta < box.upper, beta > box.lower
         free = up & down
-        # With one free coefficient the bias may be an end of the gap, so that only points of one class would violate.
+        # A single free coefficient may put the bias at one end of the gap; then only points of one class would violate.
         middle = bias if free.sum() > 1 else 0.5 * (residual[up].max() + residual[down].min())
         excess = residual - middle
         violation = np.maximum(np.where(up, excess, -np.inf), np.where(down, -excess, -np.inf))

@@ -75,7 +75,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     tol : float, default=1e-3
         Largest allowed violation of the optimality conditions.
     max_iter : int or None, default=None
-        Largest number of pair steps per two-class problem. None sets no limit.
+        Largest number of SMO steps per two-class problem. None sets no limit.
     subset_size : int, default=2500
         Largest number of rows in the stratified subset that widths are learned on.
     starts : int, default=2
@@ -120,9 +120,9 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         All widths and C that were evaluated for this comparison, with their errors. Their `converged` is False if the
         solver reached its limit of steps. The list is empty if widths were not learned.
     n_iter_ : int
-        Number of pair steps that the solver took.
+        Number of SMO steps that the solver took.
     model_ : SvmModel
-        The trained model as an immutable object; `model_.trained` is the part that runs store.
+        The trained model as an immutable object; stored runs contain only `model_.trained`.
     n_features_in_ : int
         Number of columns of the rows.
 
@@ -178,9 +178,9 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
             The subset, the held-out rows and the median distances ignore weights, so repeated rows may lead to other
             widths and another C. Rows of weight 0 are left out.
         progress : Progress
-            Receives the progress and can cancel the training.
+            Receives progress reports; raises `Cancelled` to stop the training.
         client : distributed.Client, optional
-            Cluster whose workers train the pairs of classes, one task per pair. By default this process does.
+            Cluster whose workers train the pairs of classes, one task per pair. By default this process trains them.
 
         Raises
         ------
@@ -268,7 +268,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         given = tuple(groups) if isinstance(groups, Iterable) else groups
         if given is not None and names is not None:
             named = None
-            with suppress(ValueError):  # names of no layers cannot contradict the given groups
+            with suppress(ValueError):  # names without layer numbers cannot be compared with the given groups
                 named = layer_sizes(names)
             if named is not None and named != block_sizes(len(names), given):
                 raise ValueError(
@@ -297,7 +297,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         Raises
         ------
         ValueError
-            As `decision_function`.
+            Same as for `decision_function`.
         """
         rows = self._rows(Z)
         return np.asarray(self.classes_[self.model_.predict(rows)])

@@ -23,7 +23,7 @@ def block_sizes(n_columns: int, groups: int | Sequence[int] | None) -> tuple[int
     n_columns : int
         Number of columns of Z.
     groups : int, sequence of int, or None
-        Number of blocks of equal size, or their sizes. None is one block.
+        Number of blocks of equal size, or the size of each block. None means that all columns are one block.
 
     Raises
     ------
@@ -104,8 +104,8 @@ def median_distances(
 ) -> Array:
     """Return the median squared distance between two rows for each block, from at most `max_rows` rows.
 
-    If more than half of the pairs are equal, the median is 0 and the mean is returned instead. A constant block has 0.
-    Rows that differ only by rounding of Z count as equal.
+    If the rows are equal in more than half of the pairs, the median is 0, and the mean is returned instead. For a
+    constant block the result is 0. Rows that differ only by the rounding of Z count as equal.
     """
     rows = np.arange(len(Z))
     if len(Z) > max_rows:
@@ -151,7 +151,7 @@ Indices = NDArray[np.intp]
 _TILE_ROWS = 512
 _TILE_FLOPS = 1.5e9  # float32 operations per tile: about 30 ms on one core
 _CACHED_VALUES = 32_768  # values of a tile that stay in the cache of a core between product and exponential
-_AT_ONCE = 1000  # largest number of points whose kernel rows are computed at once; few rows at a time are slower
+_AT_ONCE = 1000  # a class of at most this many points gets all its kernel rows at once, which is faster
 _BLOCK_ROWS = 2048
 _EMBEDDED_ROWS = 128
 _CENTRE_ROWS = 1000
@@ -201,7 +201,7 @@ class Embedding:
         progress: Progress = NO_PROGRESS,
         columns: Indices | None = None,
     ) -> Values:
-        """Return the embedded rows of Z, or some of its rows and columns, of shape (n, d); Z is read in blocks."""
+        """Return the embedding of Z, or of the given rows and columns of Z, of shape (n, d); Z is read in blocks."""
         per_column = np.repeat(1.0 / np.asarray(self.widths), self.sizes).astype(dtype)
         centre = self.centre.astype(np.result_type(Z.dtype, dtype))
         if columns is not None:
@@ -220,7 +220,7 @@ _LARGEST = 1e15
 
 
 def refuse_large(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -> None:
-    """Raise ValueError with the place of the first value so large that squared distances may overflow."""
+    """Raise ValueError if a value is so large that squared distances may overflow; name its row and column."""
     for rows in tiles(len(Z), _BLOCK_ROWS, progress):
         block = Z[rows]
         if max(block.max(initial=0.0), -block.min(initial=0.0)) > _LARGEST:
@@ -247,7 +247,7 @@ def squared_norms(data: Values) -> Values:
 def kernel_rounding(squares: Values) -> float:
     """Return a bound on the rounding error of kernel values between different vectors, given their squared norms.
 
-    The error of D = ‖a‖² + ‖b‖² − 2ab is at most eps (‖a‖² + ‖b‖²). The error of exp(−D) is at most that times exp(−D),
+    The error of D = ‖a‖² + ‖b‖² − 2ab is at most e = eps (‖a‖² + ‖b‖²). The error of exp(−D) is at most e · exp(−D),
     where D ≥ (‖a‖ − ‖b‖)². A long vector far from all others thus causes no error: its kernel values are 0.
     """
     eps = float(np.finfo(squares.dtype).eps)
@@ -347,21 +347,21 @@ class ClassVectors:
         self._used = 0
 
     def exact_rows(self, points: Indices, progress: Progress) -> Values:
-        """Return some rows in float64."""
+        """Return the rows `points` in float64."""
         if self._exact is not None:
             return self._exact(points, progress)
         return take_rows(self.data, points, progress).astype(np.float64, copy=False)
 
     def some(self, points: Indices, progress: Progress) -> tuple[Values, Values]:
-        """Return copies of some vectors, and their squared norms."""
+        """Return copies of the vectors `points`, and their squared norms."""
         return take_rows(self.data, points, progress), self.squares[points]
 
     def first(self, size: int) -> tuple[Values, Values]:
-        """Return the first vectors, and their squared norms."""
+        """Return the first `size` vectors, and their squared norms."""
         return self.data[:size], self.squares[:size]
 
     def within(self, points: Indices, out: Values, progress: Progress) -> None:
-        """Fill `out` with the kernel between some points (rows) and the first points of the class (columns)."""
+        """Fill `out` with the kernel between the given points (rows) and the first points of the class (columns)."""
         everything, columns = self.first(len(self.data)), self.first(out.shape[1])
         new = points[self._slot[points] < 0][: len(self._rows) - self._used]
         if len(new) and len(self._rows) == len(self.data) <= _AT_ONCE:
@@ -420,14 +420,14 @@ class VectorRows:
         return kernel_rounding(np.concatenate([each.squares[:size] for each, size in pairs]))
 
     def take(self, points: Indices) -> "VectorRows":
-        """Return the source for some points, in rising order; nothing is copied if they are the first of each class."""
+        """Return the source for sorted points only; nothing is copied if they are the first points of each class."""
         parts = self._split(points)
         if all(np.array_equal(part, np.arange(len(part))) for part in parts):
             return VectorRows(self._classes, [len(part) for part in parts])
         return VectorRows.of(self._gathered(points, NO_PROGRESS)[0])
 
     def exact_rows(self, points: Indices, progress: Progress = NO_PROGRESS) -> Values:
-        """Return some points, in rising order, embedded in float64."""
+        """Return the vectors of the given points, in rising order, embedded in float64."""
         parts = zip(self._classes, self._split(points), strict=True)
         pieces = [each.exact_rows(part, progress) for each, part in parts if len(part)]
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
@@ -435,7 +435,7 @@ class VectorRows:
     def kernel(
         self, rows: Indices, columns: Indices | None = None, out: Values | None = None, progress: Progress = NO_PROGRESS
     ) -> Values:
-        """Return the kernel between some rows, in rising order, and some columns, by default all.
+        """Return the kernel between the points `rows`, in rising order, and the points `columns`, by default all.
 
         If both arguments are the same object, only half of the symmetric matrix is computed.
         """
@@ -475,7 +475,7 @@ class VectorRows:
         return [part - start for part, start in zip(parts, self._ends - self._sizes, strict=True)]
 
     def _gathered(self, points: Indices, progress: Progress) -> tuple[Values, Values]:
-        """Return copies of some vectors, and their squared norms."""
+        """Return copies of the vectors `points`, and their squared norms."""
         pieces = [each.some(part, progress) for each, part in zip(self._classes, self._split(points), strict=True)]
         if len(pieces) == 1:
             return pieces[0]
@@ -508,13 +508,13 @@ class DistanceRows:
         return len(self.points)
 
     def take(self, points: Indices) -> "DistanceRows":
-        """Return the source for some of the points, with the same distances."""
+        """Return the source for the given points only, with the same distances."""
         return DistanceRows(self.distances, self.points[points], self.factor)
 
     def kernel(
         self, rows: Indices, columns: Indices | None = None, out: Values | None = None, progress: Progress = NO_PROGRESS
     ) -> Values:
-        """Return the kernel between some rows and some columns, by default all."""
+        """Return the kernel between the points `rows` and the points `columns`, by default all."""
         rows, columns = self.points[rows], self.points if columns is None else self.points[columns]
         if out is None:
             out = np.empty((len(rows), len(columns)), dtype=self.dtype)

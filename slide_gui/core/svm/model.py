@@ -121,7 +121,7 @@ class SvmModel:
     vectors : ndarray of shape (n_support, d)
         The embedded support vectors, in float64 if float32 would change the margins visibly.
     steps : int
-        Total number of pair steps of the solver; 0 for a stored SVM.
+        Total number of SMO steps of the solver; 0 for a stored SVM.
     """
 
     trained: TrainedSvm

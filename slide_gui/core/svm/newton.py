@@ -52,7 +52,7 @@ class NewtonSolution:
 
 
 class Bordered:
-    """The bordered system [K_A + r 1; 1ᵀ 0] [x; b] = [v; total] for points A; a large one is factorised only once.
+    """The bordered system [K_A + r 1; 1ᵀ 0] [x; b] = [v; total] for points A; a large system is factorised only once.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Bordered:
     right : ndarray of shape (m,)
         First right-hand side v, with total 0.
     progress : Progress
-        Can cancel the computation.
+        Raises `Cancelled` to stop the computation.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Bordered:
 def _softly(
     kernel: Array, points: Indices, diagonal: Array | float, solve: Callable[[Array], Array], progress: Progress
 ) -> tuple[Array, float]:
-    """Solve the system of some points, increasing its diagonal until it is regular; return the increase as well."""
+    """Solve the system of the given points. Increase its diagonal while it is singular; return the increase as well."""
     added = 0.0
     while True:
         system = take_submatrix(kernel, points, progress)
@@ -156,17 +156,17 @@ def newton(
     Parameters
     ----------
     kernel : ndarray of shape (n, n), float64
-        K without the ridge.
+        Kernel matrix K, with ones on its diagonal.
     y : ndarray of shape (n,)
         Labels −1 or 1, both present.
     ridge : float or ndarray of shape (n,)
         1/C, for all points or for each point.
     start : ndarray of shape (n,), optional
-        Signed dual coefficients of a neighbouring problem, whose support vectors are the first active set.
+        Signed dual coefficients of a similar problem, whose support vectors are the first active set.
     optimal : bool
         False to return the best point reached if the iteration does not converge.
     progress : Progress
-        Can cancel the computation.
+        Raises `Cancelled` to stop the computation.
 
     Raises
     ------

@@ -38,7 +38,7 @@ class SvmParameters:
     Attributes
     ----------
     groups : int, tuple of int, or None
-        Blocks of columns, with one width per block.
+        Blocks of columns, one per layer. Each block has one width.
     widths : "learn", "median" or tuple of float
     criterion : str
         Key of `LEARNED_BY`.
@@ -49,7 +49,7 @@ class SvmParameters:
     tol : float
         Largest allowed violation of the optimality conditions.
     max_iter : int or None
-        Largest number of pair steps per two-class problem; None sets no limit.
+        Largest number of SMO steps per two-class problem; None sets no limit.
     subset_size : int
         Largest number of rows that widths are learned on.
     starts : int
@@ -64,7 +64,7 @@ class SvmParameters:
     seed : int
         Seed of all random choices.
     near : (widths, C) or None
-        Solution of a neighbouring problem, used as a start in addition to the best point of the grid.
+        Solution of a similar problem, used as a start in addition to the best point of the grid.
     """
 
     groups: int | tuple[int, ...] | None = None
@@ -138,7 +138,7 @@ class WidthsStep:
     iteration : int
         Number of the iteration, counted over all starts.
     start : int
-        Number of the start of this descent.
+        Number of the starting point of this descent, from 0.
     criterion : float
         Criterion J without the prior.
     widths, shares : tuple of float
@@ -178,7 +178,7 @@ class Candidate:
     kind : {"learned", "median"}
         Kind of the widths.
     scale : float
-        Factor of the widths.
+        Factor by which the widths were multiplied.
     C : float
     wrong, total : float
         Number of misclassified rows and of all rows, or the sums of their weights.
@@ -249,7 +249,7 @@ class SelectedWidths:
     widths : ndarray of shape (L,)
     C : float
     history : tuple of WidthsStep
-        Iterations of learning, on a part of the sample if the median widths were selected there.
+        Iterations of learning. If median widths were better on held-out rows of the sample, the other rows were used.
     chosen : ChosenBy or None
         How the widths were selected; None if they were not learned.
     grid : tuple of GridPoint

@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-SIGMA_FACTORS = (0.1, 0.3, 1.0, 3.0)  # σ² as multiples of the typical Σ_t D_t/σ_t²
+SIGMA_FACTORS = (0.1, 0.3, 1.0, 3.0)  # values of σ² in a grid, divided by the number of layers
 C_GRID = (1.0, 10.0, 100.0, 1000.0)
-FINER = (2.0 / 3.0, 1.5)  # factors of the best σ², evaluated at its C
+FINER = (2.0 / 3.0, 1.5)  # after the grid, the best σ² is multiplied by these factors; C stays the same
 
 
 def _folds(codes: Indices, seed: int, row_groups: Indices | None = None) -> Indices:
-    """Return the fold of each row (see `stratified_folds`). Refuse a class with fewer than two rows."""
+    """Return the fold of each row (see `stratified_folds`); raise ValueError if a class has fewer than two rows."""
     counts = np.bincount(codes)
     if counts.min() < 2:
         problem = f"a class has {counts.min()} of the {len(codes)} training rows, but cross-validation needs 2"
@@ -55,8 +55,8 @@ def _folds(codes: Indices, seed: int, row_groups: Indices | None = None) -> Indi
 class CrossValidation:
     """Cross-validation of SVMs with kernels exp(−factor · D), where D is a fixed matrix of squared distances.
 
-    It finds the rows that an SVM trained without their fold misclassifies. Each training starts from the solution of
-    the same fold at the previous C, if the kernel is the same.
+    For each fold, SVMs are trained on the other folds, and the rows of the fold that they misclassify are recorded.
+    Training starts from the solution for the same fold at the previous C if the kernel is unchanged.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ class CrossValidation:
     folds : ndarray of int, shape (n,)
         Fold of each row, as `stratified_folds` returns it.
     options : SolverOptions
-        Options of the solver; each call sets its own C.
+        Options of the solver. The C in them is replaced by the C of each call.
     weights : ndarray of shape (n,), optional
         Weights of the rows in training.
     log : StepLog
-        Each evaluation is a step of it.
+        Log of slow steps; each evaluation is one step.
     """
 
     distances: NDArray[np.floating]
@@ -119,7 +119,7 @@ class CrossValidation:
             converged = converged and solution.converged
             support = np.flatnonzero(solution.beta)
             trained.append((members[support], solution.beta[support], solution.bias))
-        # A support vector belongs to several pairs, and computing its kernel values is slower than copying them.
+        # A support vector can occur in several pairs. Its kernel values are computed once and copied, which is faster.
         support = np.unique(np.concatenate([members for members, _, _ in trained]))
         values = source.kernel(outside, support, progress=progress)
         margins = np.empty((len(outside), len(trained)))
@@ -139,18 +139,18 @@ def median_width_search(
     Parameters
     ----------
     data : TrainingSet
-        Rows without weights. One block of all columns gives Raw-SVM if they are the inputs.
+        Rows without weights. If all columns form one layer and are the inputs, the result is the Raw-SVM.
     parameters : SvmParameters
-        Loss, C, memory and seed are used. The matrix of distances takes 4 n² bytes, and training half of the memory.
+        Loss, C, memory and seed are used. The distances take 4 n² bytes, and training may use half of `memory`.
     progress : Progress
-        Receives a `GridPoint` after each point.
+        Receives a `GridPoint` after each evaluation of σ and C.
 
     Raises
     ------
     ValueError
         If a class has fewer than two rows.
     MemoryError
-        If the matrix of distances needs more memory than is free, or if half of the memory is too little for training.
+        If the distances need more memory than is free, or if half of `parameters.memory` is too little for training.
     """
     Z, sizes, n, memory, seed = data.Z, data.sizes, len(data.codes), parameters.memory, parameters.seed
     check_free(4 * n * n, f"a grid search on {n} rows", "search on fewer rows")
@@ -196,9 +196,9 @@ _MOST_HELD_OUT = 10_000
 
 
 def _spent(done: float) -> float:
-    """Convert the fraction of a grid's points that are done to the fraction of its time.
+    """Return the fraction of a grid search's duration that has passed, given the fraction of evaluated points.
 
-    The widest kernels, at the end, take up to three times as long as the others with two classes.
+    The widest kernels are evaluated last. With two classes they take up to three times as long as the others.
     """
     return (2 * done + done**2) / 3
 
@@ -236,13 +236,13 @@ def tune(
     widths : ndarray of shape (L,)
         Widths to be multiplied by each scale.
     scales, Cs : sequence of float
-        The grid.
+        The grid contains every combination of a scale and a C.
     parameters : SvmParameters
         Loss, tolerance, memory and seed are used.
     progress : Progress
-        Receives the progress and can cancel the search.
+        Receives progress reports; raises `Cancelled` to stop the search.
     learned_on : ndarray of int, optional
-        Rows that the widths were learned on. They are not held out, because the widths fit them better than others.
+        Rows that the widths were learned on. They are not held out, because the widths fit them better than other rows.
     """
     points = [(scale, C) for scale in scales for C in Cs]
     rows = stratified_subset(data.codes, most_rows, parameters.seed)
@@ -275,13 +275,13 @@ def tune(
 
 
 _SCALES = tuple(np.sqrt(SIGMA_FACTORS).tolist())  # factors of the median widths
-_C_FACTORS = (1.0, 3.0, 10.0)  # factors of the learned C, which smoothed and squared errors make too small
-_FEW = 250  # smallest number of evaluated rows at which points of a grid are left out
+_C_FACTORS = (1.0, 3.0, 10.0)  # factors of the learned C, which is often too small: learning uses smoothed errors
+_FEW = 250  # once this many rows are evaluated, the search drops the worse points of a grid
 _BEST = 3
 _EVALUATED = 200  # smallest fold for a comparison on one held-out fold; otherwise two folds are held out
 _MOST_EVALUATED = 5000
 _BLOCK = 500
-_STEPS_PER_ROW = 100  # limit of pair steps per row in one training; unfinished candidates are evaluated and marked
+_STEPS_PER_ROW = 100  # limit on SMO steps in a training, per row; a candidate that reaches it has converged=False
 
 
 def choose_widths(
@@ -289,12 +289,12 @@ def choose_widths(
 ) -> SelectedWidths:
     """Learn widths, compare them with median widths on held-out rows, and return the better ones.
 
-    If at least a fifth of all rows are outside the sample, both are fitted to the sample and evaluated on up to 5 000
-    other rows. Otherwise a fifth of the sample is held out, or two fifths in turn if a fifth has fewer than 200 rows.
-    Both are fitted to the other rows and evaluated on the held-out fifth. The better ones are then fitted again to the
-    entire sample. Cross-validation on the rows of the fit selects C and the scale of the median widths. The better
-    widths have fewer errors on all held-out rows together. The learned widths win ties. If the rows have groups, whole
-    groups of the sample are always held out.
+    If at least a fifth of all rows are outside the sample, both kinds of widths are fitted to the sample and evaluated
+    on up to 5 000 other rows. Otherwise a fifth of the sample is held out, or two fifths in turn if a fifth has fewer
+    than 200 rows. Both kinds are fitted to the remaining rows and evaluated on the held-out fifth. The better kind is
+    then fitted again to the entire sample. Cross-validation on the fitted rows selects C and the scale of the median
+    widths. The better kind has fewer errors on all held-out rows together; in a tie it is the learned widths. If the
+    rows have groups, the comparison always holds out whole groups of the sample.
 
     Parameters
     ----------
@@ -303,7 +303,7 @@ def choose_widths(
     sample : WidthsSample
         Rows to learn on.
     parameters : SvmParameters
-        If the comparison uses rows of the sample, no descent starts at `near`.
+        While a fifth of the sample is held out, `near` is not used as a start for learning.
     progress : Progress
         Receives each `WidthsStep` on the entire sample, and finally the `ChosenBy`.
     """
@@ -317,7 +317,7 @@ def choose_widths(
 
 
 class _Comparison:
-    """Comparison of learned with median widths, and the evaluated candidates."""
+    """A comparison of learned with median widths, which records all evaluated candidates."""
 
     def __init__(self, parameters: SvmParameters, progress: Progress) -> None:
         self._parameters, self._progress = parameters, progress
@@ -330,7 +330,7 @@ class _Comparison:
         """Compare the widths on rows outside the sample."""
         learned = learn_widths(sample, self._parameters, self._near, progress=self._progress.part(0.0, 0.5))
         if np.bincount(sample.codes).min() < 2:
-            return learned  # no row of the class can be held out
+            return learned  # a class has only one row, which cannot be held out
         steady = MonotonicProgress(self._progress.part(0.5, 1.0))
         both = self._selected(sample, learned, steady.part(0.0, 0.8))
         outside = np.setdiff1d(np.arange(len(data.codes)), sample.rows, assume_unique=True)
@@ -357,8 +357,8 @@ class _Comparison:
         if np.bincount(sample.codes).min() > 2:
             folds = _folds(sample.codes, self._parameters.seed, sample.row_groups)
             n_held_out, more_pairs = 2 if few_rows(n) else 1, len(pairs_of(int(sample.codes.max()) + 1)) - 1
-            learning = 1.0 / (1.5 + 100 * more_pairs / n)  # fraction of the time; the rest compares
-            held_out_time = 0.9 if n_held_out == 2 else 0.75  # the rest fits the better widths to the entire sample
+            learning = 1.0 / (1.5 + 100 * more_pairs / n)  # fraction of a fold's duration; the rest is the comparison
+            held_out_time = 0.9 if n_held_out == 2 else 0.75  # the remaining time is for the fit to the entire sample
             for number, fold in enumerate(np.unique(folds[folds >= 0])[:n_held_out].tolist()):
                 share = held_out_time / n_held_out
                 steady = MonotonicProgress(self._progress.part(number * share, (number + 1) * share))
@@ -412,7 +412,7 @@ class _Comparison:
         Parameters
         ----------
         baseline : ndarray of bool, optional
-            The errors of other widths on the same folds.
+            Mask of rows that the widths to compare with misclassify, on the same folds.
         """
         if learned is None:
             kind, widths, scales = "median", widths_from(sample.medians, float(len(sample.medians))), _SCALES
@@ -449,7 +449,7 @@ class _Comparison:
                     baseline is not None and _clearly_worse(wrong[best], baseline & now, sample.weights)
                 ):
                     break
-                baseline = None  # may have been evaluated on fewer folds
+                baseline = None  # its widths may have been evaluated on fewer folds
         self._tried += points
         return widths * points[best].scale, points[best], wrong[best]
 
@@ -474,13 +474,13 @@ class _Comparison:
 
 
 def _clearly_worse(wrong: NDArray[np.bool_], other: NDArray[np.bool_], weights: Array | None) -> bool:
-    """True if the errors exceed others on the same rows by more than two standard errors of the difference."""
+    """True if `wrong` has more errors than `other`, by more than two standard errors of the difference."""
     difference = (wrong.astype(np.float64) - other) * (1.0 if weights is None else weights)
     return bool(difference.sum() > 2.0 * np.sqrt(np.square(difference).sum()))
 
 
 def _without_steps(progress: Progress, end: float) -> Progress:
-    """Return a progress that reports fractions up to `end`, but no steps: their candidates are not results."""
+    """Return a progress that reports fractions up to `end`. It omits the steps, whose widths are not the result."""
     return Listener(lambda fraction, _: progress.report(end * fraction))
 
 
@@ -495,7 +495,7 @@ def _counted(point: Candidate, wrong: NDArray[np.bool_], weights: Array | None, 
 
 
 _MEDIAN_ROWS = 1000
-_SHARES_ROWS = 500  # rows for the medians if widths are given, since they only determine `shares`
+_SHARES_ROWS = 500  # rows for the medians if widths are given, because the medians then affect only `shares`
 
 
 def fit_svm(
@@ -510,7 +510,7 @@ def fit_svm(
     client: "Client | None" = None,
     log: StepLog | None = None,
 ) -> SvmModel:
-    """Select widths and C by the parameters, then train on all rows.
+    """Select widths and C as the parameters specify, then train on all rows.
 
     Parameters
     ----------
@@ -524,23 +524,23 @@ def fit_svm(
     row_groups : ndarray of int, shape (n,), optional
         Group of each row, such as the patient. Splits for selecting widths and C keep the rows of a group together.
     start : TrainedSvm, optional
-        SVM of the same rows in a neighbouring representation; the solver starts from its coefficients.
+        SVM trained on the same rows with a similar representation; the solver starts from its coefficients.
     progress : Progress
         Receives a `WidthsStep` at each step of learning, then a `TrainingStep` at each step of the solver.
     client : distributed.Client, optional
         Cluster whose workers train the pairs of classes at the selected widths and C, one task per pair.
     log : StepLog, optional
-        Finished steps of the same training, which selects the same widths and C without them.
+        Results of the finished steps of an earlier, cancelled run of this training. These steps are not repeated.
 
     Raises
     ------
     ValueError
-        If parameters are out of range, if widths do not fit the blocks, if there are fewer than two classes, or if the
-        criterion is not defined with weights.
+        If parameters are out of range, if there is not one width per layer, if there are fewer than two classes, or if
+        the criterion is not defined with weights.
     MemoryError
         If `parameters.memory` is too small, or if too little memory is free. The message gives the required memory.
     Cancelled
-        If the progress cancels.
+        If `progress` raises it because the job was cancelled.
     """
     parameters = parameters.checked()
     codes = np.asarray(codes)
@@ -562,9 +562,9 @@ def fit_svm(
 
 
 _LEARNING = 20
-"""Time of learning per pair of rows of the subset, in units of one training per pair of its rows. It was 31 on Convex,
-47 on Rectangles and, with ten classes, 117 on MNIST."""
-_TRAINING = 0.4  # time of the final training, which starts from the tuned solution, in the same unit; on MNIST
+"""Duration of learning widths, in units of one training on the same number of rows; both grow with the squared number.
+It was 31 on Convex, 47 on Rectangles and, with ten classes, 117 on MNIST."""
+_TRAINING = 0.4  # duration of the final training in the same unit, measured on MNIST
 
 
 def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, float]:
@@ -626,7 +626,7 @@ def _selected_widths(
         widths, scales = np.asarray(parameters.widths, dtype=np.float64), (1.0,)
         if len(widths) != layers:
             raise ValueError(
-                f"widths is {parameters.widths!r}; it must contain {layers} positive numbers, one per block"
+                f"widths is {parameters.widths!r}; give {layers} positive numbers, one width for each layer"
             )
     if given is not None:
         return SelectedWidths(widths, given)

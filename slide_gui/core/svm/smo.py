@@ -1,4 +1,4 @@
-"""Solve two-class SVMs on a small precomputed kernel matrix: pair steps (SMO), then an active-set method."""
+"""Solve two-class SVMs on a small precomputed kernel matrix: SMO steps, then an active-set method."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 Array = NDArray[np.float64]
 
-_STRIDE = 1000  # pair steps between two progress reports, 15–30 ms
+_STRIDE = 1000  # SMO steps between two progress reports, 15–30 ms
 _GAP_STRIDE = 16
 _MOST_RATES = 1024
 _TILE = 256
@@ -36,11 +36,11 @@ class Box:
 
     @classmethod
     def of(cls, y: Array, limit: Array | float, ridge: Array | float = 0.0) -> "Box":
-        """Return the box for 0 ≤ y β ≤ limit."""
+        """Return the bounds 0 ≤ y β ≤ limit, with the given ridge."""
         return cls(np.where(y > 0, 0.0, -limit), np.where(y > 0, limit, 0.0), ridge)
 
     def take(self, rows: NDArray[np.intp]) -> "Box":
-        """Return the bounds and the ridge of some points."""
+        """Return the bounds and the ridge of the points `rows`."""
         return Box(self.lower[rows], self.upper[rows], at(self.ridge, rows))
 
 
@@ -61,7 +61,7 @@ def kkt_gap(residual: Array, beta: Array, box: Box) -> tuple[float, float]:
         Largest r of points whose β can increase, minus smallest r of points whose β can decrease. It is −inf if no β
         can change.
     bias : float
-        Mean of r over points strictly inside the box, or the middle of the gap if there are none.
+        Mean of r over points strictly inside their bounds, or the middle of the gap if there are none.
     """
     up, down = beta < box.upper, beta > box.lower
     highest = float(residual[up].max()) if up.any() else -np.inf
@@ -99,10 +99,10 @@ def single_error(beta: Array) -> float:
 def pair_steps(
     kernel: NDArray[np.floating], residual: Array, beta: Array, box: Box, tol: float, max_steps: int, progress: Progress
 ) -> tuple[Array, int]:
-    """Take pair steps and return the new β and the number of steps.
+    """Take SMO steps, each of which changes the β of two points; return the new β and the number of steps.
 
-    Two rows hold the residuals, with infinite values for points whose β cannot increase or decrease. Each NumPy call is
-    one in-place pass over q numbers, so that a pair step takes about 5 µs at q = 500.
+    Two arrays hold the residuals: one is −inf where β cannot increase, the other +inf where β cannot decrease. Each
+    NumPy call is one in-place pass over q values, so that a step takes about 5 µs at q = 500.
     """
     both = np.where([beta < box.upper, beta > box.lower], residual, [[-np.inf], [np.inf]]).astype(kernel.dtype)
     up, down = both
@@ -127,7 +127,7 @@ def pair_steps(
                 rates.clear()
             rates[i] = rate = half + half[i]
             subtract(rate, row, out=rate)
-            rate[i] = 1.0  # rounding may have cancelled the value of the point itself
+            rate[i] = 1.0  # because of rounding, the value of point i itself may be 0 or negative
             np.reciprocal(sqrt(rate, out=rate), out=rate)
         rate = rates[i]
         subtract(highest, down, out=gain)
@@ -156,14 +156,14 @@ def pair_steps(
 
 Values = NDArray[np.floating]
 
-_NEAR = 2.0  # gap, in margins, below which active sets are tried after enough pair steps
-_VERY_NEAR = 0.3  # gap below which pair steps of earlier working sets count as well
-_NEARER = 0.25  # factor by which the gap must shrink before active sets that failed are tried again
-_LEAST_STEPS = 100  # smallest number of pair steps per round
-_STEPS_PER_SYSTEM = 0.008  # pair steps that take as long as active sets, per squared number of free points
+_NEAR = 2.0  # gap, in units of the margin, below which the active-set method is tried after enough SMO steps
+_VERY_NEAR = 0.3  # gap below which SMO steps of earlier working sets count as well
+_NEARER = 0.25  # factor by which the gap must shrink before the active-set method is tried again after a failure
+_LEAST_STEPS = 100  # smallest number of SMO steps per round
+_STEPS_PER_SYSTEM = 0.008  # SMO steps that take as long as the active-set method, per squared number of free points
 _MOST_STALLED_SETS = 20  # largest number of rounds without a smaller gap
 _MOST_SYSTEMS = 30
-_MOST_WORSE = 8  # systems in a row that may fail to reduce the number of changes
+_MOST_WORSE = 8  # largest number of consecutive linear systems that do not reduce the changes of the active set
 _ROUNDING = {"f": 1e-7, "d": 1e-12}  # added to the diagonal, because rounding may reduce the smallest eigenvalue
 
 
@@ -178,7 +178,7 @@ def minimise(
     *,
     before: int = 0,
 ) -> tuple[Array, Array, int]:
-    """Minimise ½ βᵀK̃β − yᵀβ over the box with fixed Σβ, starting from a feasible β.
+    """Minimise ½ βᵀK̃β − yᵀβ within the bounds of β and with fixed Σβ, starting from a feasible β.
 
     Parameters
     ----------
@@ -189,22 +189,22 @@ def minimise(
     beta : ndarray of shape (q,)
         Start, which is not changed.
     box : Box
-        Its ridge is the diagonal of `kernel` minus 1.
+        Bounds of β. The ridge of the box is the diagonal of `kernel` minus 1.
     tol : float
         The iteration stops if the violation of the optimality conditions is below this value.
     max_steps : int
-        Largest number of pair steps; a linear system counts as one.
+        Largest number of SMO steps; solving a linear system counts as one step.
     progress : Progress
-        Can cancel the computation.
+        Raises `Cancelled` to stop the computation.
     before : int
-        Number of pair steps in earlier working sets of the same problem.
+        Number of SMO steps in earlier working sets of the same problem.
 
     Returns
     -------
     beta : ndarray of shape (q,)
     residual : ndarray of shape (q,)
     steps : int
-        Number of pair steps and linear systems.
+        Number of SMO steps plus number of linear systems.
     """
     steps, waited, stalled, best, near = 0, 0, 0, np.inf, _NEAR
     while steps < max_steps:

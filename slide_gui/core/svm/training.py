@@ -43,8 +43,8 @@ _LARGE = 1000.0  # norm of the coefficients above which float32 kernel values ch
 class StepLog:
     """The results of the slow steps of a training, in their order.
 
-    Training the same rows with the same parameters takes the same steps. A training that receives the log of a
-    cancelled one reads the first results from it, computes the others, and gives the same result to the bit.
+    Training on the same rows with the same parameters takes the same steps. A training that receives the log of a
+    cancelled training reads the first results from the log and computes the others. Its result is bit-identical.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class StepLog:
             Returns the result of the step.
         state : dict, optional
             Values that the step changes and the next step uses, such as the starts of a solver. Only the state after
-            the last logged step is stored and restored, so steps with one state must follow each other directly.
+            the last logged step is stored and restored, so steps that share a state must be consecutive.
         """
         number, state = self._next, {} if state is None else state
         if number == len(self.results):
@@ -107,7 +107,7 @@ class TrainingSet:
     row_groups : ndarray of int, shape (n,), or None
         Group of each row. No split separates rows of one group.
     log : StepLog
-        Finished steps of the same training.
+        Results of the finished steps of this training.
     """
 
     Z: NDArray[np.floating]
@@ -123,14 +123,14 @@ class TrainingSet:
         return int(self.codes.max()) + 1
 
     def take(self, rows: Indices, progress: Progress = NO_PROGRESS) -> "TrainingSet":
-        """Return a copy of some rows."""
+        """Return a training set with copies of the given rows."""
         Z = take_rows(self.Z, rows, progress)
         weights, groups = rows_of(self.weights, rows), rows_of(self.row_groups, rows)
         return TrainingSet(Z, self.codes[rows], self.sizes, weights, groups, self.log)
 
 
 def rows_of(values: Any, rows: NDArray[Any]) -> Any:
-    """Return the values of some rows, or None if there are no values."""
+    """Return the values of the given rows, or None if `values` is None."""
     return None if values is None else values[rows]
 
 
@@ -145,7 +145,7 @@ class TrainingStep:
 
 @dataclass(frozen=True, eq=False)
 class PairProblems:
-    """The problems of all pairs of classes, each independent of the others.
+    """The two-class problems of all pairs of classes, which can be solved independently.
 
     Attributes
     ----------
@@ -173,14 +173,14 @@ class PairProblems:
         return pairs_of(self.data.n_classes)
 
     def solved(self, numbers: Sequence[int], progress: Progress = NO_PROGRESS) -> Iterator[tuple[Indices, Solution]]:
-        """Yield the rows and the solution of some problems in order, which share kernel values if memory allows it.
+        """Solve the given problems in order. They share kernel values if memory allows it.
 
-        Only the support vectors are returned: the indices of their rows, and a solution without residuals.
+        For each problem, yield the row indices of its support vectors and their solution, without residuals.
 
         Parameters
         ----------
         numbers : sequence of int
-            Indices in `pairs`.
+            Indices of the problems in `pairs`.
         """
         p, pairs, codes = self.parameters, self.pairs, self.data.codes
         steady = MonotonicProgress(progress)
@@ -253,7 +253,7 @@ def train(
 ) -> SvmModel:
     """Train at the selected widths and C, with the arguments of `fit_svm`.
 
-    The optimality gap of an `exact` model is verified in float64. `medians` are the median distances of the rows.
+    If `exact` is True, the optimality gap is verified in float64. `medians` are the median distances D_t of the layers.
     """
     n = len(data.codes)
     if start is not None and (start.n_classes != data.n_classes or start.support.max(initial=0) >= n):

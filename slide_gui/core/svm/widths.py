@@ -41,7 +41,7 @@ class WidthsSample:
     row_groups : ndarray of int, shape (n,), or None
         Group of each row. No split separates rows of one group.
     log : StepLog
-        As in `TrainingSet`.
+        Same as in `TrainingSet`.
     """
 
     rows: Indices
@@ -78,7 +78,7 @@ class WidthsSample:
         return cls(rows, some.codes, medians, distances, some.weights, some.row_groups, data.log)
 
     def on(self, some: Indices, progress: Progress = NO_PROGRESS) -> "WidthsSample":
-        """Return the sample of the rows at some positions, with unchanged medians."""
+        """Return a sample of only the rows at the given positions, with unchanged medians."""
         distances = np.empty((len(self.distances), len(some), len(some)))
         for target, whole in zip(distances, self.distances, strict=True):
             target[:] = take_submatrix(whole, some, progress)
@@ -102,7 +102,7 @@ class Objective:
     parameters : SvmParameters
         Criterion, C and seed are used. C is learned if it is None.
     progress : Progress
-        Can cancel the computation.
+        Raises `Cancelled` to stop the computation.
     """
 
     def __init__(self, sample: WidthsSample, parameters: SvmParameters, progress: Progress) -> None:
@@ -122,7 +122,7 @@ class Objective:
     def on_part(self, size: int) -> "Objective":
         """Return the objective on a stratified subset of about `size` rows; held-out rows stay held out.
 
-        Return this objective if the subset would be all rows or would have a class whose rows are all held out.
+        Return this objective if the subset would contain all rows, or a class whose rows are all held out.
         """
         codes = self.sample.codes
         few = stratified_subset(codes, size, self.parameters.seed)
@@ -154,7 +154,7 @@ class Objective:
         try:
             evaluation = evaluate(self.criterion, kernel, codes, ridge, *known, weights=weights)
         except NotConverged:
-            self.starts.clear()  # neighbouring kernels may not converge from these starts either
+            self.starts.clear()  # for similar kernels, the solver may not converge from these starts either
             return np.inf, np.zeros(len(theta)), self.n_support
         self.progress.report(0.0)
         gradient = evaluation.gradient
@@ -196,13 +196,13 @@ _SCALES = (0.1, 0.3, 1.0, 3.0)  # σ_t² = scale · L · median D_t
 _START_CS = (1.0, 10.0, 100.0)
 _START_ROWS = 600
 _PART_ROWS = 600  # descents begin on a part of the rows (1/2, 1/4, …) of at least this size
-_MOST_ITERATIONS = 50  # of a descent
+_MOST_ITERATIONS = 50  # largest number of iterations of a descent
 _USUAL_STEPS = 6
 _GAIN, _RELATIVE_GAIN = 5e-5, 3e-4  # a descent ends if the next step will gain less than both
-_FINER = 0.4  # factor of these on parts of the rows, where steps are fast
+_FINER = 0.4  # both limits are multiplied by this factor on a part of the rows, where steps are fast
 _FIRST_STEP = 0.3  # length of the first step in log σ: the gradient alone may be a thousandth of a useful step
 _LONGEST_STEP = 0.5  # in log σ; the line search would shorten longer steps
-_MOST_HALVINGS = 10  # of a step
+_MOST_HALVINGS = 10  # largest number of times that a step is shortened
 _PRIOR = 0.01
 _REACH = 4.0
 _TILE = 256
@@ -211,7 +211,7 @@ _TILE = 256
 def best_step(history: Sequence[WidthsStep]) -> WidthsStep:
     """Return the iteration with the smallest J + prior over all starts.
 
-    Points of a line search do not count: their J may be lower at extreme widths, which the prior prevents.
+    Rejected points of a line search are not compared. Their J may be lower at extreme widths, which the prior prevents.
     """
     return min(history, key=lambda step: step.objective)
 
@@ -220,8 +220,8 @@ def best_step(history: Sequence[WidthsStep]) -> WidthsStep:
 class _Descent:
     """A descent by a quasi-Newton method, with its history.
 
-    The prior and the bounds are centred on `origin`. The descent ends when the quadratic model predicts hardly any
-    gain, if the last step did not gain much more.
+    The prior and the bounds are centred on `origin`. The descent ends when the quadratic model predicts almost no gain
+    and the last step gained little as well.
     """
 
     objective: Objective
@@ -265,7 +265,7 @@ class _Descent:
         ----------
         theta : ndarray of shape (k,)
         curvature : ndarray of shape (k, k), or None
-            Approximate Hessian, known from a descent on a part of the rows.
+            Approximate Hessian from a descent on a part of the rows, or None if it is unknown.
         """
         value, slope = self.evaluated(theta)
         if not np.isfinite(value):
@@ -340,8 +340,8 @@ def learn_widths(
     parameters : SvmParameters
         Criterion, C, starts and seed are used.
     near : sequence of (widths, C)
-        Additional starts, at the solutions of neighbouring problems. With these, at most one start is a point of the
-        grid.
+        Solutions of similar problems, which are additional starts. If there are any, at most one other start is used:
+        the best point of the grid.
     progress : Progress
         Receives a `WidthsStep` at every iteration.
 
@@ -402,10 +402,10 @@ def _descended(part: Objective, starts: list[_Start], progress: MonotonicProgres
 
 
 def _origins(objective: Objective, near: Sequence[tuple[Iterable[float], float]], progress: Progress) -> list[Array]:
-    """Return the solutions of neighbouring problems, then the best points of the grid scale × C.
+    """Return the solutions of similar problems, then the best points of the grid scale × C.
 
-    The grid is evaluated on a few hundred rows. If there are neighbouring solutions, at most one point of the grid is
-    used. It is a safeguard, because following neighbouring solutions may lead to a poor local optimum.
+    The grid is evaluated on a few hundred rows. If there are solutions of similar problems, at most one point of the
+    grid is used. It is a safeguard, because starting only from such solutions may lead to a poor local optimum.
     """
     given, medians = objective.parameters.C, objective.sample.medians
     size = len(medians) + (given is None)
