@@ -22,7 +22,7 @@ Rule = tuple[type | str, ...]
 
 _BLOCK_ROWS = 4096
 _MOST = 100_000  # bound of integers: rounds, trees, units
-_LONGEST = 16  # numbers in a list
+_LONGEST = 16  # largest number of elements in a list
 _NAME = re.compile(r"[a-z_]{1,40}\.[A-Z][A-Za-z0-9]{0,60}")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_+-]{0,63}")
 
@@ -90,12 +90,12 @@ class Estimator:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:
-        """Return the estimator of a document.
+        """Return the estimator that a JSON object describes.
 
         Raises
         ------
         ValueError
-            If it has no name of a class, or a parameter that is not a plain value.
+            If the object has no class name, or a parameter that is not a plain value.
         """
         name, parameters = document.get("name"), document.get("parameters")
         if not isinstance(name, str) or not isinstance(parameters, dict):
@@ -119,7 +119,7 @@ class Estimator:
         ----------
         kind : {"classifier", "transformer"}
         seed : int
-            Value of `random_state`, if the class has this parameter and it is not given or None.
+            Value of `random_state` if the class has this parameter and its value is None or not given.
 
         Raises
         ------
@@ -219,7 +219,7 @@ class Projection:
     name : str
         Path of the scikit-learn class, as in `Estimator`.
     keeps : {"variance", "directions"}
-        Meaning of the amount: a fraction of the variance, or a number of directions.
+        Meaning of the amount in `checked` and `estimator`: a fraction of the variance, or a number of directions.
     parameters : tuple of (name, value)
         Further parameters of the class.
     """

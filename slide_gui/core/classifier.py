@@ -40,7 +40,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         The fitted classifier, with the attributes `widths_`, `shares_`, `C_`, `support_` and `history_`.
     classes_ : ndarray of shape (n_classes,)
     n_iter_ : int
-        Number of pair steps that the solver took.
+        Number of SMO steps that the solver took.
     n_features_in_ : int
         Number of features d.
 
@@ -108,7 +108,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         sample_weight : array-like of shape (n,), optional
             Weights of the rows, 0 or more. Both the stack and the SVM use them.
         progress : Progress
-            Receives the progress and can cancel the fit.
+            Receives progress reports; raises `Cancelled` to stop the fit.
 
         Raises
         ------
@@ -154,7 +154,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         Raises
         ------
         ValueError
-            As `decision_function`.
+            Same as for `decision_function`.
         """
         features = self._features(X)
         return self.svm_.predict(features)

@@ -77,7 +77,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
             Missing cells are NaN.
         y : ignored
         progress : Progress
-            Receives the progress and can cancel the fit.
+            Receives progress reports; raises `Cancelled` to stop the fit.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         X : array_like of shape (n, d)
             Missing cells are NaN.
         progress : Progress
-            Receives the progress and can cancel.
+            Receives progress reports; raises `Cancelled` to stop the computation.
 
         Raises
         ------
@@ -167,7 +167,9 @@ def _moments(rows: NDArray[np.floating]) -> tuple[Array, Array]:
 def hidden_cell_errors(
     imputer: LinearImputer, X: Any, share: float = 0.1, seed: int = 0, *, progress: Progress = NO_PROGRESS
 ) -> tuple[NDArray[np.intp], Array, Array]:
-    """Hide a share of the known cells of each column, fit a copy of the imputer to the rest, and compare.
+    """Hide a fraction of the known cells of each column, and return the errors of the imputer on the hidden cells.
+
+    A copy of the imputer is fitted to the other cells.
 
     The errors are slightly too large, because more cells are missing than in the data.
 
@@ -179,7 +181,7 @@ def hidden_cell_errors(
     share : float
         Fraction of the known cells of each column to hide, at least one cell.
     seed : int
-        Seed of the draw.
+        Seed of the choice of hidden cells.
     progress : Progress
 
     Returns

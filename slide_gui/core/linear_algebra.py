@@ -1,4 +1,4 @@
-"""Products, inverses, solves and copies of large matrices, computed in pieces that report progress and can cancel."""
+"""Products, inverses, solutions and copies of large matrices, computed in blocks with a progress report after each."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,7 +15,7 @@ Pattern = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 WHOLE = 1024  # largest number of features for which a solve takes less than 0.1 s
 _PIECE = 512
-_STRIPS = 8  # of a triangular matrix in a product
+_STRIPS = 8  # number of strips of rows into which a triangular matrix is divided for a product
 _LEAF = 64  # largest triangle that is inverted without splitting
 _ROWS = 1024  # rows per product: a block of 784 float32 columns fits in the cache
 
@@ -228,7 +228,7 @@ _PIECE_BYTES = 8 << 20
 
 
 def take_rows(matrix: NDArray[Any], rows: NDArray[np.intp], progress: Progress = NO_PROGRESS) -> NDArray[Any]:
-    """Return a copy of some rows of a matrix.
+    """Return a copy of the given rows of a matrix.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def take_rows(matrix: NDArray[Any], rows: NDArray[np.intp], progress: Progress =
     rows : ndarray of int
         Row indices from 0 to n − 1.
     progress : Progress
-        Can cancel the copy.
+        Raises `Cancelled` to stop the copying.
     """
     out = np.empty((len(rows), *matrix.shape[1:]), matrix.dtype)
     step = max(1, _PIECE_BYTES // max(matrix.itemsize * int(np.prod(matrix.shape[1:])), 1))
@@ -246,14 +246,14 @@ def take_rows(matrix: NDArray[Any], rows: NDArray[np.intp], progress: Progress =
 
 
 def at(values: Array | float, points: NDArray[np.intp]) -> Array | float:
-    """Return the values at some points; a single number shared by all points is returned unchanged."""
+    """Return the values at the given points; a single number shared by all points is returned unchanged."""
     return values if isinstance(values, float) else values[points]
 
 
 def take_submatrix(
     matrix: NDArray[np.floating], rows: NDArray[np.intp], progress: Progress = NO_PROGRESS
 ) -> NDArray[np.float64]:
-    """Return a float64 copy of some rows and the same columns of a square matrix; see `take_rows` for parameters."""
+    """Return a float64 copy of the given rows and the same columns of a square matrix (see `take_rows`)."""
     out = np.empty((len(rows), len(rows)))
     step = max(1, _PIECE_BYTES // (8 * max(len(rows), 1)))
     whole = np.array_equal(rows, np.arange(len(matrix)))
@@ -297,7 +297,8 @@ def fill_scaled(
 ) -> None:
     """Replace the missing cells of centred, scaled rows by their conditional mean S_MO (S_OO + ridge I)⁻¹ x_O.
 
-    With P = (S + ridge I)⁻¹ this equals −P_MM⁻¹ P_MO x_O, so each pattern needs only the inverse of its missing block.
+    M are the missing columns of a row, O the others. With P = (S + ridge I)⁻¹ the mean equals −P_MM⁻¹ P_MO x_O, so
+    each pattern needs only the inverse of the block P_MM.
 
     Parameters
     ----------
@@ -328,7 +329,7 @@ def fill_scaled(
 
 
 def fill_row(row: Array, scatter: Array, ridge: float, progress: Progress = NO_PROGRESS) -> Array:
-    """Return a row with its missing values replaced by their conditional mean μ_M + S_MO S_OO⁻¹ (x_O − μ_O).
+    """Return a row with its missing values M replaced by their mean given the others O: μ_M + S_MO S_OO⁻¹ (x_O − μ_O).
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ def sent(client: Client, value: object, key: str) -> Future:
 
 
 def unchanged(value: T) -> T:
-    """Return a value; as a task, workers can share the value, and Dask can compute it again."""
+    """Return the value. As the result of a task, workers can share it, and Dask can restore it if a worker is lost."""
     return value
 
 
@@ -86,7 +86,7 @@ def results_of(client: Client, futures: Sequence[Future], progress: Progress = N
     ClusterError
         If the connection to the scheduler is lost.
     Cancelled
-        If the progress cancels.
+        If `progress` raises it because the job was cancelled.
     """
     try:
         while True:

@@ -43,7 +43,7 @@ class SdaParameters:
         Number of rows per step, 1 to 4096. With 20, an epoch on a small training set (a thousand rows) has enough
         steps, and training runs at two thirds of the speed for 100. Use 100 for tens of thousands of rows.
     patience : int
-        Number of epochs in a row without an improvement on the validation set after which fine-tuning stops.
+        Number of consecutive epochs without an improvement on the validation set after which fine-tuning stops.
     seed : int
         Seed of the initial weights, the order of rows and the corruption, 0 or more.
     dtype : {"float32", "float64"}
@@ -328,7 +328,7 @@ class SdaNetwork:
     history : SdaHistory
         The epochs of pre-training and of fine-tuning.
     best_epoch : int
-        Epoch from which the weights are: the best on the validation set, or the last without one; 0 without epochs.
+        Epoch whose weights are used: the best on the validation set, or the last if there is none; 0 without epochs.
     """
 
     sda: Sda

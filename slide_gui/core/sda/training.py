@@ -106,7 +106,7 @@ class DenoisingDescent:
         return loss
 
     def step(self, m: int, rate: float, progress: Progress = NO_PROGRESS) -> float:
-        """Take one gradient step of size `rate` on the summed loss of the m rows; return that loss before it."""
+        """Take one gradient step of size `rate` on the summed loss of the m rows; return the loss before the step."""
         loss = self.gradient(m, rate, progress)
         for values, gradient in zip(vars(self.layer).values(), vars(self.gradient_of).values(), strict=True):
             np.subtract(values, gradient, out=values)
@@ -256,7 +256,7 @@ class BackPropagation:
         return values
 
     def gradient(self, m: int, codes: NDArray[np.intp], scale: float = 1.0, progress: Progress = NO_PROGRESS) -> float:
-        """Return the loss of m rows with class codes `codes`, and fill in `scale` times its gradients."""
+        """Return the loss of m rows with class codes `codes`, and store `scale` times its gradients."""
         log_probabilities = self.forward(m, progress)
         rows = np.arange(m)
         loss = -float(log_probabilities[rows, codes].sum())
@@ -280,7 +280,7 @@ class BackPropagation:
         return loss
 
     def step(self, m: int, codes: NDArray[np.intp], rate: float, progress: Progress = NO_PROGRESS) -> float:
-        """Take one gradient step of size `rate` on the summed loss of the m rows; return that loss before it."""
+        """Take one gradient step of size `rate` on the summed loss of the m rows; return the loss before the step."""
         loss = self.gradient(m, codes, rate, progress)
         for values, gradient in zip(
             (*self.weights, *self.biases), (*self.weight_gradients, *self.bias_gradients), strict=True

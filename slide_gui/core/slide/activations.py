@@ -45,7 +45,7 @@ def without_duplicates(rows: Any) -> Any:
 
 
 def dense_rows(rows: Rows, start: int, stop: int) -> NDArray[Any]:
-    """Return some rows as a dense array."""
+    """Return the rows from `start` to `stop` as a dense array."""
     block = rows[start:stop]
     return np.asarray(block.toarray() if is_sparse(block) else block)
 
@@ -73,7 +73,7 @@ def in_dtype(block: NDArray[Any], dtype: DTypeLike, start: int) -> NDArray[Any]:
 
 
 def refuse_not_finite(block: NDArray[np.floating], start: int) -> None:
-    """Raise ValueError with the place of the first value that is not finite; `start` is the number of the first row."""
+    """Raise ValueError if a value is not finite; name its row and feature. `start` is the number of the first row."""
     bad = np.flatnonzero(~np.isfinite(block).all(axis=1))
     if bad.size:
         row = block[bad[0]]
@@ -92,7 +92,7 @@ def refuse_value(row: int, column: int, value: float, dtype: str = "") -> NoRetu
 
 
 class SquashBuffer:
-    """A reused buffer for [T(h), 1] of blocks of rows; its product with W̃ᵀ is h of the next layer.
+    """A reused buffer for [T(h), 1] of blocks of rows; its product with Wᵀ is h of the next layer.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class Activations:
     below : sequence of ndarray of shape (d, d + 1)
         Weights of layers that are applied before the first pass.
     sample_weight : ndarray of shape (n,), optional
-        Weights of the rows in the scatters.
+        Weights of the rows in the scatter matrices.
     """
 
     def __init__(
@@ -195,7 +195,7 @@ class Activations:
         return weights.T.astype(self.parameters.dtype, order="C")
 
     def _previous(self, start: int, stop: int) -> NDArray[np.floating]:
-        """Return [T(h), 1] of some rows, where h is the current representation."""
+        """Return [T(h), 1] of the rows from `start` to `stop`, where h is the current representation."""
         p, d = self.parameters, self._rows.shape[1]
         if self._out is not None:
             column, block = self._done * d, self._out[start:stop]

@@ -1,10 +1,10 @@
-"""Approximate layers of a stack in float32, from at most a few thousand rows, which follow a moving slider.
+"""Approximate layers of a stack in float32 from at most 1 536 rows, fast enough to follow a slider while it moves.
 
 All rows of a small data set are used. Then float32 is the only approximation, and the error of a row of W is at most
 1 % of its length. Of a larger data set, rows are sampled in proportion to their leverage t̃ᵀ S_T⁻¹ t̃ and weighted by
-1 / probability, because rarely lit pixels need the few rows in which they are lit. The median error of a row of
+1 / probability, because a pixel that is rarely lit needs the few rows in which it is lit. The median error of a row of
 contributions, which are weights times the RMS of the input, is at most a fifth of its length. On MNIST at noise 0.3 it
-is 11 % in the third layer and 16 % in the fourth; with as many rows drawn uniformly it is above 100 %.
+is 11 % in the third layer and 16 % in the fourth. With equally many rows drawn uniformly it is above 100 %.
 """
 
 from collections.abc import Iterator
@@ -52,9 +52,9 @@ class Approximation:
     ----------
     rows : array or memmap of shape (n, d)
     scatter : InputScatter
-        Scatters of the same rows; its parameters give the squashing function and its threshold.
+        Scatter matrices of the same rows; its parameters give the squashing function and its threshold.
     image_shape : tuple of int, optional
-        As for `fit_stack`.
+        Same as for `fit_stack`.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Approximation:
     ) -> None:
         self._image_shape = image_shape
         self._input, parameters, (n, d) = scatter, scatter.parameters, rows.shape
-        self._roots: Single | None = None  # of the weights of the rows
+        self._roots: Single | None = None  # square roots of the row weights
         if n > MOST_ROWS:
             chosen, weights = _by_leverage(rows, scatter, progress)
             rows, self._roots = rows[chosen], np.sqrt(weights)[:, None].astype(np.float32)

@@ -1,9 +1,9 @@
 """Rows that are read block by block, once for each layer, and are never all in memory: `Blocks` and Dask arrays.
 
-On a cluster, one task reads a chunk of a Dask array and sums its scatter, and further tasks add the scatters in a fixed
-tree. Each chunk sends d² numbers to another worker. The client sends the weights once per pass and receives one
-scatter. Dask starts few reading tasks at a time and completes one group of sums first, so that a worker holds few
-chunks and sums. Dask is imported only for Dask arrays.
+On a cluster, one task reads a chunk of a Dask array and sums its scatter matrix, and further tasks add these matrices
+in a fixed tree. For each chunk, d² numbers are sent to another worker. The client sends the weights once per pass and
+receives one matrix. Dask starts few reading tasks at a time and completes one group of sums first, so that a worker
+holds few chunks and sums. Dask is imported only for Dask arrays.
 """
 
 import sys
@@ -75,7 +75,7 @@ class Blocks:
         self.shape = self._counted() if shape is None else tuple(map(check_integer, names, shape, (0, 1)))
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield the blocks, checked."""
+        """Check and yield the blocks."""
         d = getattr(self, "shape", (0, None))[1]
         for number, given in enumerate(self._blocks() if callable(self._blocks) else self._blocks):
             block = block_of(given, f"block {number}")
@@ -87,7 +87,7 @@ class Blocks:
             yield block
 
     def total(self, scatter_pass: ScatterPass, progress: Progress = NO_PROGRESS) -> tuple[Scatter, ...]:
-        """Return the scatters of a pass, summed over all blocks in this thread, in the fixed order of `ScatterSum`.
+        """Return the scatter matrices of a pass, summed over all blocks here, in the fixed order of `ScatterSum`.
 
         Raises
         ------
@@ -103,7 +103,7 @@ class Blocks:
                 total.add(scatter)
             start = stop
         if start != n:
-            raise ValueError(f"the blocks have {start} rows this time, but {n} are expected; {_AGAIN}")
+            raise ValueError(f"the blocks have {start} rows in this pass, but {n} are expected; {_AGAIN}")
         return tuple(total.total() for total in sums)
 
     def _counted(self) -> tuple[int, int]:
@@ -200,14 +200,14 @@ def _client() -> Any:
 
 
 class _ClusterRows:
-    """The rows of a Dask array, whose scatters the workers of a client sum."""
+    """The rows of a Dask array, whose scatter matrices are summed by the workers of a client."""
 
     def __init__(self, X: Any, client: Any) -> None:
         self.shape = X.shape
         self._X, self._client = X, client
 
     def total(self, scatter_pass: ScatterPass, progress: Progress = NO_PROGRESS) -> tuple[Scatter, ...]:
-        """Return the scatters of a pass, summed over all chunks on the workers.
+        """Return the scatter matrices of a pass, summed over all chunks on the workers.
 
         Raises
         ------
@@ -227,7 +227,7 @@ class _ClusterRows:
         return self._computed(level[0], blocks, topic, progress)
 
     def _computed(self, top: Any, blocks: int, topic: str, progress: Progress) -> tuple[Scatter, ...]:
-        """Return the result of a task and report the progress by completed blocks."""
+        """Return the result of a task; report the fraction of completed blocks as progress."""
         import dask
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
@@ -257,7 +257,7 @@ class _ClusterRows:
 
 
 BlockRows = Blocks | _ClusterRows
-"""Rows that are read in blocks, here or on a cluster: with a `shape`, and the `total` of a scatter over all blocks."""
+"""Rows that are read in blocks, by this process or a cluster, with a `shape` and a method `total`."""
 
 
 def _starts(X: Any) -> tuple[int, ...]:
@@ -268,7 +268,7 @@ def _starts(X: Any) -> tuple[int, ...]:
 def _sum_block(
     block: Any, shared: tuple[ScatterPass, Sequence[int], str], block_id: tuple[int, int]
 ) -> tuple[Scatter, ...]:
-    """Return the scatters of one chunk; runs on a worker."""
+    """Return the scatter matrices of one chunk; runs on a worker."""
     from distributed import get_worker
 
     scatter_pass, starts, topic = shared
@@ -280,7 +280,7 @@ def _sum_block(
 
 
 def _sum_group(group: Sequence[tuple[Scatter, ...]]) -> tuple[Scatter, ...]:
-    """Return the sums of up to 16 scatters each."""
+    """Return the sum of each scatter matrix of a pass over up to 16 blocks."""
     sums = [ScatterSum(len(scatter.sums)) for scatter in group[0]]
     for scatters in group:
         for total, scatter in zip(sums, scatters, strict=True):

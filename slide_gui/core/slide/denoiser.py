@@ -33,11 +33,11 @@ _SINGULAR = (
 _SHORT_SUM = 4096  # largest number of rows in a float32 sum of products
 
 _FEW = 32  # number of rows of W whose rounding error is measured
-_RIGHT = 1e-9  # correction, relative to its row, below which no other row is corrected
+_RIGHT = 1e-9  # if the largest of these corrections, relative to its row, is at most this, no other row is corrected
 _NEGLIGIBLE = 1e-10  # expected next correction, relative to its row, below which the correction stops
 _MOST_CORRECTIONS = 8
 _BLOCK = 256  # rows corrected at a time
-_ROUNDING = 1e-4  # smaller negative errors are due to rounding; float32 rows of hardly varying features reach 3e-5
+_ROUNDING = 1e-4  # smaller negative errors are due to rounding; with float32 rows of almost constant features: 3e-5
 
 
 def _singular(squares: Array) -> str:
@@ -96,7 +96,7 @@ def denoiser_weights(
     features : ndarray of shape (k,), optional
         Indices of the rows of W to return. By default all are returned.
     progress : Progress
-        Can cancel a large solve.
+        Raises `Cancelled` to stop a long computation.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def approximate_weights(
     """Write W in float32 to `weights`, of shape (d, d + 1); yield where the caller may pause.
 
     The error of each row is at most 1e-3 of its length, because E[Q] is scaled to a diagonal of ones, for which float32
-    suffices at noise levels from `LEAST_NOISE`. It takes a third of the time of `denoiser_weights`.
+    suffices at noise levels from `LEAST_NOISE`. The function takes a third of the time of `denoiser_weights`.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def _refine(
     survives = survival(noise, len(scatter) - 1)
 
     def correct(block: NDArray[np.intp], residual: Array) -> float:
-        """Correct some rows and return the largest correction relative to the length of its row."""
+        """Correct the rows `block`; return the largest correction relative to the length of the corrected row."""
         change = product(product(residual, factor.T, progress), factor, progress)
         weights[block] += change
         length = np.maximum(np.linalg.norm(weights[block], axis=1), np.finfo(float).tiny)
@@ -225,7 +225,7 @@ def reconstruction_error(
     g = (p − p²) diag(S) + ridge. Hence the error of feature a is g_a W_aa / p − ridge ‖W_a‖². This formula avoids
     cancellation of large terms and takes d² operations.
 
-    With `features` the weights have only these rows, and the mean is over these features.
+    If `features` is given, `weights` must contain only their rows, and the mean is over these features.
 
     Raises
     ------
@@ -250,14 +250,14 @@ def reconstruction_error(
 def layer_weights(
     scatter: Array, noise: float, ridge: float, windows: Windows | None = None, progress: Progress = NO_PROGRESS
 ) -> tuple[Array, float]:
-    """Return W of a layer, of shape (d, d + 1), and its reconstruction error.
+    """Return the weights W of a layer, of shape (d, d + 1), and the reconstruction error.
 
     With windows all pixels share the kernel of `slide_gui.core.slide.sharing`.
 
     Raises
     ------
     ValueError
-        As `denoiser_weights`.
+        Same as for `denoiser_weights`.
     """
     features = None
     if windows is not None:
@@ -272,8 +272,8 @@ def layer_weights(
 class CorruptedCopies:
     """The paper's denoiser for a finite number m of corrupted copies of the data (eq. 5 to 7).
 
-    Each `add` creates more copies. As m grows, W_m approaches the closed form at the rate m^−½. The copies depend only
-    on the seed and on their index, so repeating a cancelled `add` gives the same result.
+    Each call of `add` creates more copies. As m grows, W_m approaches the closed form at the rate m^−½. A copy depends
+    only on the seed and its index, so repeating a cancelled `add` gives the same result.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ class CorruptedCopies:
     random_state : int
         Seed of the corruption.
     windows : Windows, optional
-        Windows of a convolution, whose kernel is then fitted to the copies.
+        Windows of a convolution. If given, its kernel is fitted to the corrupted copies.
     """
 
     rows: NDArray[Any]

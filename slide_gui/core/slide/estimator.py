@@ -54,8 +54,8 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         corrupted pixels in a window around it. Its weights minimise the expected squared error over all corruptions
         and places, again in closed form: by the formulas of §3 for the mean scatter of all windows.
     window : int, default=9
-        Side of that window in pixels, odd and 3 or more. It is at most the side of the image, rounded up to an odd
-        number.
+        Side of the window of a convolution in pixels, odd and 3 or more. It is at most the side of the image, rounded
+        up to an odd number.
     image_shape : tuple of (rows, columns) or (rows, columns, channels), default=None
         Shape of the images for a convolution. With channels, each pixel is a group of consecutive features, and each
         channel has a kernel that uses all channels. None means square images of one channel.
@@ -66,8 +66,8 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         Weights Wᵏ of each layer, with the bias in the last column.
     errors_ : list of float
         Expected squared error per feature with which each layer reconstructs its input. With sample weights it is a
-        weighted mean over the rows. With float32 it is wrong by about 1e-7 of the columns' mean squares, which is much
-        for columns whose mean is large next to their spread.
+        weighted mean over the rows. With float32 it is wrong by about 1e-7 of the columns' mean squares. This is a
+        large error for columns whose mean is much larger than their spread.
     stack_ : Stack
         The fitted layers as an immutable object.
     n_features_in_ : int
@@ -115,7 +115,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
             has the same effect as repeating the row. Weighted sums are computed in float64. `Blocks` and Dask arrays
             accept no weights.
         progress : Progress
-            Receives the progress and can cancel the fit.
+            Receives progress reports; raises `Cancelled` to stop the fit.
 
         Raises
         ------
@@ -138,7 +138,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
     def fit_transform(
         self, X: Any, y: object = None, sample_weight: Any = None, *, progress: Progress = NO_PROGRESS
     ) -> NDArray[np.floating]:
-        """Fit every layer and return the representations of X; for an array faster than `fit` and `transform`.
+        """Fit every layer and return the representations of X; for arrays this is faster than `fit` and `transform`.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         sample_weight : array_like of shape (n,), optional
             Same as for `fit`.
         progress : Progress
-            Receives the progress and can cancel the fit.
+            Receives progress reports; raises `Cancelled` to stop the fit.
 
         Returns
         -------
@@ -206,7 +206,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         Raises
         ------
         ValueError
-            As `transform`.
+            Same as for `transform`.
         """
         check_is_fitted(self)
         joined, d = self.stack_.transform(X if is_dask(X) else self._rows(X, reset=False)), self.n_features_in_

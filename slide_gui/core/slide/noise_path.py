@@ -37,7 +37,7 @@ class NoisePath:
     ridge : float
         The ridge of the fit.
     windows : Windows, optional
-        Windows of a convolution, whose kernel is then the only denoiser.
+        Windows of a convolution. If given, the weights are those of its kernel.
 
     Raises
     ------
@@ -81,7 +81,7 @@ class NoisePath:
         return self.rows(np.arange(self.n_features), noise)
 
     def rows(self, features: NDArray[np.intp], noise: float) -> Array:
-        """Return some rows of the weights W at a noise level.
+        """Return the given rows of the weights W at a noise level.
 
         Up to rounding errors, the rows are those that a new fit with the same ridge would give.
 

@@ -6,7 +6,7 @@ Layer k + 1 is fitted on hᵏ = Wᵏ [T(hᵏ⁻¹); 1] (eq. 11). The scatter of 
 
 The threshold function gives only 0 and 1. Then S_T is exact in float32, and each value of T is stored as one bit. All
 other sums have rounding errors. They are summed in the order of one fixed tree, so that the result is bit-identical
-wherever its parts are computed.
+wherever the blocks are summed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ _TOO_LARGE = "X contains values so large that the sum of their squares is infini
 
 @dataclass(frozen=True, eq=False)
 class Scatter:
-    """The scatter of rows; the scatter of two blocks together is the sum of their scatters.
+    """The scatter matrix of rows, in parts. The scatter matrix of two blocks together is the sum of both matrices.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Scatter:
         start : int
             Number of rows before this block, added to the row number in an error.
         progress : Progress
-            Receives the progress and can cancel the computation.
+            Receives progress reports; raises `Cancelled` to stop the computation.
 
         Raises
         ------
@@ -115,13 +115,13 @@ class Scatter:
         weights : sequence of ndarray of shape (d, d + 1)
             Weights W¹, …, Wᵏ, such as ``SLIDE.weights_``; empty for T(x).
         progress : Progress
-            Receives the progress and can cancel the computation.
+            Receives progress reports; raises `Cancelled` to stop the computation.
 
         Raises
         ------
         ValueError
-            If the rows are not a 2-D array of numbers, if weights do not have the shape for the features, or if a
-            parameter is out of range.
+            If the rows are not a 2-D array of numbers, if weights do not have the shape (d, d + 1), or if a parameter
+            is out of range.
         """
         rows = block_of(rows)
         d = rows.shape[1]
@@ -163,10 +163,10 @@ class Scatter:
 
 
 class ScatterSum:
-    """Sum of scatters in a fixed tree: 16 are added one after the other, then 16 of these sums, and so on.
+    """Sum of scatter matrices in a fixed tree: 16 are added one after the other, then 16 of these sums, and so on.
 
-    Sums of 16 can be computed elsewhere and in any order; their total here is bit-identical. One sum per level of the
-    tree is in memory.
+    The sums of 16 matrices can be computed by other processes in any order; the total of these sums is bit-identical.
+    One sum per level of the tree is in memory.
 
     Parameters
     ----------
@@ -208,12 +208,12 @@ class ScatterSum:
 
 @dataclass(frozen=True, eq=False)
 class InputScatter:
-    """Scatters of the rows that the first two layers need; they can be reused at most noise levels.
+    """Scatter matrices of the rows, which the first two layers need; `fits` returns whether another fit can reuse them.
 
     Attributes
     ----------
     values, squashed : ndarray of shape (d + 1, d + 1)
-        Scatter of [x, 1] and of [T(x), 1].
+        Scatter matrices of [x, 1] and of [T(x), 1].
     parameters : StackParameters
         Parameters with which the rows were summed.
     """
@@ -223,14 +223,14 @@ class InputScatter:
     parameters: StackParameters
 
     def fits(self, parameters: StackParameters) -> bool:
-        """Return True if a fit with `parameters` can use these scatters."""
+        """Return True if a fit with `parameters` can use these scatter matrices."""
         fitted = self.parameters
         same = fitted.squashing == parameters.squashing and fitted.sums == parameters.sums
         return same and (not fitted.function.uses_threshold or fitted.threshold == parameters.threshold)
 
 
 class ScatterAccumulator(ScatterSum):
-    """Scatter of consecutive pieces of rows, each short enough for float32 sums.
+    """Scatter matrix of consecutive pieces of rows, each short enough for float32 sums.
 
     Parameters
     ----------
@@ -283,13 +283,13 @@ def squashed_scatter(activations: Activations, weights: Array, progress: Progres
 
 @dataclass(frozen=True, eq=False)
 class ScatterPass:
-    """One pass over the rows, and the scatters that it computes.
+    """One pass over the rows, and the scatter matrices that it computes.
 
     Attributes
     ----------
     parameters : StackParameters
     squashed : bool
-        True to compute the scatters of both x and T(x). They are the same if T is linear.
+        True to compute the scatter matrices of both x and T(x). They are the same if T is linear.
     weights : tuple of ndarray of shape (d, d + 1)
         Weights W¹, …, Wᵏ. If there are any, only the scatter of T(hᵏ) is computed.
     """
@@ -300,16 +300,16 @@ class ScatterPass:
 
     @property
     def count(self) -> int:
-        """Number of scatters, one or two."""
+        """Number of scatter matrices, one or two."""
         return 2 if self.squashed and not self.weights and not self.parameters.function.linear else 1
 
     def of(
         self, rows: Rows, start: int = 0, progress: Progress = NO_PROGRESS, sample_weight: Array | None = None
     ) -> tuple[Scatter, ...]:
-        """Return the scatters of a block of rows.
+        """Return the scatter matrices of a block of rows.
 
-        With sample weights the scatters of x and T(x) are Σ wᵢ xᵢ xᵢᵀ. `start` is the number of rows before this
-        block.
+        With sample weights, the scatter matrix of x is Σ wᵢ xᵢ xᵢᵀ, and that of T(x) accordingly. `start` is the number
+        of rows before this block.
 
         Raises
         ------
@@ -325,7 +325,7 @@ class ScatterPass:
         return tuple((self._of_sparse if is_sparse(rows) else self._of_dense)(rows, start, progress, sample_weight))
 
     def _of_dense(self, rows: Rows, start: int, progress: Progress, weights: Array | None) -> Iterator[Scatter]:
-        """Yield the scatter of the rows and of the squashed rows, from one pass."""
+        """Yield the scatter matrix of the rows and that of the squashed rows, computed in one pass."""
         p, (n, d), squashes = self.parameters, rows.shape, self.count > 1
         values, squashed = ScatterAccumulator(d, p, False, start), None
         size = min(p.batch_size, rows_per_product(d))
@@ -346,7 +346,7 @@ class ScatterPass:
             yield squashed.total()
 
     def _of_sparse(self, rows: Rows, start: int, progress: Progress, weights: Array | None) -> Iterator[Scatter]:
-        """Yield the same scatters for a CSR matrix without making it dense; values that are not stored become T(0)."""
+        """Yield the scatter matrices of a CSR matrix without making it dense; values not stored become T(0)."""
         p, rows = self.parameters, without_duplicates(rows)
         with np.errstate(over="ignore"):
             values = rows.data.astype(p.dtype).astype(np.float64)
@@ -392,7 +392,7 @@ def _sparse_scatter(rows: Rows, values: Array, weights: Array | None, progress: 
 
 
 def input_scatter(rows: Rows, parameters: StackParameters, *, progress: Progress = NO_PROGRESS) -> InputScatter:
-    """Return the scatters of the rows and of the squashed rows, computed in one pass.
+    """Return the scatter matrices of the rows and of the squashed rows, computed in one pass.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ class Windows:
         return mean
 
     def rows(self, kernels: Array, features: NDArray[np.intp] | None = None) -> Array:
-        """Return rows of W for some features, by default all. Weights outside the window of a pixel are 0.
+        """Return the rows of W for the given features, by default all. Weights outside a pixel's window are 0.
 
         Parameters
         ----------

@@ -33,7 +33,7 @@ Rows = Any  # an array, a memmap or a CSR matrix; a fit also accepts `BlockRows`
 
 # Number of d × d matrices that a fit needs in addition to the weights and scatters of the layers.
 _MATRICES = 4
-_PASS = 1.7  # time of a later pass over the rows, in units of the first one
+_PASS = 1.7  # duration of a later pass over the rows, in units of the first pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Stack:
     n_features, n_samples : int
         Number of features d and of rows n in the training set.
     image_shape : tuple of int, or None
-        As for `fit_stack`.
+        Same as for `fit_stack`.
     """
 
     parameters: StackParameters
@@ -163,7 +163,7 @@ def fit_stack(
         Array to fill with the representations of the rows. This is faster than a later `Stack.transform`, because the
         fit computes most of them. Not available for `Blocks` and Dask arrays.
     sample_weight : ndarray of shape (n,), optional
-        Weights wᵢ ≥ 0 of the rows, some of them above 0. The scatters are then Σ wᵢ x̃ᵢ x̃ᵢᵀ. Not available together with
+        Weights wᵢ ≥ 0 of the rows, not all 0. The scatter matrices are then Σ wᵢ x̃ᵢ x̃ᵢᵀ. Not available together with
         `scatter`, nor for `Blocks` and Dask arrays.
     image_shape : tuple of (rows, columns) or (rows, columns, channels), optional
         Shape of the images for a convolution. None means square images of one channel. An empty tuple means that the
@@ -243,14 +243,14 @@ def entry_share(parameters: StackParameters) -> float:
 def _entry(
     rows: Rows, parameters: StackParameters, sample_weight: Array | None, progress: Progress
 ) -> tuple[Array, Array]:
-    """Return the scatters of the rows and of the squashed rows; the same one twice if only the first is used."""
+    """Return the scatter matrices of the rows and of the squashed rows, or twice the first if only it is used."""
     part = ScatterPass(parameters, squashed=parameters.fit_on != "values" or parameters.depth > 1)
     if isinstance(rows, BlockRows):
         scatters = list(rows.total(part, progress))
     else:
         scatters = list(part.of(rows, progress=progress, sample_weight=sample_weight))
     matrices = []
-    while scatters:  # frees each scatter right after copying it
+    while scatters:  # each scatter is freed as soon as its matrix is copied
         matrices.append(scatters.pop().matrix)
     return matrices[-1], matrices[0]
 
