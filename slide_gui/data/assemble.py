@@ -18,9 +18,9 @@ from slide_gui.data.reading import AS_GUESSED, Guess, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import count, counted, label_names, plural
 
-_BLOCK = 1 << 20  # numbers
+_BLOCK = 1 << 20  # numbers in a block
 OVERSHOOT = 0.1
-"""Resizing moves pixels of 0 … 1 by less than this beyond their range."""
+"""If an image was resized, interpolation may move its pixels outside 0 … 1, but by less than this value."""
 
 _SMALLEST = 1e-30  # inverses, squares and differences of smaller numbers leave the range of float32
 
@@ -37,11 +37,12 @@ def assemble(
     """Make a data set from a training set and an optional test set.
 
     A test set alone becomes the training set. Columns are matched by name if both parts have names, else by position.
-    Images of integers are divided by the smallest of 1, 16 and 255 that bounds both parts; scikit-learn's digits have
-    16 levels. If the shape of the images is not a guess, integers up to 65535 are divided by the greatest level of
-    their bit depth, and fractions up to 255 by 255. Other images with numbers below 0 or above 255 are scaled to [0, 1]
-    from −1 … 1, or else from their range in the training set. `ParseOptions.scaled` decides whether other features are
-    scaled to [0, 1] one by one. All other numbers are unchanged, except that those smaller than 1e-30 become 0.
+    Images of integers are divided by 1, 16 or 255: the smallest that no pixel of either part exceeds (scikit-learn's
+    digits go to 16). If the shape of the images is not a guess, integers up to 65535 are divided by the greatest level
+    of their bit depth, and fractions up to 255 by 255. Other images with numbers below 0 or above 255 are scaled to
+    [0, 1]: from −1 … 1 if they lie in this range, else from their range in the training set. `ParseOptions.scaled`
+    decides whether features that are not pixels are scaled to [0, 1] one by one. All other numbers are unchanged,
+    except that numbers smaller than 1e-30 become 0.
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ def sets_of(parts: Sequence[DataPart]) -> list[DataPart]:
 
 
 def _scaling(scale: Scale | int, train: DataPart, rows: NDArray[np.float32]) -> NDArray[np.float64] | None:
-    """Return the minimum and the divisor of each feature, or None for a table, or images, in no known scale."""
+    """Return the minimum and the divisor of each feature; None for unscaled tables and images of unknown scale."""
     if not isinstance(scale, int):
         return np.stack(scale)
     low, high = (each.reduce(rows, axis=None) for each in (np.fmin, np.fmax))
@@ -208,7 +209,7 @@ def _with_columns_of(train: DataPart, test: DataPart) -> DataPart:
     Raises
     ------
     DataError
-        If both have column names and one has a column that the other lacks.
+        If both sets have column names, and one set has a column that the other set lacks.
     """
     if not (train.feature_names and test.feature_names):
         if (train.feature_names or test.feature_names) and test.rows.shape[1] == train.rows.shape[1]:
@@ -304,7 +305,7 @@ def _ranges(train: DataPart) -> Scale:
 
 
 def _to_float32(values: NDArray[Any], scale: Scale | int) -> NDArray[np.float32]:
-    """Return float32 values, scaled by feature in float64 before one rounding, or divided by one number."""
+    """Return float32 values: each feature scaled in float64 and then rounded, or all divided by the same number."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         if isinstance(scale, int):
             single = values.astype(np.float32)
@@ -362,7 +363,7 @@ def _with_image_shape(part: DataPart, reading: ParseOptions) -> DataPart:
 def _with_classes(parts: list[DataPart], reading: ParseOptions) -> list[DataPart]:
     """Return parts with integer labels and the same class names.
 
-    Numbers are cut into ranges if requested. Those that look like a quantity are removed.
+    Numeric labels are cut into ranges if requested. Otherwise labels that look like a quantity are removed.
     """
     train = parts[0]
     numbers = None if train.label_names else train.labels
@@ -417,7 +418,7 @@ def _shape_text(part: DataPart) -> str:
 
 
 def _pixel_scale(parts: Sequence[DataPart], reading: ParseOptions) -> Scale | int:
-    """Return the divisor that scales pixels to 0 … 1, or for pixels below 0 or above 255 their minimum and range.
+    """Return the divisor that scales pixels to 0 … 1. For pixels below 0 or above 255, return their minimum and range.
 
     Raises
     ------
@@ -442,7 +443,7 @@ def _pixel_scale(parts: Sequence[DataPart], reading: ParseOptions) -> Scale | in
 
 
 def _pixel_divisor(parts: Sequence[DataPart], low: float, high: float) -> int:
-    """Return the divisor of the pixels: the greatest value of their bit depth or 16, or 1 for other numbers."""
+    """Return the divisor of the pixels: the greatest value of their bit depth, or 16; 1 for other numbers."""
     certain = all(guess.sure or not guess.of_shape for part in parts for guess in part.opened.guesses)
     if not (low >= 0 and 1 < high <= (65535 if certain else 255)):
         return 1

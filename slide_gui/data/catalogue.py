@@ -44,7 +44,7 @@ def find(key: str) -> list[Path] | None:
 
 
 def find_files(sets: Sequence[Sequence[str]]) -> list[Path] | None:
-    """Return the files of a tuple of names that is complete, up to two levels deep in the data folders, or None."""
+    """Return the files of the first complete tuple of names in a data folder, up to two levels deep; else None."""
     for folder in data_folders():
         files = _find_files(folder, {name for names in sets for name in names})
         for names in sets:
@@ -59,7 +59,7 @@ def load(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Datase
     Parameters
     ----------
     key : str
-        Such as ``"rectangles"``.
+        Key of the data set, such as ``"rectangles"``.
     progress : Progress
         Reports the fraction of the work.
     seed : int
@@ -70,7 +70,7 @@ def load(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Datase
     KeyError
         If the key is unknown.
     DataError
-        If its files are damaged, or other data have their names and sizes, such as Fashion-MNIST.
+        If the files are damaged, or contain other data with the same file names and sizes, such as Fashion-MNIST.
     """
     files = find(key)
     if not files:
@@ -105,7 +105,7 @@ def download(key: str, *, progress: Progress = NO_PROGRESS) -> list[Path]:
     Parameters
     ----------
     key : str
-        Such as ``"mnist"``.
+        Key of the data set, such as ``"mnist"``.
     progress : Progress
         Reports the fraction of the files; cancelling leaves no partial file.
 
@@ -149,7 +149,7 @@ def fetch(file: RemoteFile, mirrors: Sequence[str], folder: Path, *, progress: P
     folder : Path
         Target folder, created if missing.
     progress : Progress
-        Reports the fraction of bytes received if the server declares the size; cancels between two chunks.
+        Reports the fraction of bytes received if the server declares the size; can stop the download after each chunk.
 
     Returns
     -------
@@ -182,7 +182,7 @@ def fetch(file: RemoteFile, mirrors: Sequence[str], folder: Path, *, progress: P
 
 
 def _receive(url: str, file: RemoteFile, progress: Progress, stream: BinaryIO) -> None:
-    """Download a file to a stream with a name, and check its hash."""
+    """Download a file, write it to the open file `stream`, and check its hash."""
     import requests
 
     progress.report(0.0)

@@ -14,8 +14,8 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.reading import NO_GUESSES, Guess, ParseReport
 from slide_gui.text import clean_name, count, counted, dataset_title, label_names
 
-_SEPARATED = 10  # rows of a class; fewer may be separated by chance
-_MOST = 0.9  # of the rows; the other rows are needed for training
+_SEPARATED = 10  # smallest number of rows per class for the check; with fewer, classes may be separated by chance
+_MOST = 0.9  # largest fraction of held-out rows; the other rows are needed for training
 
 
 @dataclass(frozen=True)
@@ -79,14 +79,14 @@ class HeldOut:
         return hashlib.sha256(" ".join(words).encode()).hexdigest()
 
 
-_FEW_SHARED = 0.05  # of the test rows; fewer shared rows need no check
+_FEW_SHARED = 0.05  # fraction of the test rows; if fewer are also training rows, the user need not check them
 
 
 _drawing = Lock()
 
 
 class _Rows:
-    """A field of rows that are given, or returned by a function at their first use."""
+    """A field for rows, which are given as an array or as a function that is called when they are first used."""
 
     def __get__(self, dataset: "Dataset | None", _kind: type) -> NDArray[np.float32]:
         if dataset is None:
@@ -114,13 +114,13 @@ class Dataset:
         `slide_gui.text.clean_name`.
     train, test : ndarray of shape (n, d) and (m, d), float32
         One row per sample. Images have pixels in row-major order, in [0, 1]. Read-only; ``m`` may be 0. The test rows
-        may be given as a function that returns them, which is called at their first use; then they have labels.
+        may be given as a function that returns them, which is called at their first use. They must then have labels.
     train_labels, test_labels : ndarray of shape (n,) and (m,), int64, or None
         None if the source has no labels.
     image_shape : tuple of (rows, columns), or None
         None for features that are not pixels.
     label_names : tuple of str
-        A name for each label value 0, 1, …; empty if the values are the names.
+        A name for each label value 0, 1, …; empty if the values themselves are shown as names.
     generated : bool
         True for data made by a seeded generator, False for data read from files.
     key : str
@@ -250,7 +250,7 @@ class Dataset:
 
     @cached_property
     def checks(self) -> tuple[Guess, ...]:
-        """All guesses about the files, and repeated rows and suspicious features unless the data are generated."""
+        """All guesses about the files; for data that are not generated, also repeated rows and suspicious features."""
         if self.generated or self.train_labels is None:
             return self.opened.guesses
         (repeated, shared), warnings = self.n_repeated, []
@@ -285,7 +285,7 @@ class Dataset:
         Raises
         ------
         DataError
-            Names the reason and the remedy.
+            If no classifier can be trained. The message gives the reason and the remedy.
         """
         if self.why_no_classes:
             options = " (--label-column NAME, or --bins 3)" if self.opened.quantity else ""

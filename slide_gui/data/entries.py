@@ -52,7 +52,7 @@ class Entry:
     files : tuple of RemoteFile
         Files to download.
     mean_pixel : float
-        Mean pixel, which tells these files from others of the same names; 0 if their names are unique.
+        Mean pixel value, which distinguishes these files from others of the same names; 0 if the names are unique.
     """
 
     key: str

@@ -1,8 +1,8 @@
 """Write files completely or not at all, and never overwrite files of the user.
 
 A file has a temporary name and a lock while it is written. An unlocked temporary file belongs to a killed process and
-is removed with the next write. A folder of several files has a record of their hashes. Only files in this record that
-did not change since are replaced.
+is removed with the next write. In a folder of several files, a record file lists their hashes. A file is replaced only
+if it is in this record and its hash is unchanged.
 """
 
 import errno
@@ -25,7 +25,7 @@ with suppress(ImportError):
 RECORD = "slide-gui.sha256"
 """File name of the record of a folder: the SHA-256 of each file written by the program, for `sha256sum -c`."""
 
-_UNFINISHED = "0" * 64  # replaces the SHA-256 of a file during writing
+_UNFINISHED = "0" * 64  # recorded instead of the SHA-256 of a file while it is written
 _SQLITE = b"SQLite format 3\0"
 
 _LOCKABLE = os.name != "nt"  # Windows has no fcntl locks, so temporary files remain there
@@ -43,7 +43,7 @@ def write_whole(path: Path, content: bytes | Callable[[BinaryIO], object]) -> No
     Parameters
     ----------
     path : Path
-        Its folder is created if missing. A symbolic link remains, and its target is written.
+        Path of the file. Its folder is created if missing. If it is a symbolic link, the target of the link is written.
     content : bytes or callable
         The contents, or a function that writes them. It receives the open binary file, whose ``name`` is the temporary
         name.
@@ -122,12 +122,12 @@ def check_outputs(outputs: Iterable[Path], inputs: Sequence[Path]) -> None:
 
 
 def check_folder(folder: Path) -> dict[str, str]:
-    """Return the record of a folder, name → SHA-256; it is empty for a new or empty folder.
+    """Return the record of a folder as a dictionary name → SHA-256; it is empty for a new or empty folder.
 
     Raises
     ------
     DataError
-        If it is not a folder, or contains files without a record.
+        If the path is not a folder, or if the folder contains files but no record.
     """
     try:
         with os.scandir(folder) as entries:
@@ -147,14 +147,14 @@ def check_folder(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def folder_files(folder: Path, names: Sequence[str] = ()) -> Iterator[None]:
-    """Open a context for writing these files to a folder; at its end the record contains their SHA-256.
+    """Open a context in which the given files are written to a folder; at its end the record contains their SHA-256.
 
-    The record lists them before they are written. Files of a killed process are therefore replaced the next time.
+    The record lists the files before they are written. Unfinished files of a killed process can therefore be replaced.
 
     Raises
     ------
     DataError
-        As `check_folder`; also if an existing file was changed, or was not written by the program.
+        Same as for `check_folder`; also if an existing file was changed, or was not written by the program.
     OSError
         If the record cannot be written.
     """
@@ -190,16 +190,16 @@ def _copy_permissions(target: Path, file: BinaryIO) -> None:
 
 
 def _new_temporary_file(folder: Path) -> BinaryIO:
-    """Create and lock a temporary file; its name has a fixed length because the target's may be the longest allowed."""
+    """Create and lock a temporary file. Its name is short, because the target's name may have the greatest length."""
     while True:
         file = open(folder / f".{secrets.token_hex(8)}.part", "xb")  # noqa: SIM115 - the caller closes it
         if not _LOCKABLE:
             return file
-        with suppress(OSError):  # some file systems have no locks; there sweeping fails, too
+        with suppress(OSError):  # some file systems have no locks, so abandoned files are not removed there either
             fcntl.flock(file.fileno(), fcntl.LOCK_EX)
         if os.fstat(file.fileno()).st_nlink:
             return file
-        file.close()  # another process swept it before it was locked
+        file.close()  # another process removed it before it was locked
 
 
 def _remove_abandoned(folder: Path) -> None:

@@ -53,7 +53,7 @@ def check_memory(n_bytes: int, place: str) -> None:
     Raises
     ------
     DataError
-        If they exceed `memory_limit` or the free memory.
+        If the arrays exceed `memory_limit` or the free memory.
     """
     try:
         check_free(n_bytes, "holding its rows", "close other data first, or take fewer rows")
@@ -98,14 +98,14 @@ def check_claim(claimed: int, packed: int, place: str, *, ratio: int = 1) -> Non
 def read_values(
     stream: IO[bytes], shape: Sequence[int], dtype: np.dtype[Any], place: str, progress: Progress
 ) -> NDArray[Any]:
-    """Read the numbers of an array, which end the stream.
+    """Read the numbers of an array, after which the stream must end.
 
     Parameters
     ----------
     stream : binary file
         Positioned at the first number.
     shape, dtype
-        The declared shape and type. Their size is already checked, so that it can be allocated.
+        The declared shape and type. The caller must have checked that an array of this size fits into memory.
     place : str
         The file, for the message.
     progress : Progress
@@ -151,7 +151,7 @@ def read_small(path: str | os.PathLike[str], most: int, expected: str) -> bytes:
     Raises
     ------
     DataError
-        If it cannot be read or is larger.
+        If the file cannot be read, or is larger than `most`.
     """
     try:
         with Path(path).open("rb") as file:
@@ -186,7 +186,7 @@ def zip_members(path: Path) -> list[zipfile.ZipInfo]:
 
 @contextmanager
 def member_stream(path: Path, member: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
-    """Open a member for reading, after checking its declared size.
+    """Open a member of a zip archive for reading, after checking its declared size.
 
     Raises
     ------

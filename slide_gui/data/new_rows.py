@@ -33,27 +33,27 @@ def read_new_rows(
 
     The class names are None without labels, and the warning is empty if the scale of the rows is certain.
 
-    A named column is matched by its name, and further columns are ignored. Without names the columns have the order of
-    the training set; the label column may be there or not, but must be named if the training set had none. Pixels are
-    divided as in the training set.
+    A named column is matched by its name, and additional columns are ignored. Without names the columns must have the
+    order of the training set. The file may have a label column; if the training set had none, `reading` must name it.
+    Pixels are divided as in the training set.
 
     Parameters
     ----------
     n_features : int
         Number of features d of the training set.
     names : tuple of str
-        Their names, if it had names.
+        Names of these features; empty if the training set had no names.
     label_column : str
-        Name, or number from 1, of its label column; empty if it had none.
+        Name or number (the first is 1) of the label column of the training set; empty if it had none.
     scaling : ndarray of shape (2, d), or None
-        Number to subtract from each feature, and number to divide it by. None keeps the values.
+        Number to subtract from each feature, and number to divide the difference by. None keeps the values.
     reading : ParseOptions
         Options of the new table and its labels.
 
     Raises
     ------
     DataError
-        If the file cannot be read, lacks a column, or has text or missing cells in one. Also if there are several
+        If the file cannot be read, lacks a feature, or has text or missing cells in one. Also if there are several
         training sets or test sets, or pixels are in another scale than those of the training set.
     """
 
@@ -79,7 +79,7 @@ def read_new_rows(
         known, needed = set(columns), set(names)
         if missing := [name for name in names if name not in known]:
             lacking = f"{plural('column', 'columns', len(missing))} {listed_names(missing)}"
-            raise DataError(f"lacks the {lacking} of the model; add what is missing", str(path))
+            raise DataError(f"lacks the {lacking} of the model; add the missing data", str(path))
         if texts := [columns[k] for k in sorted(layout.text) if columns[k] in needed]:
             raise DataError(f"column {listed_names(texts[:1])} has text; the model needs numbers there", str(path))
         if label is None:
@@ -88,7 +88,7 @@ def read_new_rows(
         given = [each for each in (label, *reading.left_out) if each != NO_COLUMN]
         chosen = [columns[requested_column(each, columns, str(path))] for each in given]
         if features := [name for name in chosen if name in needed]:
-            raise DataError(f"column {listed_names(features[:1])} is a feature of the model; keep it as one", str(path))
+            raise DataError(f"column {listed_names(features[:1])} is a feature of the model; do not omit it", str(path))
         label = NO_COLUMN if label == NO_COLUMN else chosen[0]
         left_out = tuple(name for name in columns if name not in needed and name != label)
         reading = replace(reading, label_column=label, header=layout.reading.header, left_out=left_out)
@@ -103,11 +103,11 @@ def read_new_rows(
         refuse_columns(reading, place)
     warnings += [f"{guess.what} ({guess.why})" for guess in part.opened.guesses if part.level and not guess.sure]
     if rows.shape[1] == n_features - 1 and part.labels is not None and part.finite and not part.opened.columns:
-        # The last numbers of a text without names were taken for labels.
+        # In a text file without column names, the last number of each row was read as its label.
         rows, part = np.column_stack([rows, part.labels]), replace(part, labels=None)
     if rows.shape[1] != n_features:
         raise DataError(
-            f"has {counted(rows.shape[1], 'feature')}, but the model has {n_features}; give rows with the same ones",
+            f"has {counted(rows.shape[1], 'feature')}, but the model has {n_features}; give rows with these features",
             place,
         )
     shape = None if any(each.of_shape for each in part.opened.guesses) else part.image_shape

@@ -64,16 +64,16 @@ def open_data(
         One file; several files that belong together (training and test files, recognised by name, or IDX images and
         labels); or a folder of such files or of pictures by class.
     reading : ParseOptions
-        Options for reading; the rest is guessed. Text columns of a table without options are guessed, too, and the
-        report asks the user to check them.
+        Options for reading; all other properties are guessed. Without options, text columns of a table are guessed,
+        too, and the report asks the user to check them.
     progress : Progress
         Reports the fraction of the bytes read.
 
     Returns
     -------
     Dataset
-        The rows of a single file without a test set are all for training. Files of the benchmark get their title,
-        label names, licence and citation.
+        All rows of a single file without a test set are training rows. If the files belong to a benchmark data set,
+        the result has its title, label names, licence and citation.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def read_parts(
     read_table : callable
         Reads a text table, with the arguments of `read_csv`.
     level : int
-        As for `read_image_folder`.
+        Same as for `read_image_folder`.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def _read_without_pictures(files: Sequence[Path], read: Callable[[], list[DataPa
 
 @contextmanager
 def _file_errors(paths: Sequence[Path]) -> Iterator[None]:
-    """Turn the errors of the system into a `DataError`."""
+    """Raise a `DataError` instead of errors of the operating system and for lack of memory."""
     try:
         yield
     except OSError as error:
@@ -196,10 +196,10 @@ def _read_file(
     suffix, lines = path.suffix.lower(), [line for line in start.splitlines() if line.strip()]
     first = next((line for line in lines if not line.startswith(b"#")), None)
     words = first.split() if first else []
-    # Comments, one very long name, or names with another separator.
+    # The beginning may have only comments, one very long name, or names with another separator.
     if suffix in (".csv", ".tsv") and (len(words) < 2 or not any(map(is_number, words))):
         first = DELIMITERS[0]
-    elif first is None:  # rows of a class whose name begins with #
+    elif first is None:  # each row may begin with the name of a class that begins with #
         first = b"".join(lines[-2:])  # the last line may be incomplete
     if any(mark in first for mark in DELIMITERS):
         return [read_table(path)]

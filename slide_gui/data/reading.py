@@ -22,25 +22,25 @@ class ParseOptions:
     Attributes
     ----------
     label_column : str or None
-        For text tables: the column's name, its number from 1, or "none".
+        For text tables: the name of the column, its number (the first is 1), or "none".
     header : bool or None
         For text tables: True if the first line names the columns.
     shape : tuple of int, or None
         Rows and columns of the images; empty if the features are not pixels.
     transposed : bool
-        The images are stored column by column.
+        True if the images are stored column by column.
     left_out : tuple of str
-        For text tables: columns that are not features, by name or by number from 1.
+        For text tables: columns that are not features, given by name or by number (the first is 1).
     scaled : bool or None
         True to scale each feature to 0 … 1 by its minimum and maximum in the training set; not for pixels. By default
         features are scaled if a value lies outside 0 … 1. They are also scaled if all values are smaller than 1e-30,
         because the threshold of the layers could not separate them.
     bins : int or None
-        Number of ranges, each a class, into which a quantity is cut, with about equally many training rows each. 0
-        makes each number a class, even if the numbers look like a quantity.
+        Number of ranges into which the labels are cut if they are a quantity. Each range is a class, with about equally
+        many training rows. 0 makes each number a class, even if the numbers look like a quantity.
     group : str or None
-        For text tables: a column's name, or its number from 1. Rows with the same text in this column stay on the same
-        side of every split; the column is not a feature.
+        For text tables: the name of a column, or its number (the first is 1). No split separates rows with the same
+        text in this column. The column is not a feature.
     """
 
     label_column: str | None = None
@@ -53,12 +53,12 @@ class ParseOptions:
     group: str | None = None
 
     def checked(self) -> "ParseOptions":
-        """Return these options.
+        """Check and return these options.
 
         Raises
         ------
         ValueError
-            If an option is out of range or contradicts another.
+            If an option is out of range or contradicts another option.
         """
         if self.shape is not None and (len(self.shape) not in (0, 2) or any(side < 1 for side in self.shape)):
             raise ValueError(f"the shape is {self.shape}; give the rows and columns of an image, each at least 1")
@@ -96,7 +96,7 @@ class Guess:
     what, why : str
         The guess and its reason, in words.
     sure : bool
-        True if the user need not check it.
+        True if the user need not check the guess.
     of_shape : bool
         True for a guess of the shape of images.
     """
@@ -114,7 +114,7 @@ class ParseReport:
     Attributes
     ----------
     columns : tuple of str
-        Column names of a text table, or numbers from 1 if it has no names; empty for other files.
+        Column names of a text table, or "1", "2", … if it has no names; empty for other files.
     label_column : int or None
         Index of the label column, from 0.
     header : bool or None
@@ -149,14 +149,14 @@ NO_GUESSES = ParseReport()
 
 
 def requested_column(requested: str, columns: Sequence[str], place: str) -> int:
-    """Return the index of a column given by its name, in any case, or by its number from 1.
+    """Return the index of a column given by its name, in upper or lower case, or by its number (the first is 1).
 
     Parameters
     ----------
     requested : str
         The name or the number.
     columns : sequence of str
-        The names of all columns, or their numbers if they have no names.
+        The names of all columns, or "1", "2", … if they have no names.
     place : str
         The file, for the message.
 

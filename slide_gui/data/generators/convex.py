@@ -108,7 +108,7 @@ def intersections(
     random : numpy.random.Generator
         Source of the random numbers.
     progress : Progress
-        The cancel point, reported after each cut.
+        Called after each cut; raises `Cancelled` to stop the drawing.
 
     Returns
     -------
@@ -218,7 +218,7 @@ def is_convex(sets: Bits) -> NDArray[np.bool_]:
 
 
 def _directions() -> list[tuple[int, int]]:
-    """Return one of each pair of opposite primitive directions, if two steps fit into the image."""
+    """Return the primitive directions in which two steps fit into the image, only one of two opposite directions."""
     reach = (SIDE - 1) // 2
     steps = [
         (down, across)
@@ -230,7 +230,7 @@ def _directions() -> list[tuple[int, int]]:
 
 
 def _ahead(sets: Bits, down: int, across: int) -> Bits:
-    """Return the pixels with a pixel of the set any number of steps behind them, by doubling the step."""
+    """Return the pixels that are reached from a pixel of the set by one or more equal steps (down, across)."""
     reached = _moved(sets, down, across)
     steps = 1
     while steps * max(abs(down), abs(across)) < SIDE:

@@ -30,7 +30,7 @@ def generated(
 ) -> Dataset:
     """Draw the training and the test set and return the data set.
 
-    Each set has a separate random generator, so that it does not depend on the size of the other.
+    Each set has a separate random generator, so that it does not depend on the size of the other set.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 _LABEL_NAMES = ("wider", "taller")
 _BLOCK, _PHOTOGRAPH_BLOCK = 1024, 2048  # images; a block of outlines fits into the processor's cache
 _AREAS = (SIDE * SIDE // 4, 3 * SIDE * SIDE // 4)
-_LEAST_DEVIATION = 0.05  # of grey levels in [0, 1]; smaller contrast hides the rectangle
+_LEAST_DEVIATION = 0.05  # smallest standard deviation of grey levels in [0, 1]; less contrast hides the rectangle
 _SCALES = (1, 2, 4)
 _NEAR = 140  # largest distance in rows and in columns between the two patches of an image, in pixels
 
@@ -99,9 +99,10 @@ def _outlines(frames: NDArray[np.int64]) -> NDArray[np.float32]:
 
 
 def _lines() -> NDArray[np.float32]:
-    """Return all possible rows of pixels, (3 · SIDE · SIDE, SIDE), by kind: outside, with two sides, or an edge.
+    """Return all possible rows of pixels of an image, as an array of shape (3 · SIDE · SIDE, SIDE).
 
-    The index is (kind · SIDE + left) · SIDE + right.
+    The index is (kind · SIDE + left) · SIDE + right. The row has kind 0 outside the rectangle, 1 where it crosses the
+    left and the right side, and 2 on the upper or lower side.
     """
     at = np.arange(SIDE)
     left, right = at[:, None, None], at[None, :, None]

@@ -22,7 +22,7 @@ from slide_gui.text import clean_name
 _ROWS, _LABELS = "x|data|images?|features", "y|labels?|targets?"
 _NAME = re.compile(rf"(train|test)?_?(?:({_ROWS})|({_LABELS}))_?(train|test)?", re.IGNORECASE)
 
-_LAST_LETTER, _SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # of Unicode
+_LAST_LETTER, _SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # largest code point of Unicode, and its surrogates
 
 _UNLABELLED = "no labels belong to these rows; save both in one file, as X and y or as X_train and y_train"
 
@@ -184,7 +184,7 @@ def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     Raises
     ------
     DataError
-        As `read_npy`, and if no array has a name for rows.
+        Same as for `read_npy`; also if no array has a name for rows.
     """
     members = {m.filename.removesuffix(".npy"): m for m in zip_members(path) if m.filename.endswith(".npy")}
     known = known_names(members, str(path))
@@ -218,7 +218,7 @@ def read_array(
     stream : binary file
         Positioned at the start of the array.
     size : int
-        Size in bytes, already checked, so that it can be allocated.
+        Size in bytes. The caller must have checked that an array of this size fits into memory.
     place : str
         The file, for messages.
     texts : bool

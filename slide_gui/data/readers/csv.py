@@ -44,8 +44,8 @@ _LONGEST_LINE = 1 << 24
 _INSPECTED = 200  # lines that decide whether a column is text or numbers
 _INSPECTED_BYTES = 1 << 22
 _MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
-_FEW_LEVELS = 16  # pixels usually have more
-_IDENTIFIERS = 10  # from this number, texts that occur once each are dates or names of the rows, not classes
+_FEW_LEVELS = 16  # pixels usually have more different values
+_IDENTIFIERS = 10  # if this many texts or more occur once each, they are dates or names of the rows, not classes
 _IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
 _COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes #N/A, and sep=; for the separator
 # A number with a decimal comma and optional points between groups of three digits.
@@ -67,9 +67,10 @@ def read_csv(
     The first rule that applies decides the labels:
 
     1. The column of the option `label_column`.
-    2. The column named label, labels, class, y or target; a text column first. Next to a column x, y is a coordinate.
+    2. The column named label, labels, class, y or target; text columns come first. If there is a column x, y is a
+       coordinate.
     3. The only text column. Each different text is a class, numbered in alphabetical order.
-    4. The text column with the fewest different texts, at least two and not all different; the last of equal ones.
+    4. The text column with the fewest different texts, at least two and not all different; in a tie the last one.
        Rules 3 and 4 do not apply if each column of text has ten or more texts, which are mostly different.
     5. No labels, if the table has no names and its columns make a square image of at least 8 × 8.
     6. The last column, if it has integers of more than one value. If they look like a quantity, rule 7 comes first.
@@ -81,15 +82,15 @@ def read_csv(
     If the number of features is a perfect square of at least 64, the rows are guessed to be square images, unless the
     features have names that do not end in a digit.
 
-    The text is UTF-8, UTF-16 with a byte order mark, or else Windows-1252. Lines before the first row or the names that
-    begin with ``#``, or only name the separator (``sep=;``), are comments. Blank lines are skipped. Numbers have a
-    decimal point, or all a decimal comma. Missing cells become NaN.
+    The text is UTF-8, UTF-16 with a byte order mark, or else Windows-1252. Before the column names or the first row,
+    lines that begin with ``#`` or only name the separator (``sep=;``) are comments. Blank lines are skipped. Either all
+    numbers have decimal points, or all have decimal commas. Missing cells become NaN.
 
     Parameters
     ----------
     path : Path
     reading : ParseOptions
-        Options for reading; the rest is guessed.
+        Options for reading; all other properties are guessed.
     like : DataPart, optional
         The training set of this test set. The label column has the same name or, without names, the same position. A
         table without this column has no labels.
@@ -177,11 +178,11 @@ class TableLayout:
     reading : ParseOptions
         The options, completed from the training set.
     columns : tuple of str
-        Column names, or numbers from 1.
+        Column names, or "1", "2", … if there are none.
     named : bool
         True if the columns have names.
     label : int or None
-        Index of the label column; None if the numbers must decide it.
+        Index of the label column; None if it must be chosen by the numbers in the columns.
     text, left_out : frozenset of int
         Indices of the text columns, and of the columns that are not features.
     start, first_line : int
@@ -215,7 +216,7 @@ class TableLayout:
     groups: dict[str, int] = field(default_factory=dict)
 
     def labels(self, codes: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the number of each row's class in alphabetical order."""
+        """Return the class number of each row; the classes are numbered in alphabetical order."""
         number = {name: k for k, name in enumerate(sorted(self.classes))}
         return np.array([number[name] for name in self.classes], np.int64)[codes.astype(np.intp)]
 
@@ -233,7 +234,7 @@ class TableLayout:
             return cells
         if b"." in b"".join(cells):
             return [self._with_point(cell, lines[k // d], k % d) for k, cell in enumerate(cells)]
-        return [cell.replace(b",", b".") for cell in cells]  # five times as fast
+        return [cell.replace(b",", b".") for cell in cells]  # five times as fast as checking each cell
 
     def _codes(self, cells: list[bytes], lines: NDArray[np.int64], column: int) -> list[bytes]:
         kind, known = ("group", self.groups) if column == self.group else ("class", self.classes)
@@ -272,12 +273,12 @@ class TableLayout:
 def table_layout(
     stream: BinaryIO, reading: ParseOptions, place: str, like: DataPart | None = None, known: tuple[str, ...] = ()
 ) -> TableLayout:
-    """Detect the layout of a table from its first lines, which may hold the known names of a training set."""
+    """Detect the layout of a table from its first lines; `known` are column names of the training set, if any."""
     lines, comments, blanks = _first_lines(stream, place)
     line, number, start = lines[0]
     delimiter = _delimiter([line for line, _, _ in lines], place)
     rows = [split_line(line, delimiter, place) for line, _, _ in lines]
-    # R writes no name above the names of the rows, which are all different, and texts or integers.
+    # R writes row names without a column name. They are all different, and are texts or integers.
     row_names = {row[0].strip() for row in rows[1:] if len(row) == len(rows[0]) + 1 and row[-1].strip()}
     lacks_name = len(row_names) == len(rows) - 1 > 0 and not any(map(is_number, rows[0])) and not line.count(b'"') % 2
     lacks_name = lacks_name and all(name.isdecimal() or not is_number(name) for name in row_names)
@@ -318,7 +319,7 @@ def table_layout(
             guesses.append(Guess(f"column {_shown(label, columns)} read as names of classes", "not all are numbers"))
     numbered = len({row[0] for row in samples if row[0].strip().isdecimal()}) == len(samples)
     numbered &= lacks_name or len(samples) >= _IDENTIFIERS
-    # As pandas and R write the index. A model may have learned from it; its new rows are read with a given header.
+    # pandas and R write such an index. New rows for a model, which may use it as a feature, have a given header.
     if numbered and reading.header is None and columns[0] in ("column 1", "Unnamed: 0") and 0 not in (label, *left_out):
         guesses.append(Guess("column 1 left out", "it has no name and numbers the rows"))
         left_out |= {0}
@@ -356,7 +357,7 @@ def table_layout(
 
 
 def _refuse_formatted(features: Iterable[int], samples: list[list[str]], columns: tuple[str, ...], place: str) -> None:
-    """Refuse a feature of numbers with thousands separators or units, which would be left out as text."""
+    """Refuse features whose numbers have thousands separators or units, because they would be left out as text."""
     for k in features:
         cells = _filled(samples, k)
         formatted = all(_FORMATTED_NUMBER.fullmatch(cell) or not re.search(r"\w", cell) for cell in cells)
@@ -367,12 +368,12 @@ def _refuse_formatted(features: Iterable[int], samples: list[list[str]], columns
 
 
 def _possible_thousands(samples: list[list[str]], columns: tuple[str, ...], features: set[int]) -> Iterator[Guess]:
-    """Yield a warning of each feature whose points may separate thousands, as in 512; 1.037; 2.114."""
+    """Yield a warning about each feature whose points may separate thousands, as in 512; 1.037; 2.114."""
     number = re.compile(r"0|[+-]?[1-9]\d{0,2}(\.\d{3})?")
     cells = {k: _filled(samples, k) for k in sorted(features)}
     pointed = {k: [cell for cell in each if "." in cell] for k, each in cells.items()}
     if not all(number.fullmatch(cell) for each in pointed.values() for cell in each):
-        return  # other points are decimal points
+        return  # at least one point cannot separate thousands, so all points are decimal points
     for k, each in pointed.items():
         if each and all(map(number.fullmatch, cells[k])):
             what = f"column {_shown(k, columns)} has numbers like {each[0]}"
@@ -554,7 +555,7 @@ def _options_like(
 def _suspicious_columns(
     rows: NDArray[np.floating], last_label: NDArray[Any] | None, features: list[int], columns: tuple[str, ...]
 ) -> Iterator[Guess]:
-    """Yield warnings of columns that number rows or groups, of codes of missing cells, and of one column per class."""
+    """Yield warnings about columns that number rows or groups, codes for missing cells, and 0/1 columns of classes."""
     ends = np.fmin.reduce(rows).astype(float), np.fmax.reduce(rows).astype(float)
     spans = ends[1] - ends[0]
     for place, k in enumerate(features if len(rows) >= _IDENTIFIERS else ()):

@@ -55,7 +55,7 @@ def utf8_stream(
     stream, size, place
         See `unmarked_stream`.
     progress : Progress
-        The cancel point.
+        Raises `Cancelled` to stop the conversion.
 
     Raises
     ------

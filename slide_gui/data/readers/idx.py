@@ -41,7 +41,7 @@ def read_idx(path: Path, *, progress: Progress = NO_PROGRESS) -> NDArray[np.gene
     Raises
     ------
     DataError
-        If it is not an IDX file, its header contradicts its size, or it is damaged.
+        If the file is not an IDX file, its header contradicts its size, or it is damaged.
     """
     place, packed = str(path), path.stat().st_size
     with path.open("rb") as stream:

@@ -30,9 +30,9 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
 
     16-bit pixels are divided by the largest value of the bit depth that they use: 8, 10, 12, 14 or 16.
 
-    Each sub-folder is a class, numbered in alphabetical order. Sub-folders named train and test contain sub-folders of
-    classes themselves; others next to them, such as val, are left out with a note. Pictures directly in the folder have
-    no labels. Hidden files and files without the suffix of a picture are skipped.
+    Each sub-folder is a class, numbered in alphabetical order. If there are sub-folders train and test, these contain
+    the sub-folders of classes; other sub-folders next to them, such as val, are left out with a note. Pictures directly
+    in the folder have no labels. Hidden files and files without the suffix of a picture are skipped.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def read_image(path: Path) -> NDArray[np.float32]:
     Raises
     ------
     DataError
-        If it cannot be read or is too large.
+        If the picture cannot be read or is too large.
     """
     from PIL import Image, ImageOps
 
@@ -141,7 +141,7 @@ def _scaled_to_bit_depth(parts: list[DataPart], level: int) -> list[DataPart]:
     # The levels of 8-bit pictures are multiples of 257 in 16 bits.
     deep = any((np.rint(65535 * row) % 257).any() for row in rows)
     used = next(each for each in _LEVELS if high <= each) if deep else 255
-    if level in _LEVELS and (used, level) != ((65535, 255) if deep else (255, 65535)):  # these have the same white
+    if level in _LEVELS and (used, level) != ((65535, 255) if deep else (255, 65535)):  # both have the same white
         if high > level if deep else level != 255:
             raise DataError(
                 f"has pixels {f'up to {high}' if deep else 'of 8 bits'}, but those of the model go from 0 to {level}; "

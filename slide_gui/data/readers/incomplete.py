@@ -17,7 +17,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _INSPECTED = 4096  # bytes that decide whether a file is text
-_DIGITS = 4  # of a filled cell below the standard deviation of its column
+_DIGITS = 4  # a filled cell has this many more digits than the leading digit of the standard deviation of its column
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class IncompleteTable:
     layout : TableLayout
         The layout of the table, with the names of all columns.
     raw : bytes
-        The file.
+        Contents of the file.
     """
 
     rows: NDArray[np.float64]
@@ -42,7 +42,7 @@ class IncompleteTable:
     raw: bytes
 
     def with_filled(self, filled: NDArray[np.floating], scale: NDArray[np.float64]) -> bytes:
-        """Return the file with filled cells.
+        """Return the contents of the file with missing cells filled.
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ def read_incomplete(
 ) -> IncompleteTable:
     """Read the columns of numbers of a table with commas, semicolons or tabs.
 
-    A column of numbers is the label column only if the options or its name say so.
+    A column of numbers is the label column only if the options select it or its name is that of labels.
 
     Raises
     ------

@@ -33,13 +33,13 @@ _DAMAGED = "is a damaged MATLAB file; save it again with -v7"
 def read_mat(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     """Read the numeric arrays of a MATLAB file by their names, as `read_npz` does.
 
-    Labels are a row or a column of numbers. Structures, objects and arrays of other names are ignored.
+    Labels are a row or a column of numbers. Structures, objects and arrays with other names are ignored.
 
     Raises
     ------
     DataError
-        If the file is damaged, has version 7.3 or big-endian numbers, or declares more than its size. Also if rows or
-        labels are texts, sparse or complex, or no array has a known name.
+        If the file is damaged, has version 7.3 or big-endian numbers, or declares more data than it can hold. Also if
+        rows or labels are texts, sparse or complex, or no array has a known name.
     """
     place, size = str(path), path.stat().st_size
     arrays: dict[str, NDArray[Any]] = {}

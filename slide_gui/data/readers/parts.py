@@ -20,7 +20,7 @@ SMALLEST_SQUARE = 64
 """The smallest number of features of a table that are guessed to be a square image (8 × 8)."""
 
 LABEL_BOUND = 2**31
-"""The bound of labels: smaller numbers and their sums fit into any integer type used later."""
+"""The bound of labels: smaller numbers and their sums fit into every integer type that the program uses for labels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class DataPart:
 
     @property
     def has_few_fractions(self) -> bool:
-        """True if some labels are not integers, and each such number labels five rows or more."""
+        """True if there are labels that are not integers, and each of these labels occurs in five rows or more."""
         if self.labels is None or self.label_names or self.labels.dtype.kind != "f":
             return False
         numbers, counts = np.unique(self.labels, return_counts=True)
@@ -96,7 +96,7 @@ def square_shape(n_features: int, at_least: int = 1) -> tuple[int, int] | None:
 
 
 def square_guess(image_shape: tuple[int, int] | None) -> tuple[Guess, ...]:
-    """Return the guess that `square_shape` made, if any."""
+    """Return the guess that the rows are square images, or no guess if `image_shape` is None."""
     if image_shape is None:
         return ()
     side, d = image_shape[0], image_shape[0] * image_shape[1]
@@ -148,7 +148,7 @@ def label_texts(labels: NDArray[Any]) -> list[str]:
 
 
 def look_like_labels(values: NDArray[np.floating]) -> bool:
-    """Return True for two or more integers, given different values."""
+    """Return True if the given values, which must all differ, are two or more integers below `LABEL_BOUND`."""
     return len(values) > 1 and np.abs(values).max() < LABEL_BOUND and bool((np.rint(values) == values).all())
 
 

@@ -1,4 +1,4 @@
-"""Read text tables of numbers in blocks of complete lines: .amat files here, and tables with delimiters for `csv`.
+"""Read text tables of numbers in blocks of complete lines: .amat files, and tables with delimiters for module `csv`.
 
 The .amat files of the Montreal benchmark have one line per row, with the pixels and then the label. Their numbers of 16
 characters have a fast path.
@@ -123,8 +123,9 @@ def read_amat(path: Path, reading: ParseOptions = AS_GUESSED, *, progress: Progr
     """Read an .amat file, whose lines have d numbers and an integer label, separated by blanks.
 
     If d is a perfect square, the rows are square images. If instead all d + 1 columns make a square image of at least
-    8 × 8, there are no labels. In files of other names, smaller squares are no images, and the last column has labels
-    only if it has integers of more than one value. The labels may then be in the first column, next to a square image.
+    8 × 8, there are no labels. In files without the suffix .amat, smaller squares are not treated as images, and the
+    last column has labels only if it has integers of more than one value. Otherwise the first column may have the
+    labels, if the other columns make a square image.
 
     Lines before the first row that begin with ``#`` are comments.
     Numbers of 16 characters (``%16.7e``, as in the benchmark files) are decoded in blocks, others one by one. Both ways
@@ -146,7 +147,7 @@ def read_amat_zip(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataP
     Raises
     ------
     DataError
-        As `read_amat`, and if the archive is damaged or has no .amat member.
+        Same as for `read_amat`; also if the archive is damaged or has no .amat member.
     """
     members = [m for m in zip_members(path) if m.filename.lower().endswith(".amat")]
     if not members:
@@ -199,10 +200,10 @@ class Table:
     Attributes
     ----------
     rows : ndarray of shape (n, columns − 1), float32 or float64
-        All other columns; float32 if it represents every number exactly. Rounding time stamps before scaling would
-        make different times equal.
+        All columns except the separated one; float32 if it represents every number exactly, because rounded time
+        stamps, for example, could become equal.
     column : ndarray of shape (n,), float64
-        The separated column, possibly the labels.
+        The separated column, which may contain the labels.
     columns, apart : int
         Number of all columns, and index of the separated column.
     label : int or None
