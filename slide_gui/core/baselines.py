@@ -21,7 +21,7 @@ Indices = NDArray[np.intp]
 Rule = tuple[type | str, ...]
 
 _BLOCK_ROWS = 4096
-_MOST = 100_000  # bound of integers: rounds, trees, units
+_MOST = 100_000  # largest integer parameter, such as a number of iterations, trees or units
 _LONGEST = 16  # largest number of elements in a list
 _NAME = re.compile(r"[a-z_]{1,40}\.[A-Z][A-Za-z0-9]{0,60}")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_+-]{0,63}")

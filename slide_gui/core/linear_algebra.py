@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 Pattern = tuple[NDArray[np.intp], NDArray[np.intp]]
 """All rows with the same missing cells: the indices of the rows, and of their missing columns."""
 
-WHOLE = 1024  # largest number of features for which a solve takes less than 0.1 s
+WHOLE = 1024  # largest number of features for which solving a linear system takes less than 0.1 s
 _PIECE = 512
 _STRIPS = 8  # number of strips of rows into which a triangular matrix is divided for a product
 _LEAF = 64  # largest triangle that is inverted without splitting
@@ -195,7 +195,7 @@ def leading_digits(a: Array, length: int) -> Array:
 
 def _factorise(a: Array, progress: Progress) -> tuple[list[slice], list[Array]]:
     """Write the Cholesky factor below the diagonal blocks of a; return the blocks and the inverses of their factors."""
-    # Half the size of other pieces: less is computed above the diagonal, which saves 30 % for 1 700 rows.
+    # Blocks of half the usual size: fewer values are computed above the diagonal, which saves 30 % for 1 700 rows.
     pieces = [slice(start, min(start + _PIECE // 2, len(a))) for start in range(0, len(a), _PIECE // 2)]
     inverses = []
     for k, piece in enumerate(pieces):

@@ -228,7 +228,7 @@ class Dataset:
     @cached_property
     def n_repeated(self) -> tuple[int, int]:
         """Number of training rows equal to an earlier one, and of test rows equal to a training row."""
-        # Adding 0 turns −0 into 0, which has other bytes.
+        # Adding 0 turns −0 into 0; equal rows could otherwise have different bytes.
         train, test = (
             np.fromiter((hash((row + np.float32(0)).tobytes()) for row in rows), np.int64, len(rows))
             for rows in (self.train, self.test)
@@ -273,7 +273,7 @@ class Dataset:
         if self.train_labels is None:
             return self.opened.unlabelled or "the rows have no labels; add a label to each row to train a classifier"
         first = self.train_labels[0]
-        if (self.train_labels != first).any():  # np.unique would import numpy.ma at every start
+        if (self.train_labels != first).any():  # np.unique would import numpy.ma, which slows each program start
             alone = self.n_test == 0 and len(set(self.train_labels.tolist())) == len(self.train_labels)
             return "no class has two rows, so no row can be held out for a test; add rows" if alone else ""
         (name,) = label_names([first.item()], self.label_names)

@@ -2,7 +2,7 @@
 
 from slide_gui.text import printable
 
-_LONGEST = 1500  # characters of a message, without its place
+_LONGEST = 1500  # largest number of characters of a message, without its place
 
 
 class DataError(ValueError):
@@ -18,6 +18,6 @@ class DataError(ValueError):
 
     def __init__(self, message: str, place: str = "") -> None:
         message = printable(message)
-        if len(message) > _LONGEST:  # messages quote files, whose texts may be long
+        if len(message) > _LONGEST:  # messages quote texts from files, which may be long
             message = f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 2 :]}"
         super().__init__(f"{printable(place)}: {message}" if place else message)

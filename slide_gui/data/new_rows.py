@@ -97,7 +97,7 @@ def read_new_rows(
         return replace(part, rows=np.ascontiguousarray(part.rows[:, [position[name] for name in names]]))
 
     level = 0 if image_shape is None or scaling is None else int(scaling[1].max())
-    *others, part = sets_of(read_parts(paths, reading, progress, read_table, level))  # the test set, if there is one
+    *others, part = sets_of(read_parts(paths, reading, progress, read_table, level))  # a test set comes last
     rows, place, warnings = part.rows, part.place, [f"only the test set {part.place} is used"] if others else []
     if not part.opened.columns:
         refuse_columns(reading, place)

@@ -191,7 +191,7 @@ def _read_file(
     for pattern, problem in _OTHER_FORMATS.items():
         if re.search(pattern, start):
             raise DataError(problem, str(path))
-    if not start or any(code < 9 or 13 < code < 32 or code == 127 for code in start):  # not a text
+    if not start or any(code < 9 or 13 < code < 32 or code == 127 for code in start):  # not text
         raise DataError(f"has an unknown format (it begins with {start[:8].hex(' ')}), expected {_KINDS}", str(path))
     suffix, lines = path.suffix.lower(), [line for line in start.splitlines() if line.strip()]
     first = next((line for line in lines if not line.startswith(b"#")), None)

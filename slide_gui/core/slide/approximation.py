@@ -23,8 +23,8 @@ from slide_gui.progress import NO_PROGRESS, Progress
 MOST_ROWS = 1536
 """Largest number of rows that are used."""
 
-_BLOCK = 240  # rows between two pauses, 3 ms for 784 features
-_SINGULAR = 1e-7  # relative to the trace, added to the scatter before its inversion
+_BLOCK = 240  # rows between two points where the computation may pause, 3 ms for 784 features
+_SINGULAR = 1e-7  # this fraction of the trace is added to the diagonal of the scatter matrix before its inversion
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class ApproximateLayer:
     ----------
     parameters : StackParameters
     weights : ndarray of shape (d, d + 1), float32
-        Bias last.
+        The bias is in the last column.
     scatter : ndarray of shape (d + 1, d + 1)
         Approximate scatter of the layer's input.
     """
@@ -75,7 +75,7 @@ class Approximation:
         parameters.squash(np.asarray(rows, parameters.dtype), out=self._squashed[:, :d])
 
     def layers(self, parameters: StackParameters) -> Iterator[tuple[ApproximateLayer, ...]]:
-        """Yield the layers computed so far at each point where the computation may pause.
+        """Compute the layers, and yield those computed so far at each point where the computation may pause.
 
         Once all layers are complete, they are yielded repeatedly. Iteration ends early if a matrix is singular in
         float32.

@@ -34,7 +34,7 @@ _SHORT_SUM = 4096  # largest number of rows in a float32 sum of products
 
 _FEW = 32  # number of rows of W whose rounding error is measured
 _RIGHT = 1e-9  # if the largest of these corrections, relative to its row, is at most this, no other row is corrected
-_NEGLIGIBLE = 1e-10  # expected next correction, relative to its row, below which the correction stops
+_NEGLIGIBLE = 1e-10  # corrections stop if the next one, relative to its row, is expected to be smaller than this
 _MOST_CORRECTIONS = 8
 _BLOCK = 256  # rows corrected at a time
 _ROUNDING = 1e-4  # smaller negative errors are due to rounding; with float32 rows of almost constant features: 3e-5
@@ -202,7 +202,7 @@ def _refine(
     for start in range(0, len(lit), _BLOCK):
         block = lit[start : start + _BLOCK]
         right = scatter[rows[block]] * survives
-        before = 0.01  # upper estimate of the error that the first solve left
+        before = 0.01  # estimated upper limit of the error of the uncorrected rows
         for _ in range(_MOST_CORRECTIONS):
             x = weights[block]
             x_leading = leading_digits(x, len(q))
@@ -237,8 +237,8 @@ def reconstruction_error(
     gain = noise * np.diag(scatter)[rows] + ridge / p
     squares = np.einsum("ij,ij->i", weights, weights)
     total = float(gain @ np.diag(weights[:, rows]) - ridge * squares.sum())
-    # Rounding errors are relative to the length of a row of W, which can be much larger than its diagonal entry: the
-    # bias reconstructs features that hardly vary.
+    # Rounding errors are relative to the length of a row of W. It can be much larger than the diagonal entry of W,
+    # because the bias reconstructs features that hardly vary.
     if total < -_ROUNDING * float(gain @ np.sqrt(squares)):
         raise ValueError(
             f"the reconstruction error is {total / (d * n):.2g}, below 0: the weights do not belong to this scatter "

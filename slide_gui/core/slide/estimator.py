@@ -52,7 +52,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
     sharing : {"none", "convolution"}, default="none"
         With "convolution" the features are pixels. All pixels share one kernel, which reconstructs a pixel from the
         corrupted pixels in a window around it. Its weights minimise the expected squared error over all corruptions
-        and places, again in closed form: by the formulas of §3 for the mean scatter of all windows.
+        and pixels. They are again computed in closed form: by the formulas of §3 for the mean scatter of all windows.
     window : int, default=9
         Side of the window of a convolution in pixels, odd and 3 or more. It is at most the side of the image, rounded
         up to an odd number.
@@ -246,7 +246,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
             return X
-        # fit_stack looks for NaN block by block, so that a memmap is read once.
+        # When fitting, fit_stack checks each block for NaN, so that a memmap need not be read twice.
         rows = checked_rows(
             self,
             X,

@@ -360,7 +360,7 @@ class ScatterPass:
         squashed = p.squash(np.append(values.astype(p.dtype), np.zeros(1, p.dtype))).astype(np.float64)
         constant = float(squashed[-1])
         other = _sparse_scatter(rows, squashed[:-1] - constant, weights, progress.part(0.5, 1.0))
-        if constant:  # compute the scatter of U + c from the scatter of U
+        if constant:  # U is squashed minus the constant; compute the scatter matrix of U + constant from that of U
             np.add(other.inner, constant * (other.sums[:, None] + other.sums + other.n * constant), out=other.inner)
             np.add(other.sums, other.n * constant, out=other.sums)
         yield other
@@ -420,7 +420,7 @@ def scatter_after(
     progress.report(0.0)
     inner = product(half, weights.T, progress)
     scatter = np.empty((d + 1, d + 1), inner.dtype)
-    for rows in tiles(d, WHOLE, progress):  # exactly symmetric
+    for rows in tiles(d, WHOLE, progress):  # averaging with the transposed matrix makes it exactly symmetric
         np.add(inner[rows], inner[:, rows].T, out=scatter[rows, :d])
         scatter[rows, :d] *= 0.5
     scatter[:d, d] = scatter[d, :d] = half[:, -1]

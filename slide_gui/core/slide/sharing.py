@@ -84,13 +84,13 @@ class Windows:
         Parameters
         ----------
         kernels : ndarray of shape (channels, m + 1)
-            Kernel of each channel, bias last.
+            Kernel of each channel, with the bias in the last column.
         features : ndarray of shape (k,), optional
 
         Returns
         -------
         ndarray of shape (k, d + 1)
-            Bias last, as in the weights of a denoiser.
+            The bias is in the last column, as in the weights of a denoiser.
         """
         height, width, channels = self.shape
         chosen = np.arange(prod(self.shape)) if features is None else features

@@ -31,7 +31,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 Array = NDArray[np.float64]
 Rows = Any  # an array, a memmap or a CSR matrix; a fit also accepts `BlockRows`
 
-# Number of d × d matrices that a fit needs in addition to the weights and scatters of the layers.
+# Number of d × d matrices that a fit needs in addition to the weights and scatter matrices of the layers.
 _MATRICES = 4
 _PASS = 1.7  # duration of a later pass over the rows, in units of the first pass
 

@@ -124,8 +124,8 @@ _MOST_STALLED = 8  # largest number of consecutive outer steps without a gain
 _LEAST_GAIN = 0.02  # smallest gain of the dual objective, relative to gap²; without rounding one SMO step gains 0.25
 _NEW_LEAST = 256  # at least this many new points may join a working set
 _LOOSE = 0.05  # tolerance of a working set, relative to the gap
-_CLOSE = 0.1  # points this close to violating their conditions join too, because the next step may violate them
-_START_TOL = 0.1  # tolerance on the quarter of the points that is solved first and gives the start
+_CLOSE = 0.1  # points this close to a violation join a working set, too, because the next step may cause it
+_START_TOL = 0.1  # tolerance for the first solution, on a quarter of the points, from which the solver starts
 _MANY = 0.4  # above this fraction of support vectors, computing the entire matrix is faster than their rows
 _ERROR = 0.5  # largest rounding error of the outputs, relative to the tolerance
 
@@ -362,7 +362,7 @@ def _feasible(beta: Array, box: Box) -> Array:
     positive, negative = beta[beta > 0].sum(), -beta[beta < 0].sum()
     if min(positive, negative) == 0.0:
         return np.zeros_like(beta)
-    if abs(positive - negative) <= 1e-9 * positive:  # already feasible, and coefficients at C must stay at C
+    if abs(positive - negative) <= 1e-9 * positive:  # already feasible; scaling would move coefficients at C
         return beta
     least = min(positive, negative)
     return np.asarray(np.where(beta > 0, beta * (least / positive), beta * (least / negative)))

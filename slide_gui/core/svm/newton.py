@@ -187,7 +187,7 @@ def newton(
     now: _Point | None = None
     for _ in range(_MOST_STEPS):
         progress.report(0.0)
-        if not len(active):  # the start has no points inside the margin, so begin with all
+        if not len(active):  # the start has no points inside the margin, so begin with all points
             now, active = None, np.arange(n)
         system = Bordered(kernel, active, at(ridge, active), y[active], progress)
         ridge = ridge + system.added
@@ -235,7 +235,7 @@ def _settled(margin: Array, active: Indices, now: Indices) -> bool:
 def _line_search(now: _Point, target: _Point, y: Array, ridge: Array | float) -> float:
     """Return the step in (0, 1] that minimises the objective; its slope along the line is piecewise linear."""
     largest = np.max(ridge)
-    C, loss = 1.0 / largest, y * (largest / ridge)  # the C of a point is C · largest/ridge
+    C, loss = 1.0 / largest, y * (largest / ridge)  # a point i has C · largest/ridge_i
     change, rise = target.beta - now.beta, target.output - now.output
     flat, flat_rise = now.output - now.bias, rise - (target.bias - now.bias)
     slope_0, slope_1 = float(change @ flat), float(change @ flat_rise)

@@ -580,7 +580,7 @@ def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, f
     elif parameters.C is None:
         points *= len(NEAR_CS if learns else C_GRID)
     tuned = min(n, parameters.retune_rows)
-    tuning = points * 0.8 * tuned**2  # each trains on four fifths of the rows and predicts the rest
+    tuning = points * 0.8 * tuned**2  # for each point, train on four fifths of the rows and predict the others
     return learning / max(learning + tuning, 1), (learning + tuning) / (learning + tuning + _TRAINING * n**2)
 
 

@@ -109,7 +109,7 @@ def pair_steps(
     values, lower, upper = beta.tolist(), box.lower.tolist(), box.upper.tolist()
     gain, scratch = np.empty_like(up), np.empty_like(up)
     subtract, multiply, sqrt = np.subtract, np.multiply, np.sqrt
-    # A step of i and j gains (up_i − down_j)²/4c for the curvature c; the rows of 1/√c are computed once per i.
+    # A step on points i and j gains (up_i − down_j)²/4c with the curvature c; 1/√c for all j is computed once per i.
     rates: dict[int, NDArray[np.floating]] = {}
     half = np.full(len(beta), 0.5 * (1.0 + np.asarray(box.ridge) + _CURVATURE[kernel.dtype.char]), kernel.dtype)
     step = 0
@@ -221,7 +221,7 @@ def minimise(
             near = _NEARER * gap
             if solution is not None:
                 (beta, residual), near = solution, -np.inf
-                continue  # check the gap, which may be too large because of rounding
+                continue  # with the check of the gap, which may be too large because of rounding
         most = min(_LEAST_STEPS + patience, max_steps - steps)
         moved, moves = pair_steps(kernel, residual, beta, box, 0.8 * tol, most, progress)
         steps, waited = steps + moves, waited + moves

@@ -195,13 +195,13 @@ class Objective:
 _SCALES = (0.1, 0.3, 1.0, 3.0)  # σ_t² = scale · L · median D_t
 _START_CS = (1.0, 10.0, 100.0)
 _START_ROWS = 600
-_PART_ROWS = 600  # descents begin on a part of the rows (1/2, 1/4, …) of at least this size
+_PART_ROWS = 600  # descents begin on a part of the rows (1/2, 1/4, …), which has at least this many rows
 _MOST_ITERATIONS = 50  # largest number of iterations of a descent
 _USUAL_STEPS = 6
 _GAIN, _RELATIVE_GAIN = 5e-5, 3e-4  # a descent ends if the next step will gain less than both
 _FINER = 0.4  # both limits are multiplied by this factor on a part of the rows, where steps are fast
 _FIRST_STEP = 0.3  # length of the first step in log σ: the gradient alone may be a thousandth of a useful step
-_LONGEST_STEP = 0.5  # in log σ; the line search would shorten longer steps
+_LONGEST_STEP = 0.5  # largest change of a log σ in one step; the line search would shorten longer steps
 _MOST_HALVINGS = 10  # largest number of times that a step is shortened
 _PRIOR = 0.01
 _REACH = 4.0
@@ -309,7 +309,7 @@ class _Descent:
             expected = float(slope @ step)
             if new <= value + 1e-4 * expected:
                 return step, new, new_slope
-            # The minimum of the parabola through both values with the slope at the first; 0 if J is infinite.
+            # Minimum of the parabola through both values with the given slope at the first; 0 if J is infinite.
             step = step * float(np.clip(-0.5 * expected / (new - value - expected), 0.1, 0.5))
         return None
 
@@ -352,7 +352,7 @@ def learn_widths(
     """
     steady = MonotonicProgress(progress)
     objective = Objective(sample, parameters, steady.pulse)
-    # fraction of the time that the grid of starts takes; it uses few rows
+    # Fraction of the time for evaluating the grid of starts, which uses few rows.
     searched = 1.0 / (1.0 + (len(sample.codes) / 450) ** 1.5) if parameters.starts else 0.0
     origins, rest = _origins(objective, near, steady.part(0.0, searched)), steady.part(searched, 1.0)
     starts: list[_Start] = [(number, origin, origin, None) for number, origin in enumerate(origins)]

@@ -145,7 +145,7 @@ def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic]
     codes = flat.view(np.uint32) if array.dtype.kind == "U" else np.empty(0, np.uint32)
     try:
         if ((codes > _LAST_LETTER) | ((codes >= _SURROGATES[0]) & (codes <= _SURROGATES[1]))).any():
-            raise ValueError  # NumPy's conversion to text would end in a SystemError
+            raise ValueError  # NumPy's conversion to text would raise SystemError
         texts = [each.decode() if isinstance(each, bytes) else str(each) for each in flat.tolist()]
     except ValueError:
         raise DataError("has labels that are not UTF-8 text; save them as str", place) from None
@@ -154,7 +154,7 @@ def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic]
 
 NPY_MAGIC = b"\x93NUMPY"
 _LONGEST_HEADER = 10_000
-_MOST_ROWS = 1 << 63  # along any axis
+_MOST_ROWS = 1 << 63  # limit of the length of any axis
 
 
 def read_npy(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
@@ -252,7 +252,7 @@ def _header(stream: IO[bytes], place: str, texts: bool) -> tuple[tuple[int, ...]
         shape, fortran, dtype = read(header, max_header_size=_LONGEST_HEADER)
         if not all(type(size) is int and abs(size) < _MOST_ROWS for size in shape):  # a bool, or too large
             raise ValueError
-    except Exception as error:  # NumPy parses the header as Python text and raises many types
+    except Exception as error:  # NumPy parses the header as Python code and raises many types of errors
         raise DataError("has no readable NumPy header; save it again", place) from error
     kinds = "biufUS" if texts and dtype.itemsize else "biuf"
     if dtype.kind not in kinds or any(size < 0 for size in shape):

@@ -47,7 +47,7 @@ _MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
 _FEW_LEVELS = 16  # pixels usually have more different values
 _IDENTIFIERS = 10  # if this many texts or more occur once each, they are dates or names of the rows, not classes
 _IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
-_COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes #N/A, and sep=; for the separator
+_COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes #N/A, and the line sep=;
 # A number with a decimal comma and optional points between groups of three digits.
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d*),(\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 # A number with thousands separators, a decimal comma, a limit or a unit.
@@ -141,7 +141,7 @@ def read_csv(
         rows = np.ascontiguousarray(rows[:, np.isin(columns, features)])
     shape = square_shape(len(features), SMALLEST_SQUARE)
     if layout.named and not all(layout.columns[k][-1].isdigit() for k in features):
-        shape = None  # names of pixels end in numbers
+        shape = None  # names of pixels would end in digits
     last_label = labels if label == d - 1 and label not in layout.text else None
     guesses = (*guesses, *_suspicious_columns(rows, last_label, features, layout.columns))
     if len({name.casefold() for name in layout.classes}) < len(layout.classes):
@@ -459,7 +459,7 @@ def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions)
         many = bool(below) and len(first) >= _IDENTIFIERS and not _counts_on(below[0])
         return counts and (bool(words) or many), bool(words) or not counts
     named = {k for k in words if not is_missing(first[k])}
-    # a class may also be named “y”, but then it occurs again below
+    # A class may also be named “y”, but then it occurs again in the lines below.
     new = {k for k in named if all(row[k] != first[k] for row in below)}
     known = any(first[k].strip().lower() in LABEL_NAMES for k in new)
     classes_alone = len(words) < len(first) and named <= _text_columns(below, len(first))

@@ -114,11 +114,11 @@ def read_image(path: Path) -> NDArray[np.float32]:
                 drawn = upright.convert("RGBA")
                 upright = Image.alpha_composite(Image.new("RGBA", drawn.size, "white"), drawn)
                 if upright.convert("L").getextrema() == (255, 255) and drawn.getchannel("A").getbbox():
-                    upright = Image.alpha_composite(Image.new("RGBA", drawn.size, "black"), drawn)  # drawn in white
+                    upright = Image.alpha_composite(Image.new("RGBA", drawn.size, "black"), drawn)  # a white drawing
             return np.asarray(upright.convert("L"), np.float32) / np.float32(255)
     except DataError:
         raise
-    except Exception as error:  # Pillow's decoders raise many types, also decompression bomb warnings
+    except Exception as error:  # Pillow raises many types of errors, also decompression bomb warnings
         raise DataError("is not a readable picture; remove it from the folder or save it again", str(path)) from error
 
 

@@ -17,7 +17,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _INSPECTED = 4096  # bytes that decide whether a file is text
-_DIGITS = 4  # a filled cell has this many more digits than the leading digit of the standard deviation of its column
+_DIGITS = 4  # digits of a filled cell after the leading digit of the standard deviation of its column
 
 
 @dataclass(frozen=True, eq=False)

@@ -104,7 +104,7 @@ def _named_array(body: bytes, size: int, place: str) -> dict[str, NDArray[Any]]:
             raise DataError("is text, sparse or complex; save a full array of real numbers", place)
         return {}
     count, dtype = math.prod(shape), np.dtype(_CLASSES[kind])
-    check_claim(count, size, place, ratio=DEFLATE_RATIO)  # a number has at least one byte
+    check_claim(count, size, place, ratio=DEFLATE_RATIO)  # at least one byte per number
     check_memory(count * dtype.itemsize, place)
     try:
         kind, n_bytes, start, _ = _tag(body, position)

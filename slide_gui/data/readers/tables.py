@@ -112,8 +112,8 @@ _BEGINNING = re.compile(rb"(?:#[^\n]*\n|[ \t\r\v\f]*\n)*+")
 _BLOCK = 1 << 18  # bytes; the block and the arrays computed from it fit into the processor's cache
 _LONGEST_LINE = 1 << 24
 
-_SHOWN = 20  # most characters of a cell in a message
-_FLOAT32_BOUND = 2.0**128 - 2.0**103  # from here on float32 rounds to infinity
+_SHOWN = 20  # largest number of characters of a cell in a message
+_FLOAT32_BOUND = 2.0**128 - 2.0**103  # numbers from this value on become infinite in float32
 
 _IS_BLANK = np.zeros(256, bool)
 _IS_BLANK[[ord(c) for c in " \t\n\r\v\f"]] = True
@@ -298,7 +298,7 @@ def read_table(
     rest, done, line, step = b"", 0, first_line, _BLOCK
     comments = blanks = 0
     while True:
-        # A block ends at a line end; the request doubles for a very long line.
+        # Each block ends at a line end; if a line is longer than a block, the number of bytes to read is doubled.
         chunk = stream.read(max(step - len(rest), len(rest), 1))
         done += len(chunk)
         text, rest = _complete_lines(rest + chunk if rest else chunk, last=not chunk)
@@ -317,7 +317,7 @@ def read_table(
                         "its rows have one column, expected features and a label (785 columns for images of 28 × 28)",
                         place,
                     )
-                # A number has at least a digit and a separator; the last line may have no newline.
+                # Limit the estimated number of rows: each number takes two bytes or more (a digit and a separator).
                 table = Table(columns, label, min(size // len(row), size // (2 * columns)) + 1, place)
                 step = max(1, _BLOCK // len(row)) * len(row)
         if text and table is not None:
