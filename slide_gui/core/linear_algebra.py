@@ -11,7 +11,7 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 Array = NDArray[np.float64]
 
 Pattern = tuple[NDArray[np.intp], NDArray[np.intp]]
-"""All rows with the same missing cells: the indices of the rows, and of their missing columns."""
+"""All rows whose cells are missing in the same columns: the indices of these rows, and of these columns."""
 
 WHOLE = 1024  # largest number of features for which solving a linear system takes less than 0.1 s
 _PIECE = 512
@@ -26,12 +26,12 @@ def rows_per_block(d: int) -> int:
 
 
 def tiles(n: int, size: int, progress: Progress, *, fraction: bool = False) -> Iterator[slice]:
-    """Yield slices of at most `size` of n rows in order. Report after each slice, which is a cancel point.
+    """Yield consecutive slices of n rows, each of at most `size` rows. Report progress after each slice.
 
     Parameters
     ----------
     fraction : bool
-        True to report the fraction of the rows done; otherwise the reports are only cancel points.
+        True to report the fraction of the rows done; otherwise the reports only allow the job to be cancelled.
     """
     for start in range(0, n, size):
         stop = min(start + size, n)

@@ -12,9 +12,9 @@ N_FOLDS = 5
 
 
 def stratified_subset(codes: Indices, size: int, seed: int) -> Indices:
-    """Return about `size` rows, sorted, with the classes in proportion.
+    """Return about `size` sorted row indices, with the same proportions of the classes as in all rows.
 
-    The subset has at least two rows of each class that has two. If there are no more than `size` rows, all are
+    The subset has at least two rows of each class that has two or more. If there are no more than `size` rows, all are
     returned.
 
     Parameters

@@ -214,7 +214,7 @@ class Dataset:
 
     @property
     def central_feature(self) -> int:
-        """The pixel in the middle of the images, or the middle one of other features."""
+        """Index of the pixel in the middle of the images, or of the middle one of other features."""
         if self.image_shape is None:
             return self.n_features // 2
         rows, columns = self.image_shape

@@ -32,7 +32,7 @@ _MOST_MEMBERS = 10_000
 
 @lru_cache(maxsize=1)
 def memory_limit() -> int:
-    """Return the most bytes that a data set may use: half of the physical memory, at most 8 GiB."""
+    """Return the largest number of bytes that a data set may use: half of the physical memory, at most 8 GiB."""
     try:
         physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # Windows has no sysconf

@@ -143,7 +143,7 @@ def _pixel_scaling(
     low, high = (float(each.reduce(part.rows, axis=None)) for each in (np.fmin, np.fmax))
     span = f"{low:.6g} … {high:.6g}"
     if image_shape is None or (part.level and scaling is not None and scaling[0].any()):
-        raise DataError("holds pictures, but the model was trained on arrays; save the new rows like those", part.place)
+        raise DataError("holds pictures, but the model was trained on arrays; save the new rows as arrays", part.place)
     if scaling is None:
         return None, f"the model does not record the scale of its pixels, so those of {span} are used unchanged"
     if part.level:

@@ -95,7 +95,7 @@ def read_parts(
     read_table: Callable[..., DataPart] = read_csv,
     level: int = 0,
 ) -> list[DataPart]:
-    """Read each file of a data set, or a folder, without checking and scaling.
+    """Read the files of a data set, or a folder, without checking or scaling the values.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def _read_files(
 def _read_file(
     path: Path, start: bytes, read_table: Callable[[Path], DataPart], reading: ParseOptions, progress: Progress
 ) -> list[DataPart]:
-    """Read a file in the format of its first bytes, and for text files also of its name."""
+    """Read a file; its first bytes determine the format, and for text files also the suffix of its name."""
     if start.startswith(_ZIP):
         has_arrays = any(member.filename.endswith(".npy") for member in zip_members(path))
         return (read_npz if has_arrays else read_amat_zip)(path, progress=progress)

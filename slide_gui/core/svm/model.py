@@ -57,7 +57,7 @@ def class_scores(margins: NDArray[np.floating], n_classes: int) -> NDArray[np.fl
 
 @dataclass(frozen=True, eq=False)
 class TrainedSvm:
-    """A trained multi-width SVM without its support vectors, which are rows of the data; runs store it.
+    """A trained multi-width SVM as it is stored with a run: without its support vectors, which are rows of the data.
 
     Attributes
     ----------

@@ -404,7 +404,7 @@ class _Comparison:
         progress: Progress,
         baseline: NDArray[np.bool_] | None = None,
     ) -> tuple[Array, Candidate, NDArray[np.bool_]]:
-        """Return the scaled widths, the candidate with the fewest errors in cross-validation, and its errors.
+        """Return the scaled widths, the candidate with the fewest errors in cross-validation, and a mask of its errors.
 
         Without learned widths, the candidates have median widths. The best candidates on the first folds are evaluated
         on more folds until one is clearly better than the others, or all are clearly worse than `baseline`.
@@ -568,7 +568,7 @@ _TRAINING = 0.4  # duration of the final training in the same unit, measured on 
 
 
 def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, float]:
-    """Return the progress at which learning the widths ends, and the progress at which training starts.
+    """Return the fractions of the total progress at which learning the widths ends and at which training starts.
 
     Tuning uses at most `retune_rows` rows.
     """
@@ -585,10 +585,10 @@ def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, f
 
 
 def training_bytes(counts: Sequence[int], columns: int, parameters: SvmParameters) -> int:
-    """Return the approximate peak memory, in bytes, of `tune` and of training, without the input and learned widths.
+    """Return the approximate peak memory, in bytes, of `tune` and of training, without their input.
 
-    `tune` copies up to `retune_rows` rows and trains on four fifths of them. All rows are assumed to be support
-    vectors.
+    Learning the widths is not included. `tune` copies up to `retune_rows` rows and trains on four fifths of them. All
+    rows are assumed to be support vectors.
 
     Parameters
     ----------
@@ -615,7 +615,7 @@ def _solving_bytes(counts: Sequence[int], columns: int, memory: int) -> int:
 def _selected_widths(
     data: TrainingSet, medians: Array, parameters: SvmParameters, learned: float, progress: Progress
 ) -> SelectedWidths:
-    """Return the widths and C for training. Learning the widths ends at the progress `learned`."""
+    """Return the widths and C for training. Learning the widths ends at the fraction `learned` of the progress."""
     given, layers = parameters.C, len(data.sizes)
     if parameters.widths == "learn":
         return _learned_widths(data, parameters, learned, progress)

@@ -143,7 +143,7 @@ def intersections(
 def _random_pixels(
     low: NDArray[np.float64], high: NDArray[np.float64], random: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Draw a uniform pixel of each set of spans, and return its column and row (n, 2)."""
+    """Draw a random pixel of each set, given the span of pixels in each row; return its column and row (n, 2)."""
     upto = np.cumsum(np.maximum(high - low + 1, 0), axis=1)
     place = np.floor(random.random(len(low)) * upto[:, -1])
     row = (upto <= place[:, None]).sum(axis=1)
@@ -176,7 +176,7 @@ def _clip(
 
 
 def _spans(low: NDArray[np.float64], high: NDArray[np.float64]) -> Bits:
-    """Set the bits from low to high, both included; no bits if low > high."""
+    """Return sets of pixels: in each row, the columns from low to high, both included; none if low > high."""
     first = np.clip(low, 0, SIDE - 1).astype(np.uint32)
     last = np.clip(high, 0, SIDE - 1).astype(np.uint32)
     ahead = (np.uint32(2) << last) - np.uint32(1)

@@ -136,7 +136,7 @@ def read_csv(
     groups = None if layout.group is None else rows[:, columns.index(layout.group)].astype(np.int64)
     features = [k for k in columns if k != label and k not in layout.left_out]
     if not features:
-        raise DataError("has only labels and columns left out; keep a feature, and write categories as numbers", place)
+        raise DataError("has only labels and left-out columns; keep a feature, and write categories as numbers", place)
     if features != columns:
         rows = np.ascontiguousarray(rows[:, np.isin(columns, features)])
     shape = square_shape(len(features), SMALLEST_SQUARE)
@@ -221,7 +221,7 @@ class TableLayout:
         return np.array([number[name] for name in self.classes], np.int64)[codes.astype(np.intp)]
 
     def replace_texts(self, cells: list[bytes], lines: NDArray[np.int64]) -> list[bytes]:
-        """Return the cells as numbers: codes for classes and groups, 0 for columns left out, and decimal points."""
+        """Return the cells as numbers: codes for classes and groups, 0 for columns left out, points for commas."""
         label, group, d = self.label, self.group, len(self.columns)
         coded = {}
         if group is not None:
@@ -290,7 +290,7 @@ def table_layout(
         rows = [[_with_point(cell) for cell in row] for row in rows]
     first, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
     if line.count(b'"') % 2 and 2 * len(below) < len(rows) - 1:
-        raise DataError(f"line {number} has half of a pair of quotes; write each row on one line", place)
+        raise DataError(f"line {number} has an unpaired quotation mark; write each row on one line", place)
     if len(first) == 1:
         raise DataError(f"line {number} has one column; separate the numbers with commas, semicolons or tabs", place)
     known = known if like is None else like.feature_names
@@ -605,6 +605,6 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
     elif len(values) == 1:
         why = f"its last column has only the value {values[0]:g}, so all rows would be of one class"
     else:
-        why = "its last column has other numbers than integers"
+        why = "its last column has numbers other than integers"
     guess = Guess("no labels", why, sure=len(values) > 1)
     return None, (guess,), f"{why}; choose a label column with two classes or more"

@@ -85,7 +85,7 @@ def read_incomplete(
     check_memory(10 * size, place)
     raw = b"\0" if path.is_dir() else path.read_bytes()
     if b"\0" in utf8_start(raw[:_INSPECTED]):
-        raise DataError("is not a file of text; give a table (.csv)", place)
+        raise DataError("is not a text file; give a table (.csv)", place)
     with path.open("rb") as file:
         layout = table_layout(utf8_stream(file, size, place, progress=progress)[0], reading, place)
     apart = [layout.columns[k] for k in (layout.label, layout.group) if k is not None]

@@ -368,7 +368,7 @@ def _append(
         if text.split(b"\n", at + 1)[at].startswith(b"#"):
             raise DataError(f"line {line + at} {_LATE_COMMENT}", place)
         if text.split(b"\n", at + 1)[at].count(b'"') % 2:
-            raise DataError(f"line {line + at} has half of a pair of quotes; write each row on one line", place)
+            raise DataError(f"line {line + at} has an unpaired quotation mark; write each row on one line", place)
         n = counted(counts[at], "cell" if delimiter else "number")
         raise DataError(f"line {line + at} has {n}, expected {columns}; correct the line, or leave it out", place)
     lines = np.flatnonzero(counts) + line
