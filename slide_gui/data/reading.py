@@ -17,7 +17,7 @@ _MOST_BINS = 30
 
 @dataclass(frozen=True)
 class ParseOptions:
-    """Options that a user gives for a file; None means to guess.
+    """Options for reading a file, which the user may give. None means that the program guesses the value.
 
     Attributes
     ----------

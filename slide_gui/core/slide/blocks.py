@@ -150,8 +150,8 @@ def lazily(X: Any, apply: Apply, width: int, dtype: str) -> Any:
     ----------
     X : dask.array.Array of shape (n, d)
     apply : callable
-        Function of a chunk and the number of its first row. It returns an array with as many rows as the chunk. In one
-        process it never runs twice at the same time.
+        Function of a chunk and the number of its first row. It returns an array with as many rows as the chunk. Within
+        a process, only one call of this function runs at a time.
     width : int
         Number of columns of the result.
     dtype : str

@@ -237,7 +237,7 @@ class ScatterAccumulator(ScatterSum):
     d : int
         Number of features.
     parameters : StackParameters
-        Data types are used.
+        Only the data types are used.
     binary : bool
         True if all values are 0 or 1, so that float32 sums of their products are exact.
     start : int

@@ -24,7 +24,7 @@ class ScratchBuffer:
         self._bytes = np.empty(0, np.uint8)
 
     def floats(self, count: int, dtype: np.dtype[np.floating]) -> NDArray[np.floating]:
-        """Return an array for `count` values, with any content; it uses the memory of the previous result."""
+        """Return an uninitialised array for `count` values; it uses the same memory as the previous result."""
         size = count * dtype.itemsize
         if size > len(self._bytes):
             self._bytes = np.empty(0, np.uint8)  # frees the old memory before the new is allocated

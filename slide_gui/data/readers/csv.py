@@ -194,7 +194,7 @@ class TableLayout:
     group : int or None
         Index of the group column, which is also in `left_out`.
     classes, groups : dict
-        Number of each text of the label column and of the group column, in order of appearance.
+        Code of each text in the label column and in the group column, numbered in order of appearance.
     """
 
     reading: ParseOptions

@@ -37,8 +37,8 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
     Parameters
     ----------
     level : int
-        The largest pixel value of a model's training set, by which 16-bit pixels are divided instead; 0 without a
-        model.
+        If the pictures are for a trained model: the largest pixel value of its training set, by which 16-bit pixels are
+        then divided. Otherwise 0.
 
     Raises
     ------

@@ -83,7 +83,7 @@ def _decompressed(packed: bytes, place: str) -> bytes:
 
 
 def _named_array(body: bytes, size: int, place: str) -> dict[str, NDArray[Any]]:
-    """Return an array by its name, or an empty dictionary if it has no real numbers and is neither rows nor labels."""
+    """Return an array with its name, or nothing if it has no real numbers and its name is not of rows or labels."""
     try:
         flags, position = _element(body, 0)
         (word,) = struct.unpack_from("<I", flags)

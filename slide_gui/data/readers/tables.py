@@ -224,7 +224,7 @@ class Table:
         self.column = np.empty(expected, np.float64)
 
     def append(self, block: NDArray[np.bool_] | NDArray[np.float64]) -> None:
-        """Append rows, given all columns."""
+        """Append rows, given as a block of all columns."""
         start, stop, k = self.filled, self.filled + block.shape[0], self.apart
         if stop > self.rows.shape[0]:
             self.resize(stop + stop // 4)
@@ -239,7 +239,7 @@ class Table:
         self.filled = stop
 
     def all_columns(self) -> NDArray[np.floating]:
-        """Return the rows with the separated column, which must be the last one."""
+        """Return the rows together with the separated column, which must be the last column of the table."""
         last = self.column.astype(np.float32) if fits_float32(self.column) else self.column
         return np.column_stack([self.rows, last])
 
