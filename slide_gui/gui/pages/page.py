@@ -42,7 +42,7 @@ def confusion_text(names: Sequence[str], counts: NDArray[Any]) -> str:
 
 
 def _exact(value: object) -> str:
-    """Return a cell as text, numbers in full precision; None, nan and infinity are ""."""
+    """Return a cell as text. Numbers have full precision; None, nan and infinity become ""."""
     if isinstance(value, float | np.floating):
         return repr(float(value)) if math.isfinite(value) else ""
     return "" if value is None else str(value)
@@ -55,7 +55,7 @@ class PageView:
     Attributes
     ----------
     text, tip : str
-        Text and tooltip of its button; the command palette lists the text too.
+        Text and tooltip of the button that selects the view; the command palette also lists the text.
     about : str
         Description of the view after the page's title; empty if the page sets it.
     """
@@ -66,7 +66,7 @@ class PageView:
 
 
 def late(module: str, name: str) -> Callable[..., Any]:
-    """Return a function that imports a class when called and builds an object of it, so that the start is fast."""
+    """Return a function that imports a class only when called and builds an object of it, for a fast program start."""
     return lambda *arguments: getattr(import_module(module), name)(*arguments)
 
 
@@ -76,7 +76,7 @@ class Page(QWidget):
     Parameters
     ----------
     title, subtitle : str
-        Name of the page, and a description in the label `subtitle`.
+        Name of the page, and the description that the label `subtitle` shows.
     views : sequence of PageView
         Views with buttons in `tabs`; the first one is shown.
     right : int
@@ -135,26 +135,26 @@ class Page(QWidget):
             self.subtitle.setText(self._page_views[view].about)
 
     def needs(self) -> frozenset[str]:
-        """Return the parts of the panel that affect the current view.
+        """Return the names of the panel's sections that affect the current view.
 
-        Possible parts are "data" and "stack", and for views with tiles "show", "levels" and "colors".
+        Possible names are "data" and "stack", and for views with tiles "show", "levels" and "colors".
         """
         return frozenset({"data", "stack"})
 
     def choices(self) -> dict[str, str]:
-        """Return the view and the other selections on this page, to be stored in the session."""
+        """Return the selected view and the settings of this page, which the session stores."""
         view = self.tabs.checkedId()
         return {} if view < 0 else {"view": str(view)}
 
     def choose(self, choices: Mapping[str, str]) -> None:
-        """Restore selections that `choices` returned; unknown keys are ignored."""
+        """Restore settings that `choices` returned; unknown keys are ignored."""
         view = choices.get("view", "")
         button = self.tabs.button(int(view)) if view.isdecimal() and len(view) < 3 else None
         if button is not None and not button.isChecked():
             button.click()
 
     def show_item(self, item: object) -> None:
-        """Show an object that another page passed; each page defines its type."""
+        """Show an object that another page passed; each page defines the type that it accepts."""
 
     def export_options(self) -> tuple[ExportOption, ...]:
         """Return the possible exports, the most likely first."""
@@ -165,5 +165,5 @@ class Page(QWidget):
         return "This page has nothing to export yet."
 
     def numbers(self) -> str:
-        """Return the numbers to copy as tab-separated text with column titles, or "" if there are none."""
+        """Return the numbers of this page as tab-separated text with column titles, or "" if there are none."""
         return ""

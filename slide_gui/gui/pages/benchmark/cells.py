@@ -17,7 +17,7 @@ _PHASES = {"fit": "fitting", "learn": "learning", "train": "training", "validati
 
 
 def heads_of(state: EvaluationState, choice: EvaluationChoice) -> tuple[EvaluationHead, ...]:
-    """Return the column heading of each data set."""
+    """Return the column headings of the table, one per data set."""
     infos = {info.key: info for info in state.data}
     heads = []
     for key in dict.fromkeys(cell.data for cell in choice.table):
@@ -39,11 +39,11 @@ def error_rows(
     Parameters
     ----------
     state : EvaluationState
-        State of the table.
+        Stored results and progress of the evaluation.
     choice : EvaluationChoice
-        Requested evaluation.
+        Data sets, methods and protocol that the user selected.
     running, paused : bool
-        State of the evaluation.
+        True if the evaluation is running, and True if it is paused.
     """
     keys = tuple(dict.fromkeys(cell.data for cell in choice.table))
     infos = {info.key: info for info in state.data}
@@ -168,7 +168,7 @@ def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRo
 
 
 def time_rows_of(rows: Sequence[TimeRow]) -> tuple[EvaluationRow, ...]:
-    """Return the rows of running times, with the paper's times after those measured here."""
+    """Return the rows of the table of running times; a cell shows the measured time, then the time in the paper."""
     slide = [_time_cell(_seconds(r.slide), _seconds(r.paper_slide)) for r in rows]
     sda = [_time_cell(_seconds(r.sda), _seconds(r.paper_sda), _short(r.sda_chosen), r.sda_chosen) for r in rows]
     speedup = [_time_cell(_ratio(r.speedup), _ratio(r.paper_speedup)) for r in rows]
@@ -197,7 +197,7 @@ def _paper(text: str) -> str:
 
 
 def _short(chosen: str) -> str:
-    """Return the selected candidate shortened to its units and noise level, so that it fits the cell."""
+    """Return the selected candidate shortened to its numbers of units and its noise level, so that it fits the cell."""
     units, *rest = chosen.split(", ")[:2]
     sizes = re.findall(r"\d+", units)
     if len(set(sizes)) == 1:

@@ -22,7 +22,7 @@ from slide_gui.gui.state.session import Session
 from slide_gui.gui.widgets.controls import StartPause, label, name_box, spin_box
 from slide_gui.gui.widgets.layouts import flush, nested
 
-_MOST_SPLITS = 50  # the largest number in the paper
+_MOST_SPLITS = 50  # the largest number of splits in the paper
 
 
 class _CheckMenu(QPushButton):
@@ -53,7 +53,7 @@ class _CheckMenu(QPushButton):
         return tuple(key for key, box in self.boxes.items() if box.isChecked())
 
     def choose(self, keys: tuple[str, ...]) -> None:
-        """Tick the boxes of these keys and clear the others."""
+        """Tick the boxes with these keys and clear all other boxes."""
         for key, box in self.boxes.items():
             with QSignalBlocker(box):
                 box.setChecked(key in keys)
@@ -70,7 +70,7 @@ _QUICK = "quick: 600 training rows, not comparable with the paper"
 
 
 class EvaluationPage(Page):
-    """The page with both tables and the controls of the evaluation."""
+    """The page with the tables of error rates and of running times, and the controls of the evaluation."""
 
     def __init__(self, session: Session, views: Sequence[PageView], parent: QWidget | None = None) -> None:
         super().__init__("Benchmark", "", views, parent=parent)

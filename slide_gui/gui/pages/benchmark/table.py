@@ -42,11 +42,11 @@ SIGNIFICANCE_MARKS = {
     "equal": SignificanceMark("○", "no significant difference", "no significant difference from SLIDE-SVM"),
     "worse": SignificanceMark("▲", "significantly more errors", "significantly more errors than SLIDE-SVM"),
 }
-_INDENT = 15  # pixels, the space of a mark
+_INDENT = 15  # width in pixels of the space for a significance mark
 
 
 def mark_color(standing: str, theme: Theme) -> str:
-    """Return the colour of the result of a comparison, or a muted one if there is no result."""
+    """Return the colour that marks the result of a comparison, or a muted colour if there is no result."""
     return {"reference": theme.text, "better": theme.better, "worse": theme.worse}.get(standing, theme.muted)
 
 
@@ -60,13 +60,13 @@ class EvaluationCell:
     Attributes
     ----------
     main, aside, note : str
-        The value, the text to its right, and the line below it, such as why there is no value.
+        The value, the text to the right of the value, and the line below it, such as the reason why there is no value.
     standing : {"", "reference", "better", "worse", "equal"}
         Result of the comparison with the reference, which sets the mark and its colour.
     fraction : float or None
-        Finished fraction while the cell is being computed, drawn as a bar.
+        Finished fraction of the computation, drawn as a bar; None if the cell is not being computed.
     rank : tuple of float or None
-        Sort key in a column; None comes last.
+        Sort key within a column; cells with None come last.
     keys : tuple of str
         Keys of the runs that a click opens; may be empty.
     """
@@ -91,7 +91,7 @@ class EvaluationHead:
 
 @dataclass(frozen=True)
 class EvaluationRow:
-    """A row of the table. Rows without a key come last in every order; lines separate rows of different groups."""
+    """A row of the table. Sorting leaves rows without a key at the end; lines separate rows of different groups."""
 
     key: str
     title: str
@@ -136,7 +136,7 @@ class EvaluationDelegate(QStyledItemDelegate):
 
 
 def _paint_rule(painter: QPainter, view: "EvaluationTable", box: QRectF, line: int) -> None:
-    """Draw the line below a row; lines between groups are darker unless sorting has mixed the groups."""
+    """Draw the line below a row. Lines between groups of rows are darker unless sorting has mixed the groups."""
     theme, below = theme_of(view), view.rows[line + 1 : line + 2]
     ends = any(row.group != view.rows[line].group and (view.order is None or not row.key) for row in below)
     painter.fillRect(box.adjusted(0, box.height() - 1, 0, 0), QColor(theme.muted if ends else theme.line))
@@ -204,7 +204,7 @@ _NARROWEST = 180  # least width of a column in pixels
 
 
 class EvaluationTable(QTableWidget):
-    """The table. Arrow keys move, Enter or a click opens the runs of a cell, Alt+Down sorts by the current column.
+    """The table of results. Arrow keys move the cursor, Enter or a click opens the runs of a cell, Alt+Down sorts.
 
     Attributes
     ----------
@@ -215,11 +215,11 @@ class EvaluationTable(QTableWidget):
     ordered : bool
         True if columns can be sorted.
     order : int or None
-        Sorted column, counted from 0, or None for the given order.
+        Index of the column by which rows are sorted, or None for the original order of the rows.
     """
 
     runs_requested = Signal(object)
-    """Tuple of the keys of the runs of a cell, the key of its row, and the number of its column."""
+    """Tuple (keys of the runs of a cell, key of the row, index of the column)."""
 
     def __init__(self, parent: QWidget | None = None, *, name: str = "Benchmark", ordered: bool = True) -> None:
         super().__init__(parent)
@@ -265,14 +265,14 @@ class EvaluationTable(QTableWidget):
 
     @Slot(int, int, int)
     def _set_head(self, section: int, _before: int, width: int) -> None:
-        """Show the two lines of a heading; lines that do not fit end in …"""
+        """Show the two lines of a column heading; a line that is too long is cut off and ends in …"""
         item, metrics = self.horizontalHeaderItem(section), self.horizontalHeader().fontMetrics()
         if item is not None:
             head, room, end = self.heads[section], width - 2 * _PAD - 2, Qt.TextElideMode.ElideRight
             item.setText("\n".join(metrics.elidedText(line, end, room) for line in (head.title, head.note)))
 
     def set_order(self, column: int | None) -> None:
-        """Sort the rows by a column, counted from 0, or restore the given order."""
+        """Sort the rows by the column with this index, or restore their original order if it is None."""
         self.order, self.rows = column, self._given
         self.horizontalHeader().setSortIndicator(-1 if column is None else column, Qt.SortOrder.AscendingOrder)
         if column is not None and column < len(self.heads):
@@ -294,11 +294,11 @@ class EvaluationTable(QTableWidget):
                 self.setItem(line, number, item)
 
     def text(self) -> str:
-        """Return the table as displayed, as tab-separated text with numbers that other programs can read."""
+        """Return the displayed table as tab-separated text, with numbers in a format that other programs can read."""
         if not self.heads:
             return ""
         lines = ["\t".join(["", *(part for head in self.heads for part in (f"{head.title} ({head.note})", "paper"))])]
-        paper = "paper "  # omitted in cells, because the heading contains it
+        paper = "paper "  # removed from the cells, because the column heading already contains this word
         for row in self.rows:
             cells = (part for cell in row.cells for part in (cell.main or cell.note, cell.aside.removeprefix(paper)))
             lines.append("\t".join([" ".join(filter(None, (row.title, row.note))), *cells]))

@@ -18,17 +18,17 @@ from slide_gui.text import count, fixed, layer_name, per_cent, significant
 
 LABELS = 124  # width of the labels at the right in pixels
 FEWEST = 10
-"""Number of iterations for which the axis has space from the start."""
+"""Number of iterations that the horizontal axis spans from the start, before they are computed."""
 DECADES = 30.0
-"""Ratio of the largest to the smallest criterion from which the axis is logarithmic."""
+"""The vertical axis is logarithmic if the largest criterion is at least this many times the smallest one."""
 SIDE = 0.015
-"""Fraction of the axis beyond the first and last iterations, for the dots there."""
+"""Margin beyond the first and the last iteration, as a fraction of the axis, which keeps their dots visible."""
 
 
 class CriterionPlot(Plot):
-    """The criterion by iteration, one curve per start; the best start is in the accent colour, its C in the axis title.
+    """A plot of the criterion against the iteration, with one curve per start of the gradient descent.
 
-    Left and Right move along the iterations.
+    The best start has the accent colour, and the axis title shows its C. Left and Right move along the iterations.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -66,11 +66,11 @@ class CriterionPlot(Plot):
         self._renew()
 
     def best(self) -> WidthsStep | None:
-        """Return the step with the smallest criterion so far; nan counts as the largest."""
+        """Return the step with the smallest criterion so far; a criterion of nan counts as the largest."""
         return _least(self.history)
 
     def position(self, step: WidthsStep) -> QPointF:
-        """Return the position of an iteration in pixels, within the axes; at the top if its criterion is not finite."""
+        """Return the position of an iteration in pixels; a criterion that is not finite is at the top of the axes."""
         place, box = self.at(*self._values_of(step)), self.box()
         return QPointF(place.x(), min(max(place.y(), box.top()), box.bottom()))
 
@@ -105,7 +105,7 @@ class CriterionPlot(Plot):
         self._describe()
 
     def _height(self, step: WidthsStep) -> float:
-        """Return the position of a criterion on the axis, or nan."""
+        """Return the vertical coordinate of a step's criterion, or nan if the axis cannot show this criterion."""
         if not math.isfinite(step.objective) or (self._log and step.objective <= 0.0):
             return math.nan
         return math.log10(step.objective) if self._log else step.objective
@@ -185,15 +185,15 @@ class CriterionPlot(Plot):
 
 
 def _least(steps: Sequence[WidthsStep]) -> WidthsStep | None:
-    """Return the step with the smallest criterion; training selects its widths and C."""
+    """Return the step with the smallest criterion; training selects the widths and C of this step."""
     return min(steps, key=lambda s: s.objective if math.isfinite(s.objective) else math.inf, default=None)
 
 
-_MOST = 99  # row of the grid below all layers
+_MOST = 99  # index of a grid row that is below the rows of all layers
 
 
 class ShareBars(QWidget):
-    """One bar per layer with its share of the kernel, from 0 to 100 %, next to the share and the width σ as texts."""
+    """One bar per layer for its share of the kernel, 0 to 100 %; the share and the width σ are written next to it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -215,7 +215,7 @@ class ShareBars(QWidget):
         theme_changed().connect(self._show)
 
     def _add_labels(self, role: str) -> None:
-        """Add the three labels of one layer or of the heading."""
+        """Add the three labels (layer, share and σ) of one layer or of the heading."""
         labels = [label("", self, role) for _ in range(3)]
         for column, part in zip((0, 2, 3), labels, strict=True):
             self._grid.addWidget(part, len(self._lines), column)
@@ -224,7 +224,7 @@ class ShareBars(QWidget):
         self._lines.append(labels)
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text that is shown without shares."""
+        """Set the text that is shown while there are no shares."""
         self._empty.setText(text)
         self._show()
 
@@ -242,7 +242,7 @@ class ShareBars(QWidget):
         for bar, share in zip(self.bars, shares, strict=False):
             bar.setValue(round(1000 * min(share, 1.0)))
         least = min((width for width in widths if 0.0 < width < math.inf), default=1.0)
-        decimals = min(max(2 - math.floor(math.log10(least)), 0), 4)  # three digits of the smallest width
+        decimals = min(max(2 - math.floor(math.log10(least)), 0), 4)  # the smallest width has three significant digits
         sigmas = ["∞" if math.isinf(width) else fixed(width, decimals) for width in widths]
         self._texts = list(zip(names, [per_cent(100 * share, 1) for share in shares], sigmas, strict=True))
         self._stale = stale
@@ -258,7 +258,7 @@ class ShareBars(QWidget):
                 part.setText(texts[line][column] if line < len(texts) else "")
         for number, bar in enumerate(self.bars):
             bar.setVisible(number < len(self._texts))
-            colour = theme.pin(number + (self._lines[1][0].text() != layer_name(0)))  # keeps colours if h⁰ is absent
+            colour = theme.pin(number + (self._lines[1][0].text() != layer_name(0)))  # same colours without h⁰
             shown = towards(colour, QColor(theme.background), STALE) if self._stale else colour
             style = f"QProgressBar {{ min-height: 10px; max-height: 10px }} ::chunk {{ background: {shown.name()} }}"
             if bar.styleSheet() != style:

@@ -45,8 +45,8 @@ _VARIANCES = [
     Choice(f"{variance:g}", f"{100 * variance:g} % of variance", f"keep components with {variance:g} of the variance")
     for variance in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 ]
-_CAPTION = 7  # length of the longest class name that fits below an image
-_LEAST_HEIGHT = 440  # pixels; below it plot, bars, matrix and images would overlap
+_CAPTION = 7  # number of characters of the longest class name that fits below an image
+_LEAST_HEIGHT = 440  # pixels; at a smaller height the widgets of the page would overlap
 
 
 class ClassifierPage(Page):
@@ -58,7 +58,7 @@ class ClassifierPage(Page):
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._shown: RunResult | None = None
         self._cell: tuple[int, int] | None = None  # true and predicted class of the images shown
-        self._gallery_of: object = None  # result, cell, staleness and data of the images shown
+        self._gallery_of: object = None  # the result, cell, staleness and data set for which the gallery was filled
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=4))
         scroll = LowScroll(_LEAST_HEIGHT, self)
         self.column.addWidget(scroll, 1)
@@ -141,11 +141,11 @@ class ClassifierPage(Page):
             box.setCurrentIndex(max(box.findData(choices.get(name, box.currentData())), 0))
 
     def svm(self) -> SvmParameters:
-        """Return the parameters of the classifier set by the controls."""
+        """Return the classifier parameters that are set in the controls."""
         return SvmParameters(criterion=self._by.currentData(), loss=self._loss.currentData())
 
     def _method_choice(self) -> tuple[str, float | None]:
-        """Return the method, and the fraction of variance that its projection keeps, or None."""
+        """Return the method, and the fraction of variance that its projection keeps (None without a projection)."""
         key = self._method.currentData()
         return key, float(self._variance.currentData()) if METHODS[key].projection else None
 
@@ -246,7 +246,7 @@ class ClassifierPage(Page):
             self._clear(_PLACEHOLDERS if self.train_button.isEnabled() else ("",) * len(_PLACEHOLDERS))
 
     def _clear(self, texts: Sequence[str] = _PLACEHOLDERS) -> None:
-        """Clear the result and show these placeholders."""
+        """Remove the result from the page and show these texts in its place."""
         self.criterion.set_placeholder(texts[0])
         self._shares.set_placeholder(texts[1])
         self.confusion.set_placeholder(texts[2])
@@ -332,7 +332,7 @@ class ClassifierPage(Page):
         self._show_gallery(result, self._cell, stale)
 
     def _describe_error(self, result: RunResult) -> str:
-        """Return the kind of error, the number of rows and, for cross-validation, the folds."""
+        """Return a text with the kind of error, the number of rows and, for cross-validation, the folds."""
         held_out, over_folds = result.spec.held_out, self._controller.folds_rate
         if over_folds is not None:
             text = f"test error over all folds, {count(over_folds.n)} {self._unit()}s tested once each"
@@ -342,7 +342,7 @@ class ClassifierPage(Page):
         return " · ".join(filter(None, [f"{result.spec.evaluate} error {interval}", str(held_out or "")]))
 
     def _unit(self) -> str:
-        """Return the noun for a row of the data."""
+        """Return the noun for a row of the data, such as "image"."""
         return self._workspace.worded("image")
 
     def _is_stale(self, result: RunResult) -> bool:
@@ -352,7 +352,7 @@ class ClassifierPage(Page):
         return result.spec.stacked and panel_parameters(result.spec.stack) != self._panel()
 
     def _panel(self) -> dict[str, Any]:
-        """Return the panel's parameters as runs store them: parameters without effect have their default values."""
+        """Return the panel's parameters in the form that runs store: parameters without effect have default values."""
         now = self._workspace.state.parameters
         now = replace(now, window=StackParameters().window) if now.sharing == "none" else now
         return panel_parameters(now if now.depth else replace(StackParameters(), noise=0.0, depth=0))
@@ -364,7 +364,7 @@ class ClassifierPage(Page):
 
     @Slot(object)
     def _narrow(self, cell: tuple[int, int]) -> None:
-        """Show the images of one cell of the confusion matrix, or all if it is already shown or on the diagonal."""
+        """Show the images of a cell of the confusion matrix, or all if the cell is diagonal or already selected."""
         chosen = self._cell = None if cell[0] == cell[1] or cell == self._cell else cell
         self.confusion.set_outlined([chosen] if chosen else ())
         if self._controller.result is not None:
@@ -383,7 +383,7 @@ class ClassifierPage(Page):
 
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
         dataset, on_test = self._workspace.dataset, result.spec.evaluate == "test"
-        if self._gallery_of == (result, cell, stale, dataset):  # refilling would scroll to the first image
+        if self._gallery_of == (result, cell, stale, dataset):  # filling it again would scroll to the first image
             return
         self._gallery_of = result, cell, stale, dataset
         if dataset is None or dataset.test_labels is None or not self._controller.shows_open_data or not on_test:
@@ -417,7 +417,7 @@ _BAR_HEIGHT = 32
 
 
 def _bars(values: NDArray[np.float32], low: NDArray[np.float32], high: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Draw features that are not pixels as bars, each scaled to the range of this feature in the training set."""
+    """Return an image of a bar for each feature, scaled to the range of the feature in the training set."""
     share = (values - low) / np.where(high > low, high - low, 1)
     share = np.maximum.reduceat(share, np.linspace(0, len(share), min(len(share), 2 * _BAR_HEIGHT), False, dtype=int))
     height = np.linspace(1, 0, _BAR_HEIGHT, endpoint=False)[:, None]  # every bar has at least one row

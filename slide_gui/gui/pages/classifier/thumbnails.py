@@ -26,7 +26,7 @@ class Thumbnail:
     Parameters
     ----------
     index : int
-        Number that a click reports, such as the number of the sample.
+        Number that `image_clicked` reports, such as the row of the data set.
     pixels : ndarray of shape (rows, columns), float32
         Values from 0 to 1.
     caption : str
@@ -77,7 +77,7 @@ class _ImageModel(QAbstractListModel):
             painter.setOpacity(STALE if self._view.stale else 1.0)
             painter.drawImage(inner, image_of(pixels, INK, theme))
         drawn.setDevicePixelRatio(ratio)
-        for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):  # so that Qt does not tint a selected picture
+        for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):  # otherwise Qt tints a selected image
             icon.addPixmap(drawn, mode)
         return icon
 
@@ -125,7 +125,7 @@ class Thumbnails(QListView):
         return QSize(420, 320)
 
     def set_images(self, images: Sequence[Thumbnail], stale: bool = False) -> None:
-        """Replace the images, all of one shape; `stale` greys them because the parameters have changed."""
+        """Replace the images, which must have the same shape. `stale` greys them after a change of parameters."""
         if images:
             height, width = images[0].pixels.shape
             scale = integer_scale(max(height, width), _SIDE, self.devicePixelRatioF())
@@ -140,7 +140,7 @@ class Thumbnails(QListView):
         self._describe()
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text of the empty gallery, which names the next step."""
+        """Set the text of the empty gallery, which tells the user what to do next."""
         self._placeholder = text
         self._describe()
 

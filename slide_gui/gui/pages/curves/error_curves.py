@@ -20,16 +20,18 @@ REACH = 12
 NOISE_STEP = 0.01
 LABEL_GAP = 16
 BAND = 0.2
-_ROOM = 0.03  # margin above and below the points, as a fraction of the height
+_ROOM = 0.03  # margin above and below the points, as a fraction of the height of the axis
 RADIUS, SWATCH = 3.5, 16
-SIZE = 2 * RADIUS + 1.5  # diameter of a point with its edge in pixels
-CHOSEN = "best on validation"  # legend of the ring
+SIZE = 2 * RADIUS + 1.5  # diameter of a point in pixels, including its edge
+CHOSEN = "best on validation"  # legend of the ring around the selected point
 SIDE = 0.02
-"""Margin beyond noise levels 0 and 1, for the points there."""
+"""Margin of the axis beyond the noise levels 0 and 1, which keeps the points at these levels visible."""
 
 
 class ErrorPlot(Plot):
-    """Error in per cent against noise level, with the paper's value, a cursor, and the intervals of one line.
+    """A plot of the error in per cent against the noise level, with one line per depth and a movable cursor.
+
+    It also shows the paper's error and the confidence intervals of one line.
 
     Left and Right move along a line, Up and Down between lines, Enter clicks the point. Shift+Left and
     Shift+Right move the cursor; so does dragging its line, or dragging along the axis, with the mouse.
@@ -66,13 +68,13 @@ class ErrorPlot(Plot):
         if tuple(points) != self._points:
             self._points, current = tuple(points), self._current
             if current is not None:
-                place = current.noise, current.depth  # not the key, which a point being computed lacks
+                place = current.noise, current.depth  # not the key, because unfinished points have none
                 self._current = next((p for p in points if (p.noise, p.depth) == place), None)
             self._renew()
             self._describe()
 
     def set_part(self, part: str) -> None:
-        """Set the rows on which the errors are counted: test or validation."""
+        """Set the rows on which errors are counted, for the axis title: "test" or "validation"."""
         titles = (self._titles[0], f"{part.capitalize()} error (%)")
         if titles != self._titles:
             self._titles = titles
@@ -106,7 +108,7 @@ class ErrorPlot(Plot):
         return self.at(*self._values_of(point))
 
     def values_at(self, noise: float) -> list[tuple[int, float, bool]]:
-        """Return depth, error and True if computed, False if interpolated linearly, of each line at a noise level."""
+        """Return (depth, error, is_computed) of each line at a noise level; other errors are interpolated linearly."""
         read = [(depth, *_read(line, noise)) for depth, line in self._lines.items()]
         return [(depth, error, exact) for depth, error, exact in read if math.isfinite(error)]
 
@@ -152,16 +154,16 @@ class ErrorPlot(Plot):
         self._curve(("band", depth), 0).setData(xs, ys, pen=pen, fillLevel="enclosed", brush=brush)
 
     def _draw_lines(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> None:
-        """Draw a line, dashed and grey next to points that are not finished."""
+        """Draw the line of a depth. Segments that touch an unfinished point are dashed and grey."""
         xs, ys = np.array([p.noise for p in known]), np.array([p.error for p in known])
         done = np.array([p.state == "done" for p in known], bool)
-        finished = done & np.roll(done, -1)  # True if a point and the next one are finished
+        finished = done & np.roll(done, -1)  # True for a segment between two finished points
         solid, dashed = self._depth_pen(theme, depth, 2.0), self._pen(theme.muted, 1.5, (2.0, 3.0))
         for name, pen, is_joined in (("line", solid, finished), ("rest", dashed, ~finished)):
             self._curve((name, depth), 1).setData(xs, ys, pen=pen, connect=is_joined)
 
     def _depth_pen(self, theme: Theme, depth: int, width: float) -> QPen:
-        """Return the pen of a line in the theme's colour for this depth, dashed if the colour is used a second time."""
+        """Return the pen of a line in the colour of its depth, dashed if a smaller depth already has this colour."""
         return self._pen(theme.pin(depth), width, (1.8, 1.2) if depth >= len(PINS[theme.name]) else ())
 
     # Texts next to the axes, and moving marks
@@ -220,7 +222,7 @@ class ErrorPlot(Plot):
         return [(depth, end, y) for (depth, end), y in zip(ends, heights, strict=True)]
 
     def _paint_ends(self, painter: QPainter, theme: Theme, box: QRectF) -> None:
-        """Label each line at its end with its depth and its value at the cursor."""
+        """Label each line at its end with its depth, and with its error at the cursor if the cursor is shown."""
         left, values = box.right() + 14, {}
         if self._noise is not None and self._is_cursor_shown():
             values = {depth: ("" if exact else "≈ ") + fixed(e, 2) for depth, e, exact in self.values_at(self._noise)}
@@ -259,7 +261,7 @@ class ErrorPlot(Plot):
             at = self.position(target) - place
             return math.hypot(at.x(), at.y())
 
-        # The reverse order, because the last of several points at one position is drawn on top.
+        # In reverse order, because the last of several points at one position is the visible one.
         points = [point for point in reversed(self._points) if distance(point) <= REACH]
         return min(points, key=distance, default=None)
 
@@ -309,12 +311,12 @@ class ErrorPlot(Plot):
             super().keyPressEvent(event)
 
     def _values_of(self, target: ErrorPoint) -> tuple[float, float]:
-        """Return noise level and error of a point; a point without an estimate lies just above the axis."""
+        """Return the noise level and the error of a point. A point without an error is drawn just above the axis."""
         low, high = self._full_range[1]
         return target.noise, low + 0.02 * (high - low) if math.isnan(target.error) else target.error
 
     def _first(self) -> ErrorPoint | None:
-        """Return the point where the keys start: the lowest error at the noise level nearest to the cursor."""
+        """Return the point that the first key press selects: the lowest error at the level nearest to the cursor."""
         noise = 0.0 if self._noise is None else self._noise
         return min(
             self._points, key=lambda p: (abs(p.noise - noise), p.error if p.is_known else math.inf), default=None
@@ -325,7 +327,7 @@ class ErrorPlot(Plot):
         return self._first() if current is None else self._lines[current.depth][-1 if last else 0]
 
     def _stepped(self, step: tuple[int, int]) -> ErrorPoint | None:
-        """Return the point an arrow key selects: a neighbour on the line, or the nearest on the line above or below."""
+        """Return the point that an arrow key selects: the next on its line, or the nearest on the next line."""
         now, (down, right) = self._current, step
         if now is None:
             return self._first()
@@ -340,7 +342,7 @@ class ErrorPlot(Plot):
 
 
 def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
-    """Return the error of a line at a noise level, nan beyond its ends, and True if it was computed there."""
+    """Return a line's error at a noise level (nan beyond the ends of the line), and True if it was computed there."""
     known = [p for p in line if p.is_known]
     exact = next((p for p in known if abs(p.noise - noise) < 1e-6), None)
     if exact is not None:
@@ -352,19 +354,19 @@ def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
 
 
 def _limits(points: Sequence[ErrorPoint], paper: float | None) -> tuple[float, float]:
-    """Return the range of errors to show: from 0, or from just below the smallest error if all are far from 0."""
+    """Return the range of the vertical axis: from 0, or from below the smallest error if all errors are far from 0."""
     values = [p.error for p in points if p.is_known] + ([] if paper is None else [paper])
     settled = [p for p in points if p.state == "done" and math.isfinite(p.low + p.high)]
     for point in settled:
         values += [point.low, point.high]
-    # Intervals of unfinished points are wide and shrink, so the axis would jump; use the width of finished ones.
+    # The intervals of unfinished points shrink, so the axis would jump; use the interval width of finished points.
     usual = max((0.5 * (p.high - p.low) for p in settled), default=0.0)
     for point in points:
         if point.is_known and point.state in ("running", "refining"):
             values += [point.error - usual, point.error + usual]
     if not values:
         return 0.0, 10.0
-    if not settled:  # the spread of the errors is unknown
+    if not settled:  # without finished points, the usual width of an interval is unknown
         return 0.0, max(1.5 * max(values), 0.1)
     low, high = max(min(values), 0.0), max(values)
     if low < 0.4 * high or high == 0.0:

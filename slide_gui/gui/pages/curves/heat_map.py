@@ -12,7 +12,7 @@ from slide_gui.text import counted, fixed
 
 
 class HeatMap(ColorTable):
-    """Error in per cent, one row per depth, one column per noise level, with frames around the selected points.
+    """A table of errors in per cent by depth (rows) and noise level (columns), with frames around selected points.
 
     Signals
     -------
@@ -61,5 +61,5 @@ class HeatMap(ColorTable):
 
 
 def _place(point: ErrorPoint) -> tuple[float, int]:
-    """Return noise level and depth, without rounding error (3 · 0.1 ≠ 0.3), so that equal levels share a column."""
+    """Return the noise level, rounded so that equal levels share a column (3 · 0.1 ≠ 0.3), and the depth."""
     return round(point.noise, 6), point.depth

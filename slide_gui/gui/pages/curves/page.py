@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
 
 _REST_MILLISECONDS = 250  # an estimate starts when the sliders have not moved for this long
-_NEAR = 0.004  # noise levels closer than this count as equal
+_NEAR = 0.004  # two noise levels count as equal if they differ by less than this
 
 
 class CurvesPage(Page):
-    """The page that plots stored runs, running points of a sweep, and an estimate for the sliders' settings."""
+    """The page that plots stored runs, points that a sweep is computing, and an estimate for the panel's sliders."""
 
     def __init__(self, session: Session, views: Sequence[PageView], parent: QWidget | None = None) -> None:
         super().__init__("Error curves", views[0].about, views, parent=parent)
@@ -99,9 +99,9 @@ class CurvesPage(Page):
     # Settings ---------------------------------------------------------------------------------------------------
 
     def setting(self) -> Setting | None:
-        """Return the settings of the runs whose errors are plotted; None without labelled data.
+        """Return the settings of the runs whose errors are plotted, or None without labelled data.
 
-        The user's selection comes first, then the settings of the sweep, then the settings of most runs.
+        They are the user's selection, or else the settings of the sweep, or else the most frequent settings of runs.
         """
         controller, spec = self._controller, self._controller.spec_of(self._controller.svm)
         if spec is None:
@@ -115,7 +115,7 @@ class CurvesPage(Page):
         return Setting.from_text(max(counts, key=lambda text: (counts[text], text == usual), default=usual))
 
     def _n_runs(self) -> dict[str, int]:
-        """Return the number of runs on the open data with each setting, without settings that another one covers."""
+        """Count the runs on the open data by setting; omit depth-0 settings that a setting with layers covers."""
         counts = Counter(run.setting for run in self._controller.current_runs() if run.method == "slide-svm")
         settings = [each for each in map(Setting.from_text, counts) if each is not None and not each.warm]
         deep = [each for each in settings if each.spec.stack.depth]
@@ -140,12 +140,12 @@ class CurvesPage(Page):
 
     @Slot()
     def _follow_trial(self) -> None:
-        """Show the heat map of the points that a trial compares."""
+        """Show the points that a trial (Try these data) compares as a heat map."""
         trial = self._controller.trial.latest
         if isinstance(trial, TrialState) and self._trial_points != trial.points:
             self._trial_points, self._chosen = trial.points, Setting.of(trial.points[-1].spec).text
             self._show_view(1)
-        elif trial is None and self._trial_points:  # other data are open
+        elif trial is None and self._trial_points:  # the user has opened other data
             of_trial = Setting.of(self._trial_points[-1].spec).text
             self._trial_points, self._chosen = (), None if self._chosen == of_trial else self._chosen
         if isinstance(trial, TrialState) and not (trial.done or self._controller.trial.running):
@@ -201,7 +201,7 @@ class CurvesPage(Page):
 
     @Slot()
     def _estimate(self) -> None:
-        """Compute the point for the sliders' settings unless it is known, or a sweep or a trial is running."""
+        """Compute the point at the panel's noise level and depth unless it is known, or a sweep or trial is running."""
         parameters, setting, bases = self._workspace.state.parameters, self.setting(), self._controller.bases()
         busy = self._controller.sweep.running or self._controller.trial.running
         if setting is None or not bases or busy or not self.isVisible():
@@ -291,7 +291,7 @@ class CurvesPage(Page):
         setting = self.setting()
         if setting != self._setting:
             self._setting = setting
-            self._controller.drop_estimate()  # it was computed with the previous setting
+            self._controller.drop_estimate()  # the estimate was computed with the previous setting
             self._rest.start()
         self._show_trial()
         self._show_settings(setting)
@@ -332,7 +332,7 @@ class CurvesPage(Page):
         self.shown.setCurrentIndex(-1 if shown is None else self.shown.findData(shown.text))
 
     def points(self) -> list[ErrorPoint]:
-        """Return the points to plot: stored, running and estimated."""
+        """Return the points to plot: stored points, points that are being computed, and the estimate."""
         return self._points(self.setting())
 
     def _points(self, setting: Setting | None) -> list[ErrorPoint]:
@@ -367,7 +367,7 @@ class CurvesPage(Page):
         deleted = set[str]() if self._controller.sweep.running else set().union(*self._controller.library.deleted)
         done = tuple(each for each in done if each.point.spec.hash not in deleted)
         arguments = setting, self._controller.bases(), self._controller.library.runs, done
-        if arguments != self._known_of[0]:  # they stay the same while the noise slider moves
+        if arguments != self._known_of[0]:  # the results need not be read again while only the noise slider moves
             self._known_of = arguments, known_results(*arguments)
         return self._known_of[1]
 
@@ -385,7 +385,7 @@ class CurvesPage(Page):
         return self._places[1]
 
     def _point(self, place: Place, known: dict[str, PointResult], chosen: tuple[Place, ...]) -> ErrorPoint:
-        """Return a point with the mean error of its splits and seeds, or with the error over all folds."""
+        """Return a point with its mean error over splits and seeds, or its error over all folds."""
         dataset = self._workspace.dataset
         held_out = None if dataset is None else dataset.held_out
         fingerprint = "" if dataset is None else dataset.fingerprint
@@ -429,11 +429,11 @@ class CurvesPage(Page):
         elif isinstance(controller.trial.latest, Trial):
             parts.insert(0, controller.trial.latest.details.removesuffix("."))
         elif controller.estimate.running:
-            parts.insert(0, "estimating the point at the sliders…")
+            parts.insert(0, "estimating the error for the sliders’ settings…")
         self.status.setText(" · ".join(filter(None, parts)))
 
     def _best(self, shown: list[ErrorPoint], setting: Setting | None) -> str:
-        """Return the point selected on validation rows with its test error, or why none is selected."""
+        """Return the point selected on validation rows with its test error, or the reason why no point is selected."""
         if self._controller.sweep.running or setting is None or sum(p.state == "done" for p in shown) < 2:
             return ""
         if setting.spec.training != "split":
@@ -443,7 +443,7 @@ class CurvesPage(Page):
             return ""
         points = "; ".join(place_name(point.noise, point.depth) for point in chosen)
         stored = {run.hash: run.rate for run in self._controller.library.runs if run.hash in self._finals}
-        # The error of the selected points after retraining on all training rows.
+        # The error of the selected points after they were retrained on all training rows.
         rate = ErrorRate.of_folds(list(stored.values())) if stored and len(stored) == len(self._finals) else None
         best = f"best on validation{', different by fold' if len(chosen) > 1 else ''}: {points}"
         return best if rate is None else f"{best}, retrained on all rows: test error {rate} on {counted(rate.n, 'row')}"
@@ -455,7 +455,7 @@ def _part(setting: Setting | None) -> str:
 
 
 def _rows(points: Iterable[ErrorPoint], part: str) -> str:
-    """Return how many rows the errors of the curves, the running point and the estimate are counted on."""
+    """Return a text with the number of rows that the errors of the curves, running point and estimate are based on."""
     texts = []
     for state, name in (("done", "curves"), ("running", "running point"), ("refining", "estimate, widths not learned")):
         rates = [point.rate for point in points if point.state == state and point.rate is not None]
@@ -470,7 +470,7 @@ def _rows(points: Iterable[ErrorPoint], part: str) -> str:
 
 
 def _decided(points: Iterable[ErrorPoint]) -> str:
-    """Return the criteria that learned the widths, most frequent first, each with its number of points."""
+    """Return the criteria that learned the widths, most frequent first, each with the number of its points."""
     counts = Counter(point.by for point in points if point.by).most_common()
     if len(counts) < 2:
         return "".join(by for by, _ in counts)
@@ -478,7 +478,7 @@ def _decided(points: Iterable[ErrorPoint]) -> str:
 
 
 def _live_point(place: Place, seen: RunProgress | None, part: str, state: PointState) -> ErrorPoint:
-    """Return a point that is being computed by a sweep, or by the estimate, which does not learn widths."""
+    """Return a point that a sweep or an estimate is computing; an estimate does not learn widths."""
     estimate: Estimate | None = None if seen is None else getattr(seen, part)
     if estimate is None or estimate.done == 0:
         return ErrorPoint(*place, None, "", "running")

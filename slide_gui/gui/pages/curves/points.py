@@ -1,4 +1,4 @@
-"""Points of the error curves and of the heat map, and their descriptions in words."""
+"""The points of the error curves and of the heat map, and the texts that describe them."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ PointState = Literal["done", "running", "refining"]
 
 @dataclass(frozen=True)
 class ErrorPoint:
-    """The error of one model.
+    """A point: the error of the models with one noise level and one depth.
 
     Parameters
     ----------
@@ -22,12 +22,12 @@ class ErrorPoint:
     depth : int
         Number of layers; 0 for the raw input.
     rate : ErrorRate or None
-        Estimate with its 95 % confidence interval, or None.
+        Error with its 95 % confidence interval, or None if nothing is computed yet.
     key : str
-        Key of the run that a click opens; empty if there is none.
+        Key of the run that a click opens; empty if there is no such run.
     state : {"done", "running", "refining"}
-        A running point is being computed; a refining point is an estimate. Unlike finished points, both are drawn
-        hollow and grey, without an interval.
+        "running" if a sweep is computing the point, "refining" if the point is an estimate. Such points are drawn
+        hollow and grey, without a confidence interval.
     note : str
         Further lines of the tooltip, such as the computing time.
     by : str
@@ -50,7 +50,7 @@ class ErrorPoint:
 
     @property
     def is_known(self) -> bool:
-        """True if there is an estimate."""
+        """True if the point has an error, final or preliminary."""
         return self.rate is not None
 
     @property
@@ -60,17 +60,17 @@ class ErrorPoint:
 
     @property
     def error(self) -> float:
-        """Return the estimate in per cent, or nan."""
+        """Return the error in per cent, or nan if there is none."""
         return math.nan if self.rate is None else 100 * self.rate.error
 
     @property
     def low(self) -> float:
-        """Return the lower end of the interval in per cent, or nan."""
+        """Return the lower end of the confidence interval in per cent, or nan if there is none."""
         return math.nan if self.rate is None else 100 * self.rate.low
 
     @property
     def high(self) -> float:
-        """Return the upper end of the interval in per cent, or nan."""
+        """Return the upper end of the confidence interval in per cent, or nan if there is none."""
         return math.nan if self.rate is None else 100 * self.rate.high
 
 
@@ -91,12 +91,12 @@ def lines_of(point: ErrorPoint) -> list[str]:
 
 
 def chosen_of(points: Sequence[ErrorPoint]) -> tuple[ErrorPoint, ...]:
-    """Return the finished points selected on the validation rows: one, or several if folds select different points."""
+    """Return the finished points that were selected on validation rows; folds may select different points."""
     return tuple(point for point in points if point.is_selected)
 
 
 def best_words(points: Sequence[ErrorPoint]) -> str:
-    """Return a text with the points selected on the validation rows and their errors, or ""."""
+    """Return a text with the points selected on validation rows and their errors, or "" without such points."""
     chosen = chosen_of(points)
     errors = "; ".join(f"{place_name(p.noise, p.depth)}: {per_cent(p.error)}" for p in chosen)
     return f"best on validation: {errors}" if chosen else ""

@@ -1,4 +1,4 @@
-"""The dialog of a sweep: grid, rows, criterion and selection, with the estimated cost."""
+"""The dialog that sets the grid, rows, criterion and selection of a sweep and shows its estimated cost."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +23,7 @@ _PAUSE_MILLISECONDS = 150  # the cost is computed when typing pauses for this lo
 
 
 class SweepDialog(QDialog):
-    """The dialog that sets up a sweep. The page builds it once and opens it again.
+    """The dialog that sets up a sweep. The page builds the dialog once and reuses it.
 
     Signals
     -------
@@ -157,7 +157,7 @@ class SweepDialog(QDialog):
 
     @Slot()
     def count(self) -> None:
-        """Show the cost of the sweep, or the problem of an invalid field."""
+        """Show the cost of the sweep, or what is wrong with an invalid field."""
         self._wait.stop()
         try:
             plan = self._plan(self.sweep())

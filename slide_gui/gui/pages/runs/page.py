@@ -1,4 +1,4 @@
-"""The Runs page lists all stored runs, with filter, comparison, loading, deletion with undo, and CSV export."""
+"""The Runs page lists all stored runs; the user can filter, compare, load, delete and export them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +30,7 @@ from slide_gui.gui.widgets.tiles import TileRow, row_tile
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
 from slide_gui.text import count, counted, dataset_title, fixed, label_names, pixel_name, significant
 
-_MOST_PIXELS = 8  # largest number of pins whose rows are compared
+_MOST_PIXELS = 8  # largest number of pinned pixels whose rows of W are compared
 
 
 class RunsPage(Page):
@@ -70,7 +70,7 @@ class RunsPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the runs of the library and their number."""
+        """Show the runs of the library and how many there are."""
         if self.isVisible():
             self.run_table.set_rows(self._library.runs)
             subtitle, empty = self._words()
@@ -93,7 +93,7 @@ class RunsPage(Page):
         return listed, "No runs yet. Train a classifier or start a sweep."
 
     def choices(self) -> dict[str, str]:
-        return {"view": "0", "filter": self.run_table.filter}  # not the comparison, whose runs may be deleted by then
+        return {"view": "0", "filter": self.run_table.filter}  # no comparison: its runs may be deleted
 
     def choose(self, choices: Mapping[str, str]) -> None:
         super().choose(choices)
@@ -144,7 +144,7 @@ class RunsPage(Page):
         self._show_example()
 
     def _show_example(self) -> None:
-        """Compare two shipped runs of the open data if nothing was compared and fewer than two runs are stored."""
+        """Compare two shipped runs of the open data, unless the user has compared runs or stored at least two."""
         dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
         is_empty = self.stack.currentIndex() == 1 and not self._has_compared
         if is_empty and dataset is not None and len(self._library.stored_runs) < 2:
@@ -169,7 +169,7 @@ _EMPTY = f"Select two runs in the table and press {with_keys('Compare', 'Ctrl+D'
 
 
 class ComparisonView(QWidget):
-    """The view of one `RunComparison`."""
+    """The view that shows one `RunComparison`: the error rates, confusion matrices and weights of two runs."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -211,12 +211,12 @@ class ComparisonView(QWidget):
         return body
 
     def begin(self) -> None:
-        """Hide the previous comparison, which would be mistaken for the one that is being computed."""
+        """Hide the previous comparison, so that it is not mistaken for the one that is being computed."""
         self.answer.setText("Comparing…")
         self._body.hide()
 
     def show_comparison(self, shown: RunComparison | None) -> None:
-        """Show a comparison of two runs; None, after a stopped comparison, shows the previous one again."""
+        """Show a comparison of two runs. None, for a stopped comparison, shows the previous one again."""
         self._shown = shown = shown or self._shown
         if shown is None:
             self.answer.setText(f"Stopped. {_EMPTY}")
@@ -236,7 +236,7 @@ class ComparisonView(QWidget):
         self._body.show()
 
     def numbers(self) -> str:
-        """Return both confusion matrices and the rows of W of each pixel as text; "" without a comparison."""
+        """Return both confusion matrices and the compared rows of W as text, or "" without a comparison."""
         shown = self._shown
         if shown is None or self._body.isHidden():
             return ""
@@ -315,7 +315,7 @@ _CONTRIBUTIONS = (
 
 
 def _complete(shown: RunComparison) -> list[RunResult]:
-    """Return the complete results; a shipped run has none."""
+    """Return the complete results of the two runs; a shipped run has no complete result."""
     return [result for result in (shown.first, shown.second) if isinstance(result, RunResult)]
 
 

@@ -53,18 +53,18 @@ from slide_gui.text import count, counted, plain, spreadsheet_text
 
 Index = QModelIndex | QPersistentModelIndex
 NONE = QModelIndex()
-# Signature with a layout hint, which lets Qt track one index per selected row, not per cell (0.07 s, not 1.7 s).
+# The signal with a layout hint: Qt then tracks one index per selected row, not per cell (0.07 s instead of 1.7 s).
 _LAYOUT = "QList<QPersistentModelIndex>", "QAbstractItemModel::LayoutChangeHint"
 
 
 TAG = len(SHOWN) - 1
-"""Number of the column that can be edited."""
-# An em space before the texts of a column that follows a column of right-aligned numbers.
+"""Index of the tag column, the only column that can be edited."""
+# Texts next to a column of right-aligned numbers begin with an em space, which separates the two columns.
 _LEADS = ("", *("\u2003" if a.is_number and not b.is_number else "" for a, b in pairwise(SHOWN)))
 
 
 class RunModel(QAbstractTableModel):
-    """The filtered rows, sorted by one column; the user edits the last column, the tags.
+    """The model of the filtered runs, sorted by one column; the user can edit only the last column, the tags.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class RunModel(QAbstractTableModel):
         self._arrange()
 
     def set_filter(self, text: str) -> None:
-        """Keep the rows that contain every word of `text` and no word that has a minus sign before it; ignore case.
+        """Show the runs that match every word of `text`, or lack the word if it begins with a minus sign; ignore case.
 
         A number after "noise", "depth" or "seed" matches only that value.
         """
@@ -111,7 +111,7 @@ class RunModel(QAbstractTableModel):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Filter and sort the rows; the selection, the cursor and an open editor follow their runs."""
+        """Filter and sort the rows. The selection, the cursor and an open editor stay on the same runs."""
         self.layoutAboutToBeChanged[_LAYOUT].emit([], QAbstractTableModel.LayoutChangeHint.VerticalSortHint)  # type: ignore[index]
         followed = self.persistentIndexList()
         keys = [self.rows[index.row()].hash for index in followed]
@@ -145,7 +145,7 @@ class RunModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if column.is_number else MIDDLE
         if role == Qt.ItemDataRole.ToolTipRole:
-            text = column.text(row)  # the full text, which may not fit the cell
+            text = column.text(row)  # the full text, because the cell may cut it off
             if index.column() == TAG:
                 return f"{text}\n{column.tip}".lstrip()
             return "\n".join([f"{column.title}: {text}", row.tip, "Enter or a double click loads it on every page"])
@@ -181,7 +181,7 @@ class RunModel(QAbstractTableModel):
 
 
 def _words_of(text: str) -> list[tuple[str, bool]]:
-    """Return each word as `StoredRun.words` writes it, such as "noise=0.30;", and True if rows must contain it."""
+    """Return each word in the form of `StoredRun.words`, such as "noise=0.30;", and True if runs must contain it."""
 
     def exact(match: re.Match[str]) -> str:
         sign, name, value = match[1], match[2], float(match[3])
@@ -201,12 +201,12 @@ PADDING = 3  # pixels; the style sheet sets the same padding for the column titl
 TEXT = SECONDARY + 1
 _SAMPLE = 500  # number of rows whose texts set the widths of columns
 _WIDEST, _NARROWEST_TAG = 320, 80
-_LEAST_WIDTHS = {1: 104, 2: 80}  # column number → least width of the names of data sets and methods
+_LEAST_WIDTHS = {1: 104, 2: 80}  # index of the column of data sets or methods → its least width
 _WIDER = 10  # pixels by which a key widens a column
 
 
 class RunDelegate(QStyledItemDelegate):
-    """Draws a cell: selected rows on a tinted background, an accent bar on the line with the cursor."""
+    """Draws a cell: selected rows have a tinted background, and the row with the cursor has an accent bar."""
 
     def __init__(self, view: "RunView", model: RunModel) -> None:
         super().__init__(view)
@@ -214,7 +214,7 @@ class RunDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         view, (theme, font, metrics), box = self._view, self._view.painted_style, QRectF(option.rect)
-        # Reading the model directly is faster than through Qt.
+        # Reading the runs directly is faster than reading them through the methods of Qt's model.
         line, number, run = index.row(), index.column(), self._model.rows[index.row()]
         column, lead = SHOWN[number], _LEADS[number]
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
@@ -234,14 +234,14 @@ class RunDelegate(QStyledItemDelegate):
 
 
 class RunView(QTableView):
-    """A table with a text that explains why it is empty."""
+    """A table view that shows a text while it has no rows."""
 
     resized = Signal()
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._empty = ""
-        self.painted_style: tuple[Theme, QFont, QFontMetricsF]  # set once per painting
+        self.painted_style: tuple[Theme, QFont, QFontMetricsF]  # set at the start of each repaint
         self.hovered = -1
         self.setMouseTracking(True)
 
@@ -250,7 +250,7 @@ class RunView(QTableView):
         self.resized.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Sort by the current column (Alt+Up, Alt+Down), move it (Alt+Left, Alt+Right), or resize it with Shift."""
+        """Sort by the current column (Alt+Up, Alt+Down), or move it (Alt+Left, Alt+Right) or, with Shift, resize it."""
         key, held, head = Qt.Key(event.key()), event.modifiers(), self.horizontalHeader()
         column = max(self.currentIndex().column(), 0)
         if key not in ARROWS or not held & Qt.KeyboardModifier.AltModifier:
@@ -266,7 +266,7 @@ class RunView(QTableView):
             head.moveSection(at, min(max(at + right, 0), head.count() - 1))
 
     def set_empty_text(self, text: str) -> None:
-        """Set the text that is shown if the table is empty; "" while there are rows."""
+        """Set the text that is shown if the table is empty; use "" if it has rows."""
         if text != self._empty:
             self._empty = text
             self.setAccessibleDescription(text)
@@ -286,9 +286,9 @@ class RunView(QTableView):
 class RunTable(QWidget):
     """A table of runs with a filter above it.
 
-    Enter or a double-click opens, Ctrl+D compares two, Delete deletes, F2 edits the tag, Ctrl+C copies the selected
-    rows as tab-separated text. Ctrl+F goes to the filter, Escape clears it. Alt+Up and Alt+Down sort by the current
-    column. Alt+Left and Alt+Right move this column, and with Shift change its width.
+    Enter or a double-click opens a run, Ctrl+D compares two runs, Delete deletes the selected runs, F2 edits the tag,
+    Ctrl+C copies the selected rows as tab-separated text, Ctrl+F goes to the filter, and Escape clears the filter.
+    Alt+Up and Alt+Down sort by the current column; Alt+Left and Alt+Right move it, and with Shift change its width.
 
     Signals
     -------
@@ -313,8 +313,8 @@ class RunTable(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._placeholder = "There are no runs yet."
-        self._needed: dict[int, int] = {}  # column → width of its texts
-        self._dragged: dict[int, int] = {}  # column → width set by the user
+        self._needed: dict[int, int] = {}  # index of a column → width of its texts
+        self._dragged: dict[int, int] = {}  # index of a column → width set by the user
         self._filling = False
         self._selected: tuple[str, ...] = ()
         self._model = RunModel(self)
@@ -340,7 +340,7 @@ class RunTable(QWidget):
     # Contents
 
     def set_rows(self, rows: Sequence[StoredRun]) -> None:
-        """Replace the runs; the selection and the scroll position stay."""
+        """Replace the runs, and keep the selection and the scroll position."""
         self._model.set_rows(rows)
         self._fit_columns(rows)
         self._show_counts()
@@ -373,7 +373,7 @@ class RunTable(QWidget):
         return self.selected() or tuple(run.hash for run in self._model.rows)
 
     def select(self, keys: Sequence[str]) -> None:
-        """Select runs and move the cursor to the first."""
+        """Select the runs with these keys and move the cursor to the first one."""
         self._selected = tuple(keys)
         self._restore_selection()
         rows = self._view.selectionModel().selectedRows()
@@ -382,10 +382,10 @@ class RunTable(QWidget):
 
     @Slot()
     def _restore_selection(self) -> None:
-        """Select the runs that were selected before; if all rows were selected, Qt would also select new rows."""
+        """Select the runs that were selected before. After "select all", Qt alone would also select new rows."""
         keys, selection = set(self._selected), QItemSelection()
         lines = [line for line, run in enumerate(self._model.rows) if run.hash in keys]
-        # Neighbouring lines form one range, because Qt compares every range with every other.
+        # Adjacent rows form one range, because Qt compares all pairs of ranges and many ranges would be slow.
         for _, group in groupby(enumerate(lines), key=lambda pair: pair[1] - pair[0]):
             stretch = [line for _, line in group]
             selection.select(self._model.index(stretch[0], 0), self._model.index(stretch[-1], TAG))
@@ -435,7 +435,7 @@ class RunTable(QWidget):
         for name in ("open", "compare", "delete"):
             action = self._actions[name]
             button = add_button(self, bar, action.text(), action.toolTip())
-            # A click leaves the keyboard focus in the table.
+            # With this policy a click on the button leaves the keyboard focus in the table.
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.clicked.connect(action.trigger)
             action.enabledChanged.connect(button.setEnabled)
@@ -455,7 +455,7 @@ class RunTable(QWidget):
         view.setAccessibleName("Runs")
         view.verticalHeader().hide()
         view.verticalHeader().setDefaultSectionSize(ROW)
-        # A separate, empty model; otherwise the header asks every row of every column whether it is selected.
+        # An empty selection model; with the model of the table, the header would ask for the selection of every cell.
         head.setSelectionModel(QItemSelectionModel(self._model, head))
         view.setItemDelegate(RunDelegate(view, self._model))
         self._fit_columns(())
@@ -473,9 +473,9 @@ class RunTable(QWidget):
     # Widths
 
     def _fit_columns(self, rows: Sequence[StoredRun]) -> None:
-        """Fit columns to their texts or to a usual width; columns that the user resized keep their widths.
+        """Fit the columns to their texts or to a typical text; columns that the user resized keep their widths.
 
-        A sample of the rows is measured if there are many; tooltips show texts that do not fit.
+        If there are many rows, only a sample is measured; tooltips show the texts that do not fit.
         """
         metrics = QFontMetricsF(figure_font(self, TEXT))
         sample = rows[:: max(1, len(rows) // _SAMPLE)]
@@ -489,7 +489,7 @@ class RunTable(QWidget):
 
     @Slot()
     def _fill(self) -> None:
-        """Set the width of every column: names shrink if space is short, and the tags get all remaining space."""
+        """Set all column widths: data sets and methods shrink if space is short, and tags get the remaining space."""
         widths = self._needed | self._dragged
         lack = sum(widths.values()) - self._view.viewport().width()
         for number, least in _LEAST_WIDTHS.items():
@@ -510,7 +510,7 @@ class RunTable(QWidget):
 
     @Slot()
     def _show_counts(self) -> None:
-        """Update the count, the buttons and the text of the empty table."""
+        """Update the number of shown runs, the buttons and the text of the empty table."""
         runs = self._selected_runs()
         self._selected = tuple(run.hash for run in runs)
         chosen, shown, total = len(self._selected), len(self._model.rows), len(self._model.runs)

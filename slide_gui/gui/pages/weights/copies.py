@@ -1,4 +1,4 @@
-"""The experiment that fits W_m to m corrupted copies: with more copies, W_m approaches its limit W (eq. 5 to 8).
+"""The experiment that fits W_m to m corrupted copies of the data: for large m, W_m approaches its limit W (eq. 5 to 8).
 
 The plot is drawn by pyqtgraph, unlike the figure of `figures.copies` for print: pyqtgraph draws a new point in 2 ms and
 follows a mouse move in 0.04 ms; matplotlib takes 46 and 12 ms, and its import delays the view by 270 ms.
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 _CHANNEL = "copies"
 _LAST = MOST_COPIES.bit_length() - 1
-_LABELS = 112  # width of the labels at the line ends in pixels
+_LABELS = 112  # width in pixels of the labels at the right ends of the lines
 
 
 class _Series(NamedTuple):
-    """Relative errors of all rows, or of one row of W, as returned by `Copies`."""
+    """Relative errors of all rows of W or of one row, as returned by `Copies.curve`."""
 
     name: str
     is_row: bool
@@ -52,26 +52,26 @@ class _Series(NamedTuple):
 
 
 def _powers(low: float, high: float, _most: int) -> list[tuple[float, str]]:
-    """Return ticks of a binary logarithmic axis: every second power of two, or every power if few are visible."""
+    """Return the ticks of a binary logarithmic axis: every power of two, or every second power if many are visible."""
     first, last = math.ceil(max(low, 0.0)), math.floor(high)
     stride = 1 if last - first < 6 else 2
     return [(float(k), count(2**k)) for k in range(first, last + 1) if k % stride == 0]
 
 
 class CopiesPlot(Plot):
-    """Relative error against the number of copies; a click, or Left and Right, selects a number of copies m.
+    """A plot of the relative error against the number of corrupted copies m; a click, Left or Right selects an m.
 
-    Each mark is the mean over the seeds, with a whisker from the smallest to the largest error.
+    Each mark is the mean error over the seeds; its whisker extends from the smallest to the largest error.
 
     Attributes
     ----------
     chosen : int or None
-        The marked number of copies m.
+        The selected number of copies m, which the plot marks.
 
     Signals
     -------
     copies_chosen(int)
-        The number of copies m that was clicked or reached by keys.
+        The number of copies m that the user selected by a click or by keys.
     """
 
     copies_chosen = Signal(int)
@@ -95,7 +95,9 @@ class CopiesPlot(Plot):
     # Contents
 
     def set_copies(self, copies: Copies | None, feature: int, name: str, stale: bool = False) -> None:
-        """Show the errors of all rows and of one feature's row; the axis reaches the largest m from the start.
+        """Show the errors of all rows of W and of the row of one feature.
+
+        The axis spans all values of m from the start, before their errors are computed.
 
         Parameters
         ----------
@@ -113,14 +115,14 @@ class CopiesPlot(Plot):
             values = [v for s in self._series for point in s.points for v in point[1:]]
             values += [s.reference / math.sqrt(MOST_COPIES) for s in self._series]
             low, high = (math.log10(0.9 * min(values)), math.log10(1.1 * max(values))) if values else (-2.0, 0.0)
-            # Limits are rounded to thirds of a decade, so that the axis rarely changes.
+            # The limits are rounded to thirds of a decade, so that the axis rarely changes while errors arrive.
             self._set_full_range((-0.32, _LAST + 0.32), (math.floor(3 * low) / 3, math.ceil(3 * high) / 3))
             self._set_filled(bool(self._series))
         self.set_stale(stale)
         self._describe()
 
     def set_chosen(self, copies: int | None) -> None:
-        """Mark a number of copies m, or none."""
+        """Mark the errors of this number of copies m; None marks nothing."""
         if copies != self.chosen:
             self.chosen = copies
             self._describe()
@@ -179,7 +181,7 @@ class CopiesPlot(Plot):
     # Texts next to the axes
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
-        """Label each line at its end, with its fitted slope."""
+        """Label each line at its right end with its name and its fitted slope."""
         box = self.box()
         wanted = [self.position(MOST_COPIES, s.reference / math.sqrt(MOST_COPIES)).y() for s in self._series]
         places = apart(wanted, 34, box.top() + 8, box.bottom() - 16)
@@ -233,9 +235,9 @@ class CopiesPlot(Plot):
 
 
 class CopiesView(Experiment):
-    """Fits W_m to more and more corrupted copies; other jobs may interrupt it.
+    """The experiment that fits W_m to more and more corrupted copies; other jobs may interrupt the computation.
 
-    Once started, it restarts after each new fit. It stops while the view is hidden.
+    Once started, the computation restarts after each new fit of the layers. It stops while the view is hidden.
 
     Attributes
     ----------
@@ -245,16 +247,16 @@ class CopiesView(Experiment):
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent, "Input, and row of Wₘ, of its limit, and their difference")
-        self._data = self._workspace.dataset  # the data set of the copies
-        self._fitted: Layer | None = None  # layer of the copies
-        self._study: CopiesStudy | None = None  # None when it is complete
+        self._data = self._workspace.dataset  # the data set that is corrupted
+        self._fitted: Layer | None = None  # the layer to which `_study` belongs
+        self._study: CopiesStudy | None = None  # None if the study is complete
         self.copies: Copies | None = None
         # The number of copies selected in the plot.
         self._wanted = 32
         self._job: int | None = None
         self._refusal = ""  # the reason why the copies cannot be computed
-        self._outdated = False  # the copies belong to an earlier fit
-        self._restarts = False  # True to start again after a new fit
+        self._outdated = False  # True if `copies` belongs to an earlier fit of the layers
+        self._restarts = False  # True if a new fit of the layers starts a new study
         self._run = self._add_action("Start", with_keys("Corrupt more and more copies", "Ctrl+Shift+M"), self.toggle)
         self.plot = CopiesPlot(self)
         self.plot.copies_chosen.connect(self._choose)
@@ -269,18 +271,18 @@ class CopiesView(Experiment):
 
     @Slot()
     def refresh(self) -> None:
-        if self._data is not self._workspace.dataset:  # a new image may arrive before `dataset_changed`
+        if self._data is not self._workspace.dataset:  # a new image can arrive before the signal `dataset_changed`
             self._forget()
         stack = self._workspace.fitting.stack
         self.set_layer(self.layer)
-        if self._job is not None and not self._workspace.queue.wants(_CHANNEL):  # the user stopped it
+        if self._job is not None and not self._workspace.queue.wants(_CHANNEL):  # the user stopped the job
             self._job, self._restarts = None, False
         if self._is_fitted and stack is not None and self._fitted is not stack.layers[self.layer - 1]:
             self._begin(self.layer)
         self._show()
 
     def _begin(self, number: int) -> None:
-        """Prepare the study of a fitted layer; the old plot stays, in grey, until the first new point."""
+        """Prepare the study of a fitted layer. The previous plot stays visible, in grey, until the first new point."""
         dataset, stack = self._workspace.dataset, self._workspace.fitting.stack
         assert dataset is not None
         assert stack is not None
@@ -344,7 +346,7 @@ class CopiesView(Experiment):
 
     @Slot()
     def _forget(self) -> None:
-        """Drop the copies of the previous data."""
+        """Stop the job, and discard the results for the previous data."""
         self._data = self._workspace.dataset
         self._fitted = self._study = self.copies = self._job = None
         self._refusal, self._restarts = "", False
@@ -388,7 +390,7 @@ class CopiesView(Experiment):
         return self._outdated or not self._is_fitted or copies.layer != self.layer
 
     def _point(self, copies: Copies) -> CopiesPoint | None:
-        """Return the point with the selected number of copies, or else the one with the next smaller number."""
+        """Return the point with the selected number of copies, or else the point with the next smaller number."""
         return next((p for p in reversed(copies.points) if p.copies <= self._wanted), None)
 
     @Slot(int)

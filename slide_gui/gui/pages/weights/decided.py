@@ -1,4 +1,4 @@
-"""The trained classifier's prediction for the image in the flow, with the reasons for it."""
+"""The trained classifier's prediction for the image of the Flow view, with the reasons for the prediction."""
 
 from itertools import product
 from typing import Any
@@ -32,18 +32,18 @@ from slide_gui.gui.widgets.tiles import bar_image
 from slide_gui.text import count, counted, fixed, label_names, number, per_cent
 
 _SIDE, _GAP, _NARROW_GAP = 64, 20, 6
-_BARS, _CARD, _FLIP = 216, 74, 190  # pixels: widths of the bars, a support vector, and the changed image
+_BARS, _CARD, _FLIP = 216, 74, 190  # widths in pixels of the class bars, a support vector and the changed image
 _MOST_BARS = 5
 _STOPPED = "Stopped; another image starts it again."
 
 
 class SupportVectorCard(QWidget):
-    """A support vector: its image as a button, its class, its term in the margin, and a bar of the layers' shares.
+    """A support vector: its image, which is a button, its class, its term in the margin and the layers' shares.
 
     Signals
     -------
     clicked(int)
-        Row of the training set.
+        The user clicked the image; the value is its row in the training set.
     """
 
     clicked = Signal(int)
@@ -89,7 +89,7 @@ class SupportVectorCard(QWidget):
 
 
 class DecidedPart(QWidget):
-    """The prediction, or, without a classifier, a line that says why and a button that trains one."""
+    """The prediction of the classifier; if none is trained, the reason for this and a button that trains one."""
 
     def __init__(self, workspace: Workspace, runs: RunController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -127,7 +127,7 @@ class DecidedPart(QWidget):
         return ElidedLabel("", self._details), bar, label("", self._details)
 
     def _arrange(self) -> None:
-        """Put the bars of the classes, the support vectors and the changed image side by side."""
+        """Arrange the bars of the classes, the support vectors and the changed image side by side."""
         layout = flush(QVBoxLayout(self))
         for part in (self.brief, self._details, self._hint):
             layout.addWidget(part)
@@ -161,13 +161,13 @@ class DecidedPart(QWidget):
                 each.setFont(figure_font(self, SECONDARY, strong=True))
 
     def set_brief(self, brief: bool) -> None:
-        """Show the prediction in one line, or with all details."""
+        """Show the prediction in one line if `brief`, and otherwise with all details."""
         if brief != self._brief:
             self._brief = brief
             self._show()
 
     def follow(self, image: NDArray[Any], name: str, unlike: bool = False) -> None:
-        """Classify the input of the stack, named x or x̃; if it is unlike the training images, hide the prediction."""
+        """Classify an input named x or x̃; hide the prediction if the input is unlike the training images."""
         self._input, self._unlike = name, unlike
         self.controller.follow(image)
 
@@ -204,7 +204,7 @@ class DecidedPart(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Show as many support vectors as fit; show the changed image only if one support vector fits next to it."""
+        """Show as many support vectors as fit, and the changed image if a support vector fits next to it."""
         decision, width = self._decision(), self.width() - _BARS - _GAP
         has_flip = width >= _CARD + _GAP + _FLIP
         fitting = (width - (_GAP + _FLIP) * has_flip) // (_CARD + _NARROW_GAP)
@@ -299,7 +299,7 @@ class DecidedPart(QWidget):
         return [f"{name} {per_cent(100 * share, 0)}" for name, share in zip(names, shares, strict=False)]
 
     def _legend_of(self, shares: tuple[float, ...], width: int) -> QPixmap:
-        """Return a legend with the colour and share of each layer, as far as the width allows."""
+        """Return a legend with the colour and share of each layer; layers that exceed the width are left out."""
         theme, font, ratio = theme_of(self), figure_font(self, SECONDARY), self.devicePixelRatioF()
         texts = self._share_texts(shares)
         widths = [QFontMetricsF(font).horizontalAdvance(text) + 24 for text in texts]
@@ -319,7 +319,7 @@ class DecidedPart(QWidget):
         return legend
 
     def _picture(self, values: NDArray[Any], changed: tuple[int, ...] = ()) -> QPixmap:
-        """Return a sample as an image, or as bars if it is not an image, with changed values outlined."""
+        """Return a picture of a sample: an image, or bars for other features, with changed values outlined."""
         dataset, theme, ratio = self._workspace.dataset, theme_of(self), self.devicePixelRatioF()
         assert dataset is not None
         shape = dataset.image_shape
@@ -356,7 +356,7 @@ def _tip(vector: SupportVector, name: str, favoured: str, shares: str) -> str:
 
 
 def _bars(decision: Decision, names: tuple[str, ...]) -> list[tuple[str, float, str]]:
-    """Return name, length and text of each class's bar, predicted class first: votes, or margins of two classes."""
+    """Return (name, length, text) of each class's bar, predicted class first; bars of two classes show the margin."""
     order = [decision.first, decision.second]
     order += sorted(set(range(len(names))) - set(order), key=lambda c: (-decision.votes[c], decision.margins[c]))
     if len(names) == 2:

@@ -1,4 +1,4 @@
-"""The base class of the experiments of Why it works."""
+"""The base class of the experiments on the tab Why it works."""
 
 from collections.abc import Callable, Sequence
 
@@ -28,9 +28,9 @@ class Experiment(View):
     layers : QComboBox
         Selects the layer.
     status : ElidedLabel
-        The state of the experiment.
+        Text about the state of the experiment.
     tiles : WeightTiles
-        The image, in which hovering selects a pixel, and rows of W.
+        The image and rows of W; hovering over the image selects a pixel.
     column : QVBoxLayout
         Holds the controls and the tiles.
     """
@@ -54,11 +54,11 @@ class Experiment(View):
 
     @property
     def layer(self) -> int:
-        """Return the selected layer, counted from 1."""
+        """Return the number of the selected layer; the first layer is 1."""
         return max(self.layers.currentIndex(), 0) + 1
 
     def set_layer(self, layer: int) -> None:
-        """Offer the layers of the current depth, and select one of them."""
+        """List the layers of the current depth, and select this one, or the last if the depth is smaller."""
         depth = self._workspace.state.parameters.depth
         if self.layers.count() != depth:
             self.layers.clear()
@@ -72,13 +72,13 @@ class Experiment(View):
         return button
 
     def _scale(self, row: NDArray[np.float64], a: int) -> ColorScale:
-        """Return the colour scale of the row of pixel a, given without its bias."""
+        """Return the colour scale for the row of pixel a; `row` has no bias."""
         return ColorScale.symmetric(
             self._source.color_map, self._source.strength * nearby_peak(row, a, self._source.shape)
         )
 
     def _row(self, a: int) -> ShownRow | None:
-        """Return the row of W of pixel a in the selected layer, or None if there is none yet."""
+        """Return the row of W of pixel a in the selected layer, or None if it is not computed yet."""
         return self._source.row(a, self.layer) if self._workspace.state.parameters.depth else None
 
     def _image(self, a: int) -> Tile | None:
@@ -95,7 +95,7 @@ class Experiment(View):
         self.tiles.set_content((self._workspace.worded("image"), *heads), (row,))
 
     def _image_pixel(self, spot: tuple[int, int, int]) -> int | None:
-        """Return the pixel if the spot (row, column, pixel) is in the tile of the image, or else None."""
+        """Return the pixel of a spot (row, column, pixel) if the spot is in the tile of the image, or else None."""
         return spot[2] if spot[1] == 0 else None
 
     @Slot(object)

@@ -17,9 +17,9 @@ from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.tiles import Tile
 from slide_gui.text import count, fixed, layer_name, number, significant
 
-_ROUNDING = 1e-10  # sums below this fraction of E[Q]_aa are rounding errors and shown as 0
+_ROUNDING = 1e-10  # sums below this fraction of E[Q]_aa are rounding errors and are shown as 0
 _COLUMNS = ("S", "E[P]", "E[Q]", "W")
-_MEANINGS_FROM = 640  # width in pixels from which the meanings are shown
+_MEANINGS_FROM = 640  # smallest width in pixels at which the table shows the meanings of the steps
 _SCRIPT = re.compile(r"([_^])\{([^}]*)\}")
 
 
@@ -78,7 +78,7 @@ class FormulaTable(QTextEdit):
         self.setAccessibleName("The numbers behind one weight: table of formulas")
 
     def set_lines(self, title: str, reason: str, lines: tuple[ExplainLine, ...], stale: bool = False) -> None:
-        """Show the steps, in grey if the numbers are stale, below a title and a description of a and b."""
+        """Show a title, the choice of a and b (`reason`), and the steps, which are grey if the numbers are stale."""
         self.title, self._reason, self.lines, self._stale = title, reason, lines, stale
         steps = [f"{plain_math(line.name)} = {plain_math(line.formula)} = {line.value}" for line in lines]
         self.setAccessibleDescription("; ".join([title, reason, *steps]))
@@ -144,7 +144,7 @@ def _amount(value: float) -> str:
 
 
 class ExplainedWeight(Experiment):
-    """Computes the weight of b for the selected pixel a; b is under the cursor, or else has the largest weight."""
+    """Computes the weight from pixel b to the selected pixel a; b is under the cursor or has the largest weight."""
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent, "Input, and row a of S, E[P], E[Q] and W")
@@ -194,7 +194,7 @@ class ExplainedWeight(Experiment):
 
     def numbers(self) -> str:
         lines = self.table.lines
-        if not lines or not lines[-1].value:  # no steps, or stale ones without numbers
+        if not lines or not lines[-1].value:  # there are no steps, or stale steps without numbers
             return ""
         names = [(plain_math(line.name),) for line in lines]
         cells = [tuple(map(plain_math, (x.formula, x.numbers, x.value, x.meaning))) for x in lines]

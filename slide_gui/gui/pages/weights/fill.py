@@ -1,4 +1,4 @@
-"""The experiment that hides pixels of an image and fills them in two ways: by W, and by the formula for this mask."""
+"""The experiment that hides pixels and fills them in two ways: by W, and by the formula for this mask."""
 
 import numpy as np
 from PySide6.QtCore import Slot
@@ -17,24 +17,25 @@ _MOST = 3000  # largest number of features for which the formula for a mask is c
 
 
 class FillView(Experiment):
-    """Hides random pixels, a fraction equal to the noise level but at least one, and fills them in two ways.
+    """Hides random pixels and fills them in two ways. It hides the fraction 1 − p, but at least one pixel.
 
     Attributes
     ----------
     pictures : ndarray or None
-        The image, the image with NaN for hidden pixels, and both fills; None until computed for the open data.
+        The image, the image with NaN for hidden pixels, the fill by W and the fill for this mask. None until these
+        are computed for the open data.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent, "Input, its hidden features, and two ways to fill them")
         self.layers.hide()
         self.pictures: Array | None = None
-        self._wanted: object = None  # layer, image and mask of the pictures
+        self._wanted: object = None  # the layer, image and mask for which `pictures` is computed
         self._seed, self._is_stale, self._dataset = 0, False, self._workspace.dataset
         self.button = self._add_action("Hide other pixels", "Draw another random mask", self.draw)
 
     def draw(self) -> None:
-        """Draw another random mask, and hide its pixels."""
+        """Draw another random mask, and fill the pixels that it hides."""
         self._seed += 1
         self.refresh()
 
@@ -67,7 +68,7 @@ class FillView(Experiment):
         self._set_tiles(("hidden", "filled by W", "filled for this mask") if tiles else (), tiles)
 
     def _start(self) -> str:
-        """Start filling the hidden pixels if needed and return "", or return why they cannot be filled."""
+        """Start to fill the hidden pixels if needed and return "", or return the reason why they cannot be filled."""
         parameters, fitting = self._workspace.state.parameters, self._workspace.fitting
         shown, layer = self._shown.values, fitting.stack.layers[0] if fitting.stack and fitting.is_fresh(1) else None
         if not parameters.depth or shown is None or layer is None or layer.scatter is None:

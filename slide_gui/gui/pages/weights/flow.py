@@ -40,23 +40,23 @@ from slide_gui.text import count, counted, dataset_title, layer_name, number, po
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
 
-_AT_ONCE = 16_000_000  # multiplications per image, l·d²: up to this many run in the GUI thread (6 ms), more in a job
+_AT_ONCE = 16_000_000  # most multiplications per image (l·d²) that run in the GUI thread (6 ms); others run in a job
 _BRUSHES = (1, 2, 3, 5)
-_LOW = 540  # height in pixels below which the prediction takes one line
-_IMAGE_ROW, _BAR = 232, 260  # least width of the image selection and largest width of the colour bar in pixels
-_UNLIKE = "Unlike the training images: few of them light the same pixels, or the image is blank."
+_LOW = 540  # if the view is lower than this, in pixels, the prediction is shortened to one line
+_IMAGE_ROW, _BAR = 232, 260  # pixels: least width of the image selection, largest width of the colour bar
+_UNLIKE = "Unlike the training images: few of them have the same pixels lit, or the image is blank."
 Shape = tuple[int, int] | None
 
 
 class FlowPart(View):
-    """The image, its corruption and its hidden representations, with the drawing tools.
+    """The Flow view: the image, its corruption and its hidden representations, with tools for drawing.
 
     Attributes
     ----------
     flow : Flow or None
-        The flow shown last.
+        The hidden representations of the image that were shown last.
     notice : ElidedLabel
-        One sentence about the layers or the image that is shown.
+        A sentence about the layers or the image that is shown.
 
     Signals
     -------
@@ -70,13 +70,13 @@ class FlowPart(View):
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
         self._forward = Forward()
-        self._stack: Stack | None = None  # fitted to the data with the fingerprint below
+        self._stack: Stack | None = None  # the layers shown, fitted to the data with `_fingerprint`
         self._fingerprint = ""
-        self._likeness: Likeness | None = None  # of the data with the fingerprint `_compared`
+        self._likeness: Likeness | None = None  # computed from the data with fingerprint `_compared`
         self._compared = self._listed = ""
         self._image: NDArray[Any] | None = None  # the image with the user's strokes, shape (d,)
         self.flow: Flow | None = None
-        self._stale = False  # True if the layers do not match the parameters
+        self._stale = False  # True if the layers shown do not match the current parameters
         self._seed = 0
         self.view = FlowView(self)
         self.view.drawn.connect(self._drawn)
@@ -109,7 +109,7 @@ class FlowPart(View):
         self._tools.addStretch(1)
         self._tools.addWidget(label("learned on", self))
         self.learned = ElidedBox(self, least=14)
-        """Selects the data whose layers are shown; each item stores their fingerprint, "" for the open data."""
+        """Selects the data whose layers are shown. Each item stores their fingerprint, "" for the open data."""
         self.learned.view().setMinimumWidth(280)
         name_box(self.learned, "learned on")
         self.learned.activated.connect(self.refresh)
@@ -126,7 +126,7 @@ class FlowPart(View):
 
     @Slot(int)
     def set_brush(self, side: int) -> None:
-        """Select the brush of this width in pixels if there is one."""
+        """Select the brush of this width in pixels if such a brush exists."""
         if side in _BRUSHES:
             self._brush.setCurrentText(str(side))
             self.view.canvas.set_brush(side)
@@ -173,7 +173,7 @@ class FlowPart(View):
         self.set_erasing(1 - self._modes.checkedId())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Shorten the prediction to one line if the view is low."""
+        """Shorten the prediction to one line if the view has little height."""
         super().resizeEvent(event)
         self._decided.set_brief(self.height() < _LOW)
 
@@ -191,7 +191,7 @@ class FlowPart(View):
 
     @Slot()
     def corrupt_again(self) -> None:
-        """Draw a new random corruption."""
+        """Replace the corruption by a new random one."""
         self._seed += 1
         self._corrupt.setChecked(True)
         self.refresh()
@@ -243,7 +243,7 @@ class FlowPart(View):
         if dataset.image_shape is None:
             self.refresh()
         else:
-            self._shown.show_on(self.view.canvas)  # a changed image refreshes the view, like a stroke
+            self._shown.show_on(self.view.canvas)  # a changed image refreshes the view, as a stroke does
 
     @Slot(object)
     def _drawn(self, image: NDArray[np.float32]) -> None:
@@ -270,7 +270,7 @@ class FlowPart(View):
             self._show(stack, self._forward.flow(stack, image, surviving))
             return
         if self.flow is not None and not (foreign or self._workspace.fitting.is_current(stack.parameters)):
-            self._show(stack, self.flow)  # in grey until the new layers are fitted
+            self._show(stack, self.flow)  # the previous result, in grey until the new layers are fitted
         self._workspace.queue.submit(
             "Passing the input through the layers",
             lambda _progress: self._forward.flow(stack, image, surviving),
@@ -281,11 +281,11 @@ class FlowPart(View):
 
     @property
     def foreign(self) -> FittedModel | None:
-        """Return the selected layers of other data, or None if the layers of the open data are selected."""
+        """Return the selected model of other data, or None if the layers of the open data are selected."""
         return next((model for model in self._others() if model.fingerprint == self.learned.currentData()), None)
 
     def _others(self) -> list[FittedModel]:
-        """Return the layers of earlier data that have the same features as the open data."""
+        """Return the models of data that were open before and have the same features as the open data."""
         dataset = self._workspace.dataset
         if dataset is None:
             return []
@@ -328,7 +328,7 @@ class FlowPart(View):
             self._stack = replace(stack, layers=stack.layers[:depth])
 
     def _compare_training_images(self) -> None:
-        """Prepare the comparison with the training images of the open data, once, in the job queue."""
+        """Prepare in the job queue, once per data set, the test of whether an image is like the training images."""
         dataset = self._workspace.dataset
         if dataset is None or dataset.fingerprint == self._compared:
             return
@@ -351,7 +351,7 @@ class FlowPart(View):
         self.refresh()
 
     def _show(self, stack: Stack | None, flow: Flow) -> None:
-        """Show a flow; layers that are not fitted yet have empty tiles."""
+        """Show the image and its hidden representations; layers that are not fitted yet have empty tiles."""
         dataset, state = self._workspace.dataset, self._workspace.state
         if dataset is None or stack is not self._stack:
             return
@@ -410,12 +410,12 @@ def flow_columns(
     Parameters
     ----------
     depth : int
-        Number of layers; tiles of layers that the flow does not have yet are empty.
+        Number of layers. The tiles of layers that `flow` does not contain yet are empty.
     shape : tuple of (rows, columns), or None
     colors : str
         Colour map of hᵏ.
     limit : float, optional
-        Value at the ends of the colour map; None gives each tile its own limits.
+        Absolute value at both ends of the colour map; None scales each tile to its largest value.
     stale : bool
         True to grey the layers and omit their numbers.
     """

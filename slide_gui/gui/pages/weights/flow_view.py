@@ -30,17 +30,17 @@ from slide_gui.text import fixed
 
 EDGE, HEAD, LINE, ARROW, DOWN = 4, 20, 15, 40, 30
 BARS_HEIGHT = 72
-_CANVAS, _LARGEST = 252, 336  # preferred side of the drawn image and largest side of any image, logical pixels
-_DRAWABLE = 6  # side of an image pixel that is easy to hit with the mouse, logical pixels
+_CANVAS, _LARGEST = 252, 336  # logical pixels: preferred side of the canvas, and largest side of any image
+_DRAWABLE = 6  # side of an image pixel, in logical pixels, that is easy to hit with the mouse
 _LINES = 2  # lines of text below the lower tiles
 _WORDS, _MARGIN = 96, 10  # width of a line of text, and its gap to the text of the next column
-_SYMBOLS = 80  # least width of a tile plus gap, so that the labels of two arrows fit
-_IN_ONE_LINE, _BETWEEN = 5, 12  # largest number of layers in one line, and the gap between two lines
+_SYMBOLS = 80  # least width of a tile and the gap next to it, so that the labels of both arrows fit
+_IN_ONE_LINE, _BETWEEN = 5, 12  # largest number of layers in one row of columns, and the gap between two rows
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlowLayout(ImageLayout):
-    """Geometry of the input column and `depth` layers within a width and a height; many layers take two lines."""
+    """The positions of the input column and of `depth` layers in an area; many layers are split into two lines."""
 
     height: float
     depth: int
@@ -62,7 +62,7 @@ class FlowLayout(ImageLayout):
 
     @cached_property
     def scales(self) -> tuple[float, float]:
-        """Return the side of an image pixel on the canvas and in the tiles, in integer device pixels if possible."""
+        """Return the side of an image pixel on the canvas and in the tiles, if possible an integer in device pixels."""
         steps = [k / self.ratio for k in range(32, 0, -1)] + [1 / (self.ratio * k) for k in range(2, 64)]
         longest = max(self.shape)
         small = [s for s in steps if s * longest <= _LARGEST] or steps[-1:]
@@ -72,7 +72,7 @@ class FlowLayout(ImageLayout):
         return canvas, tile
 
     def _least(self, tile: float) -> float:
-        """Return the least side of an image pixel on the canvas, given its side in the tiles."""
+        """Return the least side of an image pixel on the canvas, given the side of an image pixel in the tiles."""
         wanted = min(_DRAWABLE, 1.5 * tile) if max(self.shape) * _DRAWABLE <= _CANVAS else tile
         return max(tile, snapped(wanted, self.ratio))
 
@@ -105,7 +105,7 @@ class FlowLayout(ImageLayout):
         return DOWN - 8 if self.wraps else DOWN
 
     def _below(self, height: float) -> float:
-        """Return the height of everything below an upper tile, for tiles of this height."""
+        """Return the height of the texts, arrow and lower tile below an upper tile, for tiles of this height."""
         return LINE + self._arrow + HEAD + height + self.n_lines * LINE
 
     @cached_property
@@ -121,7 +121,7 @@ class FlowLayout(ImageLayout):
         if self.bars:
             spare = self.width - 2 * EDGE - ARROW * (self.per_line + self.wraps)
             width = spare / (self.per_line + 1)
-            if width < _WORDS:  # the texts of the last tile need the margin to its right
+            if width < _WORDS:  # the texts of the last tile extend into a margin on its right
                 width -= (ARROW - _MARGIN) / (self.per_line + 1)
             texts = 2 * EDGE + (1 + self.wraps) * (HEAD + self._below(0.0)) + _BETWEEN * self.wraps
             height = (self.height - texts) / (2 + 2 * self.wraps)
@@ -142,7 +142,7 @@ class FlowLayout(ImageLayout):
         return QRectF(self._left(column), self._base(column) + LINE + self._arrow + HEAD, w, h)
 
     def _base(self, column: int) -> float:
-        """Return the bottom of the upper tile of a column."""
+        """Return the y coordinate of the bottom of the upper tile of a column."""
         height = self.size[1]
         if column == 0 or not self.wraps:
             return self.canvas.bottom()
@@ -166,7 +166,7 @@ class FlowLayout(ImageLayout):
         return QRectF(box.x(), box.bottom() + 3 + self._apart(box), width, n_lines * LINE)
 
     def _apart(self, box: QRectF) -> float:
-        """Return the extra distance between a box and its texts: the margin of the canvas for its focus ring, or 0."""
+        """Return the distance between a box and its texts: on the canvas, space for the focus ring; otherwise 0."""
         return 0.0 if self.bars or box != self.canvas else MARGIN
 
     def down(self, column: int) -> QLineF:
@@ -176,12 +176,12 @@ class FlowLayout(ImageLayout):
         return QLineF(x, above.bottom() + LINE + 4 + self._apart(above), x, below.top() - HEAD - 1)
 
     def across(self, column: int) -> list[QPointF]:
-        """Return the corners of the arrow from the lower tile of a column to the upper one of the next."""
+        """Return the corners of the arrow from the lower tile of a column to the upper tile of the next column."""
         start, stop = self.lower(column), self.upper(column + 1)
         middle = stop.left() - 0.35 * ARROW  # left of the tile at the arrow's end
         turns = [QPointF(middle, start.center().y())]
         if self.wraps and column == self.per_line:  # the next column begins the second line
-            middle += 0.1 * ARROW  # right of the arrow from the input
+            middle += 0.1 * ARROW  # to the right of the arrow that comes from the input column
             right, between = start.right() + self.gap - 4, stop.top() - HEAD - 0.5 * _BETWEEN
             turns = [QPointF(right, start.center().y()), QPointF(right, between), QPointF(middle, between)]
         ends = QPointF(start.right() + 4, start.center().y()), QPointF(stop.left() - 4, stop.center().y())
@@ -194,7 +194,7 @@ def _least_gap(width: float) -> float:
 
 
 def _beyond(width: float, gap: float) -> float:
-    """Return how far the texts of a tile may extend into the gap, which is more for narrow tiles."""
+    """Return how far the texts of a tile may extend into the gap next to it; texts of narrow tiles extend further."""
     return min(max(_WORDS - width, 0.0), gap - _MARGIN)
 
 
@@ -203,16 +203,16 @@ _layout = lru_cache(4)(FlowLayout)
 
 @dataclass(frozen=True, eq=False)
 class FlowTile:
-    """An image of the flow.
+    """A tile of the Flow view, which shows an image or other features.
 
     Attributes
     ----------
     values : ndarray of shape (rows, columns) or (d,), float32, or None
-        Read-only. NaN marks a feature that was set to 0; None leaves the tile empty.
+        The values shown, read-only. NaN marks a feature that was set to 0; None leaves the tile empty.
     scale : ColorScale
-        `INK` is drawn as ink on paper in the light theme.
+        Colour scale. The scale `INK` is drawn as dark ink on white paper in the light theme.
     lines : tuple of str
-        Text below the tile.
+        Lines of text below the tile.
     """
 
     title: str
@@ -231,7 +231,7 @@ class FlowColumn:
     upper, lower : FlowTile
         x and x̃ in the first column, then T(hᵏ⁻¹) and hᵏ.
     down : str
-        Label of the arrow between them, such as "W¹".
+        Label of the arrow from the upper to the lower tile, such as "W¹".
     across : str
         Label of the arrow to the next column, such as "T".
     stale : bool
@@ -282,7 +282,7 @@ class FlowView(Picker):
     # Contents
 
     def set_columns(self, columns: tuple[FlowColumn, ...]) -> None:
-        """Show a flow. A visible canvas paints x itself; the first upper tile then provides only its texts."""
+        """Show these columns. A visible canvas paints x; the first upper tile then provides only its texts."""
         same = len(columns) == len(self.columns)
         self.columns = columns
         first = columns[0].lower.values if columns else None
@@ -306,7 +306,7 @@ class FlowView(Picker):
     def _place(self) -> None:
         layout = self.layout_of()
         self.canvas.setVisible(not layout.bars)
-        # The canvas takes the keyboard focus; without a canvas the view takes it.
+        # The canvas takes the keyboard focus; if there is no canvas, the view itself takes the focus.
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if layout.bars else Qt.FocusPolicy.NoFocus)
         box = layout.canvas.toAlignedRect()
         self.canvas.setGeometry(QRect(box).adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN))
@@ -321,7 +321,7 @@ class FlowView(Picker):
     # Painting
 
     def _tiles(self) -> list[tuple[FlowTile, QRectF, bool]]:
-        """Return every painted tile with its box and whether it is stale."""
+        """Return each painted tile with its box, and True if the tile is stale."""
         layout, tiles = self.layout_of(), []
         for number, column in enumerate(self.columns):
             if number or layout.bars:
@@ -372,7 +372,7 @@ class FlowView(Picker):
                     painter.drawText(QRectF(area.x(), area.y() + line * LINE, area.width(), LINE), MIDDLE, text)
 
     def value_text(self, tile: FlowTile) -> str:
-        """Return the value of a tile under the cursor, or ""."""
+        """Return the value that a tile has at the cursor as text, or "" if there is no value."""
         values = tile.values
         if self._current is None or values is None:
             return ""

@@ -59,12 +59,12 @@ VIEWS = (
 )
 """The views in the order of the tabs and of the shortcuts Alt+1, Alt+2, …; the first is built with the page."""
 
-# The view that each number in a session of version 0.1 means.
+# Sessions of version 0.1 store the view as a number; this table maps the number to the name of the view.
 _EARLIER_VIEWS = {"0": WEIGHTS, "1": WEIGHTS, "2": FLOW, "3": COPIES, "4": EXPLAIN, "5": SHUFFLE}
 
 
 class WeightsPage(Page):
-    """The page that shows one of its views.
+    """The Weights page, which shows one of its views at a time.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class WeightsPage(Page):
         self._view_of: dict[str, View] = {}
         self._brush = 1
         self._views = QStackedWidget(self)
-        self._views.setMinimumSize(200, 160)  # otherwise the largest view, even if hidden, sets the minimum
+        self._views.setMinimumSize(200, 160)  # otherwise the largest view sets it, even if hidden
         self.tabs.idClicked.connect(self._tab_chosen)
         self.column.addWidget(self._views, 1)
         self._view(VIEWS[0])
@@ -95,7 +95,7 @@ class WeightsPage(Page):
 
     @Slot(str)
     def set_view(self, name: str) -> Any:
-        """Show and return the named view, one of `VIEWS` or of the experiments of Why it works."""
+        """Show and return the named view: one of `VIEWS`, or an experiment of the view Why it works."""
         is_experiment = name in [spec.name for spec in EXPERIMENTS]
         number = [view.name for view in VIEWS].index(WHY if is_experiment else name)
         self.tabs.choose(number)
@@ -171,13 +171,13 @@ class WeightsPage(Page):
             self._workspace.draw(drawing)
 
     def show_item(self, item: object) -> None:
-        """Show the test image of this row with its flow through the layers and its prediction."""
+        """Show the test image with this row number in the Flow view, with its prediction."""
         assert isinstance(item, int)
         self.shown.show_test(item)
         self.set_view(FLOW).show_clean()
 
     def set_full_screen(self, full: bool) -> None:
-        """Hide the heading and show a noise slider, or the reverse."""
+        """If `full`, hide the heading and show a noise slider; otherwise show the heading and hide the slider."""
         self.heading.setVisible(not full)
         cast(WeightsView, self._view_of[WEIGHTS]).show_noise(full)
 
@@ -188,7 +188,7 @@ class WeightsPage(Page):
         if model is None or source is None or dataset is None or not model.stack.layers:
             return ()
         pixels, chosen = self._figure_pixels(), self._workspace.state.selection
-        colors = "blue-white-red" if chosen.colors == "auto" else chosen.colors  # on paper, zero is white
+        colors = "blue-white-red" if chosen.colors == "auto" else chosen.colors  # in an export, zero is white
         style = Style(width="double", colors=colors, levels=chosen.levels, show=chosen.show)
 
         def export(moves: bool, _progress: Progress) -> "FigureExport":
@@ -224,7 +224,7 @@ class WeightsPage(Page):
         return self._rows() if view.shows_rows else view.numbers()
 
     def _rows(self) -> str:
-        """Return the rows of W that an export shows, one per line, or "" if there are none."""
+        """Return the rows of W that an export shows as text, one per line, or "" if there are none."""
         names, cells = [], []
         for feature in self._figure_pixels():
             for k, row in self._source.fresh_rows(feature):
@@ -248,7 +248,7 @@ class WeightsPage(Page):
     def _show_state(self, state: State, old: State) -> None:
         image = state.selection.sample, state.test_row
         if image != (old.selection.sample, old.test_row) or state.drawing is not old.drawing:
-            self.shown.refresh()  # updates the views that depend on the image
+            self.shown.refresh()  # refreshing the image updates the views that show it
         others = replace(state.selection, sample=old.selection.sample)
         if others != old.selection or state.parameters.depth != old.parameters.depth:
             self.refresh()

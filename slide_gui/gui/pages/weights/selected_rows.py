@@ -16,14 +16,14 @@ from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.tiles import Mosaic, Tile, row_tile, short_size
 
 SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "0", "+limit")
-"""Labels of a colour bar if the limits differ between tiles."""
+"""Labels of a colour bar whose colour limits differ between tiles."""
 
 STRENGTH = 0.4
-"""Colour limit of images as a fraction of the largest weight of a row or nearby; below 1, to show small weights."""
+"""Colour limit of image tiles relative to the largest weight; a value below 1 makes small weights visible."""
 
 
 class PixelSelection(QObject):
-    """The pixel whose rows the views show, and the weight under the cursor.
+    """The selected pixel, whose rows of W the views show, and the weight under the cursor.
 
     Signals
     -------
@@ -47,11 +47,11 @@ class PixelSelection(QObject):
 
     @property
     def target(self) -> int:
-        """Return the reconstructed pixel of the weight under the cursor, or else the first of `features`."""
+        """Return the pixel that the weight under the cursor reconstructs, or else the first of `features`."""
         return self.features()[0] if self._target is None else self._target
 
     def features(self) -> tuple[int, ...]:
-        """Return the selected pixel, or the central one, followed by the pins."""
+        """Return the selected pixel, or the central pixel if none is selected, followed by the pinned pixels."""
         first = self._middle if self.feature is None else self.feature
         return (first, *self._workspace.state.selection.pins)
 
@@ -61,7 +61,7 @@ class PixelSelection(QObject):
 
     @Slot(object)
     def point_at(self, feature: int | None) -> None:
-        """Select a pixel. Ignore None, which means that the mouse has left, and pixels of earlier data."""
+        """Select a pixel. None, sent when the mouse leaves a view, and pixels that the open data lack are ignored."""
         if feature is None or feature == self.feature or not self._workspace.has_feature(feature):
             return
         self.feature = feature
@@ -93,9 +93,9 @@ class WeightTable:
     titles : tuple of str
         Headings of the columns.
     tiles : tuple of tuple of Tile or None
-        None for a layer that is not fitted yet. Tiles of layers fitted with other than the current parameters are grey.
+        One tuple per feature. A tile is None if its layer is not fitted yet, and grey if the layer is outdated.
     bar : tuple of (ColorScale, str, tuple of str)
-        Scale and note of the colour bar, and labels that replace its values if the limits differ.
+        Scale and note of the colour bar, and labels that replace its values if the limits differ between tiles.
     """
 
     titles: tuple[str, ...]
@@ -114,9 +114,9 @@ class ShownRow:
     shown : ndarray of shape (d + 1,)
         The row as tiles show it: weights or contributions, with the bias last.
     stale : bool
-        True if it was fitted with other parameters than the current ones.
+        True if the row was computed with parameters other than the current ones.
     approximate : bool
-        True if it is an approximation that the fitted row will replace.
+        True if the row is an approximation, to be replaced when the layer is fitted.
     """
 
     weights: NDArray[np.float64]
@@ -146,7 +146,7 @@ class TileSource:
         self._latest: tuple[Dataset | None, tuple[_Shown, ...]] = (None, ())
 
     def _layers(self) -> tuple[_Shown, ...]:
-        """Return the newest layers, fitted or approximate, followed by deeper ones of earlier fits to the same data."""
+        """Return the newest layers, fitted or approximate, followed by deeper layers of earlier fits to these data."""
         dataset, fitting = self._workspace.dataset, self._workspace.fitting
         before, layers = self._latest
         if fitting.stack is None or dataset is not before:
@@ -160,14 +160,14 @@ class TileSource:
         return layers[: self._workspace.state.parameters.depth]
 
     def _is_stale(self, layer: int) -> bool:
-        """True if the shown layer, counted from 1, was computed with other than the current parameters."""
+        """True if the shown layer of this number (from 1) was computed with parameters other than the current ones."""
         shown, fitting = self._layers()[layer - 1], self._workspace.fitting
         if isinstance(shown, ApproximateLayer):
             return not fitting.is_current(shown.parameters)
         return not fitting.is_fresh(layer)
 
     def tiles(self, features: tuple[int, ...]) -> WeightTable:
-        """Return the tiles of the rows of W of these features, from the fitted layers or their preview."""
+        """Return the tiles of the rows of W of these features, computed from the fitted layers or from the preview."""
         levels, layers = self._workspace.state.selection.levels, range(1, self._workspace.state.parameters.depth + 1)
         quantity, shape = self.quantity(), self.shape
         limits, shared = [self._limit(k) for k in layers], self._workspace.state.parameters.sharing != "none"
@@ -210,7 +210,7 @@ class TileSource:
         return top, left, min(y + reach + 1, self.shape[0]) - top, min(x + reach + 1, self.shape[1]) - left
 
     def mosaics(self, selected: int) -> tuple[Mosaic | None, ...]:
-        """Return the mosaic of all rows of each layer with a ring at the selected pixel; None before the first fit."""
+        """Return each layer's mosaic of all rows with a ring at the selected pixel, or None before the first fit."""
         layers, mosaics = self._layers(), list[Mosaic | None]()
         for k in range(1, self._workspace.state.parameters.depth + 1):
             if k > len(layers) or selected >= len(layers[k - 1].weights):
@@ -222,7 +222,7 @@ class TileSource:
         return tuple(mosaics)
 
     def _fields(self, layer: int) -> tuple[float, NDArray[np.float32]]:
-        """Return the largest weight of a typical row of a layer, and all its rows as images or as a matrix."""
+        """Return the largest weight of a typical row of a layer, and all rows of the layer as images or as a matrix."""
         layers, contributes = self._layers(), self.shows_contributions()
         key = layers[layer - 1], contributes
         if key not in self._known:
@@ -243,7 +243,7 @@ class TileSource:
         return self.strength * self._fields(layer)[0] if layer <= len(layers) else 1.0
 
     def row(self, feature: int, layer: int) -> ShownRow | None:
-        """Return a row of W, from the preview if that is newer, or None if it was not computed for these data yet."""
+        """Return a row of W, from the preview if that is newer, or None if it is not computed for these data yet."""
         fitting, layers = self._workspace.fitting, self._layers()
         preview, approximate = None if layer > 1 or fitting.is_fresh(1) else fitting.preview, False
         if preview is not None and feature in preview.rows:
@@ -258,12 +258,12 @@ class TileSource:
         return ShownRow(weights, shown, stale, approximate)
 
     def fresh_rows(self, feature: int) -> list[tuple[int, ShownRow]]:
-        """Return the exact rows of W for a feature, each with the number of its layer; stale layers are left out."""
+        """Return (number of the layer, row of W) of a feature for each layer whose row is exact and up to date."""
         rows = [(k, self.row(feature, k)) for k in range(1, self._workspace.state.parameters.depth + 1)]
         return [(k, row) for k, row in rows if row is not None and not (row.stale or row.approximate)]
 
     def shows_contributions(self) -> bool:
-        """True if tiles show contributions: on request, or because a few large weights would hide all others."""
+        """True if tiles show contributions: if the user chose so, or if a few large weights would hide all others."""
         stack, show = self._workspace.fitting.stack, self._workspace.state.selection.show
         layers = () if stack is None else stack.layers[: self._workspace.state.parameters.depth]
         if show == "weights" or not layers or any(layer.scatter is None for layer in layers):
@@ -271,7 +271,7 @@ class TileSource:
         return show == "contribution" or self._are_drowned(layers)
 
     def _are_drowned(self, layers: tuple[Layer, ...]) -> bool:
-        """True if a few weights would hide all others; the last answer holds while layers are being fitted."""
+        """True if a few weights would hide all others. While layers are being fitted, return the previous answer."""
         dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
         before, judged = self._judged
         if dataset is not before or (layers != judged and len(layers) == depth):
@@ -284,17 +284,17 @@ class TileSource:
         return None if layer > len(layers) else input_rms(layers[layer - 1])
 
     def quantity(self) -> str:
-        """Return the name of the quantity shown instead of weights, or ""."""
+        """Return the name of the quantity that tiles show instead of weights, or "" if they show weights."""
         return "contribution" if self.shows_contributions() else ""
 
     @property
     def strength(self) -> float:
-        """Return the colour limit relative to the largest weight, 1 for bars, which must not be cut off."""
+        """Return the colour limit relative to the largest weight; it is 1 for bars, so that no bar is cut off."""
         return 1.0 if self.shape is None else STRENGTH
 
     @property
     def shape(self) -> tuple[int, int] | None:
-        """Return the rows and columns of an image, or None for features that are not pixels."""
+        """Return the number of rows and columns of an image, or None for features that are not pixels."""
         dataset = self._workspace.dataset
         return None if dataset is None else dataset.image_shape
 

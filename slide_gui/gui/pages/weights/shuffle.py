@@ -19,12 +19,12 @@ _CHANNEL = "shuffle"
 
 
 class ShuffleView(Experiment):
-    """Shuffles all pixels, each time by another seeded permutation, and fits the layers to the shuffled pixels.
+    """Shuffles all pixels by a seeded permutation, a new one at each start, and fits the layers to the result.
 
     Attributes
     ----------
     fit : ShuffledFit or None
-        The last fit to shuffled pixels; None if there is none for the shown layers.
+        The last fit to shuffled pixels, or None if there is no such fit that matches the layers shown.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
@@ -84,7 +84,7 @@ class ShuffleView(Experiment):
         if dataset is None or values is None:
             return
         if self._order is not None and len(self._order) != len(values):
-            self._forget(dataset)  # the order belongs to data that were open before
+            self._forget(dataset)  # the permutation belongs to data that were open before
         if self.fit is not None and (model is None or self.fit.stack.layers != model.stack.layers):
             self.fit = None  # the layers have changed since the fit
         self.status.setText(self._sentence(ready))
@@ -108,14 +108,14 @@ class ShuffleView(Experiment):
         self.tiles.set_content(("original", "shuffled", "put back"), rows)
 
     def _original(self, spot: tuple[int, ...]) -> int:
-        """Return the original pixel of a spot; in a shuffled tile, it differs from the pixel at this position."""
+        """Return the original pixel at a spot (row, column, position); in a shuffled tile, pixels have moved."""
         return int(self._order[spot[2]]) if spot[1] == 1 and self._order is not None else spot[2]
 
     def _image_pixel(self, spot: tuple[int, int, int]) -> int | None:
         return self._original(spot) if spot[0] == 0 else None
 
     def _feature_of(self, row: int) -> int | None:
-        return None  # no weight, because a shuffled position is another pixel in other views
+        return None  # no weight is selected: at this position, other views show another pixel
 
     @Slot(object)
     def _pin(self, spot: tuple[int, ...]) -> None:

@@ -1,4 +1,4 @@
-"""The base class of views of the Weights page, and the state they share: image, selected pixel and tiles."""
+"""The base class of the views of the Weights page, and the state that the views share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ NO_LAYER = "The depth is 0, so there is no layer. Increase the depth."
 class ViewContext:
     """State that views read: the workspace, the image, the selected pixel and the tiles.
 
-    `runs` is a function, because the import of the run controller is slow and most views do not need it.
+    `runs` is a function that returns the run controller, whose import is slow and not needed by most views.
     """
 
     workspace: Workspace
@@ -43,12 +43,12 @@ class ViewContext:
 
 
 class View(QWidget):
-    """A view of the page, built when it is first shown.
+    """A view of the Weights page, built when it is first shown.
 
     Attributes
     ----------
     shows_rows : bool
-        True if it shows rows of W; the page then provides their numbers.
+        True if the view shows rows of W; the page then provides the text of `numbers`.
     """
 
     shows_rows = True
@@ -60,19 +60,19 @@ class View(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the workspace's current state; called after each change while the view is visible."""
+        """Show the current state of the workspace. The page calls this after each change while the view is visible."""
         raise NotImplementedError
 
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
-        """Return the exports of this view; `style` is the style set on the page."""
+        """Return the exports of this view. `style` is the style of figures set on the page."""
         return ()
 
     def numbers(self) -> str:
-        """Return the numbers of a view that does not show rows of W, as tab-separated text, or ""."""
+        """Return the numbers of the view as tab-separated text, or ""; not used if the view shows rows of W."""
         return ""
 
     def _add_tiles(self, name: str) -> WeightTiles:
-        """Add tiles: hovering selects a weight, Ctrl+click pins a pixel."""
+        """Add tiles in which hovering selects a weight and Ctrl+click pins a pixel."""
         tiles = WeightTiles(self)
         tiles.setAccessibleName(f"{name}: tiles")
         tiles.pixel_hovered.connect(self._point_at)
@@ -81,7 +81,7 @@ class View(QWidget):
         return tiles
 
     def _feature_of(self, row: int) -> int | None:
-        """Return the feature whose row of W is shown in this row of tiles, or None."""
+        """Return the feature whose row of W this row of tiles shows, or None if it shows no row of W."""
         return self._pixels.features()[0]
 
     @Slot(object)
@@ -101,7 +101,7 @@ class View(QWidget):
 
 @dataclass(frozen=True, kw_only=True)
 class ViewSpec(PageView):
-    """A view of the page, from which its tab and command are built.
+    """The description of a view of the Weights page, from which its tab and command are built.
 
     Attributes
     ----------
@@ -110,9 +110,9 @@ class ViewSpec(PageView):
     title : str
         Title in the menu and the palette if it differs from the text of the tab.
     make : callable
-        Class of the view, or a function by `late` that imports and builds it, so that the start is fast.
+        Class of the view, or a function from `late`, which imports the class only when the view is built.
     needs : frozenset of str
-        Settings of the panel's tiles that affect it, as in `Page.needs`.
+        Settings for tiles in the panel that affect the view, as in `Page.needs`.
     """
 
     name: str
@@ -136,7 +136,7 @@ class ShownImage(QObject):
         super().__init__(parent)
         self._workspace = workspace
         self._mean: NDArray[np.float32] | None = None
-        self._given: NDArray[np.float32] | None = None  # the image without strokes
+        self._given: NDArray[np.float32] | None = None  # the image without the user's strokes
         self.values: NDArray[np.float32] | None = None
         self.missing: tuple[int, ...] = ()
         self.caption = ""
@@ -157,7 +157,7 @@ class ShownImage(QObject):
     def toggle_mean(self) -> None:
         """Show the mean image, or return to the training image."""
         sample = self._workspace.state.selection.sample
-        self._workspace.select(sample=~sample)  # ~k selects the mean and remembers sample k
+        self._workspace.select(sample=~sample)  # the value ~k selects the mean and stores that image k was shown
 
     def show_test(self, row: int) -> None:
         """Show a test image until the user selects a training image."""
@@ -254,7 +254,7 @@ class ImageRow(QWidget):
 
     @Slot()
     def _follow(self) -> None:
-        # The class comes first, because a long text is elided at its end; before that, the number of images is omitted.
+        # The class comes first, because a long text is elided at its end. Before that, the total is omitted.
         place, *others = self._shown.caption.split(" · ")
         place = place if self._shown.is_mean else place.replace(" of ", "/")
         self._caption.setToolTip(self._shown.caption)

@@ -30,13 +30,13 @@ _LEAST_SIDE, _MOST_SIDE = 140, 504  # least and largest side of the image in pix
 _LINE = 16
 _LAYERS = tuple(map(layer_name, range(MOST_LAYERS + 1)))
 _HEADS = ("", "weight", "× RMS", "rank", "bias", "share")
-_ENDS = (0.07, 0.27, 0.48, 0.62, 0.82, 1.0)  # right edges of the columns relative to the width
+_ENDS = (0.07, 0.27, 0.48, 0.62, 0.82, 1.0)  # right edges of the columns as fractions of the width
 
 
 class Readout(QWidget):
     """The numbers of a weight in each layer, one line per layer.
 
-    The numbers follow the mouse. A label with an HTML table would take 1.7 ms longer per mouse move.
+    The numbers change as the mouse moves. A label with an HTML table would take 1.7 ms longer per mouse move.
     """
 
     def __init__(self, parent: QWidget) -> None:
@@ -51,7 +51,7 @@ class Readout(QWidget):
         self.setToolTip(wrapped(text))
 
     def set_lines(self, title: str, lines: list[tuple[str, ...]]) -> None:
-        """Show a title, and for each layer its name and its numbers."""
+        """Show a title and, for each layer, the name of the layer and its numbers."""
         self._title, self._lines = title, lines
         self.setAccessibleDescription("; ".join([title, *map(" ".join, lines)]))
         self.update()
@@ -105,13 +105,13 @@ class WeightsView(View):
             column.addWidget(part)
         row.addWidget(self._left, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._scroll, 1)
-        self._arranged: object = None  # the contents for which the sizes were computed
+        self._arranged: object = None  # the contents for which `_arrange` computed the sizes
         self._shown.changed.connect(self._show_image)
         self._pixels.moved.connect(self._moved)
         self._pixels.crossed.connect(self._crossed)
 
     def show_noise(self, shown: bool) -> None:
-        """Show or hide a slider of the noise level, which replaces the panel in full-screen mode."""
+        """Show or hide a slider for the noise level. In full-screen mode it replaces the panel."""
         self._noise.setVisible(shown)
         self.refresh()
 
@@ -148,7 +148,7 @@ class WeightsView(View):
         self._pointer.setFixedSize(wide + 2 * MARGIN, tall + 2 * MARGIN)
         width = max(wide + 2 * MARGIN, _LEAST_WIDTH)
         self._left.setFixedWidth(width)
-        self.readout.setFixedSize(width, numbers)  # a fixed size, so that a new text moves no other widget
+        self.readout.setFixedSize(width, numbers)  # fixed: a new text moves no other widget
 
     # Contents --------------------------------------------------------------------------------------------------
 
@@ -239,7 +239,7 @@ class WeightsView(View):
 
 
 def _numbers(row: ShownRow, rms: NDArray[Any] | None, source: int) -> tuple[str, str, str, str, str]:
-    """Return weight, contribution, rank by size, bias, and share of the row in per cent as texts."""
+    """Return as texts the weight, contribution, rank by size, bias, and share of the row in per cent."""
     size, weight = np.abs(row.shown[:-1]), float(row.weights[source])
     rank, total = int(np.count_nonzero(size > size[source])) + 1, float(size.sum())
     contribution = "–" if rms is None else _short(weight * float(rms[source]))

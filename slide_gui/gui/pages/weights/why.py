@@ -1,4 +1,4 @@
-"""The view Why it works: four experiments, of which one is visible."""
+"""The view Why it works: four experiments, one of which is visible."""
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
@@ -48,7 +48,7 @@ EXPERIMENTS = (
         about="one W for all masks, or one per mask",
     ),
 )
-"""The experiments in the order of their tabs; the tip of each is the sentence above it."""
+"""The experiments in the order of their tabs. The view shows the tip of an experiment as a sentence above it."""
 
 
 class WhyView(View):
