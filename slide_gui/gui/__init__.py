@@ -1,1 +1,1 @@
-"""The graphical interface, whose thread computes nothing that takes longer than a frame."""
+"""The graphical interface. The GUI thread runs no computation that takes longer than a frame of the display."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SWITCH_SECONDS = 0.001  # longest time for which a worker blocks the GUI thread
 _COLLECT_MILLISECONDS = 2000
 _SCREENSHOT_MILLISECONDS = 60_000
-_PAUSE = 0.01  # seconds of sleep between events; processEvents alone would keep the interpreter's lock from the worker
+_PAUSE = 0.01  # seconds of sleep between events; without it, the worker could not get the interpreter's lock
 
 
 def run(files: Sequence[Path], source: DataSource | None = None) -> int:
@@ -32,9 +32,9 @@ def run(files: Sequence[Path], source: DataSource | None = None) -> int:
     Parameters
     ----------
     files : sequence of Path
-        Files to open as one data set; without any, the generated Rectangles are opened.
+        Files to open as one data set; without files, the last session or the generated Rectangles are opened.
     source : DataSource, optional
-        The same files with settings for reading and splitting them.
+        The same files, with settings for reading and splitting them.
     """
     problem = binding_problem() or display_problem()
     if problem is not None:
@@ -59,7 +59,7 @@ def run(files: Sequence[Path], source: DataSource | None = None) -> int:
 def prepare_interpreter() -> None:
     """Keep the GUI thread responsive during jobs, and switch off the garbage collector during the start.
 
-    `collect_in_turn` collects garbage once there is a window.
+    `collect_in_turn` collects garbage when there is a window.
     """
     gc.disable()
     sys.setswitchinterval(_SWITCH_SECONDS)
@@ -68,7 +68,8 @@ def prepare_interpreter() -> None:
 def collect_in_turn(window: MainWindow) -> None:
     """Collect garbage by a timer on the GUI thread while the window exists.
 
-    Qt objects must not be destroyed on a worker thread. Objects made during the start are never collected.
+    A timer is used because Qt objects must not be destroyed on a worker thread. Objects that were created during the
+    start of the program are never collected.
     """
     from PySide6.QtCore import QTimer
 
@@ -89,7 +90,7 @@ def tear_down(window: QWidget | JobQueue) -> None:
     Parameters
     ----------
     window : QWidget or JobQueue
-        Without a parent; it may be destroyed already.
+        The object to close, which has no parent; it may be destroyed already.
     """
     from shiboken6 import Shiboken
 
@@ -99,7 +100,7 @@ def tear_down(window: QWidget | JobQueue) -> None:
 
 
 def make_application() -> QApplication:
-    """Return the application with the theme of the settings."""
+    """Return the application, with the theme that the settings store."""
     from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
 
@@ -121,14 +122,14 @@ def make_application() -> QApplication:
 
 
 def make_settings() -> QSettings:
-    """Return the settings file; an unreadable one counts as empty, so that the program still starts."""
+    """Return the settings of the program. If the file is unreadable, the settings are empty and the program starts."""
     from PySide6.QtCore import QSettings
 
     return QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "slide-gui", "slide-gui")
 
 
 def store_path() -> Path:
-    """Return the path of the user's store of runs."""
+    """Return the path of the user's run store."""
     from platformdirs import user_data_path
 
     return Path(user_data_path("slide-gui", appauthor=False)) / "runs.sqlite"
@@ -155,7 +156,7 @@ def take_screenshot(path: Path) -> None:
     Raises
     ------
     KeyboardInterrupt
-        If SIGINT or SIGTERM arrived meanwhile.
+        If SIGINT or SIGTERM arrives before the screenshot is saved.
     TimeoutError, OSError
         If fitting the layers takes too long, or the file cannot be written.
     """

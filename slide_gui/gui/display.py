@@ -18,15 +18,15 @@ LIBRARIES = {
     "libfontconfig.so.1": "libfontconfig1",
     "libdbus-1.so.3": "libdbus-1-3",
 }
-"""Shared library → Debian package, for libraries of Qt's X11 platform that its wheel does not contain."""
+"""Shared library → Debian package, for libraries that Qt needs on X11 and its wheel does not contain."""
 
 
-# Little-endian, protocol 11.0, without authorisation; every server replies to it.
+# The first message of an X11 client: little-endian, protocol 11.0, no authorisation. Every server replies to it.
 _X11_GREETING = b"l\0\x0b\0\0\0\0\0\0\0\0\0"
 
 
 def missing_libraries() -> list[str]:
-    """Return the Debian packages of libraries that Qt's X11 platform needs but does not find."""
+    """Return the Debian packages of missing libraries that Qt needs on X11."""
     missing = []
     for library, package in LIBRARIES.items():
         try:
@@ -37,7 +37,7 @@ def missing_libraries() -> list[str]:
 
 
 def display_problem() -> str | None:
-    """Return a sentence that explains why no window can be opened, or None."""
+    """Return a sentence that explains why no window can be opened, or None if one can."""
     if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
         return None
     wayland = os.environ.get("WAYLAND_DISPLAY")
@@ -70,7 +70,7 @@ def _answers(name: str) -> bool:
 
 
 def _connects(family: socket.AddressFamily, address: str | tuple[str, int], greeting: bytes = b"") -> bool:
-    """Return True if a server accepts the connection and, if greeted, replies; a refusal is a reply too."""
+    """Return True if a server accepts the connection and, after a greeting, replies; a refusal is also a reply."""
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.settimeout(2.0)
         try:
@@ -84,10 +84,10 @@ def _connects(family: socket.AddressFamily, address: str | tuple[str, int], gree
 
 
 def binding_problem(binding: str | None = None, python: tuple[int, ...] | None = None) -> str | None:
-    """Return a sentence that explains why the Qt binding cannot be used, or None.
+    """Return a sentence that explains why PySide6 cannot be used, or None if it can.
 
-    PySide6 6.12 releases None, True and False too often while painting on Python before 3.12, which counts
-    references to them. Within seconds the count reaches zero and the interpreter aborts (PYSIDE-3474).
+    On Python before 3.12, which counts references to None, True and False, PySide6 6.12 releases these objects too
+    often while painting. Within seconds the count reaches zero and the interpreter aborts (PYSIDE-3474).
 
     Parameters
     ----------
@@ -115,5 +115,5 @@ def installed_binding() -> str | None:
         from PySide6 import __version__
     except ImportError:
         return None
-    builtins.__import__ = importing  # PySide replaced it: its own reads every module's source for features unused here
+    builtins.__import__ = importing  # PySide replaced it by a function that reads the source of every module
     return __version__

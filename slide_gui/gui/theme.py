@@ -1,4 +1,4 @@
-"""Colours, fonts, icons, palette and style sheet of the light and the dark theme."""
+"""Colours, fonts, icons, palette and style sheet of the light theme and the dark theme."""
 
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -16,14 +16,14 @@ PINS = {
     "light": ("#C24E00", "#009E73", "#C0609A", "#2A93D5", "#B98200", "#005A91"),
     "dark": ("#E06A10", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#2487C9"),
 }
-"""Colours of pins and depths, distinguishable by all users; contrast at least 3 : 1 to the page of their theme."""
+"""Colours of pins and depths, distinct for colour-blind users too; contrast to the page is at least 3 : 1."""
 
 BODY, SECONDARY = 13, 11
 """Font sizes in pixels."""
 THEMES = ("system", "light", "dark")
-"""Choices of the theme."""
+"""The themes that the user can choose."""
 SCALES = (1.0, 1.25, 1.5, 1.75, 2.0)
-"""Scale factors of the window's contents."""
+"""Scale factors for the contents of the window, from which the user can choose."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Theme:
         return "blue-black-red" if self.is_dark else "blue-white-red"
 
     def pin(self, number: int) -> QColor:
-        """Return the colour of the pin or depth `number` = 0, 1, …; the colours repeat after the last."""
+        """Return the colour of the pin or depth with index `number`; after the last colour, the colours repeat."""
         pins = PINS[self.name]
         return QColor(pins[number % len(pins)])
 
@@ -81,7 +81,7 @@ _COLOURS = {  # light, dark
     "hover": ("#EEEFF2", "#2D3137"),
     "danger": ("#B42318", "#FF8A80"),
     "danger_wash": ("#FDECEA", "#432A2C"),
-    "better": ("#0072B2", "#56B4E9"),  # these two differ for all kinds of colour vision
+    "better": ("#0072B2", "#56B4E9"),  # "better" and "worse" differ for all kinds of colour vision
     "worse": ("#D55E00", "#E69F00"),
     "paper": ("#FFFFFF", "#17181B"),
     "ink": ("#1B1B1D", "#FFFFFF"),
@@ -93,18 +93,18 @@ LIGHT, DARK = (
 
 BLUE, ORANGE = "blue", "orange"
 
-# Colours of magnitudes from zero to the maximum: one hue, zero close to the page's colour, lightness monotonic.
+# Colours of magnitudes from 0 to the maximum: one hue, monotonic lightness; 0 is close to the colour of the page.
 _MAGNITUDES = {
     (BLUE, "light"): ("#ECF2FB", "#BBD4F3", "#7FADE4", "#4580CB", "#1F5299", "#0B2A5C"),
     (BLUE, "dark"): ("#262D39", "#2C4567", "#38669D", "#518ECF", "#8ABAEC", "#D3E8FF"),
     (ORANGE, "light"): ("#FFF2E6", "#FBD0A8", "#F2A262", "#D8701F", "#A1480A", "#6B2A02"),
     (ORANGE, "dark"): ("#32291F", "#59391D", "#8D521B", "#C6742B", "#EFA566", "#FFE1C4"),
 }
-_INKS = ("#000000", "#FFFFFF")  # one of the two is readable on any colour
+_INKS = ("#000000", "#FFFFFF")  # on any colour, one of these two is readable
 
 
 def sequential(theme: Theme, share: float, hue: str = BLUE) -> QColor:
-    """Return the colour of a magnitude from 0 to 1; larger is darker in the light theme, lighter in the dark one."""
+    """Return the colour of a magnitude from 0 to 1. Large ones are dark in the light theme, light in the dark one."""
     anchors = _MAGNITUDES[hue, theme.name]
     place = min(max(share, 0.0), 1.0) * (len(anchors) - 1)
     left = min(int(place), len(anchors) - 2)
@@ -112,7 +112,7 @@ def sequential(theme: Theme, share: float, hue: str = BLUE) -> QColor:
 
 
 def towards(colour: QColor, page: QColor, share: float) -> QColor:
-    """Return a mixture of a colour, with the fraction `share`, and the page's colour."""
+    """Return a mixture: the fraction `share` of a colour, and for the rest the colour of the page."""
     return QColor(*(round(share * a + (1 - share) * b) for a, b in zip(_rgb(colour), _rgb(page), strict=True)))
 
 
@@ -137,12 +137,12 @@ def _ink(name: str) -> str:
 
 
 def ink_on(colour: QColor) -> QColor:
-    """Return black or white, whichever is more readable on a colour; the contrast is at least 4.5."""
+    """Return black or white, whichever is more readable on this colour; the contrast is at least 4.5."""
     return QColor(_ink(colour.name()))
 
 
 def paint_ramp(painter: QPainter, theme: Theme, box: QRectF, hue: str = BLUE) -> None:
-    """Draw the colours of magnitudes from zero to the maximum."""
+    """Draw a bar with the colours of magnitudes from 0 to the maximum."""
     ramp = QLinearGradient(box.topLeft(), box.topRight())
     anchors = _MAGNITUDES[hue, theme.name]
     for number, colour in enumerate(anchors):
@@ -162,12 +162,12 @@ def stored_scale(settings: QSettings) -> float:
 
 
 def theme_of(widget: QWidget) -> Theme:
-    """Return the theme of `widget`; it differs between widgets during a change, because Qt updates them in turn."""
+    """Return the theme of `widget`. During a change of the theme, widgets differ, because Qt updates them in turn."""
     return DARK if QApplication.palette(widget).color(QPalette.ColorRole.Window).lightness() < 128 else LIGHT
 
 
 def apply_theme(app: QApplication, choice: str) -> None:
-    """Apply a theme to the application; with ``"system"`` it also follows later changes of the system's theme.
+    """Apply a theme to the application; with ``"system"``, later changes of the system's theme are also applied.
 
     Parameters
     ----------
@@ -179,13 +179,13 @@ def apply_theme(app: QApplication, choice: str) -> None:
 
 
 def theme_changed() -> SignalInstance:
-    """Return the signal that is emitted when all widgets have adopted another theme."""
+    """Return the signal that is emitted when all widgets have changed to another theme."""
     app = cast(QApplication, QApplication.instance())
     return cast(_Follower, app.findChild(_Follower)).themed
 
 
 class _Follower(QObject):
-    """Stores the user's choice and follows the system's changes if that is the choice."""
+    """Stores the theme that the user chose; if it is "system", applies changes of the system's theme."""
 
     themed = Signal()
 
@@ -201,7 +201,7 @@ class _Follower(QObject):
     def follow(self, choice: str) -> None:
         self._choice = choice
         hints = self._app.styleHints()
-        # The platform needs the choice too, for the window's frame.
+        # The platform also needs the choice, to draw the frame of the window.
         if choice == "system":
             hints.unsetColorScheme()
         else:
@@ -241,12 +241,12 @@ _SVG = (
 def icon(drawing: str, theme: Theme) -> QIcon:
     """Return an icon in the theme's colours, at 1 to 3 device pixels per logical pixel.
 
-    The text colour is used for normal, the accent for checked, the line colour for disabled buttons.
+    The icon has the text colour on normal buttons, the accent colour on checked, the line colour on disabled buttons.
 
     Parameters
     ----------
     drawing : str
-        Elements of an SVG, 24 × 24, drawn as lines; ``fill="currentColor"`` also fills an element.
+        SVG elements in a 24 × 24 view box, drawn as lines; ``fill="currentColor"`` also fills an element.
     """
     tinted = QIcon()
     for mode, colour, states in (
@@ -256,7 +256,7 @@ def icon(drawing: str, theme: Theme) -> QIcon:
     ):
         svg = _SVG.format(colour=colour, drawing=drawing.replace("currentColor", colour))
         renderer = QSvgRenderer(QByteArray(svg.encode()))
-        for size in (20, 30, 40, 60):  # the size of the navigation, at 1 to 3 device pixels per logical pixel
+        for size in (20, 30, 40, 60):  # for the navigation, at 1 to 3 device pixels per logical pixel
             pixmap = _render(renderer, size)
             for state in states:
                 tinted.addPixmap(pixmap, mode, state)

@@ -1,1 +1,1 @@
-"""The main window: commands, panel, palette, pages on a stack, and the session that it restores."""
+"""The main window: commands, panel, command palette, stack of pages, and the storage of sessions."""

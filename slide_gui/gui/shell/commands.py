@@ -44,17 +44,17 @@ class Command:
     run : callable
         Runs the command.
     tip : str
-        Tooltip of one sentence, which adds to the text.
+        Tooltip: one sentence with information that `text` does not give.
     why_not : callable
-        Returns why the command is unavailable now, or "" if it is available.
+        Returns the reason why the command is unavailable now, or "" if it is available.
     checked : callable, optional
-        Returns True if the command is checked; given only for commands that can be checked.
+        Returns True if the command is checked; given only for checkable commands.
     text_now : callable, optional
         Returns a text that describes what the command would do now, such as "Undo stroke".
     starts_group : bool
-        True if a line separates it from the menu's commands above.
+        True if a line in the menu separates the command from the commands above.
     submenu : str
-        Title of the submenu that contains it; empty for the menu itself.
+        Title of the submenu that contains the command; empty if the command is in the menu itself.
     """
 
     name: str
@@ -99,7 +99,7 @@ class Action(QAction):
         self.setToolTip(with_keys(why_not or tip or self.text().rstrip(" …"), self.command.shortcut))
 
     def follow(self) -> str:
-        """Update the state and the text, and return why the command is unavailable, or ""."""
+        """Update the state and the text, and return the reason why the command is unavailable, or ""."""
         command, window = self.command, self._window
         if command.checked is not None:
             self.setChecked(command.checked(window))
@@ -112,7 +112,7 @@ class Action(QAction):
 
 
 def _not_here(window: MainWindow, needs_image: bool = False) -> str:
-    """Return why a command for the image on the Weights page is unavailable, or ""."""
+    """Return the reason why a command for the image on the Weights page is unavailable, or ""."""
     if window.pages.name != "weights":
         return "Available only on the Weights page"
     dataset = window.workspace.dataset
@@ -147,7 +147,7 @@ def _not_trainable(window: MainWindow) -> str:
 
 
 def _no_tour(window: MainWindow) -> str:
-    """Return why the tour cannot start: opening its data would cancel requested jobs."""
+    """Return why the tour cannot start, or "": the tour opens other data, which would cancel requested jobs."""
     runs = window.session.built_runs
     requested = () if runs is None else (runs.training, runs.sweep, runs.trial)
     is_busy = any(task.running for task in requested) and not window.is_touring
@@ -212,7 +212,7 @@ def _full_screen(window: MainWindow) -> None:
 
 
 def _guide(window: MainWindow, page: str = "") -> None:
-    """Open the guide at a page, by default at the page shown last, in a window that may stay open."""
+    """Open the guide at a page, by default at the page shown last, in a separate window that can stay open."""
     from slide_gui.gui.help.guide import Guide
 
     guide = window.findChild(Guide)
@@ -392,7 +392,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         _image(
             "corrupt_again", "New corruption", "Ctrl+Shift+K",
-            lambda w: w.weights_page.set_view(FLOW).corrupt_again(), "Set other pixels of the image in the flow to 0",
+            lambda w: w.weights_page.set_view(FLOW).corrupt_again(), "Set other pixels to 0 in the Flow view",
         ),
         _drawing(
             "reset_drawing", "Reset the drawn image", "Ctrl+R", lambda w: w.workspace.draw(None),
@@ -400,11 +400,11 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         _drawing(
             "blank_canvas", "Start from a blank canvas", "Ctrl+Shift+R",
-            lambda w: w.weights_page.set_view(FLOW).view.canvas.blank(), "Set all pixels of the image in the flow to 0",
+            lambda w: w.weights_page.set_view(FLOW).view.canvas.blank(), "Set all pixels to 0 in the Flow view",
         ),
         _drawing(
             "draw_or_erase", "Draw or erase", "Ctrl+D", lambda w: w.weights_page.set_view(FLOW).toggle_erasing(),
-            "Let the left button draw on the image in the flow, or erase",
+            "Let the left button draw or erase in the Flow view",
         ),
         _experiment(
             "run_copies", "Start, pause or resume the copies", "Ctrl+Shift+M",

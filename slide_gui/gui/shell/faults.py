@@ -1,4 +1,4 @@
-"""Uncaught errors of all threads, and the signals SIGINT and SIGTERM, reported to the window."""
+"""Report uncaught errors of all threads, and the signals SIGINT and SIGTERM, to the window."""
 
 import logging
 import os
@@ -16,7 +16,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 _log = logging.getLogger("slide_gui")
-_LOG, _LOG_BYTES = "slide-gui.log", 8192  # number of bytes at the end of the log that are searched for its last lines
+_LOG, _LOG_BYTES = "slide-gui.log", 8192  # the last lines are read from this many bytes at the end of the log
 
 
 def log_folder() -> Path:
@@ -27,7 +27,7 @@ def log_folder() -> Path:
 
 
 def last_log_lines(count: int = 40) -> list[str]:
-    """Return the last lines of the log file; none if it cannot be read."""
+    """Return the last lines of the log file, or an empty list if it cannot be read."""
     try:
         with (log_folder() / _LOG).open("rb") as file:
             file.seek(max(file.seek(0, os.SEEK_END) - _LOG_BYTES, 0))
@@ -37,13 +37,13 @@ def last_log_lines(count: int = 40) -> list[str]:
 
 
 def guard_overrides() -> None:
-    """Let the program survive errors raised in methods that override those of Qt, in all present and future classes.
+    """Let the program survive errors in methods that override methods of Qt, in all existing and future classes.
 
     The frames of a traceback keep their local objects alive. A painter that is still active after a `paintEvent` would
     crash Qt, so the frames are cleared before the error reaches Qt.
 
     Before Python 3.12, an error raised by C code, such as an index out of range, is a type and a text until it is
-    caught. PySide treats the text as the error and aborts. Catching and raising the error again prevents that.
+    caught. PySide uses the text as the error object and aborts, unless the error is caught and raised again.
     """
     if hasattr(QObject, _MARK):
         return
@@ -120,7 +120,7 @@ class FaultReporter(QObject):
             _log.warning("no log file: %s cannot be written", log_folder())
 
     def close(self) -> None:
-        """Restore the previous hooks unless others have been installed since."""
+        """Restore the previous hooks, unless other hooks have been installed since."""
         if sys.excepthook == self._on_error:
             sys.excepthook, threading.excepthook = self._previous
         if self._handler is not None:
@@ -143,7 +143,7 @@ _LOOK_MILLISECONDS = 200
 
 
 class Interruption(QObject):
-    """Reports SIGINT and SIGTERM while it exists; meanwhile they do not raise KeyboardInterrupt.
+    """Reports the signals SIGINT and SIGTERM while it exists; SIGINT then raises no KeyboardInterrupt.
 
     Python runs signal handlers between two bytecode instructions, and a waiting event loop executes none. A timer
     therefore checks for a signal. Signals ignored at the start, such as SIGINT in a shell's background jobs, remain
@@ -157,7 +157,7 @@ class Interruption(QObject):
     Signals
     -------
     interrupted()
-        The first signal; `number` identifies it.
+        The first signal has arrived; `number` identifies it.
     """
 
     interrupted = Signal()
@@ -183,7 +183,7 @@ class Interruption(QObject):
             self.interrupted.emit()
 
     def stop(self) -> int | None:
-        """Restore the handlers and return the number of the signal, or None."""
+        """Restore the previous handlers, and return the number of the signal that arrived, or None."""
         self._timer.stop()
         for number, handler in self._previous.items():
             signal.signal(number, handler)

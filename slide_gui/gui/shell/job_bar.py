@@ -10,9 +10,9 @@ from slide_gui.text import time_left
 
 
 class JobBar(QWidget):
-    """Text, thin progress bar, remaining time and Cancel; without a job only the text is visible.
+    """The name of the running job, a thin progress bar, the remaining time and a button Cancel.
 
-    The height never changes.
+    Without a job only a text is visible. The height never changes.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -36,7 +36,7 @@ class JobBar(QWidget):
             policy.setRetainSizeWhenHidden(True)
             each.setSizePolicy(policy)
         layout.addStretch(1)
-        self.setFixedHeight(26)  # fits into the 32 pixels of the status bar with its margins
+        self.setFixedHeight(26)  # with the margins, this fits into the 32 pixels of the status bar
         self.setAccessibleName("Running job")
         self._cancel.clicked.connect(self._stop)
         self.show_status(None)

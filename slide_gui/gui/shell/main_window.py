@@ -47,9 +47,9 @@ _PANEL_ICON = '<rect x="3.5" y="5" width="17" height="14" rx="2"/><path d="M9.50
 
 
 class TitleBar(QFrame):
-    """The menus and the most frequent commands.
+    """The bar with the menus and the most frequent commands.
 
-    On systems with a global menu bar, the menus are there.
+    On systems with a global menu bar, the menus are in the global menu bar.
     """
 
     def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
@@ -83,7 +83,7 @@ class TitleBar(QFrame):
         action = self._actions[name]
         button = add_button(self, row, action.text(), action.toolTip(), kind)
         button.setAccessibleName(action.text().rstrip(" …"))
-        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # as in tool bars; the command has a shortcut
+        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # as for buttons in tool bars; the command has a shortcut
         button.clicked.connect(action.trigger)
 
 
@@ -153,7 +153,7 @@ class Navigation(QFrame):
 
 
 _INITIAL_SIZE, _SMALLEST_SIZE = QSize(1280, 800), QSize(848, 472)
-_NARROW = 900  # width of a window below which the panel is hidden by default, as with large type on small screens
+_NARROW = 900  # pixels; in a narrower window, such as one on a small screen, the panel is hidden by default
 _GEOMETRY = "window/geometry"
 _SENT_TO_SCHEDULER = "Data and parameters of sweeps, benchmarks and trials travel there, and results return"
 
@@ -164,11 +164,11 @@ class MainWindow(QMainWindow):
     Parameters
     ----------
     settings : QSettings
-        Stores the theme, the last folder and the geometry.
+        Settings of the program, such as the theme, the last folder and the geometry.
     store : Path
         Store of runs.
     sessions : Path, optional
-        Folder of automatic sessions; None to store none.
+        Folder of automatic sessions; None to store no sessions.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class MainWindow(QMainWindow):
         wrap_tips(self.panel)
         self.panel.more.setChecked(bool(self.settings.value("panel_more", False, bool)))
         self.pages: PageStack = PageStack(self.session, central)
-        # Connected first, because `_show_title` hides the notice, and later messages of the keeper must stay visible.
+        # Connected before the keeper, because `_show_title` hides the notice, and the messages of the keeper must stay.
         self.workspace.dataset_changed.connect(self._show_title)
         self.keeper = SessionKeeper(self.workspace, self.pages, sessions, self)
         self.keeper.known_folders = lambda: [*self.opening.folders(), *self.recent.folders]
@@ -280,7 +280,7 @@ class MainWindow(QMainWindow):
 
     @cached_property
     def tour(self) -> "Tour":
-        """Return the tour, which is built when it is first needed."""
+        """Return the tour; the first access builds it."""
         from slide_gui.gui.shell.tour import Tour
 
         return Tour(self)
@@ -293,7 +293,7 @@ class MainWindow(QMainWindow):
     # Data ------------------------------------------------------------------------------------------------------
 
     def start(self, files: list[Path], source: DataSource | None = None) -> None:
-        """Open the given files as `source` describes, or the last session; the example if neither is possible."""
+        """Open these files as `source` describes, or else the last session, or else the example data."""
         self.workspace.fallback = self._example = DataSource(key="rectangles", generated=True)
         self.keeper.start(resume=not files and bool(self.settings.value(REOPEN, True, bool)))
         if source is not None:
@@ -329,22 +329,22 @@ class MainWindow(QMainWindow):
 
     def _inputs(self) -> Callable[[], list[Path]]:
         """Return a function that lists the files of the open data and of the store."""
-        from slide_gui.experiments.store.database import store_files  # it imports SQLite
+        from slide_gui.experiments.store.database import store_files  # late, because this module imports SQLite
 
         source, store = self.workspace.source, self.session.library.path
         return lambda: [*([] if source is None else source.files()), *store_files(store)]
 
     @Slot(object)
     def open_entry(self, key: str) -> None:
-        """Open a benchmark data set from its real files if available, else generated."""
+        """Open a benchmark data set: its real files if they are available, or else generated data."""
         self.workspace.open(DataSource(key=key))
 
     @Slot(object)
     def _show_title(self, dataset: Dataset) -> None:
         self.recent.add(() if self.workspace.source is None else self.workspace.source.paths)
-        title = dataset.title.replace("[*]", "[*][*]")  # Qt removes a single [*]
+        title = dataset.title.replace("[*]", "[*][*]")  # Qt shows [*][*] as [*], and removes a single [*]
         self.setWindowTitle(f"{title} – slide-gui")
-        if self.workspace.source is not self._example:  # the notice that explains the example stays
+        if self.workspace.source is not self._example:  # keep the notice that explains the example
             self.notice.hide()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
@@ -376,7 +376,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def reset_settings(self) -> None:
-        """Return all settings to their defaults."""
+        """Set all settings to their defaults."""
         has_size = stored_scale(self.settings) != SCALES[0]
         self.settings.clear()
         if has_size:
@@ -429,7 +429,7 @@ class MainWindow(QMainWindow):
         self._show_panel()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide the panel in a narrow window, and the first rows of the data in a low one."""
+        """Hide the panel in a narrow window, and the preview of the first data rows in a low window."""
         super().resizeEvent(event)
         self.reading_preview.fit()
         if (event.oldSize().width() < _NARROW) != (self.width() < _NARROW):
@@ -437,7 +437,7 @@ class MainWindow(QMainWindow):
             self._show_panel()
 
     def set_full(self, full: bool) -> None:
-        """Fill the screen with the Weights page alone, or return to the window."""
+        """Fill the screen with only the Weights page if `full`; otherwise show the usual window again."""
         if full == self.is_full:
             return
         self.is_full = full
@@ -448,7 +448,7 @@ class MainWindow(QMainWindow):
         if full:
             self._before_full = self.geometry(), self.windowState()
             self.showFullScreen()
-            self.setGeometry(self.screen().geometry())  # works without a window manager too
+            self.setGeometry(self.screen().geometry())  # needed without a window manager
             return
         geometry, state = self._before_full
         self.setWindowState(state)
@@ -472,7 +472,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _show_where_runs_are_computed(self) -> None:
-        """Show whether data leave this computer."""
+        """Show in the status bar whether data leave this computer."""
         scheduler = self.session.scheduler
         self._right_status.setText(f"runs are computed at {scheduler}" if scheduler else "no data leave this computer")
         self._right_status.setToolTip(
@@ -480,7 +480,7 @@ class MainWindow(QMainWindow):
         )
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Move the focus from a hidden control to no control: Qt would move it to the button that cancels the job."""
+        """If the focused control is hidden, focus no control; Qt would choose the button that cancels the job."""
         focus, central = self.focusWidget(), self.centralWidget()
         if focus is None or central is None or focus.isVisible():
             return super().focusNextPrevChild(forward)
@@ -509,8 +509,8 @@ class MainWindow(QMainWindow):
     def _follow_jobs(self) -> None:
         self.actions_by_name["cancel"].follow()
         if not self.session.busy:
-            # Later, this import would delay the first plot or training. It must not happen in a worker thread: PySide6
-            # creates classes when they are first used, and crashes if two threads do that at once.
+            # If this import came later, it would delay the first plot. It must not run in a worker thread: PySide6
+            # creates classes when they are first used, and crashes if two threads create classes at the same time.
             import slide_gui.gui.plots.axes  # noqa: F401
 
     @Slot()
@@ -527,6 +527,6 @@ class MainWindow(QMainWindow):
         self.settings.setValue(_GEOMETRY, self.saveGeometry())
         self.keeper.close()
         self.session.close()
-        self.workspace.history.clear()  # otherwise its destructor emits signals, whose slots use the destroyed history
+        self.workspace.history.clear()  # otherwise the destructor emits signals, whose slots use the destroyed history
         self.faults.close()
         super().closeEvent(event)

@@ -20,14 +20,15 @@ from slide_gui.gui.widgets.layouts import nested
 
 
 class Notice(QFrame):
-    """Title, one sentence, foldable details that can be copied, and a button with the remedy.
+    """A panel with a title, one sentence, details that can be unfolded and copied, and a button for the remedy.
 
-    It is hidden until `show_message`, and the window's command for Esc hides it again. It takes its space in a layout
-    and covers nothing.
+    The panel is hidden until `show_message` is called, and the window's command for Esc hides it again. Because it is
+    part of a layout, it covers no other widget.
 
     Attributes
     ----------
     remedy : QPushButton
+        The button that runs the remedy.
 
     Signals
     -------
@@ -83,10 +84,10 @@ class Notice(QFrame):
 
     @Slot(object)
     def show_message(self, message: UserMessage) -> None:
-        """Show a message instead of the previous one; details are folded at first."""
+        """Show a message instead of the previous one. Details are hidden at first."""
         self._message = message
         self.setProperty("kind", message.kind)
-        self.style().polish(self)  # the colours of the kind
+        self.style().polish(self)  # applies the colours of this kind of message
         self._title.setText(message.title)
         self._text.setText(message.sentence)
         self._details.setPlainText(message.details)

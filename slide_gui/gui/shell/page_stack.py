@@ -20,13 +20,13 @@ class PageSpec:
     name : str
         Name of the page; the command is ``page_<name>``.
     text, title : str
-        Text in the navigation, and title in menus and palette if it differs.
+        Text in the navigation, and title in menus and the command palette if it differs from the text.
     icon : str
         Icon in the navigation, in the notation of `slide_gui.gui.theme.icon`.
     make : callable
         Builds the page from the session and its views; see `late`.
     views : tuple of PageView
-        Views in the order of the page's tabs; the Weights page has its own in `slide_gui.gui.pages.weights.page.VIEWS`.
+        Views in the order of the tabs. Those of the Weights page are in `slide_gui.gui.pages.weights.page.VIEWS`.
     """
 
     name: str
@@ -108,7 +108,7 @@ class PageStack(QStackedWidget):
     turned(object)
         Name of the page that is now visible.
     changed()
-        Another page or another view of the page is visible.
+        Another page, or another view of the page, is now visible.
     """
 
     changed = Signal()
@@ -124,14 +124,14 @@ class PageStack(QStackedWidget):
         self.name = ""
 
     def choices(self) -> tuple[tuple[str, str, str], ...]:
-        """Return the settings of all pages as tuples of page, name and value."""
+        """Return the settings of all pages as tuples (name of the page, name of the setting, value)."""
         chosen = self._pending_choices | {name: page.choices() for name, page in self._pages.items()}
         return tuple((page, *entry) for page in self._specs if page in chosen for entry in chosen[page].items())
 
     def choose(self, shown: str, choices: Iterable[tuple[str, str, str]]) -> None:
         """Show a page and restore settings of all pages that `choices` returned.
 
-        Pages that are not built yet get their settings when they are built. Missing settings get their initial values.
+        Pages that are not built yet get their settings when they are built. Settings not in `choices` are reset.
         """
         self._pending_choices = {name: dict(first) for name, first in self._initial_choices.items()}
         for page, name, value in choices:

@@ -29,13 +29,13 @@ class PaletteEntry:
     Attributes
     ----------
     text : str
-        Name of the action. Typed words are searched in text, hint and tip; matches only in the tip are listed last.
+        Name of the action. Typed words are searched in text, hint and tip; entries that match only by tip come last.
     hint : str
-        Shortcut, or kind of the item, on the right.
+        Text on the right: the shortcut, the kind of the entry or the folder of a file.
     run : callable
         Runs the action.
     tip : str
-        Tooltip of one sentence, which adds to the text.
+        Tooltip: one sentence with information that `text` does not give.
     """
 
     text: str
@@ -80,12 +80,12 @@ class CommandPalette(QDialog):
         self._list.itemActivated.connect(self._run)
 
     def ask(self) -> None:
-        """Open the palette with no words typed."""
+        """Open the palette with an empty text field."""
         self._window.follow()
         self._entries = list(self._all_entries())
         self._filter.clear()
         self._filter.setFocus()
-        self._list.ensurePolished()  # before the first layout, which fixes the height of the rows
+        self._list.ensurePolished()  # before the first layout, which sets the height of the rows
         self._narrow("")
         self.open()
 
@@ -109,7 +109,7 @@ class CommandPalette(QDialog):
     def _narrow(self, text: str) -> None:
         words = text.lower().split()
         fitting = [each for each in self._entries if _contains(f"{each.text} {each.hint} {each.tip}", words)]
-        if words:  # texts that begin as typed come first, entries that match only by their tooltip come last
+        if words:  # texts that begin with the typed words come first, matches only by the tooltip last
             fitting.sort(
                 key=lambda each: (
                     not each.text.lower().startswith(words[0]),

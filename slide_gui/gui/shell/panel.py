@@ -39,7 +39,7 @@ _RIDGES = (*(float(f"{digit}e{power}") for power in range(-8, 3) for digit in (1
 _SHARE, _FOLDS, _NOTHING = "share", "folds", "nothing"
 
 
-# Label, limits with step and default, and tooltip of each slider, by parameter.
+# Each parameter with a slider → label; limits, step and default; tooltip.
 _SLIDERS = {
     "noise": (
         "Noise level",
@@ -68,7 +68,7 @@ _SLIDERS = {
 _COLOR_TEXTS = {"auto": "diverging, by theme"} | {key: MAPS[key] for key in (*DIVERGING, "jet")}
 COLORS = {key: Choice(key, text, "") for key, text in _COLOR_TEXTS.items()}
 """Colour maps of the tiles."""
-# Label, tooltip and choices of each box, by parameter or setting of the selection.
+# Each parameter of the stack or setting of the tiles with a combo box → label, tooltip and choices.
 _BOXES = {
     "squashing": (
         "Squashing",
@@ -104,7 +104,7 @@ _MORE = {name: text for name, (text, *_) in (*_SLIDERS.items(), *_BOXES.items())
 
 
 class _ParameterSlider(NumberSlider):
-    """A slider of one parameter; a drag is undone in one step."""
+    """A slider for one parameter of the stack; undo reverts a drag of the slider in one step."""
 
     def __init__(self, workspace: Workspace, name: str, parent: QWidget) -> None:
         label, limits, tip = _SLIDERS[name]
@@ -122,7 +122,7 @@ class _ParameterSlider(NumberSlider):
 
 
 class _ChoiceBox(ElidedBox):
-    """A combo box of one setting; it passes the selected key to `change` as the keyword `name`."""
+    """A combo box for one setting. It calls `change` with the selected key as the keyword argument `name`."""
 
     def __init__(self, name: str, change: Callable[..., None], parent: QWidget) -> None:
         self.label, tip, choices = _BOXES[name]
@@ -137,7 +137,7 @@ class _ChoiceBox(ElidedBox):
 
 
 class _DataMenu(ElidedBox):
-    """A menu of data sets. It shows the title of the open data, even if no entry lists them.
+    """A menu of data sets. It shows the title of the open data, even if they are not an entry of the menu.
 
     Signals
     -------
@@ -242,7 +242,7 @@ class SplitControls(QWidget):
 
 
 def _rows(dataset: Dataset) -> tuple[str, str]:
-    """Return the numbers of training and test rows in two lines."""
+    """Return a line of text about the training rows and a line about the test rows."""
     train, test, held_out = count(len(dataset.train)), count(dataset.n_test), dataset.held_out
     if held_out is None:
         return f"{train} train", f"{test} test"
@@ -259,7 +259,7 @@ def _column(dataset: Dataset, column: int) -> str:
 
 
 def _settings(state: State) -> dict[str, Any]:
-    """Return the parameters and the selection by name."""
+    """Return the parameters of the stack and the settings of the selection by name."""
     return vars(state.parameters) | vars(state.selection)
 
 
@@ -271,13 +271,13 @@ class ParameterPanel(VerticalScroll):
     files_chosen(object)
         Paths of recent files, to be opened together.
     open_requested()
-        The user asks for a file dialog.
+        The user wants to choose files in a dialog.
     download_requested(object)
         Key of a catalogue entry whose real files the user wants.
     reading_requested()
-        The user asks how the files were read.
+        The user wants to see how the files were read.
     try_requested()
-        The user asks to try SLIDE on the open data.
+        The user wants to try SLIDE on the open data.
     """
 
     files_chosen = Signal(object)
@@ -296,7 +296,7 @@ class ParameterPanel(VerticalScroll):
         inside = QWidget(self)
         inside.setProperty("role", "panel")
         self.setProperty("role", "panel")
-        self.setWidget(inside)  # before controls are added, because a new parent restyles all of them
+        self.setWidget(inside)  # before controls are added, because a new parent would restyle all of them
         self._parts: dict[str, QWidget] = {}
         self._boxes: dict[str, _ChoiceBox] = {}
         self._needed: frozenset[str] = frozenset()
@@ -321,7 +321,7 @@ class ParameterPanel(VerticalScroll):
         self._show_state(workspace.state, None)
 
     def show_parts(self, needed: frozenset[str]) -> None:
-        """Show the parts that affect the current page and hide the others; names as in `Page.needs`."""
+        """Show the sections named in `needed`, as in `Page.needs`, and hide the other sections."""
         self._needed = needed
         self._show_parts()
 
@@ -350,7 +350,7 @@ class ParameterPanel(VerticalScroll):
 
     @contextmanager
     def _part(self, name: str) -> Iterator[None]:
-        """Collect the widgets added in this context in a part that `show_parts` shows or hides."""
+        """Collect the widgets that are added in this context in a section that `show_parts` shows or hides."""
         part = self._parts[name] = QWidget(self)
         outer = self._layout
         outer.addWidget(part)
@@ -478,7 +478,7 @@ class ParameterPanel(VerticalScroll):
         ]
         tip = "\n".join(line for line in lines if line)
         self._badge.setToolTip(tip)
-        # If `source.generated` is set, the generator was chosen although the real files may be present.
+        # If `source.generated` is set, the user chose generated data although real files may be present.
         self._fetch.setVisible(dataset.generated and source is not None and bool(dataset.key) and not source.generated)
         self._counts.setToolTip(tip)
         self._restore_dataset()
@@ -506,7 +506,7 @@ class ParameterPanel(VerticalScroll):
         self._restore_dataset()
 
     def _restore_dataset(self) -> None:
-        """Show the open data set in the menu, even if it has no entry there, or show that data are being opened."""
+        """Show in the menu the title of the open data, even without an entry, or that data are being opened."""
         dataset = self._workspace.dataset
         known = dataset is not None and dataset.key
         self._datasets.setCurrentIndex(self._datasets.findData(known) if known else -1)
@@ -514,7 +514,7 @@ class ParameterPanel(VerticalScroll):
 
     @Slot(object, object)
     def _show_state(self, state: State, old: State | None) -> None:
-        """Show the settings that differ from the old ones, or all of them."""
+        """Update the controls whose settings differ between two states; if `old` is None, update all controls."""
         before = {} if old is None else _settings(old)
         changed = {name: value for name, value in _settings(state).items() if old is None or before[name] != value}
         for name in self.sliders.keys() & changed:

@@ -20,13 +20,13 @@ from slide_gui.results_version import RESULTS_VERSION
 if TYPE_CHECKING:
     from slide_gui.gui.shell.main_window import MainWindow
 
-# A quote is part of a name if a letter or digit follows it, as in O'Neil; otherwise it ends the path.
+# A quote followed by a letter or digit is part of a name, as in O'Neil; any other quote ends the path.
 _FOLDERS = re.compile(r"""(?<![\w.])(?:[A-Za-z]:)?[\\/](?:(?:[^\\/"'\n]|["'](?=\w))+[\\/])+""")
 _PACKAGED = ("site-packages", "slide_gui")
 
 
 def report(window: "MainWindow") -> str:
-    """Return the report. It names files without their folders, and the data only by their size."""
+    """Return the report. It contains the names of files without folders, and only the size of the open data."""
     return "\n".join([*_versions(), *_state(window), "last lines of the log:", *map(without_folders, last_log_lines())])
 
 
@@ -38,7 +38,7 @@ def without_folders(line: str) -> str:
         package = max((at for at, name in enumerate(names) if name in _PACKAGED), default=len(names) - 1)
         return "/".join(names[package:])
 
-    home = re.compile(re.escape(str(Path.home())) + r"(?![\w\\/])")  # not followed by a file name
+    home = re.compile(re.escape(str(Path.home())) + r"(?![\w\\/])")  # only if no longer path follows
     return _FOLDERS.sub(shorten, home.sub("~", line))
 
 

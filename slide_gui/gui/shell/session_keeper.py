@@ -1,4 +1,4 @@
-"""Store the window's state, and restore it at the next start, from a session file or from a picture."""
+"""Store the window's state, and restore it at the next start or from a session file or a picture."""
 
 import os
 import shutil
@@ -37,12 +37,14 @@ _TITLE = "The session could not be opened"
 
 
 class SessionKeeper(QObject):
-    """Saves and restores the sessions of one window; with a folder, it also stores the state automatically.
+    """Saves and restores the sessions of one window; if `folder` is given, it also stores the state automatically.
 
     Parameters
     ----------
     workspace : Workspace
+        The open data with parameters and selection.
     pages : PageStack
+        The pages, whose settings a session contains.
     folder : Path or None
         Folder of the last session and of the lock of the open window.
 
@@ -55,12 +57,12 @@ class SessionKeeper(QObject):
     inputs : callable
         Returns a function that lists the files that sessions must not replace.
     snapshot : SessionRecord or None
-        State that is stored instead of the current one, such as the state before a tour; None for the current one.
+        State to store instead of the current state, such as the state before a tour; None for the current state.
 
     Signals
     -------
     message(object)
-        A `UserMessage`.
+        A `UserMessage` to show.
     """
 
     message = Signal(object)
@@ -104,7 +106,7 @@ class SessionKeeper(QObject):
         return "" if record is None else picture_text(record)
 
     def save(self, path: Path) -> None:
-        """Write the current state to a session file, adding a missing suffix to the path."""
+        """Write the current state to a session file; a missing suffix is added to its path."""
         record = self.record()
         if record is None:
             self.message.emit(UserMessage("The session could not be saved", "No data set is open. Open one first."))
@@ -123,7 +125,7 @@ class SessionKeeper(QObject):
     # Restoring -----------------------------------------------------------------------------------------------------
 
     def open(self, path: Path, folders: Iterable[Path] = ()) -> bool:
-        """Restore the session of a file or picture; return False if it contains none.
+        """Restore the session in a file or picture; return False if the file contains no session.
 
         Parameters
         ----------
@@ -152,7 +154,7 @@ class SessionKeeper(QObject):
             self.open(path, [folder])
 
     def _copy_of_last_session(self, path: Path) -> Path:
-        """Return the path of a session; for the last session, whose file will be overwritten, the path of a copy."""
+        """Return the path, or the path of a copy if the file is the last session, which will be overwritten."""
         if path == self._path:
             with suppress(OSError):
                 return shutil.copyfile(path, path.with_name(f"missing{SUFFIX}"))
@@ -160,7 +162,7 @@ class SessionKeeper(QObject):
 
     @Slot(object)
     def restore_choices(self, dataset: Dataset) -> None:
-        """Restore the choices of an opened session on the pages, which must show its data already."""
+        """Restore the page settings of an opened session; the pages must show the data of this session already."""
         record, self._pending = self._pending, None
         if record is not None and record.source == self._workspace.source:
             self._pages.choose(record.page, record.choices)
@@ -177,7 +179,7 @@ class SessionKeeper(QObject):
     # Automatic sessions --------------------------------------------------------------------------------------------
 
     def start(self, resume: bool) -> None:
-        """Store the state from now on, and restore the last session if requested and if its window did not crash.
+        """Store the state from now on; if `resume`, restore the last session unless its window crashed.
 
         The session of a crashed window is not restored without asking, because it may have caused the crash. A
         second window neither restores nor stores a session.
@@ -189,7 +191,7 @@ class SessionKeeper(QObject):
             path.parent.mkdir(parents=True, exist_ok=True)
         mark = path.with_name("open")
         has_crashed = mark.exists()
-        for name in ("open", "open.rmlock"):  # Qt holds the second file while it removes the first
+        for name in ("open", "open.rmlock"):  # Qt locks the second file while it removes the first
             _remove_if_empty(path.with_name(name))
         self._lock = QLockFile(str(mark))
         self._lock.setStaleLockTime(0)
@@ -206,7 +208,7 @@ class SessionKeeper(QObject):
             self.open(path)
 
     def _keep_recovered(self, path: Path) -> Path:
-        """Store the session of a crashed window with earlier ones and delete the oldest if there are too many."""
+        """Add the session of a crashed window to the recovered sessions; delete the oldest if there are too many."""
         names = [path.with_name(f"recovered{number}{SUFFIX}") for number in ("", *range(2, _MOST_RECOVERED + 1))]
         if not names[0].is_file() or names[0].read_bytes() != path.read_bytes():
             for older, newer in pairwise(reversed(names)):
@@ -232,31 +234,31 @@ class SessionKeeper(QObject):
     def _store_session(self) -> None:
         record = self.snapshot or self.record()
         if record is not None and self._lock is not None and self._path is not None:
-            with suppress(OSError):  # a full disk must not interrupt the user; saving by hand reports the error
+            with suppress(OSError):  # no message now, for example if the disk is full; `save` reports the error
                 write_session(record, self._path)
 
 
 def _remove_if_empty(mark: Path) -> None:
-    """Remove an empty lock of a window that ended while creating it, because Qt would wait for it forever."""
+    """Remove an empty lock file, which a window left when it ended early; Qt would wait for such a lock forever."""
     with suppress(OSError):
         with mark.open("rb") as file:
             is_empty = not file.read(1)
             if is_empty and sys.platform != "win32":
                 import fcntl
 
-                fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)  # Qt in an open window holds this lock, too
+                fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails if an open window uses the lock file
                 mark.unlink()
         if is_empty and sys.platform == "win32":  # Windows cannot remove a file that any window has open
             mark.unlink()
 
 
 def _check(selection: Selection, path: Path) -> None:
-    """Reject a selection with settings that do not exist.
+    """Raise an error if a selection contains settings that do not exist.
 
     Raises
     ------
     DataError
-        If a setting does not exist; the error names the session's file.
+        If a setting does not exist; the message names the session file.
     """
     try:
         check_choice("levels", selection.levels, LEVELS)

@@ -1,4 +1,4 @@
-"""The tour of eleven cards: the control that each card outlines, and the state that it waits for."""
+"""The tour of eleven cards: the control that each card outlines, and the state that the card waits for."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class Stop:
     Attributes
     ----------
     command : str
-        Command that opens its view.
+        Command that opens the view that the card is about.
     control : str
-        Name or text of the outlined control.
+        Accessible name or text of the outlined control.
     watch : callable
-        Returns the watched state, or None; the card is done when the state is not None and differs from the first one.
+        Returns a state or None. The card is done when the state is not None and differs from the first state.
     parameters : mapping
-        Parameters of the stack that differ from their defaults; None to leave all as they are.
+        Parameters of the stack to set; all others get their defaults. None leaves all parameters unchanged.
     prepare : callable
-        Prepares the view for the action.
+        Called with the window to prepare the view for the user's action.
     """
 
     command: str
@@ -60,7 +60,7 @@ def _pixel_of_outline(window: MainWindow) -> int | None:
 
 
 def _fitted(window: MainWindow, **parameters: float | str) -> bool | None:
-    """Return True if the layers are fitted, numbers are at least those given and texts equal those given; else None."""
+    """Return True if layers are fitted, numeric parameters at least as large as given, texts as given; else None."""
     state = window.workspace.state.parameters
     matches = [
         getattr(state, name) == value if isinstance(value, str) else getattr(state, name) >= value
@@ -70,7 +70,7 @@ def _fitted(window: MainWindow, **parameters: float | str) -> bool | None:
 
 
 def _copies(window: MainWindow) -> object:
-    """Return True once enough copies are computed to see the slope, else None."""
+    """Return True if enough corrupted copies are fitted to see the slope in the plot, else None."""
     from slide_gui.gui.pages.weights.copies import CopiesView
 
     part = window.findChild(CopiesView)
@@ -91,7 +91,7 @@ def _result(window: MainWindow) -> RunResult | None:
 
 
 def _opened_run(window: MainWindow) -> object:
-    """Return the result on the page, or the run that is being trained for a point without a stored result."""
+    """Return the result that is shown, or the run that is being trained because the point has no stored result."""
     runs = window.session.runs
     return runs.spec if runs.training.running else runs.result
 
@@ -117,7 +117,7 @@ def _show_misclassified(window: MainWindow) -> None:
 
 def _flipped(window: MainWindow) -> bool | None:
     """Return True if the test image with the user's strokes is classified correctly, else None."""
-    from slide_gui.gui.state.decision import DecisionController  # not imported while the tour is only offered
+    from slide_gui.gui.state.decision import DecisionController  # late: not needed while the tour is only offered
 
     decider, state, dataset = window.findChild(DecisionController), window.workspace.state, window.workspace.dataset
     if state.test_row is None:
@@ -131,7 +131,7 @@ def _flipped(window: MainWindow) -> bool | None:
 
 
 def _cells(window: MainWindow) -> tuple[tuple[int, int], ...] | None:
-    """Return row and column of the result under the mouse and of the one with the keyboard cursor, if there are any."""
+    """Return (row, column) of the cells under the mouse and with the keyboard cursor, or None if there are none."""
     table = cast("QAbstractItemView | None", _visible(window, _TABLE))
     if table is None:
         return None
@@ -173,22 +173,24 @@ class _Snapshot:
 
 
 class Tour(QObject):
-    """Shows one card after another below the panel or the page, and restores the window when the tour ends.
+    """Shows the cards of the tour below the panel or the page, and restores the window when the tour ends.
 
     Attributes
     ----------
     card : TourCard
+        The widget that shows the text of the current card.
     outline : Outline
+        The frame around `control`.
     control : QWidget or None
         The outlined control.
     seen : object
-        The state that the card watches.
+        The last value of the state that the current card watches.
     number : int
-        Number of the card from 0, or −1 while the tour is not running.
+        Index of the current card, or −1 while the tour is not running.
     reached : bool
         True if the state that the card asks for is reached.
     pause : float
-        Seconds for which mouse and state must rest before the next card follows.
+        The next card follows when mouse and state have not changed for this many seconds.
     """
 
     def __init__(self, window: MainWindow) -> None:
@@ -273,7 +275,7 @@ class Tour(QObject):
         self.card.back.setVisible(number > 0)
         self.card.show_text(self._texts[number], self._state(), ("&Leave", "Fi&nish" if last else "&Next"))
         self._surround()
-        self._clock.start()  # the first check follows when the window is laid out
+        self._clock.start()  # the first check follows after the layout of the window is computed
         (self.card.next if has_focus else self.control or self.card.next).setFocus()
 
     def _state(self) -> str:
@@ -283,7 +285,7 @@ class Tour(QObject):
         return f"{place} · ✓ done, next card follows" if self.reached else place
 
     def _place_card(self, wide: bool) -> None:
-        """Put the card below the panel, or below the page."""
+        """Put the card below the page if `wide`, or else below the panel."""
         if wide:
             self._window.foot.addWidget(self.card)
         else:
@@ -306,7 +308,7 @@ class Tour(QObject):
 
     @Slot()
     def look(self) -> None:
-        """Check the watched state; show the next card once it is reached and mouse and window have not changed."""
+        """Check the watched state. Once the card is done and mouse and window rest, show the next card."""
         window, stop = self._window, STOPS[self.number]
         self._surround()
         if window.workspace.source != _DATA or window.workspace.is_opening:
@@ -326,7 +328,7 @@ class Tour(QObject):
 
     @Slot()
     def leave(self) -> None:
-        """Restore the window, and stop what the cards have started."""
+        """End the tour: restore the window, and stop the jobs that the cards have started."""
         window, before = self._window, self._before
         self._end()
         if before is None:
@@ -356,13 +358,13 @@ class Tour(QObject):
 
     @Slot(str)
     def _follow(self, link: str) -> None:
-        """Leave the tour and run the command of a link."""
+        """Leave the tour, and run the command that a link names."""
         self.leave()
         self._window.run_command(link.removeprefix("command:"))
 
     @Slot()
     def _follow_data(self) -> None:
-        """End the tour, and restore nothing, if the user opens other data meanwhile."""
+        """If the user opens other data during the tour, end the tour without restoring the window."""
         if self.is_running and self._window.workspace.source != _DATA:
             self._end()
 

@@ -1,1 +1,1 @@
-"""The state of the window without widgets; it uses QtCore only."""
+"""The state of the window. These modules contain no widgets and use only QtCore."""

@@ -17,12 +17,12 @@ _WORKERS, _SCHEDULER = "cluster/workers", "cluster/scheduler"
 
 @dataclass(frozen=True)
 class ClusterState:
-    """State of the connection to workers.
+    """The state of the connection to worker processes.
 
     Attributes
     ----------
     n_workers : int
-        Number of workers that answered; 0 before the connection.
+        Number of workers that answered; 0 before a connection is made.
     problem : str
         Sentence that explains why the connection failed; empty if it did not fail.
     connecting : bool
@@ -36,17 +36,17 @@ class ClusterState:
 
 
 class ClusterController(QObject):
-    """Holds the choice of where runs are computed, and connects to workers when they are needed.
+    """Stores where the user wants runs to be computed, and connects to workers when they are needed.
 
-    Jobs that wait for runs on a cluster are in a separate queue. Its thread computes nothing, so computations in the
-    window need not interrupt these jobs.
+    Jobs that wait for runs on a cluster are in a separate queue. The thread of this queue only waits, so computations
+    in the window need not interrupt its jobs.
 
     Parameters
     ----------
     path : Path
         Store of runs.
     settings : QSettings or None
-        Stores the choice, unless it is None.
+        Settings that store the choice; None to store nothing.
 
     Signals
     -------
@@ -55,20 +55,20 @@ class ClusterController(QObject):
     """
 
     changed = Signal()
-    _workers_counted = Signal()  # emitted by the queue's thread; the new state is in `_known`
+    _workers_counted = Signal()  # emitted by the thread of `queue`; the new state is in `_known`
 
     def __init__(self, path: Path, settings: QSettings | None, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._path = path
         self.queue = JobQueue(self)
         self._settings = settings
-        self._cluster: Cluster | None = None  # only the queue's thread opens and closes it
+        self._cluster: Cluster | None = None  # only the thread of `queue` opens and closes it
         self._known = ClusterState()
         self.state = ClusterState(ClusterChoice() if settings is None else _stored(settings))
         self._workers_counted.connect(self._show_known, Qt.ConnectionType.QueuedConnection)
 
     def choose(self, choice: ClusterChoice) -> None:
-        """Compute runs at the chosen place from now on, and connect at once to report problems early."""
+        """Compute runs at the chosen place from now on. Connect at once, so that problems are reported early."""
         if self._settings is not None:
             self._settings.setValue(_WORKERS, choice.workers)
             self._settings.setValue(_SCHEDULER, choice.scheduler)
@@ -92,7 +92,7 @@ class ClusterController(QObject):
         Parameters
         ----------
         compute : callable
-            Called with the keywords `store`, `progress` and `cluster`; the last is None for runs in the window.
+            Called with the keywords `store`, `progress` and `cluster`; `cluster` is None for runs in the window.
         """
         choice = self.state.choice
 
@@ -104,7 +104,7 @@ class ClusterController(QObject):
         task.start(work, queue=None if choice.is_here else self.queue)
 
     def _open(self, choice: ClusterChoice, progress: Progress) -> Cluster | None:
-        """Connect if necessary and return the connection, or disconnect for this window; runs in the queue's thread."""
+        """Connect if needed and return the connection; for this window, disconnect. Runs in the thread of `queue`."""
         if self._cluster is None or self._cluster.choice != choice or self._cluster.client.status != "running":
             self._leave()
             if choice.is_here:
@@ -146,7 +146,7 @@ class ClusterController(QObject):
 
 
 def _stored(settings: QSettings) -> ClusterChoice:
-    """Return the stored choice, or the choice of this window if the stored one is invalid."""
+    """Return the stored choice of where runs are computed; if it is invalid, return the choice "in this window"."""
     try:
         workers, scheduler = int(str(settings.value(_WORKERS, 0))), str(settings.value(_SCHEDULER, ""))
         return ClusterChoice(workers, scheduler).checked()

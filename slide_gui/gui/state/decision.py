@@ -1,4 +1,4 @@
-"""The trained classifier's prediction for the current image, and the fewest changes of the image that flip it."""
+"""The trained classifier's prediction for the current image, and the fewest changed pixels that flip it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,9 +16,9 @@ from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
 
-_AT_ONCE = 8_000_000  # multiplications (5 ms); a prediction that needs more is computed in the queue
+_AT_ONCE = 8_000_000  # multiplications (5 ms); a prediction that needs more is computed in the job queue
 _REST_MILLISECONDS = 400
-_CHANNEL = "decide"  # shared by preparation, prediction and search, which follow one another
+_CHANNEL = "decide"  # preparation, prediction and search share a channel, because they run one after another
 Image = NDArray[Any]
 
 
@@ -30,12 +30,13 @@ class DecisionController(QObject):
     Attributes
     ----------
     result : RunResult or None
-        Result whose SVM predicts; None if the open data have none.
+        Result whose SVM predicts; None if there is no result for the open data.
     decision : Decision or None
+        Prediction for the current image; None while it is being computed.
     flip : Flip or None
-        None during the search.
+        Fewest changes that flip the prediction; None while they are being searched.
     is_stopped : bool
-        True if the last computation failed or was stopped; the next image starts another one.
+        True if the last computation failed or was stopped; the next image starts a new computation.
 
     Signals
     -------
@@ -72,9 +73,9 @@ class DecisionController(QObject):
         return () if self._decider is None else self._decider.labels
 
     def follow(self, image: Image) -> None:
-        """Predict the class of this image and of later ones until `rest`, and emit `changed`."""
+        """Predict the class of this image, again after each change of the classifier until `rest`; emit `changed`."""
         self._following = True
-        self._take_result()  # first, because the current classifier may belong to other data
+        self._take_result()  # before the prediction, because the current classifier may belong to other data
         if self._image is None or not np.array_equal(image, self._image):
             self._image = image.copy()
             if self._decider is None and self.is_stopped:
@@ -86,7 +87,7 @@ class DecisionController(QObject):
     def rest(self) -> None:
         """Compute nothing until the next call of `follow`."""
         self._following = False
-        self._image = None if self.flip is None else self._image  # so that `follow` repeats an unfinished search
+        self._image = None if self.flip is None else self._image  # an unfinished search is repeated
         if self._decider is not None:  # the preparation of a decider is not stopped
             self._stop()
 
@@ -105,7 +106,7 @@ class DecisionController(QObject):
 
     @Slot()
     def _take_result(self) -> None:
-        """Prepare the SVM of the current result if it changed."""
+        """If the result of the run controller has changed, prepare its SVM for predictions."""
         if not self._following:
             return
         result = self._runs.result
@@ -145,7 +146,7 @@ class DecisionController(QObject):
             self.decision = decider.decide(np.concatenate([flow.clean, *(layer.output for layer in flow.layers)]))
             self._rested.start()
             return
-        self.decision = None  # the job may have to wait
+        self.decision = None  # the old prediction must not be shown while the job waits
         self._submit(
             "Classifying one input",
             lambda _progress: decider.decide(decider.representation.transform(image[None])[0]),
@@ -177,7 +178,7 @@ class DecisionController(QObject):
         def give_up(*_: object) -> None:
             self.is_stopped = True
             if deliver != self._flipped:
-                self.decision = None  # it may belong to an earlier image
+                self.decision = None  # the prediction may belong to an earlier image
             self.changed.emit()
 
         self.is_stopped = False

@@ -1,4 +1,4 @@
-"""The evaluation in the window: its stored results, and the background job that adds missing ones."""
+"""The evaluation (the paper's tables): its stored results, and the background job that computes missing ones."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -25,10 +25,11 @@ class EvaluationChoice:
     Attributes
     ----------
     extent : {"full", "quick"}
+        Protocol: "full" uses all rows and candidates, "quick" a small part of them.
     data, methods : tuple of str
         Keys of data sets and methods; nothing is requested if one of the tuples is empty.
     splits : int or None
-        Number of splits; None for the protocol's number.
+        Number of splits; None for the number in the protocol.
     """
 
     extent: str = "quick"
@@ -38,21 +39,21 @@ class EvaluationChoice:
 
     @classmethod
     def everything(cls, extent: str = "quick") -> "EvaluationChoice":
-        """Return a choice with all data sets and methods of the protocol; the quick extent has only some of them."""
+        """Return a choice with all data sets and methods of a protocol; the quick protocol has only some of them."""
         cells = plan()
         data, methods = (tuple(dict.fromkeys(getattr(cell, name) for cell in cells)) for name in ("data", "method"))
         return cls(extent, data, methods)
 
     @cached_property
     def cells(self) -> tuple[CellPlan, ...]:
-        """The plan of the requested cells."""
+        """The plan of the requested cells of the table."""
         if not self.data or not self.methods:
             return ()
         return plan(self.extent, self.data, self.methods, self.splits)
 
     @cached_property
     def table(self) -> tuple[CellPlan, ...]:
-        """The plan of all cells of the table, requested or not."""
+        """The plan of all cells of the table, including cells that are not requested."""
         return plan(self.extent, splits=self.splits)
 
 
@@ -64,12 +65,12 @@ class EvaluationController(QObject):
     runs : Task
         The evaluation; it reports an `EvaluationState`.
     reading : Task
-        The job that reads stored cells; its result is the plan of the table, its state and the remaining cost.
+        The job that reads stored cells. Its result is (plan of the table, state of the table, remaining cost).
 
     Signals
     -------
     changed()
-        The choice, or the state of a task, changed.
+        `choice`, or the state of one of the tasks, changed.
     """
 
     changed = Signal()
@@ -80,7 +81,7 @@ class EvaluationController(QObject):
         super().__init__(parent)
         self._library, self._cluster = library, cluster
         self.choice = EvaluationChoice.everything(shipped_extent())
-        self._read_requested = False  # read the stored cells when the library has listed the runs
+        self._read_requested = False  # True to read the stored cells when the library has listed the runs
         library.changed.connect(self._read_listed)
         stopped = "The benchmark stopped; finished runs are stored"
         self.runs = Task(queue, "evaluation", "Benchmark", stopped, EvaluationState, self, background=True)
@@ -99,7 +100,7 @@ class EvaluationController(QObject):
         return self.reading.latest is not None and self.reading.latest[0] == self.choice.table
 
     def state(self) -> EvaluationState:
-        """Return all cells of the table: shipped cells, unless stored cells or the running evaluation replace them."""
+        """Return all cells of the table. Stored cells replace shipped ones; the running evaluation replaces both."""
         stored: EvaluationState = self.reading.latest[1] if self.known else empty_state(self.choice.table, ())
         if self.choice.splits is None:
             shipped = shipped_results().tables.get(self.choice.extent)
@@ -109,9 +110,9 @@ class EvaluationController(QObject):
         return stored if self.runs.latest is None else merged(stored, self.runs.latest)
 
     def cost(self) -> str:
-        """Return the largest number of runs that Start would compute, and their duration; "" if there are none.
+        """Return a text with the largest number of runs that Start would compute and their duration, or "".
 
-        Fewer runs are computed if candidates are left out early.
+        The evaluation computes fewer runs if it eliminates candidates early.
         """
         costs = self.reading.latest[2] if self.known else {}
         runs: dict[tuple[str, str], float] = {}
@@ -126,7 +127,7 @@ class EvaluationController(QObject):
         return self._read_requested or self.reading.running
 
     def read(self) -> None:
-        """Read the stored cells of the current choice, except while the evaluation runs: reading would interrupt it."""
+        """Read the stored cells of the current choice, unless the evaluation is running, which this would interrupt."""
         if self.runs.running:
             return
         self._read_requested = True
@@ -135,7 +136,7 @@ class EvaluationController(QObject):
 
     @Slot()
     def _read_listed(self) -> None:
-        """Read the stored cells when the table of runs has been listed."""
+        """Read the requested stored cells as soon as the library has listed the runs."""
         if not self._read_requested or self._library.reading:
             return
         self._read_requested = False
@@ -168,17 +169,17 @@ class EvaluationController(QObject):
         self.changed.emit()
 
     def why_not(self) -> str:
-        """Return why the evaluation cannot be started, or ""."""
+        """Return the reason why the evaluation cannot be started, or "" if it can."""
         if not self.choice.data:
             return "No data set is selected."
         return "" if self.choice.methods else "No method is selected."
 
     def start(self) -> None:
-        """Compute the missing runs of the choice; every other job in the queue comes first."""
+        """Compute the missing runs of the choice. All other jobs in the queue run before this job."""
         cells = self.choice.cells
         if self.runs.running or not cells:
             return
-        loaded: dict[str, Dataset] = {}  # outlives restarts of the job after interruptions
+        loaded: dict[str, Dataset] = {}  # data stay loaded if the job is interrupted and starts again
 
         def load(key: str, progress: Progress) -> Dataset:
             if key not in loaded:
@@ -203,7 +204,7 @@ class EvaluationController(QObject):
 
 
 def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
-    """Return the stored table updated by the running evaluation.
+    """Return the stored table, updated with the results of the running evaluation.
 
     Stored results of a data set are omitted if the evaluation uses other data for it, for example because the real
     files were moved.
@@ -217,7 +218,7 @@ def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
             cell = running or Cell(cell.data, cell.method, cell.n_splits)
         elif running is not None and len(running.answers) >= len(cell.answers):
             results = [[(each.spec_hash, each.error) for each in one.answers] for one in (running, cell)]
-            if results[0] == results[1]:  # an own run of a shipped result keeps its tests
+            if results[0] == results[1]:  # the user has repeated a shipped run; keep the shipped tests
                 running = replace(running, shipped_rate=cell.shipped_rate, shipped_comparison=cell.shipped_comparison)
             cell = running
         cells.append(cell)

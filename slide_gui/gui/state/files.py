@@ -1,4 +1,4 @@
-"""Stored settings of files: how they are read and split, and which were opened last."""
+"""Stored settings of data files: how files are read and split, and which files were opened last."""
 
 import hashlib
 import json
@@ -21,12 +21,12 @@ REOPEN = "session/reopen"
 
 
 class FileChoices:
-    """Stored settings for files; each method opens the program's settings anew, so that any thread may call it.
+    """Stored settings for data files. Every method opens the program's settings itself, so any thread may call it.
 
     Parameters
     ----------
     settings : QSettings
-        Only its file and format are used.
+        The settings of the program; only their file and format are used.
     """
 
     def __init__(self, settings: QSettings) -> None:
@@ -48,7 +48,7 @@ class FileChoices:
         settings.sync()
 
     def recall(self, source: DataSource) -> DataSource | None:
-        """Return the source with the settings stored for its files, or None if there are none."""
+        """Return the source with the settings stored for its files, or None if no settings are stored."""
         if not source.paths or source != DataSource(paths=source.paths, seed=source.seed):
             return None
         settings = QSettings(self._place, self._format)
@@ -56,7 +56,7 @@ class FileChoices:
         try:
             start = f"{_size(source)}-"
             if not any(name.startswith(start) for name in settings.childKeys()):
-                return None  # no stored file has this size, so the files need not be hashed
+                return None  # no settings exist for this size, so the files need not be hashed
             text = settings.value(start + _digest(source), "")
             document = source.document() | json.loads(str(text))
             known: DataSource = checked_value(DataSource, document, "source")
@@ -96,14 +96,14 @@ class RecentOpening:
     Attributes
     ----------
     paths : tuple of Path
-        At least one.
+        Paths of the files, at least one.
     """
 
     paths: tuple[Path, ...]
 
     @property
     def name(self) -> str:
-        """Return the name for menus."""
+        """Return the name that menus show for these files."""
         others = len(self.paths) - 1
         name = printable(self.paths[0].name)
         return f"{name} and {others} more" if others else name
@@ -115,14 +115,14 @@ class RecentOpening:
 
 
 class RecentFiles:
-    """Recent files in the program's settings; invalid entries are ignored, and missing files are not listed."""
+    """The list of recent files in the program's settings. Invalid entries and missing files are not listed."""
 
     def __init__(self, settings: QSettings) -> None:
         self._settings = settings
 
     @property
     def openings(self) -> tuple[RecentOpening, ...]:
-        """Return the recent files that exist, latest first."""
+        """Return the recent files that still exist, with the latest first."""
         return tuple(each for each in self._stored() if all(map(os.path.lexists, each.paths)))
 
     def _stored(self) -> tuple[RecentOpening, ...]:
@@ -136,7 +136,7 @@ class RecentFiles:
 
     @property
     def folders(self) -> list[Path]:
-        """Return the folders of the recent files, which may be missing."""
+        """Return the folders of all recent files; these folders and files may no longer exist."""
         return list(dict.fromkeys(opening.folder for opening in self._stored()))
 
     def add(self, paths: Sequence[Path | str]) -> None:

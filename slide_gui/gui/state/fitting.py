@@ -11,26 +11,26 @@ from slide_gui.experiments.inspection.rows import Explorer, Fit, Preview
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.progress import Listener, Progress
 
-_SETTLE_SECONDS = 0.04  # a slider that has not moved for this long counts as released
+_SETTLE_SECONDS = 0.04  # a fit starts when the slider has not moved for this long
 
 
 class Fitting(QObject):
-    """The fitted stack, a preview of the next one, and the job that fits it.
+    """The fitted stack, a preview of the stack that is being fitted, and the job that fits it.
 
     Attributes
     ----------
     explorer : Explorer or None
         Fits layers to the open data.
     parameters : StackParameters
-        The current parameters; the stack may have been fitted with earlier ones.
+        The current parameters; `stack` may have been fitted with earlier parameters.
     stack : Stack or None
         The stack fitted last.
     preview : Preview or None
-        Weights that are newer than `stack`.
+        Weights that are newer than `stack`, shown until the layers are fitted.
     seconds : float
-        Time that the fit took.
+        Duration of the fit.
     problem : str
-        A warning that hardly any feature differs between rows after the threshold; empty if there is none.
+        A warning if the threshold makes almost all features equal in all rows; otherwise empty.
 
     Signals
     -------
@@ -55,41 +55,41 @@ class Fitting(QObject):
         self.problem = ""
 
     def use(self, explorer: Explorer, parameters: StackParameters, shown: Callable[[], object]) -> None:
-        """Drop the stack and fit another data set from now on; the worker calls `shown` after each new layer."""
+        """Discard the stack and fit another data set from now on. The worker calls `shown` after each new layer."""
         self.explorer, self.parameters, self._shown = explorer, parameters, shown
         self.stack = self.preview = None
         self._watched = ()
 
     def watch(self, features: tuple[int, ...]) -> None:
-        """Set the rows of the first layer to preview while the noise slider moves."""
+        """Set which rows of the first layer are previewed while the noise slider moves."""
         self._watched = features
 
     @property
     def n_fresh(self) -> int:
-        """Return the number of fitted layers if their parameters are the current ones, else 0."""
+        """Return the number of layers that are fitted with the current parameters, or 0 if the stack is outdated."""
         stack = self.stack
         if stack is None:
             return 0
         return len(stack.layers) if self.is_current(stack.parameters) else 0
 
     def is_current(self, parameters: StackParameters) -> bool:
-        """True if parameters differ from the current ones at most in the depth."""
+        """True if these parameters equal the current parameters, apart from the depth."""
         wanted = self.parameters
-        return vars(parameters) | {"depth": wanted.depth} == vars(wanted)  # `replace` takes ten times as long
+        return vars(parameters) | {"depth": wanted.depth} == vars(wanted)  # ten times as fast as `replace`
 
     def is_fresh(self, layer: int) -> bool:
-        """True if a layer, from 1, is fitted with the current parameters."""
+        """True if the layer with this number (from 1) is fitted with the current parameters."""
         return layer <= self.n_fresh
 
     @Slot()
     def fit(self, *, settle: bool = False) -> None:
-        """Fit with the current parameters unless that is done; with `settle`, first wait until the slider rests."""
+        """Fit with the current parameters if needed. With `settle`, first wait until the slider stops moving."""
         explorer, parameters, features = self.explorer, self.parameters, self._watched
         if explorer is None:
             return
         if self.stack is not None and self.is_fresh(parameters.depth):
             self._queue.cancel(channel="fit")
-            self.preview = None  # it may belong to earlier parameters
+            self.preview = None  # the preview may belong to earlier parameters
             self.changed.emit()
             return
         stored = explorer.stored_fit(parameters)
@@ -113,7 +113,7 @@ class Fitting(QObject):
             assert fit is not None
             progress.report(1.0, fit)
             explorer.prepare(parameters, progress)
-            # Imported here: later it would delay the first run, earlier the picture of the fitted layers.
+            # If this import came later, it would delay the first run; if earlier, the display of the fitted layers.
             import slide_gui.experiments.sweeps.trial  # noqa: F401
 
             return fit
@@ -149,8 +149,8 @@ class Fitting(QObject):
         else:
             fit = payload if isinstance(payload, Fit) else Fit(payload, 0.0)
             if fit.stack is self.stack and fit.seconds == self.seconds and before is None:
-                return  # the result equals the last report
+                return  # the last report has delivered this result already
             self.stack, self.seconds, self.problem = fit.stack, fit.seconds, fit.problem
             if before is None or self.is_fresh(self.parameters.depth) or not self.is_current(before.parameters):
-                self.preview = None  # otherwise it shows the layers that are not fitted yet
+                self.preview = None  # otherwise keep it for the layers that are not fitted yet
         self.changed.emit()

@@ -1,7 +1,7 @@
 """A job queue with one worker thread, in which a new job replaces older ones on the same channel.
 
-The window's queue computes all matrix products but very small ones, one job at a time. Callbacks run on the GUI
-thread. Cancelled and replaced jobs deliver nothing. A task is one kind of job with its state, last report and pause.
+The window's queue computes all matrix products except very small ones, one job at a time. Callbacks run on the GUI
+thread. Cancelled and replaced jobs deliver nothing. A `Task` runs jobs of one kind and holds their state.
 """
 
 import threading
@@ -17,8 +17,8 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from slide_gui.blas import set_threads
 from slide_gui.progress import Cancelled, Progress, TimeLeft
 
-_REDRAW_SECONDS = 0.04  # shortest interval between payloads of a job in the GUI; the first one is immediate
-_TITLE_SECONDS = 0.25  # shorter jobs are not shown in the status bar
+_REDRAW_SECONDS = 0.04  # shortest interval between two payloads of a job in the GUI; the first is delivered at once
+_TITLE_SECONDS = 0.25  # the status bar does not show jobs that are shorter than this
 _REST_MILLISECONDS = 100
 _TURN_MILLISECONDS = 1000  # a requested sweep or training runs this long before an automatic job interrupts it
 
@@ -30,7 +30,7 @@ class JobStatus:
     Attributes
     ----------
     fraction : float
-        Fraction done, 0 to 1.
+        Finished fraction of the job, 0 to 1.
     seconds_left : float or None
         Estimated time left; None if it is unknown.
     stop : callable
@@ -50,12 +50,12 @@ class UserMessage:
     Attributes
     ----------
     remedy : str
-        Text of the button that calls `run`; no button if empty.
+        Text of the button that calls `run`; if it is empty, there is no button.
     kind : {"error", "information"}
     details : str
         Details that can be copied for a report.
     path : str
-        Path of the file in question, which the user can copy.
+        Path of the file that the message is about, which the user can copy.
     """
 
     title: str
@@ -98,11 +98,11 @@ class _Job(Progress):
     restarts: bool
     fraction: float = 0.0
     payload: object = None
-    awake: bool = False  # True if a signal to the GUI thread is pending
+    awake: bool = False  # True if the GUI thread has not handled the last signal yet
     seconds_left: float | None = None
     seconds_before: float = 0.0
     started: float = 0.0
-    delivered: float = 0.0  # time of the last payload
+    delivered: float = 0.0  # time when the GUI thread received the last payload
     drained: float = 0.0
     future: Future[Any] | None = None
     unwanted: threading.Event = field(default_factory=threading.Event)
@@ -151,7 +151,7 @@ class JobQueue(QObject):
     status_changed(object)
         The `JobStatus` of a job that has run for more than 0.25 s; None when no job is left.
     busy_changed()
-        `busy` may have changed; emitted after it has been stable for 100 ms.
+        `busy` may have changed. The signal is emitted when `busy` has been stable for 100 ms.
     problem(object)
         A `UserMessage`, the message of a failed job.
     """
@@ -159,7 +159,7 @@ class JobQueue(QObject):
     status_changed = Signal(object)
     busy_changed = Signal()
     problem = Signal(object)
-    _wake = Signal()  # no payload, because Qt would release a queued Python object in any thread if it drops the event
+    _wake = Signal()  # no payload: if Qt drops a queued event, it would release a Python object in any thread
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -202,30 +202,30 @@ class JobQueue(QObject):
     ) -> int:
         """Run `function(progress)` on the worker thread after the jobs in the queue.
 
-        A job that the user requested interrupts `automatic` ones, and every job interrupts those in the `background`. A
-        job outside the background also interrupts those that `restarts` marks. Interrupted jobs start again afterwards,
-        unless they have been cancelled or replaced meanwhile.
+        A job that the user requested interrupts `automatic` jobs, and every job interrupts `background` jobs. A job
+        that is not a background job also interrupts jobs with `restarts`. Interrupted jobs start again afterwards,
+        unless they have been cancelled or replaced in the meantime.
 
         Parameters
         ----------
         title : str
             Title for the status bar.
         function : callable
-            Gets a `Progress`. Its return value goes to `on_result`, its payloads to `on_payload`. The attribute
-            `seconds_left` of a payload replaces the estimate from the fraction done; its attribute `seconds_before`
-            is the time that a resumed job took before it was interrupted. Both are optional.
+            Called with a `Progress`. Its return value goes to `on_result`, reported payloads go to `on_payload`.
+            A payload may have two attributes: `seconds_left` replaces the time estimated from the finished fraction,
+            and `seconds_before` is the time that a resumed job took before it was interrupted.
         channel : str
-            A newer request replaces older ones on the same channel.
+            Name of the channel; a new job replaces older jobs on the same channel.
         on_result, on_payload, on_failure, on_stop : callable, optional
-            Called on the GUI thread; `on_stop` after the user stopped the job.
+            Called on the GUI thread; `on_stop` is called after the user stopped the job.
         failure : str
-            Title of the `problem` if the job fails; without it, `on_failure` must report the error.
+            Title of the message that `problem` emits if the job fails; if empty, `on_failure` must report the error.
         background : bool
-            True if the job stores its finished parts, as a sweep does.
+            True if every other job may interrupt the job because finished results are stored, as in a sweep.
         automatic : bool
             True if the user did not request the job, for example the fit after a change of the noise level.
         restarts : bool
-            True if the job loses little when it is interrupted and starts again, as a training does.
+            True if an interruption and a new start cost little time, as in a training.
 
         Returns
         -------
@@ -255,14 +255,14 @@ class JobQueue(QObject):
         job.future.add_done_callback(lambda _: self._wake_up(job, urgent=True))
 
     def cancel(self, number: int | None = None, *, channel: str | None = None) -> None:
-        """Cancel one job, the jobs of one channel, or all; they deliver nothing more."""
+        """Cancel one job, the jobs of one channel, or all jobs. Cancelled jobs deliver nothing more."""
         self._drop(number, channel=channel)
         self._report_busy()
 
     def stop(self, number: int | None = None) -> None:
-        """Cancel one job, or all, at the user's request, and call the `on_stop` of each."""
+        """Cancel one job or all jobs at the user's request, and call the `on_stop` of each cancelled job."""
         jobs = [job for job in self._jobs.values() if number in (None, job.number)]
-        self.cancel(number)  # first, because an `on_stop` may submit another job
+        self.cancel(number)  # before the calls of `on_stop`, which may submit another job
         for job in jobs:
             if job.on_stop is not None:
                 job.on_stop()
@@ -277,7 +277,7 @@ class JobQueue(QObject):
         self._announce()
 
     def close(self, *, finish: bool = False) -> None:
-        """Cancel all jobs, or let them `finish` without delivering results; wait for the worker."""
+        """Cancel all jobs, or with `finish` run them to their end without delivering results; wait for the worker."""
         if finish:
             self._pool.shutdown(wait=True)
         self.cancel()
@@ -286,7 +286,7 @@ class JobQueue(QObject):
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _wake_up(self, job: _Job, *, urgent: bool = False) -> None:
-        """Signal to the GUI thread that a job has reported or ended; omit it if one is pending, unless `urgent`."""
+        """Signal to the GUI thread that a job has reported or ended. Unless `urgent`, send no second pending signal."""
         with job.lock:
             if (job.awake and not urgent) or job.unwanted.is_set():
                 return
@@ -308,7 +308,7 @@ class JobQueue(QObject):
             with job.lock:
                 job.awake = False
                 payload, job.payload = job.payload, None
-            ended = job.ended  # read after `awake` was reset, so that an end just before it is not missed
+            ended = job.ended  # read after `awake` is reset, so that no end of the job is missed
             job.drained = time.monotonic()
             job.delivered = job.delivered if payload is None else job.drained
             if payload is not None and job.on_payload is not None:
@@ -321,7 +321,7 @@ class JobQueue(QObject):
         assert job.future is not None
         error = job.future.exception()
         if isinstance(error, Cancelled) and (job.background or job.automatic or job.restarts):
-            self._jobs[job.number] = self._jobs.pop(job.number)  # behind the jobs that interrupted it
+            self._jobs[job.number] = self._jobs.pop(job.number)  # move it behind the jobs that interrupted it
             job.fraction, job.seconds_left, job.time_left = 0.0, None, TimeLeft()
             self._start(job)
             if not job.background:
@@ -342,7 +342,7 @@ class JobQueue(QObject):
 
     @Slot()
     def _interrupt_requested(self) -> None:
-        """Interrupt a sweep, training or trial, so that the automatic jobs that its start interrupted can run."""
+        """Interrupt a sweep, training or trial, so that automatic jobs that are waiting for it can run."""
         if any(job.automatic and not job.background for job in self._jobs.values()):
             for job in self._jobs.values():
                 if job.restarts:
@@ -359,20 +359,20 @@ class JobQueue(QObject):
 
 
 class Task(QObject):
-    """One kind of job of a controller, of which at most one runs at a time.
+    """Runs jobs of one kind for a controller, at most one at a time, and holds their state.
 
     Parameters
     ----------
     queue : JobQueue
-        Job queue.
+        The queue that runs the jobs, unless `start` names another one.
     channel : str
-        Channel of the queue.
+        Channel of the queue, as in `JobQueue.submit`.
     title : str
         Title for the status bar.
     failure : str
-        Title of the problem if the job fails.
+        Title of the error message if the job fails.
     shows : type
-        Type of the payloads to keep as `latest`; other payloads, such as those of parts of the job, are ignored.
+        Type of the payloads that are stored in `latest`; payloads of other types are ignored.
     parent : QObject
         Owner.
     background, automatic : bool
@@ -381,7 +381,7 @@ class Task(QObject):
     Attributes
     ----------
     latest : object
-        Value given at the start of the last job, later its last payload, and in the end its result.
+        At first the value given to `start`, then the last payload of the job, and finally the result of the job.
 
     Signals
     -------

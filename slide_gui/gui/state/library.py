@@ -1,4 +1,4 @@
-"""The library of runs, which reads and changes the table of the store and loads stored results."""
+"""The library of runs, which reads and changes the run store and loads stored results."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ _FAILURE = "The runs could not be read"
 
 @dataclass(frozen=True)
 class RunSelection:
-    """Runs to show, by their hashes, and the filter that selects them in the table."""
+    """The hashes of runs to select in the table, and a filter text that matches these runs."""
 
     keys: tuple[str, ...]
     words: str
 
 
 class RunLibrary(QObject):
-    """Reads and changes the table of the store in a separate job queue, and loads results in the window's queue.
+    """Reads and changes the run store in a separate job queue, and loads results in the window's queue.
 
     Parameters
     ----------
@@ -55,10 +55,10 @@ class RunLibrary(QObject):
         self._workspace, self.path = workspace, path
         self.runs: tuple[StoredRun, ...] = ()
         self.listed = False
-        # Separate, so that computations in the window's queue do not delay the table. Its jobs multiply no matrices.
+        # A separate queue, so that computations do not delay the table. The jobs in this queue multiply no matrices.
         self._queue = JobQueue(self)
         self._queue.problem.connect(workspace.problem)
-        # Runs to delete → runs that this window did delete; other processes had already deleted the rest.
+        # Hashes of runs to delete → hashes that this window has deleted; other processes had deleted the others before.
         self.deleted: dict[tuple[str, ...], list[str]] = {}
         self._jobs = 0
 
@@ -69,7 +69,7 @@ class RunLibrary(QObject):
 
     @property
     def reading(self) -> bool:
-        """True if `runs` is about to change."""
+        """True if the store is being read or changed, so that `runs` may change soon."""
         return self._queue.busy
 
     def close(self) -> None:
@@ -84,14 +84,14 @@ class RunLibrary(QObject):
     def add(self, runs: Sequence[StoredRun]) -> None:
         """Show runs that a job of this window has just stored, without reading the table again."""
         if self.reading or not self.listed:
-            self.refresh()  # the table that is being read may lack them
+            self.refresh()  # the table that is being read may not contain these runs
             return
         self.runs = tuple(({run.hash: run for run in self.runs} | {run.hash: run for run in runs}).values())
         self.changed.emit()
 
     @Slot(object)
     def delete(self, keys: Sequence[str]) -> None:
-        """Delete runs of the user; undo restores them."""
+        """Delete these runs, apart from shipped runs; undo restores the deleted runs."""
         shipped = {run.hash for run in self.runs if run.is_shipped}
         keys = [key for key in keys if key not in shipped]
         if not keys:
@@ -105,13 +105,13 @@ class RunLibrary(QObject):
         if deleted:
             hidden = self.deleted[keys] = []
             self._change_and_read(lambda store: hidden.extend(store.delete(keys)))
-        else:  # the queue makes one change after the other, so the deletion is complete when it is undone
+        else:  # the queue makes one change at a time, so the deletion is complete before this job
             hidden = self.deleted.pop(keys, [])
             self._change_and_read(lambda store: store.delete(hidden, undo=True))
 
     @Slot(str, str)
     def tag(self, key: str, text: str) -> None:
-        """Set the tags of a run, separated by commas."""
+        """Set the tags of a run from a text in which commas separate the tags."""
         before = next((run.tags for run in self.runs if run.hash == key), ())
         tags = tags_of(text)
         self._change("change of tags", self._set_tags, (key, tags, before), (key, before, tags))
@@ -126,12 +126,12 @@ class RunLibrary(QObject):
         self._workspace.history.record(text, apply, before, after)
 
     def without_result(self, key: str) -> StoredRun | None:
-        """Return the shipped run with this hash if the package has its error but not its complete result, else None."""
+        """Return the shipped run with this hash if the package contains only its error, not its result; else None."""
         return next((run for run in self.runs if run.hash == key != self.opening_key and run.is_shipped), None)
 
     @property
     def opening_key(self) -> str:
-        """Hash of the shipped classifier for the example data, or "" without one; a run of the user may replace it."""
+        """Hash of the shipped classifier for the example data, or ""; a run of the user with this hash replaces it."""
         classifier = shipped_results().classifier
         return "" if classifier is None else classifier.hash
 
@@ -146,12 +146,14 @@ class RunLibrary(QObject):
         )
 
     def load_results(self, keys: Sequence[str], progress: Progress) -> list[RunResult]:
-        """Return stored results, or shipped ones of the same runs; called in the job queue.
+        """Return the stored results of these runs, or the shipped results of runs that are not stored.
+
+        This method is called in the job queue.
 
         Raises
         ------
         KeyError, DataError
-            If a result was deleted, or is damaged.
+            If a result was deleted (KeyError) or is damaged (DataError).
         """
         results = []
         with opened_store(self.path) as store:
@@ -165,7 +167,7 @@ class RunLibrary(QObject):
     def compare(
         self, keys: tuple[str, str], pixels: tuple[int, ...], deliver: Callable[[RunComparison | None], None]
     ) -> None:
-        """Load two results, fit their stacks and deliver the rows of W of some pixels; None after a failure or stop."""
+        """Load two results, fit their stacks and deliver rows of W; deliver None if this fails or is stopped."""
         dataset, shipped = self._workspace.dataset, [self.without_result(key) for key in keys]
 
         def work(progress: Progress) -> RunComparison:
@@ -204,7 +206,7 @@ class RunLibrary(QObject):
             stored = {run.hash for run in listed}
             return (*(run for run in shipped_results().runs if run.hash not in stored), *listed)
 
-        self._jobs += 1  # a channel per change, so that none replaces another
+        self._jobs += 1  # each change has a channel of its own, so that no change replaces another
         self._queue.submit(
             "Reading the runs",
             work,
@@ -233,6 +235,6 @@ def opened_store(path: Path) -> RunStore:
         return RunStore(path, read_only=True)
     except DataError as error:
         try:
-            return RunStore(path)  # waits for the process that is creating it
+            return RunStore(path)  # waits for the process that is creating the store
         except OSError:
             raise error from None

@@ -1,4 +1,4 @@
-"""Runs requested in the window: training, live estimates and sweeps, all with one store."""
+"""Runs that the user requests in the window: training, live estimates, sweeps and trials; all share one store."""
 
 import math
 import time
@@ -35,11 +35,11 @@ SWEEP_DEPTHS = (0, 1, 2, 3, 4)
 TRY_SECONDS = "try/seconds"
 """Key of the setting with the time budget of a trial."""
 
-_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # limits of an estimate that the user did not request
+_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # limits of an estimate that starts automatically
 
 
 class _TooLong(Exception):
-    """Ends an estimate that exceeds its time limit."""
+    """Raised to end an estimate that exceeds its time limit."""
 
 
 def stored_budget(settings: QSettings) -> float:
@@ -51,7 +51,7 @@ def stored_budget(settings: QSettings) -> float:
 
 
 def _without_time_left(progress: Progress) -> Progress:
-    """Return the progress of one of several runs; it drops the time left, which would be that of this run alone."""
+    """Return a progress that drops the remaining time, because a run reports only its own among several runs."""
 
     def report(fraction: float, payload: object) -> None:
         progress.report(fraction, replace(payload, seconds_left=None) if isinstance(payload, RunProgress) else payload)
@@ -67,7 +67,7 @@ def _is_light(spec: RunSpec, dataset: Dataset) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Trained:
-    """The result on the open data set, the error over all folds of a cross-validation, and the runs as stored."""
+    """The result on the open data set, the error over all folds of a cross-validation, and the stored runs."""
 
     result: RunResult
     rate: ErrorRate | None
@@ -75,24 +75,24 @@ class _Trained:
 
 
 class RunController(QObject):
-    """Requests runs and holds their results for the pages.
+    """Starts runs and holds their results for the pages.
 
     Attributes
     ----------
     training : Task
-        Reports a `RunProgress`.
+        Task that trains; it reports a `RunProgress`.
     sweep : Task
-        Reports a `SweepState`.
+        Task that computes a sweep; it reports a `SweepState`.
     estimate : Task
-        Reports a `RunProgress` of the run `estimated`.
+        Task that estimates the error of the run `estimated`; it reports a `RunProgress`.
     trial : Task
-        Reports a `TrialState`; its result is a `Trial`.
+        Task that tries SLIDE on the open data; it reports a `TrialState`, and its result is a `Trial`.
     spec : RunSpec or None
-        Run of `training` or `result`.
+        The run that is being trained, or else the run of `result`.
     cancelled : RunSpec or None
-        Run whose training on the open data set was cancelled and can continue; `training.latest` is its last report.
+        Run whose training on the open data set was cancelled and can continue; `training.latest` has its last report.
     folds_rate : ErrorRate or None
-        Error over all folds, if `result` belongs to one fold and all folds are trained.
+        Error over all folds if `result` belongs to one fold and all folds are trained; otherwise None.
     offered : RunSpec or None
         Run that was not estimated automatically because it takes too long.
     svm : SvmParameters
@@ -131,7 +131,7 @@ class RunController(QObject):
         self.svm = SvmParameters()
         self.requested_sweep: SweepSpec | None = None
         self._reuse = Reuse()
-        self._shown_next: RunResult | None = None  # shown once its data are open
+        self._shown_next: RunResult | None = None  # a result to show when its data are open
         self._earlier: tuple[RunResult | None, ErrorRate | None] = None, None  # shown again if training ends early
         self.training.ended.connect(self._show_trained)
         self.estimate.ended.connect(self._end_estimate)
@@ -148,14 +148,14 @@ class RunController(QObject):
     # Requests --------------------------------------------------------------------------------------------------
 
     def spec_of(self, svm: SvmParameters, method: str = "slide-svm", variance: float | None = None) -> RunSpec | None:
-        """Return the run with the window's parameters, or None if it is impossible."""
+        """Return the run with the current parameters of the window, or None if such a run is impossible."""
         base = self._base()
         if base is None or self.why_not(method):
             return None
         return replace(base, method=method, stack=self._workspace.state.parameters, svm=svm, kept=variance)
 
     def training_time(self, svm: SvmParameters, method: str, variance: float | None = None) -> str:
-        """Return the estimated duration of training in a sentence, or "" if it is impossible."""
+        """Return a sentence with the estimated duration of training, or "" if training is impossible."""
         spec, dataset = self.spec_of(svm, method, variance), self._workspace.dataset
         if spec is None or dataset is None:
             return ""
@@ -163,7 +163,7 @@ class RunController(QObject):
         return f"Training takes {about(seconds)} on an ordinary computer."
 
     def bases(self) -> tuple[RunSpec, ...]:
-        """Return a template run on the open data set for each fold."""
+        """Return for each fold of the open data set a run with default parameters, which serves as a template."""
         base, dataset = self._base(), self._workspace.dataset
         return () if base is None or dataset is None else on_every_fold(base, dataset)
 
@@ -180,7 +180,7 @@ class RunController(QObject):
         return 0 if dataset is None else dataset.n_classes
 
     def why_not(self, method: str = "slide-svm") -> str:
-        """Return why training by a method on the open data set is impossible, or ""."""
+        """Return the reason why a method cannot be trained on the open data set, or "" if it can."""
         dataset = self._workspace.dataset
         if dataset is None:
             return "The data are still being opened."
@@ -199,8 +199,8 @@ class RunController(QObject):
     def train(self, spec: RunSpec) -> None:
         """Train and evaluate, or show the stored result of the same run.
 
-        A cancelled training of the same run continues, and its result is identical to the bit. If this training is
-        cancelled or fails, the previous result is shown again.
+        A cancelled training of the same run continues where it stopped, with exactly the same result. If this training
+        is cancelled or fails, the previous result is shown again.
         """
         dataset, reuse, path = self._workspace.dataset, self._reuse, self.library.path
         if dataset is None:
@@ -237,7 +237,7 @@ class RunController(QObject):
             self.show(*self._earlier)
 
     def show(self, result: RunResult | None, folds_rate: ErrorRate | None = None) -> None:
-        """Show a result, with the error over all folds if it belongs to one of them; show none for None.
+        """Show a result, or no result if it is None; `folds_rate` is the error over all folds of a cross-validation.
 
         During a training, `spec` remains the run that is being trained.
         """
@@ -253,8 +253,8 @@ class RunController(QObject):
     def request_estimate(self, spec: RunSpec, *, requested: bool = False) -> None:
         """Estimate the error of a run from a growing number of rows, with the kernel widths of the nearest stored run.
 
-        Unless it is `requested`, an estimate that needs more than 5 seconds or 500 MB is dropped, and its run is
-        `offered` instead. Every other job interrupts the estimate; training, a sweep and a trial end it.
+        An estimate that needs more than 5 seconds or 500 MB is computed only if `requested`; otherwise its run becomes
+        `offered`. Every other job interrupts the estimate; training, a sweep and a trial end it.
         """
         dataset, reuse, library = self._workspace.dataset, self._reuse, self.library
         if dataset is None or self.estimated == spec or (self.offered == spec and not requested):
@@ -288,14 +288,14 @@ class RunController(QObject):
 
     @Slot()
     def _end_estimate(self) -> None:
-        """Drop an incomplete estimate and offer its run."""
+        """If the estimate is incomplete, discard it and set `offered` to its run."""
         spec, seen = self.estimated, self.estimate.latest
         estimate = None if spec is None or seen is None else getattr(seen, spec.evaluate)
         if estimate is None or estimate.done < estimate.total:
             self.offered, self.estimated, self.estimate.latest = spec, None, None
 
     def drop_estimate(self) -> None:
-        """Stop and drop the live estimate."""
+        """Stop and discard the live estimate."""
         self.estimated = None
         self.estimate.stop(forget=True)
         self.offered = None
@@ -305,7 +305,7 @@ class RunController(QObject):
     def usual_sweep(self) -> SweepSpec | None:
         """Return the paper's sweep with selection on validation rows, or None without labelled data.
 
-        No run starts from the kernel widths of another one, so that each run equals one of the Classifier page.
+        No run starts from the kernel widths of another run, so each run equals the same run on the Classifier page.
         """
         spec = self.spec_of(self.svm)
         if spec is None:
@@ -324,7 +324,7 @@ class RunController(QObject):
         return None if dataset is None or self.why_not() else plan_sweep(sweep, dataset, self.library.stored_runs)
 
     def start_sweep(self, sweep: SweepSpec | None = None) -> None:
-        """Compute those points of a sweep that are not stored; by default of `usual_sweep`."""
+        """Compute the points of a sweep that are not stored yet. The default sweep is `usual_sweep`."""
         dataset, sweep = self._workspace.dataset, sweep or self.usual_sweep()
         if dataset is None or sweep is None:
             self._workspace.problem.emit(UserMessage("The sweep cannot start", self.why_not()))
@@ -334,7 +334,7 @@ class RunController(QObject):
         self._cluster.start(self.sweep, partial(run_sweep, dataset, sweep, pause=self.sweep.pause))
 
     def start_trial(self, budget: float = BUDGET) -> None:
-        """Compare noise levels and depths on validation rows and test the best one, within a budget in seconds."""
+        """Compare noise levels and depths on validation rows and test the best pair, within a budget in seconds."""
         dataset, source = self._workspace.dataset, self._workspace.source
         if dataset is None or source is None or self.why_not():
             self._workspace.problem.emit(UserMessage("The trial cannot start", self.why_not()))
@@ -344,7 +344,7 @@ class RunController(QObject):
         self._cluster.start(self.trial, partial(try_data, dataset, source, budget=budget, started=time.monotonic()))
 
     def stop(self) -> None:
-        """Stop training, estimate, trial and sweep; finished parts are stored."""
+        """Stop training, estimate, trial and sweep. Finished runs are stored."""
         self.drop_estimate()
         for task in (self.training, self.trial, self.sweep):
             task.stop()
@@ -352,9 +352,9 @@ class RunController(QObject):
     # Stored runs -----------------------------------------------------------------------------------------------
 
     def current_runs(self) -> list[StoredRun]:
-        """Return the stored and shipped runs on the open data set, on all folds.
+        """Return the stored and shipped runs on all folds of the open data set.
 
-        Stored runs that this version would not reproduce are omitted.
+        Stored runs of another results version, which this program would not reproduce, are omitted.
         """
         wanted = {base.fingerprint for base in self.bases()}
         runs = [run for run in self.library.runs if run.fingerprint in wanted]
@@ -364,7 +364,7 @@ class RunController(QObject):
     def open_run(self, key: str) -> None:
         """Load a stored result and set the window's parameters to the parameters of the run.
 
-        A shipped run without a complete result is trained.
+        A shipped run whose complete result is not in the package is trained.
         """
         shipped, base = self.library.without_result(key), self._base()
         if shipped is None:
@@ -381,7 +381,7 @@ class RunController(QObject):
         self.train(spec)
 
     def show_shipped(self) -> None:
-        """Show the shipped classifier of the open data, or the user's run that replaces it, if there is no result."""
+        """If no result is shown, show the shipped classifier of the open data, or the user's run that replaces it."""
         key = self.library.opening_key
         if self.spec is None and any(run.hash == key for run in self.current_runs()):
             self.library.load(key, self._show_shipped)

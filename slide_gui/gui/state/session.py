@@ -1,4 +1,4 @@
-"""The state of one window, whose parts are built when they are first needed."""
+"""The state of one window. Its components are built when they are first needed."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class Session(QObject):
     Parameters
     ----------
     store : Path
-        Store of runs. Modules that use it are imported only when needed, because their import is slow.
+        Store of runs. Modules that use the store are imported only when needed, because their import is slow.
     settings : QSettings, optional
-        Stores the choice of where runs are computed.
+        Settings that store where runs are computed.
 
     Signals
     -------
     status_changed(object)
-        As in `JobQueue`, for the job in the window's queue, or else for the job that waits for a cluster.
+        As in `JobQueue`, for the job in the window's queue, or if there is none, for the job that waits for a cluster.
     busy_changed()
-        As in `JobQueue`, for either of the two queues.
+        As in `JobQueue`, for the window's queue and for the queue of the cluster.
     place_changed()
         The user chose another place to compute runs, or the state of the connection to workers changed.
     """
@@ -90,7 +90,7 @@ class Session(QObject):
 
     @property
     def built_runs(self) -> RunController | None:
-        """The controller `runs` if it has been built, else None."""
+        """The controller `runs` if it has been built already, else None."""
         return vars(self).get("runs")
 
     @cached_property
@@ -102,7 +102,7 @@ class Session(QObject):
 
     @property
     def scheduler(self) -> str:
-        """Return the address of the selected scheduler, or "" if there is none or the choice is not read yet."""
+        """Return the address of the selected scheduler, or "" if none is selected or the choice is not read yet."""
         return self.cluster.state.choice.scheduler if "cluster" in vars(self) else ""
 
     def close(self) -> None:
@@ -117,4 +117,4 @@ class Session(QObject):
         for part in ("runs", "evaluation", "cluster"):
             if part in vars(self):
                 getattr(self, part).stop()
-        self.queue.stop()  # last, because the evaluation starts to read stored cells when its job ends
+        self.queue.stop()  # last, because the end of the evaluation starts a job that reads stored cells

@@ -10,7 +10,7 @@ _MOST_STEPS = 200
 
 
 class UndoHistory(QUndoStack):
-    """The last changes. All changes of one gesture, such as a drag of a slider, are one step."""
+    """The last changes. All changes of one gesture, such as a drag of a slider, are undone in one step."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -22,16 +22,16 @@ class UndoHistory(QUndoStack):
         Parameters
         ----------
         text : str
-            The change, as it follows "Undo" in a menu.
+            Name of the change, which the menu shows after "Undo".
         apply : callable
-            Restores `before` or `after`.
+            Called with `before` to undo the change, and with `after` to redo it.
         gesture : str
-            Consecutive changes with the same name are one step, until `end_gesture`.
+            Consecutive changes with the same gesture are one step, until `end_gesture` is called.
         """
         last = self._last()
         if last is None or not gesture or last.gesture != gesture:
             self.push(_Change(text, apply, before, after, gesture))
-        elif last.before == after:  # the gesture is back at its start
+        elif last.before == after:  # the gesture has returned to its initial value
             last.setObsolete(True)
             self.undo()
         else:
@@ -39,7 +39,7 @@ class UndoHistory(QUndoStack):
 
     @Slot()
     def end_gesture(self) -> None:
-        """Let the next change be a step of its own."""
+        """End the gesture, so that the next change is a separate step."""
         last = self._last()
         if last is not None:
             last.gesture = ""
@@ -62,5 +62,5 @@ class _Change(QUndoCommand):
             self._apply(self.before)
 
     def redo(self) -> None:
-        if self._is_undone:  # QUndoStack.push also calls `redo`, when the change is already applied
+        if self._is_undone:  # QUndoStack.push also calls `redo`, but then the change is already applied
             self._apply(self.after)

@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 MAX_PINS = 16
 _MOST_BYTES = 128 << 20  # limit for the weights of earlier data; four layers on MNIST take 20 MB
 _REST_MILLISECONDS = 100
-_FIRST_SAMPLE = 16  # index of the image shown first, or of the last image if there are fewer
+_FIRST_SAMPLE = 16  # index of the image shown first; with fewer images, the last one is shown
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The settings for the open data. For equality, the drawings must be the same object.
+    """The settings for the open data. Two states are equal only if `drawing` is the same object in both.
 
     Attributes
     ----------
     test_row : int or None
-        The test image that is shown instead of the selected training image.
+        Row of the test image that is shown instead of the selected training image, or None.
     drawing : ndarray of shape (rows, columns), or None
-        The shown image with the strokes drawn on it; None without strokes.
+        The shown image with the user's strokes; None without strokes.
     """
 
     parameters: StackParameters = field(default_factory=lambda: StackParameters(depth=4))
@@ -71,7 +71,7 @@ class Opened:
     confirmed : bool
         True if the user has confirmed how the files are read.
     state : State or None
-        State to show it in; None for the current parameters with default pins and image.
+        State to show the data in; None for the current parameters with default pins and image.
     """
 
     source: DataSource
@@ -89,13 +89,13 @@ class Workspace(QObject):
     fitting : Fitting
         The layers fitted to the data.
     history : UndoHistory
-        Changes that can be undone: of parameters, pins, image, strokes and tags, and deletions of runs.
+        The history of changes that can be undone: parameters, pins, image, strokes, tags and deleted runs.
     choices : FileChoices or None
         Stored settings for reading files; None to store nothing.
     confirmed : bool
-        True if no uncertain guess was made about the open files, or the user has confirmed the guesses.
+        True if the open files were read without uncertain guesses, or if the user has confirmed the guesses.
     fallback : DataSource or None
-        Data to open if no data are open and the requested ones cannot be opened.
+        Data to open if no data are open and the requested data cannot be opened.
     feature_names : tuple of str
         Names of all pixels or features of the data.
     earlier : tuple of FittedModel
@@ -108,7 +108,7 @@ class Workspace(QObject):
     state_changed(object, object)
         The new and the old `State`.
     rested()
-        Data, state, fit and history have not changed for 100 ms; for updates that can wait.
+        Data, state, fit and history have not changed for 100 ms. Connect updates that need not be immediate.
     problem(object)
         A `UserMessage` to show.
     confirmed_changed()
@@ -145,7 +145,7 @@ class Workspace(QObject):
 
     @Slot()
     def rest(self) -> None:
-        """Emit `rested` once nothing has changed for a moment."""
+        """Emit `rested` when nothing has changed for 100 ms."""
         self._rest.start()
 
     @property
@@ -156,21 +156,21 @@ class Workspace(QObject):
     # Opening ---------------------------------------------------------------------------------------------------
 
     def open(self, source: DataSource, state: State | None = None, *, download: bool = False) -> None:
-        """Load a data set in the job queue; the open one stays until the new one is ready.
+        """Load a data set in the job queue. The open data set stays open until the new one is ready.
 
         Parameters
         ----------
         source : DataSource
-            Data to open. Files without settings are read with the settings stored for them.
+            Data to open. If the source of files has no settings, the settings stored for these files are used.
         state : State, optional
             State to restore with the data. Without it, the parameters stay, and pins and image get their defaults.
         download : bool
             True to download the files of a benchmark data set first.
         """
-        titles = {each.key: each.title for each in entries()}  # a session may contain an unknown key
+        titles = {each.key: each.title for each in entries()}  # the key in a session may be unknown
         name = titles.get(source.key, source.key) or f"{len(source.paths)} files"
         name = Path(source.paths[0]).name if len(source.paths) == 1 else name
-        choices = self.choices if state is None else None  # a session contains how its data are read
+        choices = self.choices if state is None else None  # a session contains the settings for reading its data
 
         def work(progress: Progress) -> Opened:
             if download:
@@ -213,7 +213,7 @@ class Workspace(QObject):
         return Opened(source, dataset, explorer, self.confirmed, self.state)
 
     def restore(self, opened: Opened, state: State) -> None:
-        """Show the data of a snapshot in a state, and cancel the opening of other data."""
+        """Show the data of a snapshot in the given state, and cancel the opening of other data."""
         self.queue.cancel(channel="open")
         if opened.dataset is not self.dataset:
             self._opened(opened)
@@ -231,7 +231,7 @@ class Workspace(QObject):
             self.open(fallback)
 
     def read_as(self, reading: ParseOptions) -> None:
-        """Read the open files with other settings, or confirm the current ones, and store them."""
+        """Read the open files with other settings, or confirm the current settings, and store the settings."""
         source, dataset = self.source, self.dataset
         if source is None or dataset is None or not source.paths:
             return
@@ -247,7 +247,7 @@ class Workspace(QObject):
         self._open_again("Opening the data again", wanted, load, failure, confirmed=True)
 
     def hold_out(self, held_out: HeldOut) -> None:
-        """Split the open data set in another way and store it."""
+        """Split the open data set in another way and store this split."""
         source, dataset = self.source, self.dataset
         if source is None or dataset is None:
             return
@@ -281,12 +281,12 @@ class Workspace(QObject):
         return self._fitted_model(dataset, stack)
 
     def _fitted_model(self, dataset: Dataset, stack: "Stack") -> "FittedModel":
-        from slide_gui.experiments.files.model_file import FittedModel  # it imports the SVM
+        from slide_gui.experiments.files.model_file import FittedModel  # late, because this module imports the SVM
 
         return FittedModel.of(dataset, stack, self.fitting.seconds)
 
     def _keep_layers(self) -> None:
-        """Keep the layers of the open data for views of other data, and drop the oldest ones beyond 128 MB."""
+        """Store the layers of the open data for use with other data; discard the oldest layers beyond 128 MB."""
         dataset, stack = self.dataset, self.fitting.stack
         if dataset is None or stack is None or not stack.layers:
             return
@@ -299,11 +299,11 @@ class Workspace(QObject):
         self.earlier = tuple(models)
 
     def has_feature(self, feature: int) -> bool:
-        """True if the open data set has this feature; a view that still shows earlier data may name another one."""
+        """True if the open data set has this feature; a view that still shows earlier data may pass other features."""
         return 0 <= feature < len(self.feature_names)
 
     def worded(self, text: str) -> str:
-        """Return a text about images, reworded for open data that are a table; it must contain no names from them."""
+        """Return a text about images, reworded if the open data are a table; it must contain no names from the data."""
         return text if self.dataset is None or self.dataset.image_shape is not None else of_table(text)
 
     def feature_name(self, feature: int) -> str:
@@ -342,12 +342,12 @@ class Workspace(QObject):
     def set_parameters(self, gesture: str = "", **changes: Any) -> None:
         """Change parameters of the layers, and fit the layers again.
 
-        Consecutive changes of the same gesture are one step of undo, until `UndoHistory.end_gesture`.
+        Consecutive changes of the same gesture are undone in one step, until `UndoHistory.end_gesture` is called.
         """
         self._change(replace(self.state, parameters=replace(self.state.parameters, **changes)), gesture)
 
     def select(self, gesture: str = "", **changes: Any) -> None:
-        """Change the selection; a newly selected image replaces a test image and a drawing."""
+        """Change the selection. Selecting an image ends the display of a test image and removes the strokes."""
         state = replace(self.state, selection=replace(self.state.selection, **changes))
         if "sample" in changes:
             state = replace(state, test_row=None, drawing=None)
@@ -359,12 +359,12 @@ class Workspace(QObject):
         self._change(replace(self.state, test_row=row, drawing=None), text=text)
 
     def draw(self, image: NDArray[np.float32] | None) -> None:
-        """Set the image with its strokes, or remove all strokes."""
+        """Set the image with the user's strokes; None removes all strokes."""
         self._change(replace(self.state, drawing=image), text="reset of the drawn image" if image is None else "stroke")
 
     @Slot(object)
     def toggle_pin(self, feature: int) -> None:
-        """Pin a feature or release its pin; there are at most `MAX_PINS`."""
+        """Pin a feature, or release it if it is pinned; at most `MAX_PINS` features can be pinned."""
         pins = self.state.selection.pins
         if not self.has_feature(feature):
             return
@@ -394,12 +394,12 @@ class Workspace(QObject):
 
 
 def panel_parameters(parameters: StackParameters) -> dict[str, Any]:
-    """Return the parameters of a stack that the panel sets, by name."""
+    """Return the values of those stack parameters that the panel sets, by name."""
     names = ("noise", "ridge", "depth", "threshold", "squashing", "fit_on", "sharing", "window")
     return {name: getattr(parameters, name) for name in names}
 
 
-# Names of parameters and selections in the Edit menu, if they differ from those in the code.
+# Names of parameters and selections in the Edit menu, if they differ from the names in the code.
 _CHANGES = {
     "squashing": "squashing function",
     "fit_on": "the layers’ input",
@@ -412,7 +412,7 @@ _CHANGES = {
 
 
 def _changed(state: State, old: State) -> str:
-    """Return the name of the change between two states, as it follows "Undo"."""
+    """Return the name of the change between two states, which the menu shows after "Undo"."""
     names = [
         each.name
         for now, before in ((state.parameters, old.parameters), (state.selection, old.selection))
@@ -424,7 +424,7 @@ def _changed(state: State, old: State) -> str:
 
 @cache
 def _check_blas() -> None:
-    """Refuse to fit with a NumPy whose float32 products are wrong; runs once, in the job queue."""
+    """Raise an error if NumPy multiplies float32 matrices wrongly; this check runs once, in the job queue."""
     if not float32_scatter_is_exact():
         raise RuntimeError(
             "this NumPy multiplies float32 matrices wrongly, so every result would be wrong. "
@@ -435,7 +435,7 @@ def _check_blas() -> None:
 def _ready(
     source: DataSource, dataset: Dataset, *, confirmed: bool, state: State | None = None, first: bool = False
 ) -> Opened:
-    """Return data that are ready to be shown; runs in the job queue.
+    """Return data that are ready to be shown; called in the job queue.
 
     Raises
     ------
@@ -444,7 +444,7 @@ def _ready(
     """
     if len(dataset.train) < 2:
         raise DataError("has 1 training row, but a denoiser needs at least two; add rows", dataset.source)
-    # Both are computed here, because they would block the GUI thread. The first data get their hash after layer 1.
+    # Both are computed here to keep the GUI thread free; the first data set is hashed only after layer 1 is fitted.
     _ = dataset.checks, first or dataset.fingerprint
     return Opened(source, dataset, Explorer(dataset.train, dataset.image_shape), confirmed, state)
 
@@ -465,7 +465,7 @@ def mean_row(dataset: Dataset) -> NDArray[np.float64]:
 
 
 def _fitting(selection: Selection, dataset: Dataset) -> Selection:
-    """Return the selection without features and rows that these data lack."""
+    """Return the selection without the features and rows that this data set lacks."""
     pins = dict.fromkeys(pin for pin in selection.pins if 0 <= pin < dataset.n_features)
     sample, last = selection.sample, len(dataset.train) - 1
     sample = ~min(~sample, last) if sample < 0 else min(sample, last)

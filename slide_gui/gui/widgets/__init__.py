@@ -1,1 +1,1 @@
-"""Widgets, one per file, with setters and signals; they import neither the workspace nor an estimator."""
+"""Widgets with setters and signals. They import neither the workspace nor an estimator."""

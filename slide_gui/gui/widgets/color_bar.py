@@ -37,7 +37,7 @@ class ColorBar(QWidget):
         scale : ColorScale or None
             None leaves an empty frame with the note.
         note : str
-            A short note: where the limits apply, such as "per tile", or the name of the values.
+            A short note: what shares the limits, such as "per tile", or the name of the values.
         labels : tuple of str
             Labels that replace the values, evenly spaced from the lower to the upper limit, such as
             ``("−limit", "0", "+limit")`` if every tile has its own limits.
@@ -51,13 +51,13 @@ class ColorBar(QWidget):
         return QSize(_WIDTH, _BAR + _TICK + _LINE + _EDGE)
 
     def bar(self) -> QRectF:
-        """Return the rectangle of the colours."""
+        """Return the rectangle in which the colours are drawn."""
         note = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance(self._note)
         left = _EDGE + (note + 8 if note else 0)
         return QRectF(left, _EDGE, max(self.width() - left - _EDGE, 1), _BAR)
 
     def position_of(self, value: float) -> float:
-        """Return the x coordinate of a value."""
+        """Return the x coordinate of a value on the bar."""
         box = self.bar()
         share = 0.5 if self.scale is None else (value - self.scale.low) / (self.scale.high - self.scale.low)
         return box.left() + share * box.width()

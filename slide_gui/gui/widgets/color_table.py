@@ -1,4 +1,4 @@
-"""A table of numbers on coloured cells, with the scale of the colours below it."""
+"""A table of numbers on coloured cells, with a legend of the colours below it."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -21,11 +21,11 @@ from slide_gui.gui.widgets.painted import CENTRE, NOTHING, STALE, paint_placehol
 from slide_gui.text import isolated
 
 _USUAL, _TALLEST, _HEAD, _FOOT, _RAMP, _LEAST_HEADING = 52, 104, 24, 50, 72, 11  # pixels
-_WIDE = 280  # pixels; in a narrower table, the legend's text is below its scale instead of to the right
+_WIDE = 280  # pixels; in a narrower table, the text of the legend is below the colours, not to the right
 
 
 class ColorCell(NamedTuple):
-    """A cell: its text, tooltip, magnitude from 0 to 1 and hue; a cell without magnitude has no colour."""
+    """A cell with text, tooltip, magnitude from 0 to 1, and hue. A cell without a magnitude has no colour."""
 
     text: str
     tip: str
@@ -34,7 +34,7 @@ class ColorCell(NamedTuple):
 
 
 class _Cells(QStyledItemDelegate):
-    """Draws cells, with frames around the outlined ones and the current one."""
+    """Draws the cells, with frames around the outlined cells and the current cell."""
 
     def __init__(self, table: "ColorTable") -> None:
         super().__init__(table)
@@ -71,7 +71,7 @@ class ColorTable(QTableWidget):
     Signals
     -------
     cell_clicked(object)
-        (row, column) of a cell.
+        (row, column) of the cell that the user clicked.
     """
 
     cell_clicked = Signal(object)
@@ -121,7 +121,7 @@ class ColorTable(QTableWidget):
         rows, columns : sequence of (str, str)
             Headings of the rows and columns with their tooltips.
         legend : tuple of (str, str)
-            Text next to the scale of the colours, and hue of the scale.
+            Text of the legend, and hue of its colours.
         description : str
             Text for screen readers.
         stale : bool
@@ -140,12 +140,12 @@ class ColorTable(QTableWidget):
         self._describe()
 
     def set_outlined(self, cells: Sequence[tuple[int, int]]) -> None:
-        """Draw a frame around some cells."""
+        """Draw frames around these cells, given as (row, column)."""
         self.outlined = tuple(cells)
         self.viewport().update()
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text that an empty table shows, which names the next step."""
+        """Set the text that an empty table shows, which tells the user what to do next."""
         self._placeholder = text
         self._describe()
 
@@ -177,7 +177,7 @@ class ColorTable(QTableWidget):
         self._fit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Report the current cell on Enter; the signal `activated` would in some styles also follow a single click."""
+        """Report the current cell on Enter. In some styles, Qt's signal `activated` is also emitted after a click."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._report(self.currentIndex())
         else:

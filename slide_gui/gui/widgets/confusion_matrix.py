@@ -1,4 +1,4 @@
-"""The confusion matrix: counts of predictions, coloured by their fraction of the true class."""
+"""The confusion matrix: counts of predictions, coloured by the fraction of the true class."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ class ConfusionMatrix(ColorTable):
     """A confusion matrix with true classes and their errors in rows, and predictions in columns.
 
     Correct predictions are blue. Errors are orange, on a separate scale that ends at the most frequent error,
-    so that even rare ones are visible.
+    so that even rare errors are visible.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -32,14 +32,14 @@ class ConfusionMatrix(ColorTable):
         Parameters
         ----------
         counts : array_like of shape (k, k), integers
-            Row i, column j: samples of class i predicted as class j. Empty without predictions.
+            Element (i, j) counts the samples of class i predicted as class j. Empty without predictions.
         labels : sequence of str
             Names of the k classes.
         stale : bool
             True to grey the matrix because the parameters have changed.
         worst : float, optional
-            End of the scale of errors as a fraction of the true class, to give several matrices the same
-            colours; by default the most frequent error of this matrix.
+            Upper end of the colour scale of errors, as a fraction of the true class; the same value gives several
+            matrices the same colours. The default is the most frequent error of this matrix.
         """
         matrix = np.asarray(counts, dtype=np.int64).reshape(len(labels), len(labels))
         worst = worst_mistake(matrix) if worst is None else worst
@@ -66,6 +66,6 @@ class ConfusionMatrix(ColorTable):
 
 
 def worst_mistake(counts: NDArray[np.int64]) -> float:
-    """Return the largest fraction of a true class predicted as one other class; always above 0."""
+    """Return the largest fraction of a true class that is predicted as one other class; it is always above 0."""
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     return max(float((shares * (1.0 - np.eye(len(shares)))).max(initial=0.0)), 1e-12)

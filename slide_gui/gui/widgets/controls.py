@@ -36,16 +36,16 @@ from slide_gui.core.choices import Choice
 from slide_gui.gui.widgets.layouts import VerticalScroll, flush
 from slide_gui.text import isolated
 
-_TIP = 80  # letters in a line of a tooltip
+_TIP = 80  # largest number of characters in a line of a tooltip
 
 
 def wrapped(text: str) -> str:
-    """Return a tooltip with its long lines broken, because Qt breaks only the lines of rich text."""
+    """Return a tooltip with line breaks in long lines, because Qt wraps only rich text."""
     return isolated("\n".join(textwrap.fill(line, _TIP, break_on_hyphens=False) for line in text.splitlines()))
 
 
 def keys_text(keys: str | int) -> str:
-    """Return a shortcut as the platform writes it, such as ⌘K for Ctrl+K on macOS; `keys` is Qt's text or key code."""
+    """Return a shortcut, given as text or Qt's key code, as the platform writes it, such as ⌘K for Ctrl+K on macOS."""
     return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
 
 
@@ -63,7 +63,7 @@ def wrap_tips(parent: QWidget) -> None:
 class PlainLabel(QLabel):
     """A label that shows plain text.
 
-    QLabel renders text that looks like HTML, and opens the files that an ``<img>`` in it names.
+    QLabel would render text that looks like HTML, and open the files that an ``<img>`` element names.
     """
 
     def __init__(self, text: str, parent: QWidget | None) -> None:
@@ -76,7 +76,7 @@ class PlainLabel(QLabel):
 
 
 def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = False, height: int = 0) -> PlainLabel:
-    """Return a label with a role of the style sheet; with a minimum `height`, its text is aligned to the top."""
+    """Return a label with a role from the style sheet. With a minimum `height`, its text is aligned to the top."""
     shown = PlainLabel(text, parent)
     shown.setProperty("role", role)
     shown.setWordWrap(wraps)
@@ -87,7 +87,7 @@ def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = 
 
 
 class ElidedLabel(PlainLabel):
-    """A label of one line that shrinks; text that does not fit ends in … and is shown in full above the tooltip.
+    """A label of one line that can shrink. A text that does not fit ends in …, and the tooltip begins with all of it.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class ElidedLabel(PlainLabel):
         return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.contentsRect().width())
 
     def event(self, event: QEvent) -> bool:
-        """Show the full text above the tooltip if it does not fit."""
+        """If the text does not fit, show the full text at the top of the tooltip."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip and self.shown_text() != self.text():
             tip = "\n".join(filter(None, (wrapped(self.text()), self.toolTip())))
             QToolTip.showText(event.globalPos(), tip, self)
@@ -122,35 +122,35 @@ class ElidedLabel(PlainLabel):
 
 
 class ElidedBox(QComboBox):
-    """A combo box whose selected text, or placeholder, has … in its middle if it does not fit.
+    """A combo box whose selected text or placeholder is shortened with … in the middle if it does not fit.
 
     Parameters
     ----------
     name, tip : str
         Accessible name and tooltip.
     least : int
-        Smallest width in letters.
+        Smallest width, as a number of characters.
     """
 
     def __init__(self, parent: QWidget, name: str = "", tip: str = "", least: int = 9) -> None:
         super().__init__(parent)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(least)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # the wheel does not move the focus here
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # the mouse wheel must not move the focus to the box
         self.setAccessibleName(name)
         self.setToolTip(tip)
 
     def shown_text(self) -> str:
-        """Return the text, shortened to fit."""
+        """Return the visible text, shortened to fit into the box."""
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
         box, field = QStyle.ComplexControl.CC_ComboBox, QStyle.SubControl.SC_ComboBoxEditField
-        room = self.style().subControlRect(box, option, field, self).width() - 4  # the label's own margins
+        room = self.style().subControlRect(box, option, field, self).width() - 4  # minus the margins of the text
         text = self.currentText() or self.placeholderText()
         return self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, room)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scroll the area around a box without the keyboard focus, instead of changing its setting."""
+        """If the box has no keyboard focus, scroll the area around it instead of changing the selection."""
         event.ignore()
         if self.hasFocus():
             super().wheelEvent(event)
@@ -165,7 +165,7 @@ class ElidedBox(QComboBox):
 
 
 def add_button(parent: QWidget, row: QBoxLayout, text: str, tip: str = "", kind: str = "") -> QPushButton:
-    """Add a button to a row, with a kind of the style sheet."""
+    """Add a button to a row. `kind` selects the button's look in the style sheet."""
     button = QPushButton(text, parent)
     if kind:
         button.setProperty("kind", kind)
@@ -175,21 +175,21 @@ def add_button(parent: QWidget, row: QBoxLayout, text: str, tip: str = "", kind:
 
 
 def literal(text: str) -> str:
-    """Return a name as the text of a button, where Qt would otherwise read & as the mark of a shortcut."""
+    """Return a name as text for a button, with & escaped, because Qt uses & to mark a shortcut."""
     return isolated(text).replace("&", "&&")
 
 
 def add_choices(box: QComboBox, choices: Iterable[Choice]) -> None:
-    """Add the texts of choices with their tooltips; the data of an item is its key."""
+    """Add choices with their texts and tooltips to a combo box; the data of each item is the key of the choice."""
     for choice in choices:
         box.addItem(choice.text, choice.key)
         box.setItemData(box.count() - 1, wrapped(choice.tip), Qt.ItemDataRole.ToolTipRole)
 
 
 def name_box(box: QComboBox, name: str) -> None:
-    """Set the accessible name of a box without a visible label; call it once the box is in its layout.
+    """Set the accessible name of a box without a visible label, after the box was added to its layout.
 
-    Before Qt 6.11, the name is taken only from a label with the same parent.
+    Qt before 6.11 takes this name only from a label with the same parent.
     """
     box.setAccessibleName(name)
     caption = PlainLabel(name, box.parentWidget())
@@ -198,23 +198,23 @@ def name_box(box: QComboBox, name: str) -> None:
 
 
 def spin_box(name: str, low: int, high: int, parent: QWidget) -> QSpinBox:
-    """Return a field for an integer with an accessible name."""
+    """Return a spin box for an integer, with an accessible name."""
     box = QSpinBox(parent)
     box.setRange(low, high)
     box.setAccessibleName(name)
-    box.lineEdit().setTextMargins(7, 0, 0, 0)  # as in other fields; style sheets do not apply to this line edit
+    box.lineEdit().setTextMargins(7, 0, 0, 0)  # as in other fields; the style sheet has no effect here
     return box
 
 
 class UndoOfWindow(QObject):
-    """Passes the shortcuts of undo and redo to the window while a text field has the focus.
+    """Passes the shortcuts for undo and redo to the window while a text field has the focus.
 
     Parameters
     ----------
     line : QLineEdit
-        Text field; while its text is being edited, the shortcuts undo the typing.
+        Text field. While the user is editing the text, the shortcuts undo the typing.
     always : bool
-        True if the window's history includes every typed letter, so that it always gets the shortcuts.
+        True if the window's history records every typed letter; the window then always gets the shortcuts.
     """
 
     def __init__(self, line: QLineEdit, *, always: bool = False) -> None:
@@ -223,7 +223,7 @@ class UndoOfWindow(QObject):
         line.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stop these shortcuts from reaching the text field."""
+        """Keep the shortcuts for undo and redo from the text field, unless the user is editing the text."""
         keys = QKeySequence.StandardKey
         passes = (
             isinstance(event, QKeyEvent)
@@ -238,14 +238,14 @@ class UndoOfWindow(QObject):
 
 @Slot(QAbstractButton, bool)
 def stop_at_checked(button: QAbstractButton, checked: bool) -> None:
-    """Let Tab stop at a button of an exclusive group only while it is checked."""
+    """Let the Tab key reach a button of an exclusive group only while the button is checked."""
     button.setFocusPolicy(Qt.FocusPolicy.StrongFocus if checked else Qt.FocusPolicy.NoFocus)
 
 
 class ChoiceButtons(QButtonGroup):
-    """A group of numbered buttons that look like one control; `idClicked` reports which one the user pressed.
+    """A group of numbered buttons that look like one control; `idClicked` reports the button that the user pressed.
 
-    Tab stops only at the checked button, from which the arrow keys lead to the others.
+    The Tab key reaches only the checked button; the arrow keys move from there to the other buttons.
     """
 
     def __init__(self, parent: QObject) -> None:
@@ -259,7 +259,7 @@ class ChoiceButtons(QButtonGroup):
             button.setFocus()
 
     def add(self, number: int, text: str, parent: QWidget) -> QPushButton:
-        """Return a new button with a number, for a layout of `parent`; the first button is checked."""
+        """Return a new button with this number, to be placed in a layout of `parent`; the first button is checked."""
         button = QPushButton(text, parent)
         button.setProperty("kind", "segment")
         button.setCheckable(True)
@@ -292,7 +292,7 @@ class StartPause(QWidget):
         row = flush(QHBoxLayout(self))
         self.start = add_button(self, row, words[0], tip, "primary")
         self.pause = add_button(self, row, "Pause", f"Pause or resume the {work}")
-        # Fixed widths keep the layout still when the texts change.
+        # Fixed widths keep the layout unchanged when the texts change.
         self.start.setMinimumWidth(widest(self.start, 80, words))
         self.pause.setMinimumWidth(widest(self.pause, 72, ("Pause", "Resume")))
 
@@ -305,14 +305,14 @@ class StartPause(QWidget):
 
 
 def widest(button: QPushButton, least: int, words: tuple[str, ...]) -> int:
-    """Return the width of a button for the longest of its texts."""
+    """Return the width that a button needs for the longest of these texts, at least `least`."""
     button.ensurePolished()
     beside = button.sizeHint().width() - button.fontMetrics().horizontalAdvance(button.text())
     return max(least, *(button.fontMetrics().horizontalAdvance(word) + beside for word in words))
 
 
 class LowScroll(VerticalScroll):
-    """A scroll area around `inner`, which scrolls only if it is lower than `least_height`."""
+    """A scroll area around `inner`. It scrolls only if its height is less than `least_height`."""
 
     def __init__(self, least_height: int, parent: QWidget) -> None:
         super().__init__(parent)
@@ -323,7 +323,7 @@ class LowScroll(VerticalScroll):
 
 
 class _Filled(QWidget):
-    """A widget filled by its only child, without a layout, which would request more height for wrapped text."""
+    """A widget filled by its only child. It has no layout, because a layout would add height for wrapped text."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)

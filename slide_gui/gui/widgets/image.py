@@ -30,7 +30,7 @@ MARGIN = 4
 class ImageView(Picker):
     """A grey image of square pixels, each an integer number of device pixels wide, without smoothing.
 
-    The light theme shows 1 as ink on paper, the dark theme as white on near black.
+    The value 1 is drawn black on white in the light theme, and white on near black in the dark theme.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -49,7 +49,7 @@ class ImageView(Picker):
         Parameters
         ----------
         values : ndarray of shape (rows, columns), float32
-            Values from 0 to 1; others are clipped.
+            Values from 0 to 1; smaller and larger values are clipped.
         """
         self._values, self._drawn = values, None
         self._set_count(values.size)
@@ -64,7 +64,7 @@ class ImageView(Picker):
         self.setAccessibleDescription("; ".join(texts))
 
     def _contents(self, values: NDArray[np.float32]) -> list[str]:
-        """Describe the image, how many values are pinned, and whether the selected one is."""
+        """Return texts with the size of the image, whether the selected value is pinned, and how many are pinned."""
         pins, (rows, columns) = [index for index, _ in self._pins], values.shape
         here = ["this value is pinned"] if self._current in pins else []
         return [f"image of {rows} × {columns} pixels", *here, *([f"{len(pins)} pinned"] if pins else [])]
@@ -77,7 +77,7 @@ class ImageView(Picker):
         ratio = self.devicePixelRatioF()
         area = self.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
         scale = min(integer_scale(rows, area.height(), ratio), integer_scale(columns, area.width(), ratio))
-        # The top left corner aligns the image with its neighbours above and below.
+        # At the left edge, the image is aligned with the widgets above and below.
         return PixelGrid((rows, columns), snapped(MARGIN, ratio), snapped(MARGIN, ratio), scale)
 
     def _at(self, point: QPointF) -> int | None:
@@ -139,7 +139,7 @@ class DrawingCanvas(ImageView):
     drawn(object)
         The current image, a read-only ndarray of shape (rows, columns).
     stroked(object)
-        The image after a stroke that changed something.
+        The image after a stroke that changed at least one pixel.
     """
 
     drawn = Signal(object)
@@ -153,7 +153,7 @@ class DrawingCanvas(ImageView):
         self._before: Image | None = None  # image before the current stroke
         self._brush = 1
         self._erases = False
-        self._ink: float | None = None  # value being drawn while a button is down
+        self._ink: float | None = None  # the value that is drawn while a mouse button is down
         self._last = 0
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         if not pins:
@@ -165,16 +165,16 @@ class DrawingCanvas(ImageView):
 
     @property
     def image(self) -> Image | None:
-        """Return the image with its drawing."""
+        """Return the image with the user's strokes."""
         return self._values
 
     @property
     def is_drawn_on(self) -> bool:
-        """True if the drawn image differs from the given one."""
+        """True if the user's strokes changed the image."""
         return self._values is not None and self._given is not None and not np.array_equal(self._values, self._given)
 
     def set_image(self, values: Image, drawn: Image | None = None) -> None:
-        """Show an image, or `drawn`, an earlier drawing on it, if that has the same shape."""
+        """Show an image. If `drawn`, the image with earlier strokes, has the same shape, show that instead."""
         self._given, self._ink = values, None
         self._show(values if drawn is None or drawn.shape != values.shape else drawn)
 
@@ -185,7 +185,7 @@ class DrawingCanvas(ImageView):
         self.update()
 
     def set_erasing(self, erases: bool) -> None:
-        """Let the left button erase, or draw."""
+        """Let the left button erase if `erases`, and otherwise draw."""
         self._erases = erases
 
     @Slot()
@@ -203,7 +203,7 @@ class DrawingCanvas(ImageView):
             self.drawn.emit(values)
 
     def _covered(self, index: int) -> tuple[slice, slice]:
-        """Return the rows and columns under the brush."""
+        """Return the rows and columns that the brush covers at a pixel."""
         assert self._values is not None
         row, column = divmod(index, self._values.shape[1])
         before, after = (self._brush - 1) // 2, self._brush // 2 + 1
@@ -249,7 +249,7 @@ class DrawingCanvas(ImageView):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self._end_stroke()  # another widget receives the release
+        self._end_stroke()  # another widget receives the mouse release
 
     def _end_stroke(self) -> None:
         if self._ink is not None:
@@ -308,7 +308,7 @@ class FeatureBars(Picker):
         return QSize(260, 160)
 
     def set_values(self, values: NDArray[np.float32], names: tuple[str, ...] = ()) -> None:
-        """Show a sample of shape (d,), optionally with names of its features."""
+        """Show a sample of shape (d,), optionally with the names of the features."""
         self._values, self._names, self._still = values, names, CachedPixmap()
         finite = values[np.isfinite(values)]  # the range contains zero
         self._range = float(finite.min(initial=0.0)), float(finite.max(initial=0.0)) + 1e-12
@@ -324,7 +324,7 @@ class FeatureBars(Picker):
         self.setAccessibleDescription("; ".join(texts))
 
     def plot(self) -> QRectF:
-        """Return the rectangle of the bars."""
+        """Return the rectangle in which the bars are drawn."""
         return QRectF(self.rect()).adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN - FOOT)
 
     def _at(self, point: QPointF) -> int | None:
@@ -345,7 +345,7 @@ class FeatureBars(Picker):
         return QRectF(box.x() + index * width, box.y(), width, box.height())
 
     def _height_of(self, value: float) -> float:
-        """Return the vertical position of a value."""
+        """Return the y coordinate of a value."""
         box, (low, high) = self.plot(), self._range
         return box.bottom() - (value - low) / (high - low) * box.height()
 

@@ -1,4 +1,4 @@
-"""Helpers that build layouts and scroll areas; nested layouts leave no PySide wrappers of deleted items behind."""
+"""Helpers that build layouts and scroll areas, without PySide wrappers of layout items that Qt deletes later."""
 
 from typing import Any, TypeVar
 
@@ -18,9 +18,9 @@ def flush(layout: Inner, spacing: int = 8, margins: tuple[int, int, int, int] = 
 def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: int = -1) -> Inner:
     """Add a new, empty layout to another and return it.
 
-    An item of a layout is not a QObject, so PySide knows its wrapper by the address alone and keeps it after
-    the item is destroyed. A later object at the same address would get that wrapper. PySide creates wrappers if a
-    layout that already contains items is added.
+    An item of a layout is not a QObject. PySide finds the Python wrapper of an item only by the address and keeps
+    the wrapper after the item is destroyed; a later object at this address would get the wrong wrapper. PySide creates
+    such wrappers if a layout that already contains items is added.
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: 
     inner : QLayout
         New layout without items.
     *place : int
-        Arguments of `outer.addLayout` after the layout: a stretch, or row and column.
+        Arguments of `outer.addLayout` after the layout: a stretch factor, or row and column.
     spacing : int
-        Space between its items in pixels; −1 for the default of the style.
+        Space in pixels between the items of `inner`; −1 for the default of the style.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: 
 
 
 def form(outer: QBoxLayout) -> QGridLayout:
-    """Add a grid whose lines have a name, a control and a hint; the control gets the free width."""
+    """Add and return a grid for lines of a name, a control and a hint; the controls get the free width."""
     grid = nested(outer, QGridLayout())
     grid.setHorizontalSpacing(12)
     grid.setVerticalSpacing(8)
@@ -56,11 +56,11 @@ def form(outer: QBoxLayout) -> QGridLayout:
 
 
 class VerticalScroll(QScrollArea):
-    """A scroll area without a frame, as wide as its widget."""
+    """A scroll area without a frame that scrolls only vertically."""
 
     def __init__(self, parent: QWidget | None) -> None:
         super().__init__(parent)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the scroll area follows the focus of its controls
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the controls inside get the focus, and the area scrolls to them
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

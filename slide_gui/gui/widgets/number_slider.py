@@ -12,12 +12,12 @@ from slide_gui.gui.widgets.controls import label as caption
 from slide_gui.gui.widgets.layouts import flush
 
 SETTLE_MS = 250
-"""Milliseconds without further input after which a value set by keys or wheel counts as settled."""
-_NOTCH = 120  # angle of one notch of a wheel in eighths of a degree; touchpads report smaller ones
+"""A value set by keys or wheel counts as final after this many milliseconds without further input."""
+_NOTCH = 120  # angle of one step of a mouse wheel in eighths of a degree; touchpads report smaller angles
 
 
 class NumberSlider(QWidget):
-    """A label, a number, a second text and a slider.
+    """A control with a label, a number field, a second text and a slider.
 
     The wheel, arrow keys and a typed number move in steps. A double-click on slider or label restores
     the default. Tab stops at the slider; a click on the number, or a digit typed on the slider, edits the number.
@@ -25,20 +25,20 @@ class NumberSlider(QWidget):
     Parameters
     ----------
     low, high, step, default : float
-        `high` − `low` is an integer multiple of `step`.
+        Limits, step and default value; `high` − `low` must be an integer multiple of `step`.
     decimals : int
-        Decimals of the number.
+        Number of decimals shown.
     tip : str
         Tooltip with formula, range and reference to the paper.
     values : sequence of float
-        Increasing values with uneven steps, used instead of even ones and shown with as few digits as possible.
+        Increasing values that the slider selects from, instead of even steps; shown with as few digits as possible.
 
     Signals
     -------
     value_changed(float)
-        The value while it moves.
+        The value, emitted while the slider moves.
     value_settled(float)
-        The value after release or typing, or when no further step follows for a moment.
+        The final value: after the slider is released, a number is typed, or no further step follows for 250 ms.
     """
 
     value_changed = Signal(float)
@@ -112,7 +112,7 @@ class NumberSlider(QWidget):
         before = self._slider.value()
         with QSignalBlocker(self._slider):
             self._slider.setValue(self._position_of(value))
-        if self._slider.value() != before:  # setting the same value during a drag does not settle it
+        if self._slider.value() != before:  # during a drag, setting the same value does not end the drag
             self._settled = self.value()
         self._show_text(value if self._decimals is None else self.value())
 
@@ -122,7 +122,7 @@ class NumberSlider(QWidget):
 
     @Slot()
     def reset(self) -> None:
-        """Restore the default."""
+        """Set the default value."""
         self._go(self._default)
 
     def _position_of(self, value: float) -> int:
@@ -136,7 +136,7 @@ class NumberSlider(QWidget):
     def _show_text(self, value: float) -> None:
         self._shown_text = self._text(value)
         self._number.setText(self._shown_text)
-        # A screen reader would otherwise read only the number of the step.
+        # Without this description, a screen reader would read only the index of the step.
         self._slider.setAccessibleDescription("; ".join(filter(None, (self._shown_text, self.toolTip()))))
 
     def _go(self, value: float) -> None:
@@ -165,7 +165,7 @@ class NumberSlider(QWidget):
 
     @Slot(str)
     def _type(self, text: str) -> None:
-        """Replace the number by typed text, which Return accepts."""
+        """Replace the number by typed text, which the Return key accepts."""
         self._number.setFocus()
         self._number.selectAll()
         self._number.insert(text)
@@ -173,11 +173,11 @@ class NumberSlider(QWidget):
     @Slot()
     def _typed(self) -> None:
         if self._number.text() == self._shown_text:
-            return  # only the focus left; a value between two steps stays
+            return  # the field only lost the focus; keep a value between two steps
         text = self._number.text().strip().replace("−", "-").replace(",", ".")
         try:
             self._go(float(text))
-        except ValueError:  # also raised for nan and inf
+        except ValueError:  # also for nan and inf
             self._number.setText(self._shown_text)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -201,7 +201,7 @@ class NumberSlider(QWidget):
 
 
 def _shortest(value: float) -> str:
-    """Format a number in few characters, with powers of ten for small and large ones."""
+    """Format a number in few characters; small and large numbers have a power of ten."""
     if value == 0 or 0.1 <= abs(value) < 10000:
         return f"{value:.4g}".replace("-", "−")
     digits, power = f"{value:.3e}".split("e")
@@ -209,9 +209,9 @@ def _shortest(value: float) -> str:
 
 
 class _Slider(QSlider):
-    """A horizontal slider that jumps to the mouse, steps finely by wheel and resets by double-click or Delete.
+    """A horizontal slider. A click moves it to the mouse, the wheel moves it in steps, a double-click resets it.
 
-    The signal `typed` passes on digits typed on the slider.
+    Delete also resets the slider. The signal `typed` reports digits that the user types on the slider.
     """
 
     reset = Signal()
@@ -219,7 +219,7 @@ class _Slider(QSlider):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
-        self._turned = 0  # angle of the wheel since the last step
+        self._turned = 0  # angle that the wheel has turned since the last step
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def handle(self) -> QRect:

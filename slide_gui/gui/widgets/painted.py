@@ -1,4 +1,4 @@
-"""Parts of widgets that paint themselves: images of values, marks, and base classes with mouse, keys and callouts."""
+"""Helpers for widgets that paint their contents: images, marks, callouts, and base classes for mouse and keys."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -28,19 +28,19 @@ from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.text import isolated
 
 STALE = 0.65
-"""Opacity of greyed contents: 35 % towards the colour of the page."""
+"""Opacity of greyed contents: 35 % of their colour is the colour of the page."""
 CENTRE = int(Qt.AlignmentFlag.AlignCenter)
 MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
 RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 INK = ColorScale("grey", 0.0, 1.0)
-"""Scale that `image_of` draws as ink on paper in the light theme and as white on near black in the dark one."""
+"""Scale that `image_of` draws as black on white in the light theme and as white on near black in the dark theme."""
 
 ARROWS = {Qt.Key.Key_Left: (0, -1), Qt.Key.Key_Right: (0, 1), Qt.Key.Key_Up: (-1, 0), Qt.Key.Key_Down: (1, 0)}
 """Key → step in (row, column) on the screen."""
 
 LARGE = 16.0
-"""Side in logical pixels from which a ring fits inside a pixel."""
+"""A ring fits inside an image pixel whose side has at least this many logical pixels."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class PixelGrid:
         return QRectF(self.x + column * self.scale, self.y + row * self.scale, self.scale, self.scale)
 
     def moved(self, index: int | None, step: tuple[int, int]) -> int:
-        """Return the pixel one step further on the screen, within the image; the central pixel for None."""
+        """Return the pixel one step from this pixel on the screen, within the image; for None, the central pixel."""
         rows, columns = self.shape
         if index is None:
             return rows // 2 * columns + columns // 2
@@ -89,7 +89,7 @@ class PixelGrid:
 
 
 def integer_scale(pixels: int, extent: float, ratio: float) -> float:
-    """Return the largest side of a pixel, in whole device pixels, at which `pixels` of them fit into `extent`.
+    """Return the largest side of a pixel, an integer in device pixels, at which `pixels` pixels fit into `extent`.
 
     If even one device pixel is too large, an integer number of pixels shares one device pixel.
     """
@@ -116,7 +116,7 @@ def colour_table(scale: ColorScale, zeroth: QColor | None = None) -> NDArray[np.
 
 
 def crosshair(box: QRectF, spot: QRectF, gap: float | None = None) -> list[QLineF]:
-    """Return lines across `box` through the centre of `spot` with a gap around it, by default 2 pixels outside it."""
+    """Return lines across `box` through the centre of `spot`, with a gap that by default is 2 pixels around `spot`."""
     x, y = spot.center().x(), spot.center().y()
     gap = 0.5 * spot.width() + 2.0 if gap is None else gap
     lines = (
@@ -131,8 +131,8 @@ def crosshair(box: QRectF, spot: QRectF, gap: float | None = None) -> list[QLine
 def coloured_image(indices: NDArray[np.uint8], table: NDArray[np.uint32]) -> QImage:
     """Return an image that owns its pixels.
 
-    The table is applied here, not by Qt: without smoothing, Qt's raster engine draws 32-bit
-    images ten times as fast as indexed ones (9 and 120 µs for 28 × 28 shown at 112 × 112).
+    The colour table is applied here, not by Qt: without smoothing, Qt's raster engine draws 32-bit
+    images ten times as fast as indexed images (9 and 120 µs for 28 × 28 shown at 112 × 112).
     """
     pixels = table[indices]
     height, width = indices.shape
@@ -148,7 +148,7 @@ def image_of(values: NDArray[np.float32], scale: ColorScale, theme: Theme, *, ze
 
 
 def ring_radius(side: float, width: float) -> float:
-    """Return the radius of a ring around a pixel: outside a small pixel, so that it covers none of it, else inside."""
+    """Return the radius of a ring that marks a pixel: inside a large pixel, or completely outside a small pixel."""
     if side >= LARGE:
         return 0.5 * side - width - 1.0
     return max(0.71 * side + 0.5 * width, 4.5)
@@ -166,7 +166,7 @@ def ring(painter: QPainter, around: QRectF, colour: QColor, halo: QColor, width:
 
 
 def write(painter: QPainter, box: QRectF, at: int, text: str, colour: QColor | str, font: QFont | None = None) -> None:
-    """Draw a text in a box with the alignment `at`, such as `MIDDLE`, in `font` or else in the painter's font."""
+    """Draw a text in a box with the alignment `at`, such as `MIDDLE`. The default is the painter's font."""
     if font is not None:
         painter.setFont(font)
     painter.setPen(QColor(colour))
@@ -174,7 +174,7 @@ def write(painter: QPainter, box: QRectF, at: int, text: str, colour: QColor | s
 
 
 def snapped(value: float, ratio: float) -> float:
-    """Return a coordinate rounded to a device pixel."""
+    """Return a coordinate rounded to an integer number of device pixels."""
     return round(value * ratio) / ratio
 
 
@@ -199,7 +199,7 @@ def focus_ring(painter: QPainter, widget: QWidget, box: QRectF | None = None) ->
 
 
 def washed(colour: str, alpha: float) -> QColor:
-    """Return a colour of the theme with an opacity."""
+    """Return a colour of the theme with the opacity `alpha`."""
     tint = QColor(colour)
     tint.setAlphaF(alpha)
     return tint
@@ -209,7 +209,7 @@ PAD_X, PAD_Y, LINE, AWAY = 8, 6, 16, 12  # margins, line height and distance of 
 
 
 def callout_box(widget: QWidget, anchor: QPointF, lines: Sequence[str]) -> QRectF:
-    """Return the box of a callout: above right of `anchor` if it fits there, and always inside the widget."""
+    """Return the box of a callout: above and to the right of `anchor` if it fits there, always inside the widget."""
     wide = max(
         QFontMetricsF(figure_font(widget, SECONDARY, strong=not number)).horizontalAdvance(text)
         for number, text in enumerate(lines)
@@ -257,7 +257,7 @@ NOTHING = "There is nothing to show yet."
 
 
 class PaintedWidget(QWidget):
-    """Base of widgets that draw items to select by mouse or keys, or a text that explains why there are none."""
+    """The base class of widgets that draw items, or a text that explains why there are no items."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -267,7 +267,7 @@ class PaintedWidget(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text that an empty widget shows, which names the next step."""
+        """Set the text that an empty widget shows, which tells the user what to do next."""
         self._placeholder = text
         self._describe()
         self.update()
@@ -284,7 +284,7 @@ class PaintedWidget(QWidget):
                 QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, description))
 
     def _leave(self) -> None:
-        """Select nothing, because the mouse has left."""
+        """Clear the selection when the mouse has left the widget."""
         raise NotImplementedError
 
     def leaveEvent(self, event: QEvent) -> None:
@@ -293,9 +293,10 @@ class PaintedWidget(QWidget):
 
 
 class HoverWidget(PaintedWidget):
-    """Base of widgets in which mouse and keys select one item or none.
+    """The base class of widgets in which mouse and keys select one item or none.
 
-    Arrow keys move between items; Home and End go to the first and last one. Enter and Space click; Escape deselects.
+    Arrow keys move between items; Home and End select the first and last item; Enter and Space click the selected
+    item; Escape clears the selection.
 
     Attributes
     ----------
@@ -314,14 +315,14 @@ class HoverWidget(PaintedWidget):
         raise NotImplementedError
 
     def _stepped(self, step: tuple[int, int]) -> Any:
-        """Return the item one step from the current one, or None if keys of this direction do nothing."""
+        """Return the item one step from the current item, or None if arrow keys in this direction do nothing."""
 
     def _end(self, last: bool) -> Any:
-        """Return the first or last item, or None if Home and End do nothing."""
+        """Return the last item if `last`, or else the first; return None if the keys Home and End do nothing."""
 
     @Slot(object)
     def _hover(self, target: Any) -> None:
-        """Select an item under the mouse, or None."""
+        """Select the item under the mouse; None clears the selection."""
         if target != self._current:
             self._current = target
             self._describe()
@@ -369,14 +370,14 @@ class HoverWidget(PaintedWidget):
 
 
 class Picker(HoverWidget):
-    """Base of the views of one sample, in which the user points at values and clicks them.
+    """The base class of views of one sample, in which the user points at values and clicks them.
 
     Signals
     -------
     pixel_hovered(object)
-        Index under mouse or cursor (int), or None.
+        Index of the value under the mouse or the cursor (int), or None.
     pixel_clicked(object)
-        Index clicked (int).
+        Index of the value that was clicked (int).
     """
 
     shape = Qt.CursorShape.CrossCursor
@@ -401,7 +402,7 @@ class Picker(HoverWidget):
             self.update()
 
     def set_pins(self, pins: Sequence[tuple[int, QColor]]) -> None:
-        """Draw a thin ring in the pin's colour at each pinned value."""
+        """Draw a thin ring at each pinned value; `pins` are tuples (index, colour)."""
         self._pins = tuple(pins)
         self._describe()
         self.update()
@@ -420,7 +421,7 @@ class Picker(HoverWidget):
             painter.drawLine(box.topRight(), box.bottomLeft())
 
     def _was_missing(self) -> list[str]:
-        """Describe whether the current value was missing."""
+        """Return a text if the current value was missing in the file, or else an empty list."""
         return ["missing in the file, filled"] if self._current in self._missing else []
 
     def _set_count(self, count: int) -> None:
@@ -440,14 +441,14 @@ class Picker(HoverWidget):
 
 
 class CachedPixmap:
-    """A transparent picture of a widget's size, repainted when its key, the size, theme or font changes."""
+    """A transparent picture as large as a widget, repainted when the key, size, theme or font changes."""
 
     def __init__(self) -> None:
         self._key: tuple[object, ...] | None = None
         self._pixmap = QPixmap()
 
     def draw(self, painter: QPainter, widget: QWidget, key: Hashable, paint: Callable[[QPainter], None]) -> None:
-        """Draw the picture at the top left, and call `paint` only if it is out of date."""
+        """Draw the picture at the top left of the widget. Call `paint` only if the picture is out of date."""
         ratio = widget.devicePixelRatioF()
         full = (key, widget.width(), widget.height(), ratio, theme_of(widget).name, widget.font().key())
         if full != self._key:

@@ -1,4 +1,4 @@
-"""The contents and geometry of weight tiles: immutable rows of immutable tiles."""
+"""The contents of weight tiles, which are immutable rows of immutable tiles, and their positions."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
@@ -17,22 +17,22 @@ from slide_gui.gui.widgets.painted import PixelGrid, colour_table, coloured_imag
 
 @dataclass(frozen=True, eq=False)
 class Tile:
-    """One image of weights.
+    """One tile: the image of a row of W or of other values.
 
     Attributes
     ----------
     values : ndarray of shape (rows, columns) or (d,), float32
-        Read-only; a new picture is a new `Tile`. ``(d,)`` is drawn as bars.
+        Values of the image, read-only; values of shape ``(d,)`` are drawn as bars.
     caption : str
-        Text above the tile; if the tile is narrow, only the part after " · ".
+        Text above the tile; a narrow tile shows only the part after " · ".
     marker : int or None
-        Pixel with a ring: the one that these weights reconstruct.
+        Pixel to mark with a ring: the pixel that these weights reconstruct.
     quantity : str
-        Name of the values if they are not weights; it begins with "≈" if they are approximate.
+        Name of the values, or "" for weights; it begins with "≈" if the values are approximate.
     stale : bool
         True to grey the tile because a newer one is being computed.
     part : tuple of (top, left, rows, columns) or None
-        The part of the image that fills the enlarged tile, by default all of it.
+        The part of the image that the enlarged tile shows; None for the entire image.
     """
 
     values: NDArray[np.float32]
@@ -54,7 +54,7 @@ class Tile:
         quantity: str = "",
         stale: bool = False,
     ) -> "Tile":
-        """Return the tile of d values, drawn as an image of the given shape, or as bars if the shape is None."""
+        """Return a tile of d values, drawn as an image of the given shape, or as bars if the shape is None."""
         pixels = values.astype(np.float32)
         return cls(pixels.reshape(shape) if shape else pixels, scale, caption, marker, quantity, stale)
 
@@ -69,11 +69,11 @@ class Tile:
         return self
 
     def place_of(self, index: int) -> str:
-        """Return the position of a pixel, or the number of a feature."""
+        """Return as text the row and column of a pixel, or the index of a feature."""
         return "{}, {}".format(*divmod(index, self.shape[1])) if len(self.shape) == 2 else str(index)
 
     def value_at(self, index: int) -> tuple[str, str]:
-        """Return the value of a pixel or feature and its position as texts."""
+        """Return as texts the value of a pixel or feature, and the position as in `place_of`."""
         return self.scale.label(float(self.values.flat[index]), 4), self.place_of(index)
 
     def equals(self, other: "Tile") -> bool:
@@ -90,7 +90,7 @@ def row_tile(
     quantity: str = "",
     stale: bool = False,
 ) -> Tile:
-    """Return the tile of a row of W with its bias last, captioned with the largest value and the bias.
+    """Return the tile of a row of W with its bias last, whose caption shows the largest value and the bias.
 
     Parameters
     ----------
@@ -113,16 +113,16 @@ def short_size(size: float) -> str:
 class Mosaic(Tile):
     """All rows of W of a layer in one picture, or the matrix W if the features are not pixels.
 
-    The field of a pixel is its row of W as a small image, which is drawn at the position of the pixel.
+    The field of a pixel is the row of W of this pixel as a small image, drawn at the position of the pixel.
 
     Attributes
     ----------
     values : ndarray of shape (d, rows, columns) or (d, d), float32
-        The fields, or the rows of the matrix; read-only.
+        The fields, or the matrix W; read-only.
     marker : int or None
         The pixel or feature whose field is selected.
     key : hashable
-        Equal for mosaics with the same values.
+        Key for the cache of images; equal for mosaics with the same values.
     """
 
     key: Hashable = None
@@ -142,18 +142,18 @@ class Mosaic(Tile):
 
 @dataclass(frozen=True)
 class TileRow:
-    """The tiles of one pixel.
+    """A row of tiles: the weights of one pixel in each layer.
 
     Attributes
     ----------
     title, subtitle : str
-        Texts such as "14, 9" and "pinned".
+        Name of the row, such as "14, 9", and a note, such as "pinned".
     removable : bool
-        True for a pin with a × button; False for the pixel under the mouse, drawn lighter.
+        True for a pinned pixel, whose row has a × button; False for the pixel under the mouse, drawn lighter.
     tiles : tuple of Tile or None
         One tile per column; None leaves an empty position.
     is_mosaics : bool
-        True if the tiles are mosaics; only the first row may be.
+        True if the tiles are mosaics, which is possible only in the first row.
     """
 
     title: str
@@ -164,7 +164,7 @@ class TileRow:
     is_mosaics: bool = False
 
     def keeping(self, old: "TileRow") -> "TileRow":
-        """Return this row, with the tiles of the earlier row `old` wherever they look the same."""
+        """Return this row, but reuse each tile of the earlier row `old` that looks the same."""
         if len(old.tiles) != len(self.tiles):
             return self
         pairs = zip(old.tiles, self.tiles, strict=True)
@@ -172,14 +172,14 @@ class TileRow:
 
 
 def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, int], background: QColor) -> QImage:
-    """Return an image of bars along the index, from a zero line in the middle.
+    """Return an image with one bar per value, in the order of the values, from a zero line in the middle.
 
     Parameters
     ----------
     values : ndarray of shape (d,), float32
-        If a column of the image holds several values, the largest in magnitude is drawn.
+        The values. If several values share a column of the image, the largest in magnitude is drawn.
     scale : ColorScale
-        Sets the colour of each bar; a value as large as the larger limit has the full height.
+        Sets the colour of each bar. A bar has full height if its magnitude equals the larger limit of the scale.
     size : tuple of (width, height)
         Size in device pixels.
     """
@@ -203,7 +203,7 @@ def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, i
 
 
 def strongest(values: NDArray[np.float32], count: int, axis: int) -> NDArray[np.float32]:
-    """Return at most `count` values along an axis: the largest in magnitude of each block, or each value repeated."""
+    """Shrink an axis to at most `count` values, the largest in magnitude of each block, or repeat each value."""
     size = values.shape[axis]
     if size <= count:
         return np.repeat(values, count // size, axis)
@@ -213,7 +213,7 @@ def strongest(values: NDArray[np.float32], count: int, axis: int) -> NDArray[np.
         return values[(slice(None),) * axis + (slice(first, None, step),)]
 
     high, low = every(0).copy(), every(0).copy()
-    for first in range(1, step):  # `reduceat` takes ten times as long
+    for first in range(1, step):  # ten times as fast as `reduceat`
         block = every(first)
         part = (slice(None),) * axis + (slice(0, block.shape[axis]),)
         np.maximum(high[part], block, out=high[part])
@@ -222,12 +222,12 @@ def strongest(values: NDArray[np.float32], count: int, axis: int) -> NDArray[np.
 
 
 def mosaic_image(mosaic: Mosaic, size: tuple[int, int], theme: Theme) -> QImage:
-    """Return the image of a mosaic; where weights share a pixel of the screen, the largest in magnitude is drawn.
+    """Return the image of a mosaic. If weights share a pixel of the screen, the largest in magnitude is drawn.
 
     Parameters
     ----------
     size : tuple of (width, height)
-        Size in device pixels; a field takes an integer number of them.
+        Size in device pixels; the side of a field is an integer number of device pixels.
     """
     values, (width, height) = mosaic.values, size
     if values.ndim == 2:
@@ -236,7 +236,7 @@ def mosaic_image(mosaic: Mosaic, size: tuple[int, int], theme: Theme) -> QImage:
     rows, columns = values.shape[1:]
     down, across = height // rows, width // columns
     gap = 1 if min(down, across) >= 3 else 0
-    side = min((down - gap) / rows, (across - gap) / columns)  # of a weight, in device pixels
+    side = min((down - gap) / rows, (across - gap) / columns)  # side of a weight in device pixels
     fields = strongest(strongest(values, max(int(side * rows), 1), 1), max(int(side * columns), 1), 2)
     high, wide = fields.shape[1:]
     drawn = np.zeros((rows, down, columns, across), np.uint8)
@@ -250,25 +250,25 @@ def mosaic_image(mosaic: Mosaic, size: tuple[int, int], theme: Theme) -> QImage:
 EDGE, HEAD, LINE, GAP, NARROW_GAP = 4, 20, 18, 8, 3
 LABEL, NAME_LABEL, REMOVE = 62, 150, 18
 NARROW = 420
-"""Width in pixels below which gaps shrink in favour of the tiles."""
+"""If the widget is narrower than this, in pixels, the gaps shrink to leave more space for the tiles."""
 LARGEST, LARGEST_IN_ROOM, LEGIBLE, SMALLEST = 196, 560, 84, 24
 ENLARGED = 336
 """Side of an enlarged tile if no height is given."""
 BARS_HEIGHT, BARS_LARGEST, MATRIX = 72, 480, 200
 IN_ONE_LINE = 5
-"""Largest number of tiles of a row in one line; more take two lines."""
+"""Largest number of tiles of a row that are drawn in one line; more tiles are drawn in two lines."""
 
 
 @dataclass(frozen=True)
 class ImageLayout:
-    """Geometry of equal images and of the values in each.
+    """The positions of images of equal size, and of the values in each image.
 
     Parameters
     ----------
     width, ratio : float
         Available width, and device pixels per logical pixel.
     shape : tuple of (rows, columns) or (d,)
-        Shape of one image's values; ``(d,)`` is drawn as bars.
+        Shape of the values of one image; values of shape ``(d,)`` are drawn as bars.
     """
 
     width: float
@@ -277,7 +277,7 @@ class ImageLayout:
 
     @property
     def bars(self) -> bool:
-        """True if values are drawn as bars along the index."""
+        """True if the values are drawn as bars."""
         return len(self.shape) == 1
 
     @property
@@ -287,15 +287,15 @@ class ImageLayout:
 
     @property
     def size(self) -> tuple[float, float]:
-        """Return width and height of an image."""
+        """Return the width and height of an image."""
         raise NotImplementedError
 
     def grid(self, box: QRectF) -> PixelGrid:
-        """Return the positions of an image's pixels."""
+        """Return the positions of the pixels of an image in this box."""
         return PixelGrid((self.shape[0], self.shape[1]), box.x(), box.y(), self.scale)
 
     def index(self, box: QRectF, point: QPointF, *, of_field: bool = False) -> int | None:
-        """Return the pixel or feature of an image under a point, or the field of a mosaic; None outside the image."""
+        """Return the pixel or feature at a point of an image, or the field of a mosaic; None outside the image."""
         if not box.contains(point):
             return None
         if not self.bars:
@@ -306,7 +306,7 @@ class ImageLayout:
     def spot(self, box: QRectF, index: int, *, of_field: bool = False) -> QRectF:
         """Return the rectangle of a pixel or feature in an image, or of a field in a mosaic.
 
-        A feature takes the full height. The fields of features are the rows of a matrix.
+        The rectangle of a feature has the full height. If features are not pixels, fields are the rows of a matrix.
         """
         if not self.bars:
             return self.grid(box).rect(index)
@@ -316,7 +316,7 @@ class ImageLayout:
         return QRectF(box.x() + index * wide / d, box.y(), wide / d, high)
 
     def crosshair(self, box: QRectF, index: int) -> list[QLineF]:
-        """Return lines through one pixel of an image that leave the pixel free, or a line along a bar."""
+        """Return lines that cross at a pixel of an image without covering the pixel, or a line along a bar."""
         spot = self.spot(box, index)
         if not self.bars:
             return crosshair(box, spot)
@@ -326,21 +326,21 @@ class ImageLayout:
 
 @dataclass(frozen=True, kw_only=True)
 class TileLayout(ImageLayout):
-    """Geometry of `rows` × `columns` tiles, each row with a line for its label and captions above it.
+    """The positions of `rows` × `columns` tiles. Above each row is a line with the label of the row and captions.
 
-    More than `IN_ONE_LINE` images in a row take two lines, with a heading above each image.
+    A row of more than `IN_ONE_LINE` images is drawn in two lines, with a heading above each image.
 
     Parameters
     ----------
     height_room : float
-        Height in which all rows should be visible, which limits the size of tiles as long as they are `LEGIBLE`;
-        0 for no limit. Below mosaics, two rows should be visible, so that adding a pin changes no sizes.
+        Height in which all rows should be visible; 0 for no limit. Tiles shrink to fit, but not below `LEGIBLE`. With
+        mosaics, there is always space for two rows below them, so that adding a pin changes no sizes.
     rows, columns : int
         Number of visible rows and columns.
     only : tuple of (row, column) or None
-        The one visible tile, which takes all the space.
+        The only visible tile, which fills the widget; None if all tiles are visible.
     part : tuple of (top, left, rows, columns) or None
-        The part of the visible tile's image that fills the view, by default all of it.
+        The part of the image that the only visible tile shows; None for the entire image.
     has_mosaics : bool
         True if the first row contains mosaics, which have no label.
     """
@@ -354,12 +354,12 @@ class TileLayout(ImageLayout):
 
     @property
     def lines(self) -> int:
-        """Return the number of lines for the tiles of a row."""
+        """Return the number of lines (1 or 2) that the tiles of a row need."""
         return 2 if self.columns > IN_ONE_LINE and not self.bars else 1
 
     @property
     def _across(self) -> int:
-        """Return the number of tiles on one line."""
+        """Return the number of tiles in one line."""
         return max(-(-self.columns // self.lines), 1)
 
     @property
@@ -369,11 +369,11 @@ class TileLayout(ImageLayout):
 
     @property
     def _head(self) -> int:
-        """Return the height of the heading above each tile; 0 if all rows share the headings at the top."""
+        """Return the height of the heading above each tile, or 0 if all rows share headings at the top."""
         return HEAD if self.lines > 1 else 0
 
     def _around(self, rows: int) -> float:
-        """Return the height used by headings, labels and gaps."""
+        """Return the total height of headings, labels and gaps for this number of rows."""
         between = rows * (LINE + GAP + self.lines * self._head) - GAP - LINE * self._is_mosaics(self._first[0])
         return 2 * EDGE + HEAD - self._head + between
 
@@ -385,7 +385,7 @@ class TileLayout(ImageLayout):
         if self.height_room:
             rows = self.rows
             if self.has_mosaics and self.only is None:
-                rows = 4 - self.lines  # mosaics, the selected pixel, and a pin if they are in one line
+                rows = 4 - self.lines  # mosaics, the selected pixel and, if a row is one line, a pin
             least = SMALLEST if self.has_mosaics else LEGIBLE
             tall = max((self.height_room - self._around(rows)) / max(rows * self.lines, 1), least)
             most = LARGEST_IN_ROOM
@@ -402,7 +402,7 @@ class TileLayout(ImageLayout):
 
     @cached_property
     def scale(self) -> float:
-        """Return the side of one pixel of an image in an integer number of device pixels."""
+        """Return the side of one pixel of an image, an integer number of device pixels."""
         return self.size[0] / (self.shape[1] if self.part is None else self.part[3])
 
     def grid(self, box: QRectF) -> PixelGrid:
@@ -411,12 +411,12 @@ class TileLayout(ImageLayout):
 
     @cached_property
     def mosaic_height(self) -> float:
-        """Return the height of a mosaic, which is an image or a matrix of features."""
+        """Return the height of a mosaic, which shows images, or the matrix W if the features are not pixels."""
         return snapped(min(self.size[0], MATRIX), self.ratio) if self.bars and self.only is None else self.size[1]
 
     @property
     def height(self) -> int:
-        """Return the total height."""
+        """Return the total height of all rows."""
         higher = self.mosaic_height - self.size[1] if self.has_mosaics else 0.0
         return int(self._around(self.rows) + self.rows * self.lines * self.size[1] + higher + 0.5)
 
@@ -427,7 +427,7 @@ class TileLayout(ImageLayout):
 
     @property
     def _first(self) -> tuple[int, int]:
-        """Return row and column of the first visible tile."""
+        """Return the row and column of the first visible tile."""
         return self.only or (0, 0)
 
     def shown_rows(self) -> range:
@@ -479,7 +479,7 @@ class TileLayout(ImageLayout):
         box = self.tile(row, column)
         if self.lines == 1:
             return QRectF(box.x(), EDGE, box.width() + self.gap - 2, HEAD - 2)
-        width = box.width() if self._is_mosaics(row) else LABEL - 2  # mosaics have no captions
+        width = box.width() if self._is_mosaics(row) else LABEL - 2  # no captions above mosaics
         return QRectF(box.x(), box.y() - HEAD, width, HEAD - 2)
 
     def label(self, row: int) -> QRectF:
@@ -495,7 +495,7 @@ class TileLayout(ImageLayout):
         return QRectF(box.right(), box.y() - 1, REMOVE if box.width() else 0.0, REMOVE if box.width() else 0.0)
 
     def at(self, point: QPointF) -> tuple[int, int] | None:
-        """Return row and column of the tile under a point, or None between tiles."""
+        """Return the row and column of the tile at a point, or None if the point is not in a tile."""
         return next((place for place, box in self.boxes.items() if box.contains(point)), None)
 
 

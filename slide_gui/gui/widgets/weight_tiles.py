@@ -1,4 +1,4 @@
-"""The paper’s weight figure as a widget: one row per pixel, one column per layer, one small image each."""
+"""The paper’s weight figure as a widget: a table of small images with one row per pixel and one column per layer."""
 
 import math
 from collections.abc import Hashable
@@ -53,7 +53,7 @@ from slide_gui.gui.widgets.tiles import (
 
 
 def _paint_marks(painter: QPainter, theme: Theme, layout: TileLayout, marked: list[tuple[QColor, QRectF]]) -> None:
-    """Draw a ring at each marked pixel, or a short line at the bottom under each marked bar in its row's colour."""
+    """Draw a ring at each marked pixel, or a short line in the given colour under each marked bar."""
     if layout.bars:
         for color, spot in marked:
             painter.setPen(QPen(color, 3.0))
@@ -78,7 +78,7 @@ def _paint_field_mark(painter: QPainter, theme: Theme, layout: TileLayout, spot:
 
 
 def _paint_label(painter: QPainter, theme: Theme, box: QRectF, row: TileRow, fonts: tuple[QFont, ...]) -> None:
-    """Paint a row's dot and title; `fonts` are the fonts of titles of other rows and of pins."""
+    """Paint the dot and title of a row; `fonts` are the fonts for unpinned and for pinned rows."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setPen(QPen(row.color, 2.0))
     painter.setBrush(row.color if row.removable else Qt.BrushStyle.NoBrush)
@@ -91,7 +91,7 @@ def _paint_label(painter: QPainter, theme: Theme, box: QRectF, row: TileRow, fon
 
 
 def _paint_remove(painter: QPainter, theme: Theme, box: QRectF) -> None:
-    """Paint a row's ×."""
+    """Paint the × button of a row."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setPen(QPen(QColor(theme.muted), 1.25))
     mark = box.adjusted(5.5, 5.5, -5.5, -5.5)
@@ -106,19 +106,19 @@ _TAB = Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason
 
 
 class WeightTiles(PaintedWidget):
-    """Rows of weight images with common columns and cross-hair.
+    """A table of weight images with a cross-hair at the same pixel of every image.
 
-    A click or Enter enlarges a tile; another one, Escape or a button shows all tiles again. Arrow keys move between
-    tiles, and with Shift between the pixels of one tile. Ctrl+Enter clicks the pixel; Delete removes the row.
+    A click or Enter enlarges a tile; a second click, Escape or a button shows all tiles again. Arrow keys move between
+    tiles, and with Shift between the pixels of a tile. Ctrl+Enter clicks the pixel; Delete removes the row.
 
     Attributes
     ----------
     hint : str
-        Further action on a tile, added to its tooltip; empty for none.
+        Text about a further action on tiles, added to their tooltips; may be empty.
     rows : tuple of TileRow
         The rows that are shown.
     enlarged : tuple of (row, column) or None
-        The enlarged tile.
+        The enlarged tile; None if all tiles are shown.
 
     Signals
     -------
@@ -129,9 +129,9 @@ class WeightTiles(PaintedWidget):
     row_removed(int)
         The row whose × was pressed.
     arranged()
-        Positions or sizes of tiles changed.
+        The positions or sizes of the tiles changed.
     reached(object)
-        Rectangle of the tile that was reached with the keyboard (QRectF).
+        Rectangle (QRectF) of the tile that the user selected with the keyboard.
     """
 
     pixel_hovered = Signal(object)
@@ -150,7 +150,7 @@ class WeightTiles(PaintedWidget):
         self._current = (0, 0)
         self.enlarged: tuple[int, int] | None = None
         self._hovered: tuple[int, int, int] | None = None
-        # Drawn images by the identity of their tiles, with the size and theme for which they were drawn.
+        # `Tile.identity` → (size and theme, image drawn for this size and theme).
         self._images: dict[Hashable, tuple[object, QImage]] = {}
         self.hint = ""
         self._back = QPushButton(_BACK, self)
@@ -169,12 +169,12 @@ class WeightTiles(PaintedWidget):
     def set_content(
         self, columns: tuple[str, ...], rows: tuple[TileRow, ...], shape: tuple[int, ...] | None = None
     ) -> None:
-        """Show rows of tiles; only changed rows are painted, and images of tiles that look the same are kept.
+        """Show rows of tiles. Only changed rows are painted again; tiles that look the same keep their images.
 
         Parameters
         ----------
         shape : tuple of int, optional
-            Shape of a tile's values, by default of the first tile; needed to reserve space before there is a tile.
+            Shape of the values of a tile, by default of the first tile; reserves space if there is no tile yet.
         """
         before, old_rows, had_mosaics = self._columns, self.rows, self._has_mosaics()
         same = len(columns) == len(before) and len(rows) == len(old_rows)
@@ -213,7 +213,7 @@ class WeightTiles(PaintedWidget):
         self.arranged.emit()
 
     def enlarge(self, row: int, column: int) -> None:
-        """Enlarge one tile to all the space."""
+        """Enlarge one tile to fill the widget."""
         self.enlarged = self._current = row, column
         self._relayout()
 
@@ -226,7 +226,7 @@ class WeightTiles(PaintedWidget):
             self._relayout()
 
     def set_crosshair(self, index: int | None) -> None:
-        """Draw thin lines at one pixel of every tile."""
+        """Draw a cross-hair at this pixel of every tile; None removes the cross-hair."""
         if index != self._crosshair:
             self._crosshair = index
             self.update()
@@ -240,7 +240,7 @@ class WeightTiles(PaintedWidget):
     # Geometry
 
     def layout_of(self, width: int | None = None, room: int | None = None) -> TileLayout:
-        """Return the geometry for a width (default: the widget's) and a height (default: from `set_height`)."""
+        """Return the layout for a width (by default of the widget) and a height (by default from `set_height`)."""
         tile = self.rows[self.enlarged[0]].tiles[self.enlarged[1]] if self.enlarged else None
         return tile_layout(
             self.width() if width is None else width,
@@ -276,7 +276,7 @@ class WeightTiles(PaintedWidget):
                 focus_ring(painter, self)
                 return
             fonts = figure_font(self, SECONDARY), figure_font(self, SECONDARY, strong=True)
-            area = QRectF(event.rect()).adjusted(0, 0, 0, LINE + HEAD)  # with labels and captions
+            area = QRectF(event.rect()).adjusted(0, 0, 0, LINE + HEAD)  # include labels and captions
             visible = {place: box for place, box in layout.boxes.items() if box.intersects(area)}
             painter.setFont(fonts[0])
             painter.setPen(QColor(theme.muted))
@@ -297,7 +297,7 @@ class WeightTiles(PaintedWidget):
     def _paint_tiles(
         self, painter: QPainter, theme: Theme, layout: TileLayout, visible: dict[tuple[int, int], QRectF]
     ) -> None:
-        """Paint the visible tiles with captions, marks and crosshair, given their boxes by row and column."""
+        """Paint the visible tiles with captions, marks and cross-hair; `visible` maps (row, column) to boxes."""
         boxes, metrics = list(visible.values()), painter.fontMetrics()
         tiles = [(self.rows[i], self.rows[i].tiles[j], box) for (i, j), box in visible.items()]
         for _, tile, box in tiles:
@@ -314,7 +314,7 @@ class WeightTiles(PaintedWidget):
         painter.drawRects([box.adjusted(-0.5, -0.5, 0.5, 0.5) for box in boxes])
         painter.setPen(QColor(theme.muted))
         for place, (_, tile, _) in zip(visible, tiles, strict=True):
-            if tile is not None and tile.caption and not tile.stale:  # numbers of an outdated tile would mislead
+            if tile is not None and tile.caption and not tile.stale:  # the numbers of a stale tile are wrong
                 box = layout.captions(*place)
                 first, _, last = tile.caption.partition(" · ")
                 texts = (text for text in (tile.caption, last, first) if metrics.horizontalAdvance(text) <= box.width())
@@ -337,7 +337,7 @@ class WeightTiles(PaintedWidget):
 
     def _image(self, tile: Tile, box: QRectF, theme: Theme) -> QImage:
         ratio, is_bars = self.devicePixelRatioF(), self.layout_of().bars
-        size = 0, 0  # Qt enlarges all other images
+        size = 0, 0  # other images are enlarged by Qt
         if isinstance(tile, Mosaic) or is_bars:
             size = round(box.width() * ratio), round(box.height() * ratio)
         drawn_for, image = self._images.get(tile.identity, (None, None))
@@ -418,13 +418,13 @@ class WeightTiles(PaintedWidget):
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
             escapes = event.key() == Qt.Key.Key_Escape and self.enlarged is not None
             pins = event.key() in CLICKS and bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
-            if escapes or (pins and self.rows):  # before the shortcut cancels a job or starts training
+            if escapes or (pins and self.rows):  # otherwise Esc cancels jobs and Ctrl+Enter starts training
                 event.accept()
                 return True
         return super().event(event)
 
     def tip_at(self, point: QPointF) -> str:
-        """Return the tooltip at a point."""
+        """Return the text of the tooltip at a point."""
         remove, spot = self._remove_at(point), self._spot(point)
         if remove is not None:
             return f"Remove {self.rows[remove].title} (Delete)"
@@ -472,7 +472,7 @@ class WeightTiles(PaintedWidget):
             self.reached.emit(self.layout_of().tile(row, column))
 
     def _pointed(self) -> tuple[int, int, int] | None:
-        """Return the selected pixel of the tile with the cursor; at first this is the marked pixel."""
+        """Return (row, column, selected pixel) of the tile with the cursor; at first the marked pixel is selected."""
         (row, column), hovered = self._current, self._hovered
         tile = self.rows[row].tiles[column]
         if tile is None:
@@ -482,7 +482,7 @@ class WeightTiles(PaintedWidget):
         return None if tile.marker is None else (row, column, tile.marker)
 
     def _point(self, step: tuple[int, int]) -> None:
-        """Select the next pixel of the tile with the cursor."""
+        """Move the selection by a step to another pixel of the tile with the cursor."""
         (row, column), spot = self._current, self._pointed()
         tile = self.rows[row].tiles[column]
         if tile is None:
@@ -521,7 +521,7 @@ class WeightTiles(PaintedWidget):
 
 
 def _fitting(title: str, metrics: QFontMetrics, width: float) -> str:
-    """Return the longest form of a heading that fits: all, the part before " · ", or its last word, after any "≈"."""
+    """Return the longest form of a heading that fits: all, the part before " · ", or the last word of that part."""
     name = title.split(" · ")[0]
     texts = (title, name, "≈" * name.startswith("≈") + name.split(" ")[-1])
     return next((text for text in texts if metrics.horizontalAdvance(text) <= width), texts[-1])
@@ -530,9 +530,9 @@ def _fitting(title: str, metrics: QFontMetrics, width: float) -> str:
 class TileScroll(VerticalScroll):
     """A scroll area that gives the tiles the available height, so that they are as large as possible.
 
-    The scroll bar is shown only if the tiles do not fit in the area without it. Next to a scroll bar, the tiles may
-    be so small that they would fit without it. Qt's automatic scroll bar would then be removed and added recursively
-    until the stack overflows.
+    The scroll bar is shown only if the tiles do not fit in the area without a scroll bar. A scroll bar can make the
+    tiles so small that it is no longer needed. Qt would then remove and add an automatic scroll bar recursively until
+    the stack overflows.
     """
 
     def __init__(self, tiles: WeightTiles, parent: QWidget | None = None) -> None:
@@ -544,12 +544,12 @@ class TileScroll(VerticalScroll):
 
     @Slot(object)
     def _bring_into_sight(self, tile: QRectF) -> None:
-        """Scroll to a tile that was reached with the keyboard."""
+        """Scroll to a tile that the user selected with the keyboard."""
         place = tile.center().toPoint()
         self.ensureVisible(place.x(), place.y(), 0, math.ceil(0.5 * tile.height()) + HEAD)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Move the focus; Qt would scroll to the middle of the tiles when they lose it."""
+        """Move the focus without scrolling; when the tiles lose the focus, Qt would scroll to their middle."""
         bar, before = self.verticalScrollBar(), self.verticalScrollBar().value()
         moved = super().focusNextPrevChild(forward)
         bar.setValue(before)
