@@ -206,7 +206,7 @@ class RunLibrary(QObject):
             stored = {run.hash for run in listed}
             return (*(run for run in shipped_results().runs if run.hash not in stored), *listed)
 
-        self._jobs += 1  # each change has a channel of its own, so that no change replaces another
+        self._jobs += 1  # one channel per change, because a job replaces earlier jobs on its channel
         self._queue.submit(
             "Reading the runs",
             work,

@@ -258,7 +258,8 @@ class ShareBars(QWidget):
                 part.setText(texts[line][column] if line < len(texts) else "")
         for number, bar in enumerate(self.bars):
             bar.setVisible(number < len(self._texts))
-            colour = theme.pin(number + (self._lines[1][0].text() != layer_name(0)))  # same colours without h⁰
+            # A layer has the same colour whether or not h⁰ is shown.
+            colour = theme.pin(number + (self._lines[1][0].text() != layer_name(0)))
             shown = towards(colour, QColor(theme.background), STALE) if self._stale else colour
             style = f"QProgressBar {{ min-height: 10px; max-height: 10px }} ::chunk {{ background: {shown.name()} }}"
             if bar.styleSheet() != style:

@@ -140,7 +140,7 @@ class CurvesPage(Page):
 
     @Slot()
     def _follow_trial(self) -> None:
-        """Show the points that a trial (Try these data) compares as a heat map."""
+        """Show the points that a trial ("Try on my data") compares as a heat map."""
         trial = self._controller.trial.latest
         if isinstance(trial, TrialState) and self._trial_points != trial.points:
             self._trial_points, self._chosen = trial.points, Setting.of(trial.points[-1].spec).text
@@ -455,9 +455,9 @@ def _part(setting: Setting | None) -> str:
 
 
 def _rows(points: Iterable[ErrorPoint], part: str) -> str:
-    """Return a text with the number of rows that the errors of the curves, running point and estimate are based on."""
+    """Return a text with the number of rows that the errors of curves, unfinished point and estimate are based on."""
     texts = []
-    for state, name in (("done", "curves"), ("running", "running point"), ("refining", "estimate, widths not learned")):
+    for state, name in (("done", "curves"), ("running", "next point"), ("refining", "estimate, widths not learned")):
         rates = [point.rate for point in points if point.state == state and point.rate is not None]
         if rates:
             most = max(rates, key=lambda rate: (rate.n_splits, rate.n))

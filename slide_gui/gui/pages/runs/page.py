@@ -93,7 +93,8 @@ class RunsPage(Page):
         return listed, "No runs yet. Train a classifier or start a sweep."
 
     def choices(self) -> dict[str, str]:
-        return {"view": "0", "filter": self.run_table.filter}  # no comparison: its runs may be deleted
+        # The comparison is not stored, because its runs may be deleted before it is restored.
+        return {"view": "0", "filter": self.run_table.filter}
 
     def choose(self, choices: Mapping[str, str]) -> None:
         super().choose(choices)

@@ -32,8 +32,8 @@ EDGE, HEAD, LINE, ARROW, DOWN = 4, 20, 15, 40, 30
 BARS_HEIGHT = 72
 _CANVAS, _LARGEST = 252, 336  # logical pixels: preferred side of the canvas, and largest side of any image
 _DRAWABLE = 6  # side of an image pixel, in logical pixels, that is easy to hit with the mouse
-_LINES = 2  # lines of text below the lower tiles
-_WORDS, _MARGIN = 96, 10  # width of a line of text, and its gap to the text of the next column
+_LINES = 2  # number of lines of text below each lower tile
+_WORDS, _MARGIN = 96, 10  # width of a line of text, and the gap between this line and the text of the next column
 _SYMBOLS = 80  # least width of a tile and the gap next to it, so that the labels of both arrows fit
 _IN_ONE_LINE, _BETWEEN = 5, 12  # largest number of layers in one row of columns, and the gap between two rows
 
