@@ -455,9 +455,9 @@ def _part(setting: Setting | None) -> str:
 
 
 def _rows(points: Iterable[ErrorPoint], part: str) -> str:
-    """Return a text with the number of rows that the errors of curves, unfinished point and estimate are based on."""
+    """Return a text with the number of rows that the errors of curves, current point and estimate are based on."""
     texts = []
-    for state, name in (("done", "curves"), ("running", "next point"), ("refining", "estimate, widths not learned")):
+    for state, name in (("done", "curves"), ("running", "current point"), ("refining", "estimate, widths not learned")):
         rates = [point.rate for point in points if point.state == state and point.rate is not None]
         if rates:
             most = max(rates, key=lambda rate: (rate.n_splits, rate.n))
