@@ -282,7 +282,7 @@ def times_csv(path: str | os.PathLike[str], rows: Sequence[TimeRow]) -> None:
     head += ["paper SLIDE (s)", "paper SdA (s)", "paper speed-up", "SdA as selected"]
     names = ("slide", "sda", "speedup", "paper_slide", "paper_sda", "paper_speedup", "sda_chosen")
     lines = [[row.data.title, row.data.generated, *(getattr(row, name) for name in names)] for row in rows]
-    save_table(path, head, lines)
+    save_table(path, head, lines, notes=[row.data.reduced for row in rows if row.data.reduced])
 
 
 COMPARED = {
@@ -296,7 +296,7 @@ COMPARED = {
 _ROW = 2.8  # mm, one method
 _HEAD, _FOOT, _GAP = 5.0, 4.5, 1.5  # mm: title of a panel, its axis, gap between panels
 _TOP, _LEGEND = 9.0, 7.5
-_VALUES_WIDTH, _NARROW = 21.0, 14.0  # mm: errors next to a panel, least width of its axis
+_VALUES_WIDTH, _NARROW = 26.0, 14.0  # mm: errors next to a panel, least width of its axis
 _PAGE = 240.0  # mm, height of the text on A4
 _NOTE_SIZE, _NOTE_LINE = 4.0, 1.9  # type size in points, line distance in mm
 
@@ -442,15 +442,16 @@ def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:
         raise ValueError("there is nothing to draw: no time was measured yet")
     plot = Plot(figure, style, 27.0 + 9.0 * len(rows))
     s = plot.scale
-    plot.title("Running time of feature generation", "● measured here, ○ the paper’s")
-    left, right, top, bottom = 21.0 * s, 19.0 * s, 11.0 * s, 13.0 * s
+    reduced = ", with more rows" if any(row.data.reduced for row in rows) else ""
+    plot.title("Running time of feature generation", f"● measured here, ○ the paper’s{reduced}")
+    left, right, top, bottom = 34.0 * s, 19.0 * s, 11.0 * s, 13.0 * s
     axes = plot.axes((left, top, plot.width - left - right, plot.height - top - bottom), "times")
     axes.set_xscale("log")
     axes.minorticks_off()
     for place, row in enumerate(rows):
         _draw_time(axes, row, place, s)
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    _name_lines(axes, [row.data.title for row in rows], left - 1.5 * s, s)
+    _name_lines(axes, [dataset_title(row.data.title, row.data.generated) for row in rows], left - 1.5 * s, s)
     axes.set_xlabel("seconds (log)", fontsize=TEXT_SIZE * s, color=INK, labelpad=1.5 * s)
     keys = (("SLIDE", INK), ("SdA as selected", _SDA))
     for number, (name, color) in enumerate(keys):

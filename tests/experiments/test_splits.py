@@ -350,10 +350,10 @@ def test_that_data_without_missing_cells_are_unchanged(tmp_path):
 
 def test_that_the_report_names_the_number_and_the_columns(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,c,class\n.1,,?,x\n.2,.3,,y\n.1,NaN,,y\n.3,.2,,x\n")
-    (guess,) = (guess for guess in open_data([tmp_path / "t.csv"]).checks if "missing" in guess.what)
+    data = DataSource(paths=(str(tmp_path / "t.csv"),), reading=ParseOptions(header=True)).load()
+    (guess,) = (guess for guess in data.checks if "missing" in guess.what)
     assert guess.what == "6 of 12 cells are missing"
     assert guess.why.startswith("in columns “c” (4), “b” (2); a column without known cells is set to 0; filled from")
-    data = DataSource(paths=(str(tmp_path / "t.csv"),)).load()
     assert (data.train[:, 2] == 0).all()
 
 
