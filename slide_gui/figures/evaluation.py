@@ -442,7 +442,7 @@ def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:
         raise ValueError("there is nothing to draw: no time was measured yet")
     plot = Plot(figure, style, 27.0 + 9.0 * len(rows))
     s = plot.scale
-    reduced = ", with more rows" if any(row.data.reduced for row in rows) else ""
+    reduced = ", with other numbers of rows" if any(row.data.reduced for row in rows) else ""
     plot.title("Running time of feature generation", f"● measured here, ○ the paper’s{reduced}")
     left, right, top, bottom = 34.0 * s, 19.0 * s, 11.0 * s, 13.0 * s
     axes = plot.axes((left, top, plot.width - left - right, plot.height - top - bottom), "times")
