@@ -322,7 +322,7 @@ ROWS = [(k % 3 == 0, k % 3 == 1, k % 3 == 2) for k in range(12)]
         ("Unnamed: 0,a,kind", [(k, k * k, k % 2) for k in range(12)], "column 1 left out"),
         ("a,b,kind", [(k * k, (7, -999)[k == 5], "xy"[k % 2]) for k in range(12)], "column “b” has the value -999"),
         ("a;b;kind", [(k * k, "1.037" if k else 900, "xy"[k % 2]) for k in range(12)], "column “b” has numbers like"),
-        ("a,b,kind", [(k * k, "", "xy"[k % 2]) for k in range(12)], "1 column left out"),
+        ("a,b,kind", [(k * k, "", "xy"[k % 2]) for k in range(12)], "column “b” left out"),
         ("a,kind", [(k * k, "xYy"[k % 3]) for k in range(12)], "some classes differ only in upper and lower case"),
         ("a,p,q,r", [(0.5, *map(int, row)) for row in ROWS], "the label and 2 columns before it have one 1"),
     ],

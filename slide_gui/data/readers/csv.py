@@ -323,21 +323,19 @@ def table_layout(
     if numbered and reading.header is None and columns[0] in ("column 1", "Unnamed: 0") and 0 not in (label, *left_out):
         guesses.append(Guess("column 1 left out", "it has no name and numbers the rows"))
         left_out |= {0}
-    # A row of a test set or of new data may lack a value of a feature that the training set has.
-    empty = {k for k in range(len(columns)) if columns[k] not in known and not _filled(samples, k)}
-    empty -= {label, *left_out, len(columns) - 1 if label is None and reading.label_column is None else None}
-    if empty and like is None and (known or reading.header is None):
-        guesses.append(Guess(f"{counted(len(empty), 'column')} left out", "the first lines have no value in them"))
-        left_out |= empty
     if label is not None and label in left_out:
         problem = f"column {_shown(label, columns)} is the label column; choose another to leave out or for groups"
         raise DataError(problem, place)
     _refuse_formatted((k for k in sorted(text_left) if k != label or guesses), samples, columns, place)
-    if not_features := sorted(text_left - {label}):
-        shown = [_shown(k, columns) for k in not_features]
+    empty: set[int] = set()
+    if like is None and (known or reading.header is None):  # otherwise the training set may have values in this column
+        empty = {k for k in range(len(columns)) if columns[k] not in known and not _filled(samples, k)}
+        empty -= {label, *left_out, len(columns) - 1 if label is None and reading.label_column is None else None}
+    for some, why in ((text_left - {label}, "text cannot be a feature"), (empty, "no value in the first lines")):
+        shown = [_shown(k, columns) for k in sorted(some)]
         what = f"{plural('column', 'columns', len(shown))} {', '.join(shown[:4])}{', …' if len(shown) > 4 else ''}"
-        guesses.append(Guess(f"{what} left out", "text cannot be a feature"))
-        left_out |= frozenset(not_features)
+        guesses += [Guess(f"{what} left out", why)] * bool(some)
+        left_out |= some
     if delimiter == b";" and not decimal_commas:
         guesses += _possible_thousands(samples, columns, set(range(len(columns))) - {label, *left_out})
     if header:
