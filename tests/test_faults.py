@@ -5,7 +5,7 @@ import resource
 import signal
 from dataclasses import replace
 from functools import cache
-from itertools import count
+from itertools import count, product
 
 import pytest
 from PySide6.QtCore import QSettings
@@ -89,9 +89,7 @@ def no_temporary_files(folder):
     return not [path for path in folder.rglob("*") if ".part" in path.name]
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"), [(name, kind) for name in ALL for kind in KINDS if (name, kind) not in NOT_PERFORMED]
-)
+@pytest.mark.parametrize(("name", "kind"), [case for case in product(ALL, KINDS) if case not in NOT_PERFORMED])
 def test_that_a_fault_at_any_operation_leaves_earlier_files_and_names_the_file(name, kind, tmp_path):
     saving = ALL[name]
     saving.save(tmp_path / "new", 1)  # triggers the late imports

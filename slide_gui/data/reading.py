@@ -75,9 +75,7 @@ class ParseOptions:
         if any(not name.strip() for name in self.left_out):
             raise ValueError("the name of a column to leave out is empty; give its name or its number from 1")
         if self.group is not None and self.group in (self.label_column, "", NO_COLUMN):
-            raise ValueError(
-                f"column {self.group!r} cannot hold the groups; name a column that does not hold the labels"
-            )
+            raise ValueError(f"column {self.group!r} cannot hold the groups; name one that does not hold the labels")
         if self.label_column in self.left_out:
             raise ValueError(f"column {self.label_column} cannot be the label column and be left out; choose another")
         return self

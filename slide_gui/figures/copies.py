@@ -173,10 +173,6 @@ def copies_export(result: CopiesResult, source: DataSource) -> FigureExport:
     body += f"export = copies_export(CopiesResult(model, study.run(), {result.feature}, {result.shown}), {source!r})"
     words = ["--layer", copies.layer, "--most", most, "--shown", result.shown, "--seeds", copies.seeds]
     model = result.model
-    words += [
-        "--rows",
-        copies.n_rows,
-        "--pixel",
-        pixel_argument(result.feature, model.image_shape, model.feature_names),
-    ]
+    pixel = pixel_argument(result.feature, model.image_shape, model.feature_names)
+    words += ["--rows", copies.n_rows, "--pixel", pixel]
     return export_of_model("copies", result, draw_copies, copies_csv, model, source, words, (imports, body))

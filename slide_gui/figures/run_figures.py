@@ -45,7 +45,7 @@ def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Seque
     wrong = f"{len(result.misclassified)} of {count(result.n_test)} {result.spec.evaluate} rows misclassified"
     second = f"{wrong}; trained on {counted(result.n_train, 'row')}; {describe_spec(result.spec)}"
     plot.title(title, second)
-    columns = [name.strip("…") for name in told_apart(names)]
+    columns: Sequence[str] = [name.strip("…") for name in told_apart(names)]
     if len({fitted(name, SMALL_SIZE * s, 0.6 * plot.width / k, smallest=SMALL_SIZE * s) for name in columns}) < k < 20:
         names = [f"{number} {name}" for number, name in enumerate(names, start=1)]
     rows = told_apart(names) if _too_wide(names, SMALL_SIZE * s, 0.25 * plot.width) else names

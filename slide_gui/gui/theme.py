@@ -86,9 +86,7 @@ _COLOURS = {  # light, dark
     "paper": ("#FFFFFF", "#17181B"),
     "ink": ("#1B1B1D", "#FFFFFF"),
 }
-LIGHT, DARK = (
-    Theme(name, **{role: both[number] for role, both in _COLOURS.items()}) for number, name in enumerate(PINS)
-)
+LIGHT, DARK = (Theme(name, **{role: both[k] for role, both in _COLOURS.items()}) for k, name in enumerate(PINS))
 
 
 BLUE, ORANGE = "blue", "orange"

@@ -160,7 +160,7 @@ def _fitted(*blocks):
         (lambda: Blocks([np.eye(3)], (3,)), ValueError, r"shape is \(3,\); it must be two integers"),
         (lambda: Blocks([np.eye(3)], (3, 2.5)), ValueError, "the number of features is 2.5; it must be an integer"),
         (lambda: SLIDE().fit(Blocks([np.eye(3)], (5, 3))), ValueError, "have 3 rows in this pass, but 5 are expected"),
-        (lambda: _fitted(np.eye(3), np.eye(4)), ValueError, "block 1 has 4 features; it must have 3"),
+        (lambda: _fitted(np.eye(3), np.eye(4)), ValueError, "block 1 has 4 features, but the blocks before it have 3"),
         (lambda: _fitted(np.eye(3), np.ones(3)), ValueError, "block 1 is a 1-D array of float64; it must be"),
         (lambda: _fitted(), ValueError, r"X has shape \(0, 0\); at least 2 samples"),
         (lambda: _fitted(np.ones((1, 2)), np.ones((0, 2))), ValueError, r"X has shape \(1, 2\); at least 2 samples"),

@@ -81,9 +81,7 @@ class Blocks:
             block = block_of(given, f"block {number}")
             d = block.shape[1] if d is None else d
             if block.shape[1] != d:
-                raise ValueError(
-                    f"block {number} has {block.shape[1]} features; it must have {d} like the other blocks"
-                )
+                raise ValueError(f"block {number} has {block.shape[1]} features, but the blocks before it have {d}")
             yield block
 
     def total(self, scatter_pass: ScatterPass, progress: Progress = NO_PROGRESS) -> tuple[Scatter, ...]:

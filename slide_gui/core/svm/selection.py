@@ -625,9 +625,7 @@ def _selected_widths(
     else:
         widths, scales = np.asarray(parameters.widths, dtype=np.float64), (1.0,)
         if len(widths) != layers:
-            raise ValueError(
-                f"widths is {parameters.widths!r}; give {layers} positive numbers, one width for each layer"
-            )
+            raise ValueError(f"widths is {parameters.widths!r}; give {layers} positive numbers, one for each layer")
     if given is not None:
         return SelectedWidths(widths, given)
     again = min(parameters.retune_rows, len(data.codes)) > MOST_ROWS

@@ -467,9 +467,9 @@ def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions)
     return sure or several, sure or not several
 
 
-def _counts_on(row: list[str]) -> bool:
-    """Return True if each number of a row is one more than the number before it."""
-    return all(is_number(cell) for cell in row) and all(float(b) - float(a) == 1 for a, b in pairwise(row))
+def _counts_on(cells: list[str]) -> bool:
+    """Return True if each cell has a number, which is one more than the number in the cell before it."""
+    return all(is_number(cell) for cell in cells) and all(float(b) - float(a) == 1 for a, b in pairwise(cells))
 
 
 def _filled(rows: list[list[str]], k: int) -> list[str]:
@@ -520,9 +520,7 @@ def _label_column(
     repeated = [k for k in text if 2 <= n_texts[k] < len(_filled(rows, k))]
     label = min(repeated, key=lambda k: (n_texts[k], -k), default=min(text, key=lambda k: (n_texts[k], -k)))
     why = "it has the fewest different texts of all text columns" if len(text) > 1 else "it is the only column of text"
-    numbers = {int(row[0]) for row in rows if row[0].strip().isdecimal()}
-    counts_up = len(numbers) == len(rows) == max(numbers) - min(numbers) + 1
-    ends = {int(counts_up), len(columns) - 1} - text
+    ends = {int(_counts_on([row[0] for row in rows])), len(columns) - 1} - text
     doubtful = len(text) > 1 or any(2 <= len({row[k].strip() for row in rows}) <= _FEW_LEVELS for k in ends)
     return label, [Guess(f"labels in column {_shown(label, columns)}", f"{why} in the first lines", sure=not doubtful)]
 

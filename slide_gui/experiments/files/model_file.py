@@ -207,12 +207,8 @@ def _document(model: FittedModel) -> dict[str, Any]:
     document: dict[str, Any] = {"format": FORMAT, "format_version": version}
     empty = {name for name in ("feature_names", "label_column", "class_names") if not getattr(model, name)}
     document |= {name: value for name, value in vars(model).items() if name not in {"stack", "scaling", "svm", *empty}}
-    document |= {
-        "n_features": stack.n_features,
-        "n_samples": stack.n_samples,
-        "parameters": stack.parameters.document(),
-    }
-    return {**document, "errors": [layer.error for layer in stack.layers]}
+    document |= {"n_features": stack.n_features, "n_samples": stack.n_samples}
+    return {**document, "parameters": stack.parameters.document(), "errors": [layer.error for layer in stack.layers]}
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
     QHBoxLayout,
+    QMenu,
     QMessageBox,
     QVBoxLayout,
     QWidget,
@@ -27,7 +28,7 @@ from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import DARK
-from slide_gui.gui.widgets.controls import ElidedBox, ElidedLabel, PlainLabel, add_button, label
+from slide_gui.gui.widgets.controls import ElidedBox, ElidedLabel, PlainLabel, add_button, label, literal
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.painted import INK, image_of
 from slide_gui.text import count, label_names, printable, told_apart
@@ -119,9 +120,9 @@ class Opening(QObject):
         return str(self._settings.value("folder/open", str(Path.home())))
 
 
-_LONGEST = 12  # longest name in letters
+_LONGEST, _MOST_IN_MENU = 12, 100  # most letters of a shown name, and most columns to choose from in a menu
 _LOWEST_WINDOW = 700  # pixels; in a lower window the preview of the first rows is hidden
-_SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _IMAGE_SIDE = 3, 6, 8, 48
+_SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _SIDE = 3, 6, 8, 48
 
 
 class ReadingPreview(QFrame):
@@ -147,6 +148,9 @@ class ReadingPreview(QFrame):
         tip = "Turn the values into three classes, each with about a third of the training rows"
         self.cut_button = add_button(self, top, "Cut into three ranges", tip)
         self.labels_button = add_button(self, top, "Use these labels", "Open the images again with their labels")
+        self.left_out = add_button(self, top, "", "Columns that are neither features nor classes, such as row numbers")
+        self._columns = QMenu(self)
+        self.left_out.clicked.connect(self._show_columns)
         tip = "Use these settings now and whenever the file is opened again"
         self.open_button = add_button(self, top, "Open like this", tip, "primary")
         grid = flush(QGridLayout(self._table))
@@ -235,6 +239,13 @@ class ReadingPreview(QFrame):
         for widget in (self.label_column, self._captions[self.label_column], self.header):
             widget.setVisible(bool(opened.columns))
         self.choose_button.setVisible(opened.quantity and bool(opened.columns))
+        self.left_out.setText(f"Left out: {len(opened.left_out)} ▾")
+        self._columns.clear()
+        for k, name in enumerate(opened.columns[:_MOST_IN_MENU]):
+            action = self._columns.addAction(literal(name))
+            action.setCheckable(True)
+            action.setChecked(k in opened.left_out)
+            action.setVisible(k != opened.label_column)
         self.cut_button.setVisible(opened.quantity)
         self.labels_button.setVisible(bool(opened.labels_file))
         self.shape.clear()
@@ -263,6 +274,7 @@ class ReadingPreview(QFrame):
         self.transposed.setEnabled(bool(shape))
         self.transposed.setVisible(bool(shape))
         self.scaled.setVisible(not shape)
+        self.left_out.setVisible(not shape and bool(dataset.opened.columns))
         if shape:
             self._show_pictures(dataset, (shape[0], shape[1]))
         else:
@@ -281,9 +293,7 @@ class ReadingPreview(QFrame):
         images = rows.reshape(-1, *shape)
         for column, image in enumerate(images):
             picture = QPixmap.fromImage(image_of(image, INK, DARK))
-            self._cells[0][column].setPixmap(
-                picture.scaled(_IMAGE_SIDE, _IMAGE_SIDE, Qt.AspectRatioMode.KeepAspectRatio)
-            )
+            self._cells[0][column].setPixmap(picture.scaled(_SIDE, _SIDE, Qt.AspectRatioMode.KeepAspectRatio))
             self._cells[0][column].show()
             self._set_cell(1, column, _class_of(dataset, column))
 
@@ -321,7 +331,10 @@ class ReadingPreview(QFrame):
         transposed = self.transposed.isChecked() and bool(wanted)
         if transposed != before.transposed and sides is None:
             sides = wanted
-        left_out = before.left_out
+        chosen = {n for n in opened.left_out if n >= _MOST_IN_MENU}
+        chosen |= {n for n, action in enumerate(self._columns.actions()) if action.isChecked()}
+        changed = chosen != set(opened.left_out)
+        left_out = tuple(opened.columns[n] for n in sorted(chosen)) if changed else before.left_out
         if label not in (None, NO_COLUMN, before.label_column):
             left_out = tuple(each for each in left_out if each not in (str(k + 1), opened.columns[k]))
         scaled = before.scaled if self.scaled.isChecked() == opened.scaled else self.scaled.isChecked()
@@ -335,6 +348,11 @@ class ReadingPreview(QFrame):
     @Slot()
     def _choose(self) -> None:
         self.label_column.showPopup()
+
+    @Slot()
+    def _show_columns(self) -> None:
+        # QPushButton.setMenu opens the menu at the press, so that the release selects a column of a long menu.
+        self._columns.popup(self.left_out.mapToGlobal(self.left_out.rect().bottomLeft()))
 
     @Slot()
     def _use_labels(self) -> None:
