@@ -29,6 +29,7 @@ from slide_gui.core.slide.activations import (
     without_duplicates,
 )
 from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
 
 Array = NDArray[np.float64]
@@ -348,6 +349,7 @@ class ScatterPass:
     def _of_sparse(self, rows: Rows, start: int, progress: Progress, weights: Array | None) -> Iterator[Scatter]:
         """Yield the scatter matrices of a CSR matrix without making it dense; values not stored become T(0)."""
         p, rows = self.parameters, without_duplicates(rows)
+        check_free(32 * rows.nnz, f"the scatter matrix of {rows.nnz} stored values", "give the rows as Blocks")
         with np.errstate(over="ignore"):
             values = rows.data.astype(p.dtype).astype(np.float64)
         if not np.isfinite(values).all():

@@ -63,15 +63,16 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         With more than two classes, "press" is averaged over one-vs-rest targets, the others over one-vs-one problems.
         "radius-margin" does not estimate the error. On classes that are far from separable its optimum has such small
         widths and C that every point is a support vector.
-        With every criterion, the learned widths are compared with scaled median widths on rows used for neither. These
-        are rows outside the subset, or a held-out fifth of the rows (two fifths in turn if it has fewer than 200 rows).
-        The widths with fewer errors are used, the learned ones in a tie. `chosen_by_` reports the result.
+        With every criterion, the learned widths are compared with scaled median widths on rows used for neither, unless
+        a class has fewer than three rows. These are rows outside the subset, or a held-out fifth of the rows (two
+        fifths in turn if it has fewer than 200 rows). The widths with fewer errors are used, the learned ones in a tie.
+        `chosen_by_` reports the result.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         Squared hinge (L2-SVM) or hinge (C-SVC). Widths are always learned with the squared hinge.
     C : float or None, default=None
         Penalty of errors. None selects C by cross-validation on the same rows: 1, 3 or 10 times the C that is learned
-        together with the widths, or 1, 10, 100 or 1000 if the loss is the hinge. If widths are not learned, it is
-        selected from 1, 10, 100 and 1000 on a held-out fifth of the rows.
+        together with the widths, or 1, 10, 100 or 1000 if the loss is the hinge or the comparison selects median
+        widths. If widths are not learned, C is selected from 1, 10, 100 and 1000 on a held-out fifth of the rows.
     tol : float, default=1e-3
         Largest allowed violation of the optimality conditions.
     max_iter : int or None, default=None
@@ -118,7 +119,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         on held-out rows, "median widths" or "given".
     candidates_ : list of Candidate
         All widths and C that were evaluated for this comparison, with their errors. Their `converged` is False if the
-        solver reached its limit of steps. The list is empty if widths were not learned.
+        solver reached its limit of steps. The list is empty if widths were not learned or not compared.
     n_iter_ : int
         Number of SMO steps that the solver took.
     model_ : SvmModel
@@ -174,9 +175,9 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
             Labels of at least two classes.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows, 0 or more. At the final widths, the C of a row is C times its weight. If widths and C
-            are given, integer weights give the same model as repeated rows. If they are selected, errors are weighted.
-            The subset, the held-out rows and the median distances ignore weights, so repeated rows may lead to other
-            widths and another C. Rows of weight 0 are left out.
+            are given, integer weights give the same model as repeated rows, up to `tol`. If they are selected, errors
+            are weighted. The subset, the held-out rows and the median distances ignore weights, so repeated rows may
+            lead to other widths and another C. Rows of weight 0 are left out, but count for class weights "balanced".
         progress : Progress
             Receives progress reports; raises `Cancelled` to stop the training.
         client : distributed.Client, optional

@@ -241,7 +241,7 @@ class RunSpec:
         return replace(self, **rows, members=tuple(replace(each, **rows) for each in self.members))
 
     def checked(self) -> RunSpec:
-        """Return the normal form, in which values that cannot affect the result have their defaults.
+        """Return the normal form, in which values that the method does not use have their defaults.
 
         Raises
         ------

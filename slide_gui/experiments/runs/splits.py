@@ -128,7 +128,7 @@ def different_splits(dataset: Dataset, splits: Sequence[int], seeds: Sequence[in
 def stratified_order(codes: Indices, seed: int) -> Indices:
     """Return all row indices in random order.
 
-    For every m, the first m rows have the class proportions of all rows, to within one row.
+    For every m, the first m rows have about the class proportions of all rows: two classes differ by at most a row.
     """
     rng = np.random.default_rng(seed)
     place = np.empty(len(codes))
