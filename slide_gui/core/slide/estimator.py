@@ -105,9 +105,9 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         ----------
         X : array_like of shape (n, d)
             Array or memmap, which is read in blocks and never copied as a whole, or CSR matrix, for which the fit needs
-            up to 32 bytes more per stored value. `Blocks` and Dask arrays are read once for each layer. Chunks of a Dask array are summed on the workers of the
-            active `distributed` client, or in this thread if there is none. Equal blocks give bit-identical results
-            wherever they are computed with one BLAS thread.
+            up to 32 bytes more per stored value. `Blocks` and Dask arrays are read once for each layer. Chunks of a
+            Dask array are summed on the workers of the active `distributed` client, or in this thread if there is none.
+            Equal blocks give bit-identical results wherever they are computed with one BLAS thread.
         y : ignored
             SLIDE uses no labels.
         sample_weight : array_like of shape (n,), optional
