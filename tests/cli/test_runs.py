@@ -102,7 +102,7 @@ def test_that_a_sweep_prints_its_cost_and_marks_the_best_on_validation(cli, tiny
     assert [(p["noise"], p["depth"]) for p in output.json["chosen"]] == [place]
     with RunStore("s.sqlite") as store:
         assert {json.loads(run.setting or "")["labels"] for run in store.runs() if run.training == "split"} == {40}
-    assert "7 runs, 6 already stored, about" in cli(f"{line} --dry-run").out
+    assert "7 runs, all already stored" in cli(f"{line} --dry-run").out
     assert f"best on validation: {place_name(*place)}\n" in cli(line).out
 
 

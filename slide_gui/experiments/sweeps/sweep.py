@@ -14,7 +14,7 @@ from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import Setting, StoredRun
 from slide_gui.experiments.sweeps.cluster import Cluster
 from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
-from slide_gui.experiments.sweeps.selection import PointResult, choose, final_points, pooled
+from slide_gui.experiments.sweeps.selection import PointResult, choose, final_points, final_spec, pooled
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
 from slide_gui.text import about, count, counted
 
@@ -109,8 +109,10 @@ def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored
     wanted = {point.spec.hash: point.spec for point in points}
     left = [spec for spec_hash, spec in wanted.items() if spec_hash not in known]
     n_final = len({_group(point, choose) for point in points}) if choose != "none" else 0
-    kinds = [*(RunKind.of(spec, shape) for spec in left), *[_kind_of_final(points, shape)] * n_final]
-    n_stored = len(wanted) - len(left)
+    # Once all points are stored, the tests of the selected ones may be stored, too.
+    n_done = 0 if left else min(n_final, len(known & {final_spec(spec).hash for spec in wanted.values()}))
+    kinds = [*(RunKind.of(spec, shape) for spec in left), *[_kind_of_final(points, shape)] * (n_final - n_done)]
+    n_stored = len(wanted) - len(left) + n_done
     return SweepPlan(len(wanted) + n_final, n_stored, cost.total(kinds), all(map(cost.measured, kinds)))
 
 
