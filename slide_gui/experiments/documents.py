@@ -21,8 +21,8 @@ def from_document(
     Parameters
     ----------
     kind : type
-        A dataclass of numbers, texts, booleans, None, tuples, and dataclasses of these. A nested dataclass with its own
-        ``from_document`` is read by that method.
+        A dataclass whose fields are numbers, texts, booleans, None, tuples or other dataclasses. A nested dataclass
+        that has a ``from_document`` method is read by that method.
     document : object
         Result of `json.loads`.
     name : str
@@ -54,7 +54,7 @@ def checked_value(hint: Any, value: object, name: str) -> Any:
     Raises
     ------
     ValueError
-        If it has another type, is a number that is not finite, or is a text with invalid characters.
+        If the value has another type, is a number that is not finite, or is a text with invalid characters.
     """
     return _reader(hint)(value, name)
 
@@ -72,7 +72,7 @@ def _fields(kind: Any) -> tuple[dict[str, _Reader], tuple[str, ...]]:
 
 @lru_cache(maxsize=256)
 def _reader(hint: Any) -> _Reader:
-    """Return a function that checks values against a type hint. Cached, because a store has thousands of values."""
+    """Return a cached function that checks values against a type hint. A store has thousands of values to check."""
     if get_origin(hint) in (Union, UnionType):
         return _reader_of_choices(hint)
     if get_origin(hint) is tuple:
@@ -93,7 +93,7 @@ def _reader_of_choices(hint: Any) -> _Reader:
     def read(value: object, name: str) -> Any:
         if value is None and optional:
             return None
-        if len(readers) == 1:  # with a single type, its own error message is more precise
+        if len(readers) == 1:  # if only one type is possible, the error message of its reader is more precise
             return readers[0](value, name)
         for reader in readers:
             try:
@@ -150,7 +150,7 @@ def _refuse(value: object, name: str, hint: Any) -> NoReturn:
 
 
 def _expected(hint: Any) -> str:
-    """Return a type hint in words."""
+    """Describe the type that a hint expects, in words for an error message."""
     if get_origin(hint) in (Union, UnionType):
         return " or ".join(_expected(choice) for choice in get_args(hint))
     return _PLAIN[hint][1] if hint in _PLAIN else "a list" if get_origin(hint) is tuple else "an object"

@@ -21,9 +21,9 @@ class CrossedMean:
     ----------
     mean : float
     variance : float
-        Variance of the mean over both splits and rows.
+        Variance of the mean, due to the choice of both splits and rows.
     degrees : float
-        Degrees of freedom of Student's t.
+        Degrees of freedom of Student's t distribution, for intervals and tests of the mean.
     spread : float
         Standard deviation of the means of the splits, with divisor k − 1.
     """
@@ -57,12 +57,13 @@ def crossed_mean(values: ArrayLike) -> CrossedMean:
 
     The variance of the mean is s²_rows/n + s²_splits/k − MS_E/(k n), but at least the larger of the first two terms.
     s²_rows is the variance of the means of rows, s²_splits the variance of the means of splits. MS_E is the mean square
-    of the interaction, which both of these terms contain. The degrees of freedom are Satterthwaite's.
+    of the interaction. It is subtracted, because both first terms contain it. Satterthwaite's formula gives the degrees
+    of freedom.
 
-    Satterthwaite's approximation rejects too often with few splits: up to 12.7 % at a level of 5 % with two, 7.7 % with
-    three, 5.9 % with five, 5.2 % with ten (simulated). Below ten splits, the 97.5 % point of t is therefore at least
-    that of Cochran and Cox: the mean of the points with k − 1 and n − 1 degrees of freedom, weighted by the fraction
-    of the variance that is due to splits and by its complement.
+    With few splits, tests with Satterthwaite's approximation reject a true hypothesis too often. At a level of 5 %, the
+    simulated rates were up to 12.7 % with two splits, 7.7 % with three, 5.9 % with five and 5.2 % with ten. Below ten
+    splits, the 97.5 % point of t is therefore at least that of Cochran and Cox: the mean of the points with k − 1 and
+    n − 1 degrees of freedom, weighted by the fraction of the variance that is due to splits and by its complement.
 
     Parameters
     ----------
@@ -97,16 +98,16 @@ def splits_rate(rates: Sequence[ErrorRate], errors: Sequence[tuple[bytes | None,
     """Return the mean error over splits with its 95 % confidence interval.
 
     If all splits share their test rows, the interval includes the variation over both rows and splits (`crossed_mean`),
-    and is never narrower than Wilson's for these rows. Splits that misclassify exactly the same rows count as one, with
-    Wilson's interval. If the rows differ or are unknown, the result is `ErrorRate.of_splits`. All intervals are
-    conditional on the training set.
+    and is never narrower than Wilson's interval for these rows. If all splits misclassify exactly the same rows, the
+    result is Wilson's interval of a single split. If the test rows of the splits differ or are unknown, the result is
+    that of `ErrorRate.of_splits`. All intervals are conditional on the training set.
 
     Parameters
     ----------
     rates : sequence of ErrorRate, length k
         Error rate of each split.
     errors : sequence of tuple of bytes, length k
-        The `row_errors` of each split: one element, or one per fold. An element is None if unknown.
+        The `RunResult.row_errors` of each split: one element, or one per fold. An element is None if it is unknown.
     """
     known = tuple(tuple(filter(None, each)) for each in errors)
     if len(rates) < 2 or any(len(some) < len(each) for some, each in zip(known, errors, strict=True)):
@@ -116,7 +117,7 @@ def splits_rate(rates: Sequence[ErrorRate], errors: Sequence[tuple[bytes | None,
 
 @lru_cache(maxsize=4096)
 def _shared_rate(errors: tuple[tuple[bytes, ...], ...]) -> ErrorRate | None:
-    """Return the mean error of splits on the same rows, or None if their rows differ. Cached for repeated reports."""
+    """Return the mean error of splits on the same rows, or None if their rows differ. Reports repeat the same calls."""
     if len({len(each) for each in errors}) > 1:
         return None
     blocks = [block for fold in zip(*errors, strict=True) if (block := error_matrix(fold)) is not None]
@@ -168,8 +169,9 @@ def mcnemar(wrong_first: Errors, wrong_second: Errors) -> McNemar:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return Holm's adjusted p-values in the given order.
 
-    The i-th smallest of m p-values is multiplied by m − i + 1. No adjusted value is below that of a smaller p-value.
-    With a level of α for the adjusted values, the probability of any false positive is at most α.
+    The i-th smallest of m p-values is multiplied by m − i + 1. Where necessary, an adjusted value is raised to the
+    adjusted value of the next smaller p-value. If all hypotheses with adjusted values of at most α are rejected, the
+    probability of any false positive is at most α.
     """
     m, largest = len(p_values), 0.0
     adjusted = [0.0] * m

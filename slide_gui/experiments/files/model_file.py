@@ -52,17 +52,18 @@ class FittedModel:
     seconds : float
         Wall-clock time of the fit.
     version : str
-        Version of slide-gui that fitted it.
+        Version of slide-gui that fitted the model.
     feature_names : tuple of str
-        Names of the features, empty if they have none.
+        Names of the features, empty if the features have no names.
     label_column : str
-        Name, or number from 1, of the label column of the table that was read; empty if there was none.
+        Name of the label column of the table that was read, or its number, where 1 is the first column. Empty if the
+        table had no label column.
     scaling : ndarray of shape (2, d), or None
-        As `Dataset.scaling`.
+        Offset and divisor of each feature, as in `Dataset.scaling`.
     class_names : tuple of str
-        Names of the classes of the classifier, empty without one.
+        Names of the classes that the classifier distinguishes. Empty if the model has no classifier.
     svm : SvmModel or None
-        The classifier on the representations.
+        The classifier, which is applied to the representations of rows. None if the model has no classifier.
     """
 
     stack: Stack
@@ -93,7 +94,7 @@ class FittedModel:
         return cls(stack, *described, seconds, __version__, names, label, scaling)
 
     def rescaled(self, row: NDArray[np.float32], dataset: Dataset) -> NDArray[np.float32]:
-        """Convert a row of a table from the scale of `dataset` to the model's. Images stay unchanged."""
+        """Convert a row of a table from the scale of `dataset` to the scale of the model. Images stay unchanged."""
         if self.image_shape is not None or (self.scaling is None and dataset.scaling is None):
             return row
         before, after = ((0.0, 1.0) if each is None else each for each in (dataset.scaling, self.scaling))
@@ -102,9 +103,9 @@ class FittedModel:
     def predict(
         self, rows: NDArray[np.float32], progress: Progress = NO_PROGRESS
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Return the predicted class code of each row, and the smallest margin of this class over another one.
+        """Return the predicted class code of each row, and the smallest margin of that class over any other class.
 
-        The margin is negative if the predicted class, which has the most votes, loses against some other class.
+        The predicted class wins the most pairwise comparisons. The margin is negative if it loses one of them.
         """
         assert self.svm is not None
         codes, least = np.empty(len(rows), np.intp), np.empty(len(rows))
@@ -125,11 +126,11 @@ def fit_model(dataset: Dataset, parameters: StackParameters, *, progress: Progre
     Parameters
     ----------
     dataset : Dataset
-        Its whole training set is used, because the method is unsupervised.
+        The data set. Its whole training set is used, because the method is unsupervised.
     parameters : StackParameters
-        Noise, depth and the other parameters.
+        Noise, depth and the other parameters of the stack.
     progress : Progress
-        Receives the `Stack` so far as payload after each layer.
+        Receives the `Stack` of all layers fitted so far as payload after each layer.
 
     Raises
     ------
@@ -147,9 +148,9 @@ def trained_model(dataset: Dataset, result: "RunResult", *, progress: Progress =
     Raises
     ------
     DataError, ValueError
-        As `restore`, and if the method is not an SVM on all layers of a stack.
+        If `restore` raises the error. ValueError also if the method is not an SVM on all layers of a stack.
     """
-    from slide_gui.experiments.runs.run import restore  # late: a slow import, not needed to open the window
+    from slide_gui.experiments.runs.run import restore  # imported late, because it is slow
 
     if not METHODS[result.spec.method].plain:
         raise ValueError(f"a model file cannot hold {METHODS[result.spec.method].text}; use slide-svm or raw-svm")
@@ -162,7 +163,7 @@ def trained_model(dataset: Dataset, result: "RunResult", *, progress: Progress =
 
 FORMAT = "slide-gui model"
 FORMAT_VERSION = 2
-"""Format version of files with a scaling or a classifier. All other files have version 1."""
+"""Format version of model files that contain a scaling or a classifier. All other model files have version 1."""
 
 _BLOCK = 4096  # rows
 _OF_SVM = ("widths", "centre", "vectors", "coefficients", "biases")
@@ -180,7 +181,7 @@ def save_model(path: str | os.PathLike[str], model: FittedModel) -> None:
     path : path-like
         Any file name, usually ending in ``.npz``.
     model : FittedModel
-        The model. The scatters of its layers are not saved.
+        The model. The scatter matrices of its layers are not saved.
 
     Raises
     ------
@@ -212,7 +213,7 @@ def _document(model: FittedModel) -> dict[str, Any]:
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Return True if a file looks like a model rather than an .npz of data, without reading its arrays."""
+    """Return True if a file looks like a model rather than an .npz of data. Its arrays are not read."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
@@ -246,9 +247,9 @@ def load_model(path: str | os.PathLike[str]) -> FittedModel:
 
 
 def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:
-    """Return the model that a JSON text describes, without its layers, and the error of each layer.
+    """Return the model that a JSON text describes, still without its layers, and the error of each layer.
 
-    Entries that later versions add are ignored.
+    Unknown entries, which later versions may add, are ignored.
 
     Raises
     ------
@@ -323,7 +324,7 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
 
 
 def _svm_of(arrays: dict[str, NDArray[Any]], width: int, depth: int, place: str) -> SvmModel:
-    """Return the classifier of a model. Its history is not saved."""
+    """Return the classifier of a model from its arrays. The history of its training is empty, as it is not saved."""
     widths, centre, vectors, coefficients, biases = (arrays[name] for name in _OF_SVM)
     if len(widths) not in (1, depth + 1) or not (widths > 0).all():
         raise DataError(f"widths are {widths.tolist()}, expected one positive number per layer; {_REMEDY}", place)
@@ -354,7 +355,7 @@ def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> No
 def _member(
     archive: zipfile.ZipFile, name: str, shape: tuple[int | None, ...], place: str, dtype: str = "<f8"
 ) -> NDArray[Any]:
-    """Return one array of finite numbers; vectors may also be float32. None in `shape` accepts any size."""
+    """Return one array of finite numbers. "vectors" may be float32, too. None in `shape` accepts any size."""
     member = archive.getinfo(f"{name}.npy")
     with archive.open(member) as file:
         array = read_array(file, member.file_size, f"{place}, {name}")

@@ -31,9 +31,9 @@ class FigureProvenance:
     Attributes
     ----------
     points : tuple of SweepPoint
-        Points in the figure: one, or several for error curves.
+        Points of a sweep that the figure shows: one, or several for error curves.
     numerics : str
-        Results version of the figure, empty if it is not recorded.
+        Version of the computed results (`RESULTS_VERSION`) when the figure was drawn. Empty if it is not recorded.
     """
 
     figure: str
@@ -48,13 +48,13 @@ class FigureProvenance:
 
     @property
     def difference(self) -> str:
-        """Reason why this program may draw different numbers, empty if there is none."""
+        """Reason why this version of the program may draw different numbers. Empty if there is no reason."""
         if not self.numerics or is_current(self.numerics):
             return ""
         return f"computed by results version {self.numerics}, this program has {RESULTS_VERSION}: numbers may differ"
 
     def runs(self) -> tuple[RunSpec, ...]:
-        """Return the distinct runs, each after the run that it starts from."""
+        """Return the distinct runs. If a run starts from the widths of another run, the other run is before it."""
         specs: dict[str, RunSpec] = {}
 
         def take(spec: RunSpec) -> None:
@@ -68,7 +68,7 @@ class FigureProvenance:
         return tuple(specs.values())
 
     def answers(self, dataset: Dataset, *, progress: Progress = NO_PROGRESS) -> list[RunResult]:
-        """Compute every run and return the result of each point.
+        """Compute every run and return the result of the run of each point.
 
         Raises
         ------
@@ -95,7 +95,7 @@ class FigureProvenance:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the provenance in a file.
+        """Return the provenance that a JSON file contains.
 
         Raises
         ------
@@ -132,7 +132,7 @@ class FigureProvenance:
 
 
 def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:
-    """Return the run with this index, which must be one of the earlier runs in the JSON file."""
+    """Return the run with this index. It must be one of the runs that are listed earlier in the JSON file."""
     if type(number) is not int or not 0 <= number < len(specs):
         raise ValueError(f"run {ascii(number)[:20]} is not among the earlier runs that the document lists")
     return specs[number]

@@ -39,11 +39,11 @@ class Selection:
     sample : int
         Index of the displayed training row, −1 for the mean.
     levels : {"tile", "layer", "global"}
-        Weights that share colour limits: those of one tile, of one layer, or all.
+        The weights that share colour limits: all weights of one tile, of one layer, or of all layers.
     show : {"auto", "weights", "contribution"}
-        Content of the tiles. "auto" shows contributions if a few weights would hide the others.
+        Content of the tiles. "auto" shows contributions if a few large weights would make all others invisible.
     colors : str
-        A diverging colour map, or "auto" for the one that matches the theme.
+        Name of a diverging colour map, or "auto" for the colour map that matches the theme.
     transposed : bool
         Show images with rows and columns exchanged.
     """
@@ -70,7 +70,7 @@ class SessionRecord:
     parameters : StackParameters
     selection : Selection
     page : str
-        The displayed page.
+        Name of the page that the window displays.
     choices : tuple of (page, name, value)
         Settings of the pages. Each page defines the names of its settings.
     """
@@ -117,7 +117,7 @@ def _relative(path: Path, folder: Path) -> str:
 
 
 def picture_text(record: SessionRecord) -> str:
-    """Return a session as text for a picture, in characters that every picture format accepts."""
+    """Return a session as a text to embed in a picture, in characters that every picture format accepts."""
     names = tuple(Path(name).name for name in record.source.paths)
     content = _content(_with_paths(record, names), indent=None)
     # An end mark is needed, because the bytes that follow in the picture file may look like base64.
@@ -130,21 +130,21 @@ def file_content(text: str) -> bytes:
 
 
 def _content(record: SessionRecord, indent: int | None) -> bytes:
-    """Return the JSON as UTF-8. Bytes of file names that are not UTF-8 become JSON escapes."""
+    """Return a session as JSON in UTF-8. Bytes of file names that are not valid UTF-8 become JSON escapes."""
     text = json.dumps(record.document(), ensure_ascii=False, sort_keys=True, indent=indent)
     return text.encode("utf-8", "backslashreplace")
 
 
 def read_session(path: Path) -> SessionRecord | None:
-    """Return the session in a session file, a picture or a bundle, or None if there is none.
+    """Return the session in a session file, a picture or a bundle, or None if it contains no session.
 
-    A bundle is a folder with a session and a script of the same name. For a picture without a session, the
-    session file in its folder is read if there is exactly one, as in a bundle.
+    A bundle is a folder with a session and a script of the same name. If a picture contains no session, but its folder
+    contains exactly one session file, as in a bundle, that file is read.
 
     Raises
     ------
     DataError
-        If there is a session that cannot be read. The error names the file.
+        If a session is found but cannot be read. The error names the file.
     """
     suffix = path.suffix.lower()
     if path.is_dir():
@@ -165,7 +165,7 @@ def read_session(path: Path) -> SessionRecord | None:
 
 
 def _comment(content: bytes) -> bytes:
-    """Return the GIF comment that contains a session, with its blocks joined. Each block starts with its length."""
+    """Return the comment of a GIF that contains a session. Its blocks, which start with their length, are joined."""
     at, parts = content.find(_MARK.encode()) - 1, []
     most = at + 4 * _MOST_BYTES  # a larger GIF comment cannot be a session
     while 0 <= at < min(len(content), most) and content[at]:
@@ -206,8 +206,8 @@ def _read(content: bytes, path: Path) -> SessionRecord:
 def located(record: SessionRecord, path: Path, folders: Iterable[Path] = ()) -> SessionRecord:
     """Return the session with the current paths of its data.
 
-    Each file is searched for at its path relative to the session's own file, then by its name in the folder of that
-    file and in the other folders.
+    Each data file is searched for at its path relative to the session file, then by its name in the folder of the
+    session file and in `folders`.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def located(record: SessionRecord, path: Path, folders: Iterable[Path] = ()) -> 
     Raises
     ------
     MissingData
-        If a file is missing.
+        If a data file is not found.
     """
     session_folders = [path.absolute()] * path.is_dir() + [path.absolute().parent]
     all_folders = [*session_folders, *folders]

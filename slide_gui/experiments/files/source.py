@@ -1,4 +1,4 @@
-"""Sources of data sets, and images as text."""
+"""Describe where a data set comes from, and write and read images as text."""
 
 import os
 from collections.abc import Sequence
@@ -25,12 +25,12 @@ def image_text(image: NDArray[Any]) -> str:
 
 
 def read_image(path: str | os.PathLike[str]) -> NDArray[np.float32]:
-    """Return the numbers in a text file in their order. They are separated by commas, spaces or line breaks.
+    """Return the numbers in a text file in their order. Commas, spaces or line breaks separate them.
 
     Raises
     ------
     DataError
-        If the file cannot be read, is larger than any image, or contains anything but finite numbers.
+        If the file cannot be read, exceeds 16 MiB, or contains anything other than finite numbers.
     """
     place = str(path)
     content = read_small(path, _LARGEST_IMAGE, "the numbers of one image")
@@ -50,18 +50,18 @@ _GENERATED = "generated:"
 
 @dataclass(frozen=True)
 class DataSource:
-    """A catalogue key with its seed, or the files of one data set.
+    """The source of a data set: an entry of the catalogue with a seed, or files.
 
     Attributes
     ----------
     key : str
-        Key of `slide_gui.data.catalogue`. Empty for files.
+        Key of an entry of `slide_gui.data.catalogue`. Empty if the data are read from `paths`.
     paths : tuple of str
-        The files. Empty for a catalogue key.
+        Paths of the files. Empty for an entry of the catalogue.
     seed : int
-        Seed of generated data.
+        Seed of the random numbers if the data are generated.
     generated : bool
-        Generate the data even if the real files are found.
+        True to generate the data even if the files of the real data are found.
     reading : ParseOptions
         Options for reading the files.
     held_out : HeldOut or None
@@ -114,10 +114,10 @@ class DataSource:
 
     @classmethod
     def parse(cls, text: str, seed: int = 0) -> Self:
-        """Return the source that an argument names.
+        """Return the source that a command-line argument names.
 
-        The argument is a key, ``generated:`` and a key, or paths joined by the system's path separator. An existing
-        path is not split.
+        The argument is a key of the catalogue, ``generated:`` followed by a key, or paths joined by `os.pathsep`. If
+        the whole argument is an existing path, it is not split.
         """
         from slide_gui.data.entries import is_known
 
@@ -129,21 +129,22 @@ class DataSource:
 
     @classmethod
     def of(cls, texts: Sequence[str], seed: int = 0) -> Self:
-        """Return the source that several arguments name together: one key, or the files of one data set."""
-        texts = [f".{os.sep}{text}" if text.startswith("-") else text for text in texts]  # otherwise read as an option
+        """Return the source that several arguments name together: one catalogue key, or the files of one data set."""
+        # A path that begins with "-" would otherwise be parsed as an option.
+        texts = [f".{os.sep}{text}" if text.startswith("-") else text for text in texts]
         if len(texts) == 1:
             return cls.parse(texts[0], seed)
         return cls(paths=tuple(texts), seed=seed)
 
     @cached_property
     def argument(self) -> str:
-        """Text from which `parse` restores the source, except the seed and the options for reading."""
+        """Text from which `parse` restores the source, except its seed, its reading options and its held-out rows."""
         if self.key:
             return f"{_GENERATED if self.generated else ''}{self.key}"
         return os.pathsep.join(self.paths)
 
     def files(self) -> list[Path]:
-        """Return the files and folders to read, empty for generated data."""
+        """Return the paths of the files and folders to read. The list is empty for generated data."""
         from slide_gui.data.catalogue import find
         from slide_gui.data.entries import entries
 

@@ -15,7 +15,7 @@ from slide_gui.experiments.runs.spec import METHODS, RunSpec
 
 @dataclass(frozen=True)
 class RunKind:
-    """The properties of a run that determine its duration.
+    """The properties of a run that determine its duration. Runs with equal properties are of the same kind.
 
     Attributes
     ----------
@@ -24,13 +24,14 @@ class RunKind:
     layers, rows : int
         Number of layers, and approximate number of training rows.
     warm : bool
-        True if the run starts from the widths of another run, its `RunSpec.neighbour`.
+        True if the run starts from the learned widths of another run (`RunSpec.neighbour`).
     learns : bool
-        True if the run learns widths, which takes most of its time.
+        True if the run learns kernel widths, which takes most of its time.
     evaluate : str
         Rows that the run is evaluated on, as in `RunSpec`.
     typical : float
-        Result of `typical_seconds`. Comparisons of kinds ignore it, because it differs little between equal kinds.
+        Duration in seconds, as estimated by `typical_seconds`. It is ignored when two objects are compared, because it
+        differs little if all other properties are equal.
     """
 
     data: str
@@ -43,12 +44,12 @@ class RunKind:
     typical: float = field(default=1.0, compare=False)
 
     def is_like(self, other: "RunKind") -> bool:
-        """Return True if both kinds have the same data and method, and both or neither learn widths."""
+        """Return True if runs of both kinds use the same data and method, and either both or neither learn widths."""
         return (self.data, self.method, self.learns) == (other.data, other.method, other.learns)
 
     @classmethod
     def of(cls, spec: RunSpec, shape: "RunShape") -> "RunKind":
-        """Return the kind of the run that a spec describes, on data of this shape."""
+        """Return the kind of run that a spec describes, for a data set of the given shape."""
         rows, learns = trained_rows(spec.training, spec.labels, shape.rows), _learns(spec)
         warm, typical = spec.neighbour is not None, typical_seconds(spec, shape)
         return cls(spec.fingerprint, spec.method, spec.layers, rows, warm, learns, spec.evaluate, typical)
@@ -80,26 +81,26 @@ class RunShape:
 
 
 _START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0e-7, 1.8e-11, 1.2e-10, 1.2e-11
-"""Seconds on two cores. Start: per run. Learning widths, tuning C: for two classes, per squared number of rows.
-Evaluating: per row, support vector, kernel column. Fitting: per layer and d³ + d² n/12. Features: per row and weight.
+"""Seconds on two cores: starting a run; learning widths and tuning C for two classes, per squared number of rows;
+evaluating, per row, support vector and column; fitting, per layer and d³ + d² n/12; features, per row and weight.
 For 4 to 784 features, 2 to 10 classes and 110 to 10 000 rows, predicted times are right within a factor of 4."""
-_SUPPORT = 40.0  # support vectors per square root of the number of rows: 24 on 10 000 rows of MNIST, 58 on Convex
+_SUPPORT = 40.0  # support vectors per √(training rows). With 10 000 rows, MNIST has 24 and Convex has 58.
 _RETUNING = 0.5  # time of tuning C with learned widths, as a fraction of the time with median widths
-_TWO_FOLDS = 1.6  # time of learning widths if two folds are held out in turn, relative to one fold
+_TWO_FOLDS = 1.6  # time of learning widths with two folds, each held out once, relative to one held-out fold
 _FIRST_STEPS = 0.4  # seconds that learning widths takes even with very few rows
 _PAIR_LEARNING, _PAIR_TUNING, _ROW_TUNING = 0.09, 0.03, 6.0e-4
-"""Additional seconds of learning widths and of tuning C per pair of classes after the first. With median widths,
-tuning takes at least the third per row and class. With 50 classes of 20 rows (1 225 pairs) they took 68 and 36 s."""
+"""The first two are seconds of learning widths and of tuning C per pair of classes after the first. For 50 classes of
+20 rows, these steps took 68 and 36 s. The third is the least time of tuning with median widths, per row and class."""
 _PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # seconds per row, autoencoder weight and epoch, without early stopping
 
 
 def typical_seconds(spec: RunSpec, shape: RunShape) -> float:
-    """Return a rough duration of a run on an ordinary computer with two cores, independent of this computer."""
+    """Return the rough duration of a run on an ordinary computer with two cores, regardless of the computer in use."""
     return _START + sum(run_parts(spec, shape))
 
 
 def peak_bytes(spec: RunSpec, shape: RunShape) -> int:
-    """Return the approximate peak memory of a run on the features of a stack, in bytes, excluding the data."""
+    """Return the approximate peak memory, in bytes, of a run on the features of a stack. The data are not included."""
     rows, columns = trained_rows(spec.training, spec.labels, shape.rows), shape.columns * len(spec.group_names)
     per_class = [-(-rows // shape.classes)] * shape.classes
     fit = fit_bytes(shape.rows, shape.columns, spec.stack)
@@ -107,7 +108,10 @@ def peak_bytes(spec: RunSpec, shape: RunShape) -> int:
 
 
 def run_parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
-    """Return the typical seconds of fitting the representation, of training and of evaluating."""
+    """Return the typical seconds of fitting the representation, of training and of evaluating.
+
+    If the run averages the decision values of other runs (`RunSpec.members`), these are the sums over the other runs.
+    """
     if spec.members:
         parts = [run_parts(each, shape) for each in spec.members]
         return sum(a for a, _, _ in parts), sum(b for _, b, _ in parts), sum(c for _, _, c in parts)
@@ -131,7 +135,7 @@ def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
     """Return the typical seconds of learning widths, tuning C and training."""
     layers, learned = len(spec.group_names) - 1, min(rows, spec.svm.subset_size)
     classes = math.sqrt(2 / n_classes)  # each pairwise SVM is trained on the rows of two classes only
-    pairs = n_classes * (n_classes - 1) / 2 - 1  # pairs after the first, which the other terms include
+    pairs = n_classes * (n_classes - 1) / 2 - 1  # all pairs of classes except the first, which other terms include
     tuning = _TUNING * min(rows, MOST_ROWS) ** 2 * (1 + layers / 3) * classes
     if not _learns(spec):
         return tuning + max(_PAIR_TUNING * pairs, _ROW_TUNING * min(rows, MOST_ROWS) * n_classes)
@@ -145,26 +149,27 @@ def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
 class CostModel:
     """A model of the durations of runs, fitted to the measured seconds of each kind of run.
 
-    An estimate is the typical seconds of a kind times the ratio of measured to typical seconds of the nearest measured
-    kind with its method, or times the median ratio of other methods. If possible, kinds that learn widths are estimated
-    from kinds that learn widths, other kinds from kinds that do not, and the nearest kind has the same data.
+    The estimated duration of a run is its typical duration times a ratio of measured to typical seconds. The ratio is
+    that of the most similar kind of run that was measured with the same method, preferably on the same data. If no run
+    with the method was measured, it is the median ratio of runs with other methods. If possible, only runs that learn
+    widths are used to estimate such a run, and only runs that do not learn widths to estimate other runs.
     """
 
     def __init__(self) -> None:
         self._seconds: dict[RunKind, list[float]] = {}
-        self._expected: dict[RunKind, float] = {}  # kind → estimated seconds, cached for the progress reports
+        self._expected: dict[RunKind, float] = {}  # cached estimates in seconds, which progress reports read often
 
     def measured(self, kind: RunKind) -> bool:
-        """Return True if a run of a similar kind was measured (`RunKind.is_like`)."""
+        """Return True if a run of a similar kind, as defined by `RunKind.is_like`, was measured."""
         return any(map(kind.is_like, self._seconds))
 
     def add(self, kind: RunKind, seconds: float) -> None:
-        """Add the measured duration of a run."""
+        """Add the measured duration of a run of this kind."""
         self._seconds.setdefault(kind, []).append(seconds)
         self._expected.clear()
 
     def seconds(self, kind: RunKind) -> float:
-        """Return the estimated duration of a run."""
+        """Return the estimated duration of a run of this kind, in seconds."""
         if kind not in self._expected:
             self._expected[kind] = self._nearest(kind)
         return self._expected[kind]
@@ -183,17 +188,18 @@ class CostModel:
         return float(np.median([np.median(self._seconds[each]) / each.typical for each in used])) * kind.typical
 
     def total(self, runs: Iterable[RunKind]) -> float:
-        """Return the estimated duration of several runs, one after the other."""
+        """Return the estimated seconds of several runs that are computed one after the other."""
         return sum(map(self.seconds, runs))
 
     def left(
         self, kinds: Mapping[RunKind, int], first: RunKind, fraction: float, spent: float, reported: float | None
     ) -> float:
-        """Return the estimated seconds until several runs are complete, the first of which is being computed.
+        """Return the estimated seconds until several runs are complete, one of which is being computed.
 
-        `kinds` contains the number of runs of each kind, including the first. `fraction` of the first is done after
-        `spent` seconds. `reported` is that run's estimate of its remaining seconds. Its weight grows with `fraction`.
-        Until a similar run is measured, the estimates of similar runs are scaled by the pace of the first, too.
+        `kinds` contains the number of runs of each kind, including the run of kind `first` that is being computed. That
+        run has done `fraction` of its work in `spent` seconds. `reported` is its own estimate of its remaining seconds,
+        whose weight grows with `fraction`. Until a similar run is measured, the estimates of all similar runs are
+        scaled by the ratio of actual to expected time of the current run.
         """
         expected, pace = self.seconds(first), 1.0
         left = (1.0 - fraction) * expected

@@ -1,6 +1,6 @@
 """Fit the representation of a run (SLIDE, a projection, autoencoders or another transformer), and train its SVM.
 
-Runs with the same autoencoders share them.
+Autoencoders that several runs have in common are trained once.
 """
 
 import hashlib
@@ -34,12 +34,12 @@ _MOST = 24  # largest number of cached pre-trained networks, of fine-tuned netwo
 
 @dataclass(frozen=True, eq=False)
 class SdaFeatures:
-    """Pre-trained autoencoders as a representation. Values are first scaled to [0, 1].
+    """Pre-trained autoencoders as a representation. Their input values are first scaled to [0, 1].
 
     Attributes
     ----------
     limits : (float, float)
-        Values that are scaled to 0 and to 1.
+        The input values that are scaled to 0 and to 1.
     seconds : tuple of float
         Seconds from the start of pre-training to the end of each layer.
     """
@@ -53,7 +53,7 @@ class SdaFeatures:
         return self.sda.transform(into_range(rows, self.limits), progress=progress)
 
     def first(self, depth: int) -> Self:
-        """Return the lowest `depth` layers. They equal the result of pre-training with this depth."""
+        """Return the lowest `depth` layers. Pre-training only `depth` layers would give the same result."""
         return replace(self, sda=self.sda.first(depth), seconds=self.seconds[:depth])
 
 
@@ -64,7 +64,7 @@ class Tuned:
     Attributes
     ----------
     limits : (float, float)
-        Values that are scaled to 0 and to 1.
+        The input values that are scaled to 0 and to 1.
     seconds : float
         Seconds of fine-tuning.
     """
@@ -74,7 +74,10 @@ class Tuned:
     seconds: float
 
     def predict(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
-        """Return the class of each row and its log-probabilities, for two classes their difference, second − first."""
+        """Return the class of each row and the log-probabilities of all classes.
+
+        For two classes, the log-probability of the second minus that of the first is returned instead.
+        """
         scores = self.network.scores(into_range(rows, self.limits), progress=progress).astype(np.float64)
         decisions = scores[:, 1:] - scores[:, :1] if scores.shape[1] == 2 else scores
         return np.asarray(scores.argmax(axis=1), np.intp), decisions
@@ -95,7 +98,7 @@ class ColumnBlocks:
         return layers if self.projection is None else (*layers, int(self.projection.estimator.n_components_))
 
     def transform(self, rows: NDArray[Any], *, progress: Progress = NO_PROGRESS) -> NDArray[np.floating]:
-        """Return the blocks side by side, an array of shape (n, Σ sizes)."""
+        """Return the columns of all layers and of the projection side by side, in an array of shape (n, Σ sizes)."""
         Z = self.stack.transform(rows, progress=progress.part(0.0, 0.5))
         Z = Z[:, self.stack.n_features :] if self.omits_input else Z
         if self.projection is None:
@@ -118,7 +121,7 @@ class Networks:
         *,
         progress: Progress = NO_PROGRESS,
     ) -> SdaFeatures:
-        """Return autoencoders pre-trained on the training set. If possible, they are layers of cached ones.
+        """Return autoencoders pre-trained on the training set, if possible the lowest layers of cached autoencoders.
 
         Parameters
         ----------
@@ -136,7 +139,7 @@ class Networks:
         return network
 
     def fine_tuned(self, features: SdaFeatures, data: RunData, progress: Progress) -> Tuned:
-        """Return autoencoders fine-tuned on the rows of a run, with early stopping on its validation rows if any."""
+        """Return autoencoders fine-tuned on the rows of a run. If it has validation rows, fine-tuning stops early."""
         key = replace(data.spec, evaluate="test", test_rows=None).hash
         if key in self._tuned:
             return self._tuned[key]
@@ -156,7 +159,10 @@ class Networks:
 
 
 def shared_networks(spec: RunSpec) -> str:
-    """Return a key that is equal for runs whose autoencoders have the same first layer; empty without autoencoders."""
+    """Return a key that is equal for runs whose autoencoders have the same first layer.
+
+    It is empty for a run without autoencoders.
+    """
     if spec.sda is None:
         return ""
     rows = spec.training, spec.split, spec.seed, spec.fit_rows, spec.labels if spec.fit_rows == "labelled" else None
@@ -165,7 +171,7 @@ def shared_networks(spec: RunSpec) -> str:
 
 
 def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progress = NO_PROGRESS) -> SdaFeatures:
-    """Pre-train autoencoders on rows, and record the time at the end of each layer."""
+    """Pre-train autoencoders on rows, and record the time at which the training of each layer ends."""
     low, high = float(rows.min()), float(rows.max())
     limits = (0.0, 1.0) if low >= 0.0 and high <= 1.0 else (low, high)
     started, ends_of_layers = time.perf_counter(), dict[int, float]()
@@ -183,7 +189,7 @@ def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progr
 
 
 def _begins(deeper: SdaParameters, wanted: SdaParameters) -> bool:
-    """Return True if the wanted autoencoders are the lowest layers of the deeper ones."""
+    """Return True if the first parameters describe autoencoders whose lowest layers are the wanted autoencoders."""
     depth = len(wanted.n_units)
     if deeper.n_units[:depth] != wanted.n_units or deeper.noises[:depth] != wanted.noises:
         return False
@@ -195,7 +201,7 @@ class Representation(Protocol):
     """A representation that a run fits to rows without labels."""
 
     def transform(self, rows: NDArray[Any], *, progress: Progress = ...) -> NDArray[np.floating]:
-        """Return the features of the rows for the classifier, (n, k)."""
+        """Return the features of the rows for the classifier, an array of shape (n, k)."""
         ...
 
 
@@ -208,11 +214,12 @@ class Reuse:
     deepest : int
         Stacks are fitted to at least this depth. Runs with fewer layers use the first layers of such a stack.
     results : dict
-        Hash of a run → its result, for runs that other runs start from or average.
+        Hash of a run → its result, for runs whose results other runs need: as initial widths, or to average them.
     networks : Networks
         Cache of trained autoencoders.
     logs : dict
-        Hash of a run → finished steps of its training. A cancelled run resumes after them.
+        Hash of a run → finished steps of its training. If the run is cancelled and requested again, it continues after
+        these steps.
     """
 
     deepest: int = 0
@@ -237,14 +244,14 @@ class Reuse:
         return replace(self._stack[1], parameters=parameters, layers=self._stack[1].layers[: parameters.depth])
 
     def log_of(self, spec_hash: str) -> StepLog:
-        """Return the training log of a run: the log of its cancelled computation, or a new one."""
+        """Return the training log of a run. After a cancelled computation of this run it is the log of that one."""
         log = self.logs[spec_hash] = self.logs.pop(spec_hash, StepLog())
         if len(self.logs) > _MOST:
             del self.logs[next(iter(self.logs))]
         return log
 
     def holds(self, dataset: Dataset, parameters: StackParameters) -> bool:
-        """Return True if `stack` would use earlier results, or fit more layers than requested."""
+        """Return True if the method `stack` would use results of other runs, or fit more layers than requested."""
         known = self._scatter is not None and self._scatter[0] == _scatter_key(dataset, parameters)
         return known or self.deepest > parameters.depth
 
@@ -268,7 +275,7 @@ class Fitted:
     groups : int or tuple of int
         Number of equally large blocks of columns, or size of each block. Each block has its own kernel width.
     seconds : float or None
-        Seconds of the whole fit. None if parts come from other runs.
+        Seconds of the whole fit. None if other runs computed some of its results.
     """
 
     representation: Representation
@@ -277,7 +284,7 @@ class Fitted:
 
 
 def represent(data: RunData, reuse: Reuse, progress: Progress) -> Fitted:
-    """Fit the representation of a run: its layers, projection or autoencoders. The labels are not used."""
+    """Fit the representation of a run: its layers, projection or autoencoders. No labels are used."""
     started, dataset, spec = time.perf_counter(), data.dataset, data.spec
     method, all_rows = METHODS[spec.method], spec.fit_rows == "training"
     if spec.stacked:
@@ -303,7 +310,7 @@ def represent(data: RunData, reuse: Reuse, progress: Progress) -> Fitted:
 
 
 def stack_of(data: RunData, reuse: Reuse, progress: Progress) -> Stack:
-    """Return the stack of a run, from `reuse` if it is fitted on the whole training set, otherwise newly fitted."""
+    """Return the stack of a run. A stack on the whole training set is taken from `reuse` if possible."""
     if data.spec.fit_rows == "training":
         return reuse.stack(data.dataset, data.spec.stack, progress=progress)
     rows, shape = data.take(data.fit_rows), data.dataset.image_shape or ()
@@ -322,7 +329,7 @@ def _project(data: RunData, progress: Progress) -> Transformer:
 
 
 def feature_seconds(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS) -> float:
-    """Return the seconds of feature generation: fitting SLIDE and computing the features of the training set.
+    """Return the seconds of feature generation, measured by fitting SLIDE and computing the training set's features.
 
     Parameters
     ----------
@@ -347,22 +354,23 @@ def train_svm(
     row_groups: Indices | None = None,
     log: StepLog | None = None,
 ) -> SvmModel:
-    """Select widths and C as the method requires, and train.
+    """Select kernel widths and the penalty C as the method requires, and train an SVM with them.
 
     Parameters
     ----------
     Z : ndarray of shape (n, k)
         Representation of the training rows.
     groups : int or tuple of int
-        Blocks of the columns of Z, as in `Fitted`. Each has its own width.
+        Blocks of the columns of Z, as in `Fitted`. Each block has its own kernel width.
     spec : RunSpec
-        Its method determines whether widths are learned, or one global width and C are selected by cross-validation.
+        The run. Its method determines whether widths are learned, or one global width and C are selected by
+        cross-validation.
     neighbour : RunResult or None
         Result of the run whose widths, C and coefficients the training starts from.
     row_groups : ndarray of int, shape (n,), or None
         Group of each row. The splits that select widths and C keep the rows of a group together.
     log : StepLog, optional
-        Finished steps of a cancelled computation of the same training, which are not computed again.
+        Steps that an earlier, cancelled computation of the same training completed. They are not computed again.
     """
     svm = replace(spec.svm, groups=groups)
     sizes = block_sizes(Z.shape[1], groups)
@@ -386,10 +394,10 @@ def train_svm(
 
 
 def _near(neighbour: TrainedSvm, medians: NDArray[np.float64]) -> tuple[tuple[float, ...], float]:
-    """Return initial widths and C for an SVM, from the SVM of a neighbouring run.
+    """Return initial widths and C for an SVM, taken from the SVM of the run that it starts from.
 
-    The widths are scaled with the median distances of both runs, so that each layer keeps its typical contribution to
-    the kernel's exponent.
+    Each width is scaled by the ratio of the median distances in both runs, so that the layer's typical contribution to
+    the kernel's exponent stays the same.
     """
     pairs = zip(medians.tolist(), neighbour.medians, strict=True)
     ratios = [m / n if m > 0.0 and n > 0.0 else 1.0 for m, n in pairs]

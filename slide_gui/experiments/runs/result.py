@@ -82,9 +82,9 @@ class Timings:
     Attributes
     ----------
     fit : float
-        Fitting the representation, without the parts taken from other runs.
+        Fitting the representation, without results that other runs computed.
     widths : float
-        Learning the widths and comparing them with the median ones, or searching the grid.
+        Learning the widths and comparing them with the median widths, or the grid search for one width and C.
     train : float
         Training, including the final adjustment of the widths' scale and of C. If several runs share a fine-tuned
         network, each of them includes the time of fine-tuning.
@@ -94,7 +94,7 @@ class Timings:
         Computing the features of the training rows. 0 if it is included in `widths`.
     features : float or None
         Feature generation: the whole fit of the representation, and computing the features of the training rows. None
-        if parts of it come from other runs.
+        if other runs computed some of its results.
     """
 
     fit: float
@@ -111,20 +111,20 @@ class Timings:
 
 
 def describe_widths(chosen_by: str) -> str:
-    """Return in words which criterion or guard selected the widths, given its key. Empty for an empty key."""
+    """Describe how the widths were selected, given a criterion's key or `GUARD`. The text is empty for an empty key."""
     name = width_criterion(chosen_by)
     return name if chosen_by in ("", GUARD) else f"widths by {name}"
 
 
 def width_criterion(chosen_by: str) -> str:
-    """Return the display name of a criterion or guard that selected the widths, or the name itself if it is unknown."""
+    """Return the display name of a criterion for widths, given its key. `GUARD` and unknown keys stay as they are."""
     if chosen_by == GUARD:
         return "median widths (guard)"
     return CRITERIA[chosen_by].short if chosen_by in CRITERIA else chosen_by
 
 
 def describe_chosen(chosen: ChosenBy) -> str:
-    """Return in words how the widths were selected, with the errors on the rows that were held out for this."""
+    """Describe how the widths were selected, with the errors on the rows that were held out for the selection."""
     if chosen.learned_error is None or chosen.median_error is None or not chosen.n_held_out:
         return describe_widths(chosen.name)
     learned, median = (f"{100 * error:.1f} %" for error in (chosen.learned_error, chosen.median_error))
@@ -135,7 +135,7 @@ def describe_chosen(chosen: ChosenBy) -> str:
 
 
 def describe_convergence(classifier: TrainedSvm) -> str:
-    """Return in words which trainings of an SVM did not converge. Empty if all converged."""
+    """Describe which trainings of an SVM did not converge. The text is empty if all of them converged."""
     parts = [] if classifier.converged else [f"not converged (gap {classifier.gap:.1e})"]
     converged = [point.converged for point in classifier.grid]
     if classifier.chosen is not None:
@@ -188,14 +188,14 @@ class RunResult:
     predicted : ndarray of int, shape (m,)
         Predicted class of each misclassified row, as an index of `labels`.
     decisions : ndarray of shape (m, 1) or (m, c)
-        Decision values of each misclassified row: the margin for two classes, otherwise one score for each of the c ≤ k
-        classes in the training rows.
+        Decision values of each misclassified row: the margin for two classes, otherwise one score for each of the c
+        classes that occur in the training rows, where c ≤ k.
     train_error : float
         Error on the training rows, or on a stratified sample of 5 000 of them.
     validation_error : float or None
         Error on the validation rows of the split. None if the classifier was trained on the whole training set.
     versions : tuple of (name, version)
-        Versions of everything that affects the numbers. "numerics" is the results version.
+        Versions of the program and of all libraries that affect the numbers. "numerics" is the `RESULTS_VERSION`.
     network : NetworkRecord or None
         Training history of the autoencoders, None without autoencoders.
     validation_loss : float or None
@@ -229,7 +229,7 @@ class RunResult:
 
     @property
     def numerics(self) -> str:
-        """Results version. If none is recorded, it is the version of this program."""
+        """Version of the computed results. If none is recorded, it is the `RESULTS_VERSION` of this program."""
         return dict(self.versions).get("numerics", str(RESULTS_VERSION))
 
     @property
@@ -266,17 +266,20 @@ class RunResult:
 
     @property
     def row_errors(self) -> bytes:
-        """Errors of the evaluated rows, packed by `error_rate.row_errors`, to compare runs on the same rows."""
+        """The error of each evaluated row, packed by `error_rate.row_errors`, to compare runs on the same rows."""
         return row_errors(f"{self.spec.fingerprint} {self.spec.evaluate}", self.judged, self.misclassified)
 
     @property
     def chosen_by(self) -> str:
-        """Criterion or guard that selected the widths. Empty if they were not learned, or if it is unknown."""
+        """Key of the criterion that selected the widths, or `GUARD` if median widths replaced the learned widths.
+
+        Empty if no widths were learned, or if the criterion is unknown.
+        """
         chosen = None if self.classifier is None else self.classifier.chosen
         return "" if chosen is None else chosen.name
 
     def document(self) -> dict[str, Any]:
-        """Return everything except the arrays as values for JSON."""
+        """Return all fields except the arrays as values for JSON."""
         return {
             "spec": self.spec.document(),
             "dataset": self.dataset,
@@ -308,7 +311,7 @@ class RunResult:
         Raises
         ------
         ValueError
-            If a value or array is invalid, or they are inconsistent with each other.
+            If a value or an array is invalid, or if values and arrays are inconsistent with each other.
         """
         for name, (dtype, ndim) in ARRAYS.items():
             if arrays[name].dtype != np.dtype(dtype) or arrays[name].ndim != ndim:
@@ -334,7 +337,8 @@ class RunResult:
             "judged": n > 0 and self.judged.min() >= 0 and _rises(self.judged),
             "misclassified": _rises(self.misclassified) and bool(np.isin(self.misclassified, self.judged).all()),
             "predicted": len(self.predicted) == m and bool(((self.predicted >= 0) & (self.predicted < k)).all()),
-            # One column per class of the training set, or one for two classes. The test set may have more classes.
+            # There is one column per class of the training set, or one column for two classes. The number of classes
+            # k includes those that occur only in the test set.
             "decisions": self.decisions.shape in {(m, columns) for columns in (1, *range(3, k), k)},
         }
         classifier = self.classifier

@@ -33,12 +33,12 @@ from slide_gui.text import counted
 
 Indices = NDArray[np.intp]
 
-_FIRST, _LARGEST = 500, 4000  # rows of the first and of the largest block; each block doubles the size
+_FIRST, _LARGEST = 500, 4000  # rows of the first and of the largest block; each block is twice as large as the last
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Predictions for some rows, sorted by row.
+    """Predictions for rows of the training or the test set, sorted by row.
 
     Attributes
     ----------
@@ -67,9 +67,9 @@ class Predictions:
 
     @property
     def hinge_loss(self) -> float | None:
-        """Mean hinge loss of the rows whose class has a score; None without such rows.
+        """Mean hinge loss of the rows whose class has a score. None if there are no such rows.
 
-        With several classes, the margin is the true class's score minus the highest other score.
+        With more than two classes, the margin is the score of the true class minus the highest other score.
         """
         n_scores = self.decisions.shape[1]
         has_score = self.truth < max(n_scores, 2)  # training rows can lack a class if whole groups are held out
@@ -82,14 +82,14 @@ class Predictions:
         return float(np.maximum(0.0, 1.0 - margins).mean()) if len(truth) else None
 
     def confusion(self, k: int) -> NDArray[np.int64]:
-        """Return the confusion matrix: true classes on the first axis, predicted ones on the second, (k, k)."""
+        """Return the confusion matrix of k classes: rows are true classes, columns are predicted classes."""
         counts = np.zeros((k, k), np.int64)
         np.add.at(counts, (self.truth, self.predicted), 1)
         return counts
 
 
 Predictor = Callable[[NDArray[Any], Progress], tuple[Indices, NDArray[np.float64]]]
-"""Returns the class of each row of the data and its decision values, (n, 1) for two classes, else (n, n_classes)."""
+"""Function that returns the class of each row and its decision values, of shape (n, 1) or (n, n_classes ≥ 3)."""
 
 
 def predictor_of(representation: Representation, classifier: SvmModel | OtherClassifier) -> Predictor:
@@ -123,7 +123,7 @@ def predict_in_blocks(
     order : ndarray of int
         Indices of the rows to predict.
     progress : Progress
-        Receives an `Estimate` after each block.
+        Receives an `Estimate` of the error after each block.
     """
     steady = MonotonicProgress(progress)
     order = order.copy()  # each block is sorted in place
@@ -147,12 +147,12 @@ def predict_in_blocks(
 
 @dataclass(frozen=True)
 class Estimate:
-    """Errors so far on a growing stratified subsample of the rows to evaluate.
+    """The error on the rows evaluated so far, which are a growing stratified subsample of all rows to evaluate.
 
     Attributes
     ----------
     wrong, done, total : int
-        Number of misclassified rows so far, of evaluated rows so far, and of all rows to evaluate.
+        Number of rows misclassified so far, number of rows evaluated so far, and number of all rows to evaluate.
     """
 
     wrong: int
@@ -161,7 +161,7 @@ class Estimate:
 
     @property
     def error(self) -> float:
-        """Fraction of misclassified rows so far."""
+        """Fraction of the rows evaluated so far that is misclassified."""
         return self.wrong / self.done
 
     @property
@@ -172,18 +172,19 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class RunProgress:
-    """The state of a run. Each state contains all earlier ones, so only the latest is needed.
+    """The state of a run. Each state contains the information of all earlier states, so only the latest is needed.
 
     Attributes
     ----------
     phase : {"fit", "learn", "test", "validation", "train"}
-        Fitting the representation; learning widths and training; predicting test, validation or training rows.
+        The current phase: fitting the representation; learning widths and training; or predicting test, validation or
+        training rows.
     stack : Stack or None
-        The layers so far.
+        The layers fitted so far.
     history : tuple of WidthsStep
-        Steps of learning the widths so far.
+        Completed steps of learning the widths.
     chosen : ChosenBy or None
-        Selection of the widths, once it is made.
+        How the widths were selected. None until they are.
     training : TrainingStep or None
         Latest step of the solver.
     stage : Stage or None
@@ -193,9 +194,10 @@ class RunProgress:
     train, validation, test : Estimate or None
         Errors on the training, validation and test rows so far.
     seconds_before : float
-        Seconds that the finished steps of a cancelled computation of this run took, if the run resumes after them.
+        Duration, in seconds, of steps of this run that an earlier, cancelled computation completed and that are reused.
     seconds_left : float or None
-        Expected seconds until the run is complete, from the pace of the current phase and typical times of later ones.
+        Expected seconds until the run is complete, estimated from the speed of the current phase and the typical times
+        of later phases.
     """
 
     phase: str = "fit"
@@ -223,14 +225,14 @@ _FIELDS: dict[type, str] = {
 }
 
 
-_TRUST = 0.2  # the typical time of a phase counts as much as the measured time of this fraction of it
+_TRUST = 0.2  # completed fraction of a phase at which its measured and its typical time have the same weight
 
 
 def _pace(spent: float, typical: float) -> float:
     """Return the expected ratio of actual to typical times of later phases, given the times of earlier phases.
 
-    It is a weighted geometric mean of 1 and the ratio of the earlier phases. It is 1 if these took almost no time, for
-    example because another run had already fitted the representation.
+    The expected ratio is a weighted geometric mean of 1 and the ratio of the earlier phases. It is 1 if these phases
+    took almost no time, for example because another run had already fitted the representation.
     """
     return min(max(spent / typical, 0.25), 4.0) ** 0.25 if typical and spent > 0.05 else 1.0
 
@@ -243,7 +245,7 @@ class ProgressCollector:
         self._state = RunProgress(seconds_before=seconds_before)
         self.started = time.perf_counter()
         self.learned = self._sent = self.started
-        """Time of the latest report on learning widths or on the grid search."""
+        """Time of the latest report on learning widths or on the grid search (`learned`), and of any report."""
 
     def phase(self, name: str, typical: float) -> Progress:
         """Return the progress of the next phase of the run, which typically takes `typical` seconds."""
@@ -263,7 +265,7 @@ class ProgressCollector:
         return Listener(report)
 
     def _seen(self, phase: str, payload: object, seconds_left: float) -> RunProgress | None:
-        """Add a payload to the state. Return the state if it changed, or was last sent over `REFRESH` seconds ago."""
+        """Add a payload to the state. Return the state if it changed or was last reported `REFRESH` seconds ago."""
         change: dict[str, object] = {}
         name = phase if isinstance(payload, Estimate) else _FIELDS.get(type(payload))
         if name is not None:
@@ -294,8 +296,9 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     progress : Progress
         Receives a `RunProgress` at every change.
     reuse : Reuse, optional
-        Intermediate results of runs on the same data, which save time. Without them, the result is identical to the
-        bit. If the result of the neighbour is missing, the neighbour is computed first.
+        Intermediate results of runs on the same data, which save time. Without them, every bit of the result is the
+        same. If the run starts from the widths of another run (`RunSpec.neighbour`) whose result is missing, the other
+        run is computed first.
 
     Raises
     ------
@@ -316,7 +319,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
         return _mean_of_members(data, progress, reuse)
     for name, estimator in (("transformer", spec.transformer), ("classifier", spec.classifier)):
         if estimator is not None:
-            estimator.make(name, spec.seed)  # raises an error for an unusable estimator before the computation starts
+            estimator.make(name, spec.seed)  # report an unusable estimator before the computation starts
     logged_seconds = reuse.log_of(spec.hash).rewind()
     fitting, learning_time, evaluating = typical = run_parts(spec, RunShape.of(data.dataset))
     collector = ProgressCollector(progress, logged_seconds, sum(typical))
@@ -400,11 +403,14 @@ def _result_of(
     )
 
 
-_TRAINING = 0.9  # fraction of the progress bar for training the members, before their mean is evaluated
+_TRAINING = 0.9  # fraction of the progress for training the runs to average, before their mean is evaluated
 
 
 def _mean_of_members(data: RunData, progress: Progress, reuse: Reuse) -> RunResult:
-    """Evaluate the mean of the members' decision values. Members whose results are in `reuse` are not trained again."""
+    """Evaluate the mean of the decision values of several runs, the members of the requested run.
+
+    Members whose results are in `reuse` are not trained again.
+    """
     members, dataset = data.spec.members, data.dataset
     step, predictors, timings = _TRAINING / len(members), [], []
     for number, member in enumerate(members):
@@ -433,7 +439,7 @@ def _mean_of_members(data: RunData, progress: Progress, reuse: Reuse) -> RunResu
 def _predictions(
     data: RunData, predict: Predictor, collector: ProgressCollector, seconds: float
 ) -> dict[str, Predictions]:
-    """Predict the test rows if requested, the validation rows if there are any, and last some of the training rows."""
+    """Predict the test rows if requested, then the validation rows if there are any, then a sample of training rows."""
     spec, classes, (train, test) = data.spec, data.classes, (data.dataset.train, data.dataset.test)
     wanted = {}
     if spec.evaluate == "test":
@@ -456,16 +462,16 @@ def _record(representation: Representation, fine_tuning: Tuned | None) -> Networ
 
 
 def live_spec(spec: RunSpec, near: RunResult | None = None) -> RunSpec:
-    """Return a spec that is fast to compute, with widths and C of a similar run, or with median widths and C = 10.
+    """Return a spec that is fast to compute: with widths and C of a similar run, or with median widths and C = 10.
 
-    `run` then trains once and reports the test error after each block of a growing stratified subsample.
+    With this spec, `run` trains a single SVM and reports the test error on a growing stratified subsample.
 
     Parameters
     ----------
     spec : RunSpec
         Spec with the requested representation.
     near : RunResult, optional
-        The nearest stored run. Its widths and C are used if it has the same groups of columns.
+        Result of the most similar stored run. Its widths and C are used if it has the same groups of columns.
     """
     widths: str | tuple[float, ...] = "median"
     C = 10.0
@@ -481,8 +487,8 @@ class Restored:
     Attributes
     ----------
     rows : ndarray of int
-        Row numbers, in the training set, of the rows that the SVM was trained on. The support vectors of the SVM are
-        ``rows[model.trained.support]``.
+        Indices, in the training set, of the rows that the SVM was trained on. The support vectors of the SVM are the
+        rows ``rows[model.trained.support]``.
     codes : ndarray of int
         Class of every row of the training set.
     labels : tuple of int

@@ -31,20 +31,21 @@ class Method(Choice):
     stacked : bool
         True if the representation is SLIDE’s, unless a transformer is given.
     learns : bool
-        True if it learns one width per layer. The other SVMs select one global width and C by cross-validation.
+        True if the method learns one width per layer. Methods with other SVMs select one global width and C by
+        cross-validation.
     network : bool
-        True if it uses stacked denoising autoencoders.
+        True if the method uses stacked denoising autoencoders.
     fine_tunes : bool
         True if the fine-tuned network itself is the classifier.
     projection : Projection or None
-        Linear projection of the input. It is the whole representation, or a group of columns in addition to
-        SLIDE's layers.
+        Linear projection of the input. The projected columns are the whole representation, or are added to the columns
+        of SLIDE's layers.
     takes_parts : bool
         True if a scikit-learn transformer may replace SLIDE, or a scikit-learn classifier the SVM.
     omits_input : bool
         True if the SVM uses h¹, …, hˡ without h⁰.
     averages : bool
-        True if the decision values are means of the decision values of other runs, its members.
+        True if the decision values are means of the decision values of several other runs (`RunSpec.members`).
     """
 
     stacked: bool = False
@@ -63,7 +64,7 @@ class Method(Choice):
 
     @property
     def regroups(self) -> bool:
-        """True if the kernel omits h⁰, or has a projection as one more group of columns."""
+        """True if the kernel omits the input h⁰, or has a projection as one more group of columns."""
         return self.omits_input or (self.stacked and self.projection is not None)
 
 
@@ -162,14 +163,14 @@ class RunSpec:
     fingerprint : str
         SHA-256 (hex) of the data, as `Dataset.fingerprint`.
     source : str
-        Source of the data, as `DataSource.argument`. It is excluded from the hash, because data may move.
+        Source of the data, as `DataSource.argument`. It is excluded from the hash, because files may be moved.
     method : str
         Key in `METHODS`.
     stack : StackParameters
-        Parameters of SLIDE, ignored by methods without it.
+        Parameters of SLIDE. Methods without SLIDE ignore them.
     svm : SvmParameters
-        Parameters of the SVM. The run sets `groups`, `seed` and `near` itself. Methods that do not learn widths select
-        the widths and, unless it is given, C by a grid search.
+        Parameters of the SVM. Its `groups`, `seed` and `near` are replaced by values that follow from the run. Methods
+        that do not learn widths select the widths by a grid search, and C as well unless it is given.
     split : int
         Number of the split of the training set, as in `split_rows`.
     seed : int
@@ -181,17 +182,19 @@ class RunSpec:
     test_rows : int or None
         Size of the stratified subsample to evaluate on. None means all rows.
     neighbour : RunSpec or None
-        A run with the same training rows and depth, whose widths, C and coefficients this one starts from.
+        Another run with the same training rows and depth. Its learned widths, C and coefficients are the starting point
+        for this run, usually from the next lower noise level of a sweep.
     kept : float or None
         Parameter of a projection: the fraction of the variance (pca-svm, white-svm, slide-white-svm), or the number of
         directions (randproj-svm).
     sda : SdaParameters or None
-        Parameters of the autoencoders (sda-svm, sda). None means the defaults. The seed of the run is used. Fine-tuning
-        (sda) stops early on the split's validation rows, and completes all epochs on the whole training set.
+        Parameters of the autoencoders (sda-svm, sda). None means the defaults. The seed of the run replaces theirs.
+        Fine-tuning (sda) stops early by the error on the split's validation rows. It completes all epochs if the whole
+        training set is used.
     transformer, classifier : Estimator or None
         Replacements for SLIDE and for the SVM in the method "custom".
     labels : int or None
-        Train the classifier on a stratified sample of this many labelled rows. None means all.
+        Number of labelled rows, drawn as a stratified sample, on which the classifier is trained. None means all.
     fit_rows : {"training", "split", "labelled"}
         Fit the representation, without labels, on the whole training set, on the split's 80 %, or on the labelled rows
         only. With "split", the validation rows do not affect the representation. Test rows never do.
@@ -224,12 +227,12 @@ class RunSpec:
 
     @classmethod
     def mean_of(cls, members: Sequence[RunSpec]) -> RunSpec:
-        """Return the run, in normal form, that averages the decision values of these members.
+        """Return the run, in normal form, that averages the decision values of these runs, its members.
 
         Raises
         ------
         ValueError
-            If there are fewer than two members or too many, or if they do not use the same rows.
+            If there are fewer than two members or more than ten, or if they do not use the same rows.
         """
         if not members:
             raise ValueError("there are no members to average; give at least two runs")
@@ -237,7 +240,7 @@ class RunSpec:
         return cls(source=members[0].source, method="mean-margin", **rows, members=tuple(members)).checked()
 
     def on(self, **rows: Any) -> RunSpec:
-        """Return this run with the given fields, such as `fingerprint` or `split`, replaced here and in its members."""
+        """Return the run with the given fields, such as `fingerprint`, replaced in the run and in all its members."""
         return replace(self, **rows, members=tuple(replace(each, **rows) for each in self.members))
 
     def checked(self) -> RunSpec:
@@ -246,7 +249,7 @@ class RunSpec:
         Raises
         ------
         ValueError
-            If a value is out of range, or values exclude each other. The message names them.
+            If a value is out of range, or some values exclude each other. The message names the values.
         """
         return self._normal or self
 
@@ -262,7 +265,7 @@ class RunSpec:
             raise ValueError("training on the whole training set leaves no validation rows; train on the split")
         self._check_parts(method)
         normal = self._normal_mean(numbers) if method.averages else self._normal_alone(method, numbers)
-        if repr(normal) == repr(self):  # keep this object and its cached hash; repr tells 3 from 3.0
+        if repr(normal) == repr(self):  # then keep this object and its cached hash; 3 and 3.0 differ in their repr
             return None
         vars(normal)["_normal"] = None  # `normal` is already in its normal form
         return normal
@@ -314,7 +317,7 @@ class RunSpec:
         return normal
 
     def drawn(self, split: int, seed: int) -> RunSpec:
-        """Return the normal form of this run with another split and seed, and without a neighbour."""
+        """Return the normal form of this run with another split and seed, and without `neighbour`."""
         spec = self.checked()
         split = check_integer("split", split, 0) if spec.training == "split" else 0
         seed = check_integer("seed", seed, 0)
@@ -333,7 +336,7 @@ class RunSpec:
 
     @property
     def layers(self) -> int:
-        """Number of layers above the input, of SLIDE or of the autoencoders."""
+        """Number of layers of SLIDE or of the autoencoders, without the input."""
         if METHODS[self.method].network:
             return len((self.sda or SdaParameters()).n_units)
         return self.stack.depth if self.stacked else 0
@@ -368,13 +371,13 @@ class RunSpec:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 (hex) of the normal form under the results version of this program."""
+        """SHA-256 (hex) of the normal form and of the `RESULTS_VERSION` of this program."""
         return document_hash(self.checked().document(), version_in_hashes(str(RESULTS_VERSION)))
 
     def document(self) -> dict[str, Any]:
         """Return the spec as values for JSON, which `from_document` reads.
 
-        Default values are left out, except in fields that the first format had.
+        Default values are left out, except those of the fields that the first version of the program wrote (`_ALWAYS`).
         """
         document = {}
         for name, default in _DEFAULTS.items():
@@ -392,7 +395,7 @@ class RunSpec:
         Raises
         ------
         ValueError
-            If the document is invalid.
+            If the JSON object does not describe a valid run.
         """
         if isinstance(document, dict):
             document = {"fit_rows" if key == _FIT_ROWS else key: value for key, value in document.items()}
@@ -405,7 +408,7 @@ def describe_spec(spec: RunSpec) -> str:
 
 
 def describe_choice(spec: RunSpec) -> str:
-    """Return the parameters of the representation and classifier in words, empty if there are none."""
+    """Describe the parameters of the representation and classifier. The text is empty if there are none."""
     parts = []
     if spec.stacked:
         first = f"{len(spec.members)} members, the first with " if spec.members else ""
@@ -443,10 +446,11 @@ def _describe_sda(sda: SdaParameters, method: str) -> str:
 
 _MOST_MEMBERS = 10
 _LARGEST = 10**18  # largest seed or split number; the table of runs stores 64-bit integers
-# Fields that must be equal in a run and its members.
+# Fields that must be equal in a run that averages other runs and in these runs, its members.
 _ROWS = ("fingerprint", "split", "seed", "training", "evaluate", "test_rows", "labels", "held_out")
 _FIT_ROWS = "fitted_on"  # name of the field fit_rows in JSON documents
-# Fields in every JSON document. Others are written only if they differ from the defaults, so that hashes stay equal.
+# Fields in the JSON form of every spec. Other fields are written only if they differ from their defaults, so that the
+# hashes of earlier specs stay the same when fields are added.
 _ALWAYS = {
     "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",
     "neighbour",
@@ -464,7 +468,7 @@ def _plain(value: Any) -> Any:
     return dict(vars(value)) if is_dataclass(value) else value
 
 
-_MOST = 1000  # largest number of values of one axis
+_MOST = 1000  # largest number of values of one axis of a sweep
 
 
 def noise_axis(text: str) -> tuple[float, ...]:
@@ -473,7 +477,7 @@ def noise_axis(text: str) -> tuple[float, ...]:
     Raises
     ------
     ValueError
-        If the text has neither form, or names more than 1000 values.
+        If the text has neither form, or gives more than 1000 values.
 
     Examples
     --------
@@ -511,7 +515,7 @@ def depth_axis(text: str) -> tuple[int, ...]:
 
 
 def axis_text(values: Sequence[float]) -> str:
-    """Return the text that `noise_axis` or `depth_axis` parses to these values, a range if possible.
+    """Return the text that `noise_axis` or `depth_axis` parses to the given values. It is a range if possible.
 
     Examples
     --------
@@ -529,7 +533,7 @@ def axis_text(values: Sequence[float]) -> str:
 
 
 def _normal_svm(svm: SvmParameters, method: Method) -> SvmParameters:
-    """Return the parameters with defaults for those that the method does not use."""
+    """Return the parameters of an SVM, where those that the method does not use have their default values."""
     unused = SvmParameters()
     if not method.learns:
         svm = replace(svm, widths="median")
@@ -541,10 +545,11 @@ def _normal_svm(svm: SvmParameters, method: Method) -> SvmParameters:
 
 
 def document_hash(document: dict[str, Any], version: int | str) -> str:
-    """Return the SHA-256 (hex) of a spec's document in its normal form, under a results version.
+    """Return the SHA-256 (hex) of a results version and the JSON object of a spec in its normal form.
 
-    The hash is computed from the document itself, so fields that later versions add or drop do not change it. The
-    neighbour and members are replaced by their own hashes. The source of the data is excluded.
+    The hash is computed from the JSON object itself, so fields that later versions add or drop do not change it. The
+    specs of other runs that it contains (`RunSpec.neighbour` and `RunSpec.members`) are replaced by their own hashes.
+    The source of the data is excluded.
     """
     near = document["neighbour"]
     hashed = {key: value for key, value in document.items() if key != "source"}
@@ -556,7 +561,7 @@ def document_hash(document: dict[str, Any], version: int | str) -> str:
 
 @dataclass(frozen=True)
 class SweepPoint:
-    """A point of a sweep with its run. At depth 0, all noise levels share one run."""
+    """A point of a sweep and the run that is computed for it. At depth 0, all noise levels have the same run."""
 
     noise: float
     depth: int
@@ -566,13 +571,13 @@ class SweepPoint:
 
     @property
     def fold(self) -> int | None:
-        """Index of the fold that is the test set, from 0. None without folds."""
+        """Index, from 0, of the fold of the data that is the test set. None if the data are not divided into folds."""
         held_out = self.spec.held_out
         return held_out.fold if held_out is not None and held_out.folds else None
 
 
 LONGEST_CHAIN = 100
-"""Largest length of a chain in which each run starts from the previous one. Each spec contains all specs before it."""
+"""Largest number of runs that start from each other's widths in turn. Each spec contains all specs before it."""
 
 
 @dataclass(frozen=True)
@@ -582,14 +587,14 @@ class SweepSpec:
     Attributes
     ----------
     base : RunSpec
-        Spec with the values that all runs have in common. Each run has its own noise, depth, split, seed and neighbour.
+        Spec with the values that all runs have in common: all except noise, depth, split, seed and `neighbour`.
     noises : tuple of float
         Noise levels 1 − p, used in ascending order.
     depths : tuple of int
         Numbers of layers, used in ascending order.
     warm : bool
-        True if a run that learns widths starts from the run at the previous noise level with the same depth. At the
-        first and then every `LONGEST_CHAIN`-th noise level, runs have no neighbour.
+        True if a run that learns widths starts from the widths of the run at the previous noise level with the same
+        depth. Runs at the first noise level, and then at every `LONGEST_CHAIN`-th one, start from no other run.
     choose : {"none", "each", "pooled"}
         Selection by validation error after all points are computed. The selected points are trained again on the whole
         training set and tested.
@@ -650,7 +655,7 @@ def on_every_fold(spec: RunSpec, dataset: Dataset) -> tuple[RunSpec, ...]:
     Parameters
     ----------
     spec : RunSpec
-        A spec on this data set, without a neighbour.
+        A spec of a run on this data set that does not start from another run.
     """
     held_out = dataset.held_out
     if held_out is None or not held_out.folds:

@@ -28,7 +28,7 @@ class Classes:
     Attributes
     ----------
     labels : tuple of int
-        Label of each code, labels of the training set first.
+        Label of each code. The labels that occur in the training set come first.
     train, test : ndarray of int
         Code of each row.
     groups : ndarray of int, or None
@@ -42,7 +42,7 @@ class Classes:
 
     @classmethod
     def of(cls, dataset: Dataset) -> Classes:
-        """Number the labels of a data set.
+        """Assign an integer code to each label of a data set.
 
         Raises
         ------
@@ -67,8 +67,8 @@ MOST_VALIDATION = 10_000
 def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = None) -> tuple[Indices, Indices]:
     """Return the training and the validation rows of one split, each sorted.
 
-    Splits 0 to 4 are the folds of one five-fold cross-validation, splits 5 to 9 are the folds of another, and so on.
-    The validation rows are one fold, or 10 000 rows of it if it has more.
+    Splits 0 to 4 are the folds of one five-fold cross-validation, splits 5 to 9 are those of another one, and so on.
+    The validation rows are all rows of one fold, or 10 000 of them if the fold is larger.
 
     Parameters
     ----------
@@ -77,12 +77,14 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     split, seed : int
         Number of the split, and seed of the random draw.
     groups : ndarray of int, shape (n,), optional
-        Group of each row. Groups are never divided, so folds are only about equally large. Few groups give fewer folds.
+        Group of each row. Groups are never divided, so the folds are only about equally large. With fewer than five
+        groups, there are fewer folds.
 
     Raises
     ------
     ValueError
-        If no class has two rows, or if the groups do not give two folds, for example one group per class.
+        If no class has two rows, or if the groups cannot be divided into two folds, for example with one group per
+        class.
     """
     repetition, fold = divmod(split, N_FOLDS)
     seed = int(np.random.SeedSequence((repetition, seed)).generate_state(1, np.uint64)[0])
@@ -93,7 +95,7 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     else:
         n_folds = min(N_FOLDS, len(np.unique(groups)))
         dealt = deal_groups(codes, groups, (1.0 / n_folds,) * n_folds, seed)
-        folds = np.unique(dealt, return_inverse=True)[1]  # renumber: folds can be empty if each group has one class
+        folds = np.unique(dealt, return_inverse=True)[1]  # without empty folds, which single-class groups can cause
         n_folds = int(folds.max()) + 1
     held_out = np.flatnonzero(folds == fold % max(n_folds, 1))
     if groups is None:
@@ -106,9 +108,9 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
 
 
 def different_splits(dataset: Dataset, splits: Sequence[int], seeds: Sequence[int] = (0,)) -> tuple[int, ...]:
-    """Return the splits without those whose validation rows equal those of an earlier split for all seeds.
+    """Return the splits except those that have the same validation rows as an earlier split for all seeds.
 
-    Splits can be equal if the data have few groups.
+    If the data have few groups, several splits can have the same validation rows.
 
     Raises
     ------
@@ -128,7 +130,8 @@ def different_splits(dataset: Dataset, splits: Sequence[int], seeds: Sequence[in
 def stratified_order(codes: Indices, seed: int) -> Indices:
     """Return all row indices in random order.
 
-    For every m, the first m rows have about the class proportions of all rows: two classes differ by at most a row.
+    For every m, the first m rows have about the class proportions of all rows: with two classes, the number of rows of
+    each class differs from its share by at most one row.
     """
     rng = np.random.default_rng(seed)
     place = np.empty(len(codes))
@@ -139,12 +142,12 @@ def stratified_order(codes: Indices, seed: int) -> Indices:
 
 
 def stratified_sample(codes: Indices, size: int | None, seed: int) -> Indices:
-    """Return the first `size` rows of `stratified_order`, or all of them for None."""
+    """Return the first `size` row indices of `stratified_order`, or all of them if `size` is None."""
     return stratified_order(codes, seed)[:size]
 
 
 def can_hold_out(dataset: Dataset) -> bool:
-    """Return True if rows can be held out: data with two or more classes and without a test set of their own."""
+    """Return True if rows can be held out: the data have two or more classes and no test set of their own."""
     if dataset.held_out is not None:
         return dataset.train_labels is not None
     if dataset.train_labels is None or dataset.n_test:
@@ -176,17 +179,18 @@ def with_filled(dataset: Dataset, progress: Progress = NO_PROGRESS) -> Dataset:
 
 
 def with_test_part(dataset: Dataset, held_out: HeldOut | None = None, *, progress: Progress = NO_PROGRESS) -> Dataset:
-    """Return the data with a test set, their own or held-out rows, and with missing cells filled.
+    """Return the data with a test set, which is their own or held-out rows, and with missing cells filled.
 
     Parameters
     ----------
     held_out : HeldOut, optional
-        Rule that selects the held-out rows. Default: a quarter of each class with seed 0, if `can_hold_out`.
+        Rule that selects the held-out rows. By default, if `can_hold_out` returns True, a quarter of each class is
+        held out with seed 0.
 
     Raises
     ------
     DataError
-        As `divide`.
+        If `divide` raises it, or missing cells cannot be filled.
     """
     if held_out is not None:
         return divide(dataset, held_out, progress=progress)
@@ -196,13 +200,13 @@ def with_test_part(dataset: Dataset, held_out: HeldOut | None = None, *, progres
 def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGRESS) -> Dataset:
     """Hold out some rows of the data as a test set, and fill missing cells. The rows of both sets keep their order.
 
-    Both sets have the class proportions to within a row. If a fraction is held out, every class keeps a training row.
-    Rows without labels are treated as one class.
+    In both sets, the number of rows of each class is proportional to its size, to within one row. If a fraction is
+    held out, every class keeps at least one training row. Rows without labels are treated as one class.
 
     Parameters
     ----------
     dataset : Dataset
-        Data without a test set, or with held-out rows, which are first put back.
+        Data without a test set, or with held-out rows. The latter are first returned to the training set.
 
     Raises
     ------
@@ -253,7 +257,7 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
 
 
 def undivided(dataset: Dataset) -> Dataset:
-    """Return the data with the held-out rows back in their positions, or the data itself if none were held out."""
+    """Return the data with all held-out rows back at their original positions, or unchanged if there are none."""
     if dataset.held_out is None or dataset.order is None:
         return dataset
     order = dataset.order
@@ -285,7 +289,7 @@ def undivided(dataset: Dataset) -> Dataset:
 
 
 def divided_as(dataset: Dataset, fingerprint: str, held_out: HeldOut | None) -> Dataset:
-    """Return the data with the test set that a run requires, or unchanged if they are not the data of the run."""
+    """Return the data with the test set that a run requires. Data that do not belong to the run are unchanged."""
     if dataset.fingerprint == fingerprint:
         return dataset
     whole = dataset.whole or dataset.fingerprint
@@ -307,7 +311,8 @@ class RunData:
     classes : Classes
         Class of each row.
     rows, validation, fit_rows : ndarray of int
-        Rows of the training set: to train the classifier on, to validate it on, and to fit the representation on.
+        Indices of the training-set rows on which the classifier is trained, on which it is validated, and on which the
+        representation is fitted.
     """
 
     dataset: Dataset
@@ -324,14 +329,15 @@ class RunData:
         Raises
         ------
         DataError
-            If the data differ from the data of the spec, lack labels or rows that it needs, or have one class only.
+            If the data differ from the data of the spec, lack labels or rows that the spec needs, or have a single
+            class.
         """
         dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
         classes = _classes(dataset, spec)
         return cls(dataset, spec, classes, *_rows(classes, spec, dataset.name))
 
     def take(self, rows: Indices) -> NDArray[np.float32]:
-        """Return some rows of the training set, without a copy if they are all rows."""
+        """Return the given rows of the training set. If they are all of its rows, they are not copied."""
         train = self.dataset.train
         return train if len(rows) == len(train) else train[rows]
 
@@ -377,7 +383,7 @@ def _rows(classes: Classes, spec: RunSpec, place: str) -> tuple[Indices, Indices
 
 
 def _whole_groups(codes: Indices, groups: Indices, held_out: HeldOut) -> Indices:
-    """Return the held-out rows, sorted. They are all rows of some groups."""
+    """Return the held-out rows, sorted. Each group is held out as a whole or not at all."""
     if held_out.folds:
         shares, part = [1.0 / held_out.folds] * held_out.folds, held_out.fold
     else:
@@ -386,7 +392,7 @@ def _whole_groups(codes: Indices, groups: Indices, held_out: HeldOut) -> Indices
 
 
 def _share(codes: Indices, held_out: HeldOut) -> Indices:
-    """Return the held-out rows, sorted: the first of a stratified order, but never the last row of a class."""
+    """Return the held-out rows, sorted: the first rows of a stratified order, without the last row of each class."""
     order = stratified_order(codes, held_out.seed)
     last = len(codes) - 1 - np.unique(codes[order][::-1], return_index=True)[1]
     return np.sort(np.delete(order, last)[: round(held_out.share * len(codes))])
@@ -400,7 +406,7 @@ def _fold(codes: Indices, held_out: HeldOut) -> Indices:
 
 
 def subset(dataset: Dataset, n_train: int | None, n_test: int | None) -> Dataset:
-    """Return a stratified subsample of a data set, or the data set itself if it is not larger.
+    """Return a stratified subsample of a data set, or the data set itself if it has no more rows than requested.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from slide_gui.data.files import read_only
 
 _WAIT = 60.0  # longest time in seconds to wait until another process releases its lock
 _LARGEST = 64 << 20  # bytes of one value
-_WORLD = {  # errors of the environment, which do not mean damage
+_WORLD = {  # errors that are caused by the environment, not by a damaged file
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
@@ -34,8 +34,8 @@ _WORLD = {  # errors of the environment, which do not mean damage
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_AUTH,
 }
-_FAILURES = (sqlite3.Error, UnicodeDecodeError)  # the second if SQLite's message quotes text that is not UTF-8
-_PROBE = 64 << 10  # bytes; SQLite needs half of that for its additional files when it opens the database
+_FAILURES = (sqlite3.Error, UnicodeDecodeError)  # the latter occurs if SQLite's message quotes text that is not UTF-8
+_PROBE = 64 << 10  # bytes, twice the size of the additional files that SQLite creates when it opens a database
 
 
 def store_files(path: Path) -> list[Path]:
@@ -54,7 +54,7 @@ class Database:
     Parameters
     ----------
     read_only : bool
-        Do not change the data. The file can then be on a read-only medium.
+        True to open the file without changing its data. The file can then be on a read-only medium.
 
     Raises
     ------
@@ -77,7 +77,7 @@ class Database:
 
     def close(self) -> None:
         """Close the file."""
-        with suppress(*_FAILURES):  # a damaged file is closed despite the error
+        with suppress(*_FAILURES):  # closing a damaged file can report an error, but closes the file
             self._db.close()
         self._forget_copy()
 
@@ -89,7 +89,7 @@ class Database:
         DataError
             If the database is damaged.
         OSError
-            If it cannot be read now.
+            If the file cannot be read at present, for example because it is locked.
         """
         try:
             return self._db.execute(query, values).fetchall()
@@ -105,7 +105,7 @@ class Database:
         return rows
 
     def damage(self) -> tuple[str, ...]:
-        """Return the faults that SQLite finds in the file and its indexes, empty if there are none."""
+        """Return the faults that SQLite finds in the file and its indexes. The tuple is empty if it finds none."""
         try:
             lines = self._db.execute("PRAGMA integrity_check(20)").fetchall()
         except _FAILURES as error:
@@ -117,12 +117,12 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the write lock during the block, and commit at its end, or roll back after an exception.
+        """Hold the write lock during the `with` block. Commit at its end, or roll back after an exception.
 
         Raises
         ------
         DataError
-            If the database is damaged. Nothing is written then, because that could overwrite undamaged data.
+            If the database is damaged. Nothing is written in this case, because it could overwrite undamaged data.
         StoreReplaced
             If the file was removed, moved or replaced since it was opened, so that changes would be lost.
         OSError
@@ -132,7 +132,7 @@ class Database:
             self._db.execute("BEGIN IMMEDIATE")
             self._check_identity()
             if not self._proved:
-                damage = self.damage()  # with a damaged index, a statement could change another row
+                damage = self.damage()  # with a damaged index, a statement could change a wrong row
                 if damage:
                     raise self._damaged(damage[0], checked_by(self.path))
                 self._proved = True
@@ -151,8 +151,8 @@ class Database:
         return self._db.execute(statement, values).rowcount
 
     def keep_write_ahead_log(self) -> None:
-        """Switch to a write-ahead log, in which readers continue during writes, and make every commit durable."""
-        # SQLite does not wait by itself while another process is switching to this mode.
+        """Switch to a write-ahead log, so that others can read during a write, and make every commit durable."""
+        # SQLite itself does not wait while another process is switching to a write-ahead log.
         until = time.monotonic() + _WAIT
         while True:
             try:
@@ -169,8 +169,8 @@ class Database:
     def _open(self) -> sqlite3.Connection:
         if self.path.exists() and not self.path.is_file():
             raise OSError(None, "is not a file, so it cannot be opened as a run store; name a file", str(self.path))
-        # Create only a new file here. Closing an existing one would drop the locks that other connections of this
-        # process hold on it, because POSIX locks belong to the process, not to the descriptor.
+        # The file is opened here only if it is new. Opening and closing an existing file would drop the locks of other
+        # connections of this process to it, because POSIX locks belong to the process, not to the file descriptor.
         if not self.path.exists() and (why := read_only(self.path)):
             raise OSError(errno.EACCES, why, str(self.path))
         with suppress(FileExistsError):
@@ -183,10 +183,10 @@ class Database:
         if os.access(self.path, os.W_OK) and os.access(self.path.absolute().parent, os.W_OK):
             try:
                 return self._connected("mode=rw", self.path, "PRAGMA query_only = ON")
-            except OSError:  # writing is not possible despite the permissions
+            except OSError:  # the file cannot be written to although its permissions allow it
                 pass
-        # SQLite would create the index of a write-ahead log next to the file. A file without a log is therefore
-        # declared immutable, and one with a log is read from a copy.
+        # SQLite would create an index of the write-ahead log next to the file, which is not possible here. A file
+        # without a log is therefore declared immutable. A file with a log is copied, and the copy is read.
         log = self.path.with_name(self.path.name + "-wal")
         if not log.exists() or log.stat().st_size == 0:
             return self._connected("immutable=1", self.path)
@@ -217,7 +217,7 @@ class Database:
             raise self._failure(error, "opened") from None
 
     def _check_identity(self) -> None:
-        """Refuse to write if the file is no longer at its path: SQLite would not notice that the rows are lost."""
+        """Raise StoreReplaced if the file is no longer at its path. SQLite would not notice that rows are lost."""
         if _identity(self.path) != self._identity:
             raise StoreReplaced(None, "the store was removed or replaced while it was open", str(self.path))
 
@@ -234,7 +234,7 @@ class Database:
     def _failure(self, error: Exception, done: str) -> OSError | DataError:
         """Return the exception that describes an error of SQLite to the user."""
         if isinstance(error, sqlite3.ProgrammingError):
-            raise error  # wrong use of SQLite in this program, not a fault of the file
+            raise error  # this program used SQLite in a wrong way, and the file is intact
         if _code(error) == sqlite3.SQLITE_READONLY and _forbids_writing(self.path):
             return self._damaged("its header requires a newer format than SQLite can write", checked_by(self.path))
         if _code(error) in _WORLD:
@@ -248,7 +248,7 @@ class Database:
 
 
 def checked_by(path: Path) -> str:
-    """Return the advice that ends every message about a damaged store: the command that lists undamaged runs."""
+    """Return the command that lists the undamaged runs of a store, as the end of a message about a damaged store."""
     return f"list the undamaged runs with: slide-gui runs check {shlex.quote(str(path))}"
 
 
@@ -269,9 +269,10 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _full_disk(folder: Path) -> str:
-    """Return a sentence if the disk of a folder is full, otherwise an empty text.
+    """Return an error message if the disk of a folder is full, otherwise an empty text.
 
-    SQLite reports a full disk as "disk I/O error" while it opens a file. A quota is detected only by writing.
+    SQLite reports a full disk only as "disk I/O error" while it opens a file. The check writes a temporary file, because
+    an exceeded quota is detected only by writing.
     """
     try:
         with tempfile.TemporaryFile(dir=folder) as probe:
@@ -291,5 +292,5 @@ def _text(raw: bytes) -> str | bytes:
 
 
 def _code(error: Exception) -> int:
-    """Return SQLite's primary code of an error, 0 if there is none."""
+    """Return the primary SQLite code of an error, or 0 if the error has no code."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF

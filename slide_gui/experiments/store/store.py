@@ -3,8 +3,8 @@
 A run is one row, whose key is the hash of its spec and results version, and one .npz file of arrays. Runs of older
 results versions are kept, but not reused. The .npz is written under a temporary name, synchronised and renamed. Then
 the row is committed with the SHA-256 of its document and arrays. Both happen under the write lock. Nothing is
-overwritten: a repeated run gets a new .npz. Only the owner may access the SQLite file and the folder. Everything that
-is read is checked before its use.
+overwritten: if a run is computed again, its arrays are written to a new .npz file. Only the owner may access the SQLite
+file and the folder. All values that are read are checked before their use.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ _UNRECORDED = ("3", "2", "1")
 _REMEDY = "compute the run again"
 
 _NAMES = tuple(column.name for column in COLUMNS)
-# Earlier versions stored words in this column: "fold 2 of 5, seed 0" or "25 % held out, seed 0". The rule itself is in
-# the document.
+# SQL expression for the column held_out. Earlier versions stored words in it, such as "fold 2 of 5, seed 0" or "25 %
+# held out, seed 0". For such a value, the rule is read from the JSON document of the run.
 _HELD_OUT = """CASE WHEN held_out LIKE 'fold % of %, seed %' OR held_out LIKE '% held out, seed %' THEN
     CASE WHEN json_valid(document) THEN json_extract(document, '$.spec.held_out') END
     WHEN held_out <> '' THEN held_out END AS held_out"""
@@ -70,14 +70,14 @@ class DamagedRun(DataError):
 
 @dataclass(frozen=True)
 class StoreReport:
-    """The report of `RunStore.check`.
+    """The faults that `RunStore.check` found in a store.
 
     Attributes
     ----------
     n_runs : int
         Number of rows of the table, including deleted runs.
     faults : dict of str to str
-        Hash of a damaged run, or its row number if the hash is unreadable → its fault.
+        Hash of a damaged run, or its row number if the hash is unreadable → description of the fault.
     damage : tuple of str
         Faults that SQLite finds in the file itself.
     whole : tuple of int
@@ -100,21 +100,22 @@ class RunStore(AbstractContextManager["RunStore"]):
     path : path-like
         The SQLite file, or a symbolic link to it. The arrays are in a folder with the file's name and ``.arrays``.
     read_only : bool
-        Only read. Nothing is created or written, so that the store can be on a read-only medium.
+        True to create and write nothing, so that the store can be on a read-only medium.
 
     Raises
     ------
     DataError
         If the file is not a store, is damaged, or has a newer format.
     OSError
-        If it cannot be opened or created.
+        If the file cannot be opened or created.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
         given = Path(path)
         self.path = given.resolve() if given.is_symlink() else given
         self.folder = _array_folder(self.path)
-        # If `path` is a symbolic link, earlier versions put the array folder next to the link. It is still read.
+        # If `path` is a symbolic link, earlier versions created the array folder next to the link. Arrays in such a
+        # folder can still be read.
         self._folders = (self.folder, *(folder for folder in [_array_folder(given)] if folder != self.folder))
         self._saved: list[str] = []
         if not read_only:
@@ -142,7 +143,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return bool(self._db.rows("SELECT 1 FROM runs WHERE hash = ?", (spec_hash,)))
 
     def runs(self, *, deleted: bool = False) -> list[StoredRun]:
-        """Return the table of runs, oldest first, optionally with deleted ones.
+        """Return the table of runs, oldest first. Deleted runs are included if `deleted` is True.
 
         Raises
         ------
@@ -154,12 +155,12 @@ class RunStore(AbstractContextManager["RunStore"]):
         return [self._line(dict(zip(_NAMES, row, strict=True))) for row in self._db.rows(query)]
 
     def hashes(self, beginning: str) -> list[str]:
-        """Return the hashes with this beginning, including deleted runs and damaged rows."""
+        """Return the hashes of runs that begin with a text, including deleted runs and damaged rows."""
         query = "SELECT hash FROM runs WHERE substr(hash, 1, ?) = ? ORDER BY hash"
         return [spec_hash for (spec_hash,) in self._db.rows(query, (len(beginning), beginning))]
 
     def stored(self, spec_hash: str) -> StoredRun:
-        """Return one row of the table, deleted or not.
+        """Return one row of the table, even if the run is deleted.
 
         Raises
         ------
@@ -171,21 +172,21 @@ class RunStore(AbstractContextManager["RunStore"]):
         return self._line(self._row_of(spec_hash))
 
     def load(self, spec_hash: str) -> RunResult:
-        """Return a complete result, checked against its row.
+        """Return the complete result of a run, after checking that it agrees with its row of the table.
 
         Raises
         ------
         KeyError
             If the run does not exist.
         DamagedRun
-            If its arrays are missing or altered, or the row is damaged.
+            If the arrays of the run are missing or altered, or its row is damaged.
         DataError
             If the store itself is damaged.
         """
         return self._checked_result(self._row_of(spec_hash))
 
     def take(self, spec: RunSpec) -> RunResult:
-        """Return the stored result of a spec, with the checks and errors of `load`. A deleted run is restored."""
+        """Return the stored result of a spec, and restore the run if it is deleted. Errors are those of `load`."""
         row = self._row_of(spec.hash)
         result = self._checked_result(row)
         if row["deleted"]:
@@ -214,7 +215,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return StoreReport(len(rows), faults, damage, tuple(whole))
 
     def save_whole(self, path: str | os.PathLike[str]) -> int:
-        """Save the undamaged results to a new store, each with the readable part of its row.
+        """Save all undamaged results to a new store, with their dates, tags and deletion marks if these are readable.
 
         Parameters
         ----------
@@ -250,7 +251,8 @@ class RunStore(AbstractContextManager["RunStore"]):
     def save(self, result: RunResult) -> None:
         """Save a result and flush it to the disk.
 
-        An existing run stays unchanged, but is restored if it was deleted. A damaged one is replaced.
+        If the store already contains the run, it stays unchanged, but is restored if it was deleted. A damaged run is
+        replaced.
 
         Raises
         ------
@@ -259,8 +261,9 @@ class RunStore(AbstractContextManager["RunStore"]):
         DataError
             If the store is damaged. Nothing is written then.
         OSError
-            If the disk is full or not writable, or the store was removed or replaced since it was opened. In the latter
-            case, this result and those saved before are written to a new store, which the message names.
+            If the disk is full or not writable, or the store was removed or replaced since it was opened. If it was
+            removed or replaced, all results saved through this object are written to a new store, and the message names
+            that store.
         """
         line = StoredRun.of(result, time.time())
         try:
@@ -271,7 +274,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         self._saved.append(line.hash)
 
     def _rescue(self, result: RunResult, line: StoredRun) -> str:
-        """Save a result and those saved before it to a new store, and return a sentence that names it."""
+        """Save all results saved through this object and one more to a new store. Return a sentence that names it."""
         names = (self.path.with_stem(f"{self.path.stem}-rescued{number}") for number in ("", *range(2, 1000)))
         try:
             target = next(name for name in names if not (name.exists() or _array_folder(name).exists()))
@@ -309,10 +312,10 @@ class RunStore(AbstractContextManager["RunStore"]):
                 raise
 
     def delete(self, hashes: Sequence[str], *, undo: bool = False) -> list[str]:
-        """Hide runs from the table, or show them again with `undo`. Return the hashes that this call changed.
+        """Mark runs as deleted, or remove the mark with `undo`. Return the hashes of the runs that this call changed.
 
-        Their data stay, so that a sweep can reuse them. Hashes of runs that were deleted before are not returned. To
-        undo this deletion, pass the returned hashes.
+        The table does not show deleted runs, but their data stay in the store, so that a sweep can reuse them. To undo
+        a deletion, pass the hashes that it returned: they do not include runs that were deleted before.
         """
         change = "UPDATE runs SET deleted = ? WHERE hash = ? AND deleted IS NOT ?"
         with self._db.writing():
@@ -326,8 +329,8 @@ class RunStore(AbstractContextManager["RunStore"]):
         tags : sequence of str
             New tags, as `tags_of` returns them.
         seen : sequence of str, optional
-            Tags before the edit. Tags that another process added or removed since stay added or removed. Without
-            `seen`, `tags` replace all existing tags.
+            Tags of the run before the user edited them. If another process has added or removed tags since, these
+            changes are kept. Without `seen`, `tags` replace all existing tags.
         """
         with self._db.writing():
             if seen is not None:
@@ -341,9 +344,9 @@ class RunStore(AbstractContextManager["RunStore"]):
     # Kind of file
 
     def _check_kind(self, read_only: bool) -> None:
-        """Refuse a file that is not a store, or a database with more than plain tables."""
-        # The order of these reads matters, because another thread or process may be creating the store at this moment.
-        # It writes the application ID together with the table, and array files only after the table.
+        """Raise DataError for a file that is not a store, or a database with more than plain tables."""
+        # The folder, the tables and the application ID must be read in this order, because another thread or process
+        # may be creating the store at this moment. It writes the ID together with the table, and then the array files.
         has_arrays = self.folder.is_dir() and any(_FILE.fullmatch(file.name) for file in self.folder.iterdir())
         schema = self._db.rows("SELECT type, name, sql FROM sqlite_master")
         (application,), (version,) = (self._db.rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
@@ -383,7 +386,10 @@ class RunStore(AbstractContextManager["RunStore"]):
             self._add_columns()
 
     def _check_columns(self, *, whole: bool) -> set[str]:
-        """Check and return the columns of the table. Those that earlier versions lack are required only if `whole`."""
+        """Return the columns of the table. Raise DataError if a required column is missing.
+
+        Columns that stores of earlier versions lack are required only if `whole` is True.
+        """
         columns = {row[1] for row in self._db.rows("PRAGMA table_info(runs)")}
         needed = {*_NAMES, *_FILES} - (set() if whole else {column.name for column in _ADDED})
         if not needed <= columns:
@@ -392,7 +398,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return columns
 
     def _add_columns(self) -> None:
-        """Add the columns that a store of an earlier version lacks. That version can still read and write it."""
+        """Add the columns that the store of an earlier version lacks. That version can still use the store."""
         with self._db.writing():
             before = self._check_columns(whole=False)
             for column in _ADDED:
@@ -414,7 +420,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return ", ".join(read.get(name, name) if name in self._columns else f"NULL AS {name}" for name in names)
 
     def _row(self, condition: str, value: str | int) -> dict[str, Any] | None:
-        """Return the values of the first row that meets an SQL condition, unchecked, or None if there is none."""
+        """Return the unchecked values of the first row that meets an SQL condition, or None if no row meets it."""
         names = (*_NAMES, *_FILES)
         rows = self._db.rows(f"SELECT {self._named(names)} FROM runs WHERE {condition}", (value,))
         return dict(zip(names, rows[0], strict=True)) if rows else None
@@ -474,7 +480,10 @@ class RunStore(AbstractContextManager["RunStore"]):
             raise DamagedRun(f"is damaged ({reason}); {_REMEDY}", place) from None
 
     def _numbers(self) -> dict[int, str]:
-        """Return row number → hash for all rows in the table or an index. The hash is empty if it is unreadable."""
+        """Return row number → hash for all rows that are in the table or an index. An unreadable hash is empty.
+
+        All rows before and after the damaged ones are found, because the table and the index are read in both orders.
+        """
         hashes: dict[int, str] = {}
         for query in ("rowid, hash FROM runs ORDER BY hash", "rowid, hash FROM runs ORDER BY hash DESC"):
             for number, spec_hash in self._db.rows_before_damage(f"SELECT {query}"):
@@ -490,8 +499,8 @@ class RunStore(AbstractContextManager["RunStore"]):
     def _write(self, spec_hash: str, content: bytes) -> str:
         """Write the arrays, flush them to the disk, and return the random name of the new file.
 
-        Complete array files without a row are never removed. If an older copy of the SQLite file was restored, they
-        belong to runs of the newer file.
+        Complete array files without a row in the table are never removed: if the user restored an older copy of the
+        SQLite file, they belong to runs that only the newer SQLite file contains.
         """
         name = f"{spec_hash[:16]}-{secrets.token_hex(8)}.npz"
 
@@ -517,17 +526,17 @@ def get_or_run(
 ) -> RunResult:
     """Return the result of a run from the store, or compute it in this process and store it.
 
-    The neighbour and the members of the run are loaded or computed first, in the same way. A deleted result is
-    restored, and a damaged one is computed again.
+    If the run starts from the widths of another run (`RunSpec.neighbour`) or averages other runs (`RunSpec.members`),
+    these are loaded or computed first. A deleted result is restored, and a damaged result is computed again.
 
     Parameters
     ----------
     spec : RunSpec
         A spec in its normal form.
     store : RunStore, optional
-        Store opened by this thread.
+        Store that this thread has opened.
     progress : Progress
-        Receives the reports of `run`. The fraction rises from 0 to 1 for each computed run.
+        Receives the reports of `run`. The fraction rises from 0 to 1 for each run that is computed.
     reuse : Reuse, optional
         Intermediate results shared with other runs on the same data set.
 
@@ -555,7 +564,7 @@ def get_or_run(
 
 
 def _hash_of(row: dict[str, Any], version: str) -> str:
-    """Return the hash of the spec in a row's document, under a results version."""
+    """Return the hash of a results version and the spec in the JSON document of a row."""
     return document_hash(json.loads(row["document"])["spec"], version_in_hashes(version))
 
 
@@ -582,7 +591,7 @@ def _make_folders(folder: Path) -> None:
 
 
 def _content(file: Path) -> bytes:
-    """Return the content of an array file, if it is a regular file of acceptable size."""
+    """Return the content of an array file. Raise DamagedRun if it is not a regular file of acceptable size."""
     try:
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -595,7 +604,7 @@ def _content(file: Path) -> bytes:
 
 
 def _sha256(content: bytes, document: str) -> str:
-    """Return the SHA-256 of a run's arrays and document together."""
+    """Return one SHA-256 (hex) of the arrays and the JSON document of a run."""
     digest = hashlib.sha256(content)
     digest.update(document.encode())
     return digest.hexdigest()

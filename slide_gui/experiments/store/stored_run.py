@@ -38,7 +38,8 @@ class Setting:
     spec : RunSpec
         Spec in its normal form, without data and with default noise, depth, split and seed.
     warm : bool
-        True if learning widths started from the run at another noise level. This changes the start, not the model.
+        True if the learning of widths started from the widths of the run at another noise level. The objective that
+        the learning minimises is the same in both cases.
     """
 
     spec: RunSpec
@@ -72,19 +73,23 @@ class Setting:
         return replace(self.spec, stack=stack).on(**places, split=split, seed=seed).checked()
 
     def covers(self, other: Setting) -> bool:
-        """Return True if a run with the other setting is a point of this curve. Depth 0 has no stack parameters."""
+        """Return True if a run with the other setting belongs to a curve of this setting.
+
+        If one of both has depth 0, the parameters of the stack are not compared, because they have no effect.
+        """
         mine, theirs = self.spec, other.spec
         if theirs.stack.depth == 0 or mine.stack.depth == 0:
             mine, theirs = (replace(each, stack=StackParameters(), fit_rows="training") for each in (mine, theirs))
         return mine == theirs
 
     def words(self, n_classes: int = 0) -> str:
-        """Return the setting in words: kind of error, training rows, and selection of the widths.
+        """Describe the setting in words: kind of error, training rows, selection of the widths and further parameters.
 
         Parameters
         ----------
         n_classes : int
-            Number of classes of the data. If given, the criterion that an automatic choice selects is named.
+            Number of classes of the data. If given, and the criterion for widths is automatic, the text names the
+            criterion that is selected for this number of classes.
         """
         spec, usual = self.spec, RunSpec("")
         parts = ["validation error" if spec.evaluate == "validation" else "test error"]
@@ -121,7 +126,7 @@ def _widths(svm: SvmParameters, n_classes: int) -> str:
 
 
 def _different(document: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a document that differ from the defaults, at any depth."""
+    """Return the values of a nested dictionary that differ from the default values, at any level."""
     different = {}
     for name, value in document.items():
         before = usual.get(name)
@@ -149,7 +154,7 @@ def _parsed(text: str) -> Setting | None:
         different = json.loads(text)
         warm = bool(different.pop("warm", False))
         spec = RunSpec.from_document(_merged(RunSpec("").document(), different))
-        spec.checked()  # raises an error for a method or choice that only another version has
+        spec.checked()  # raises ValueError if the text has values that only another version of the program accepts
         return Setting(spec, warm)
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
@@ -161,10 +166,10 @@ def stored(of_result: Callable[[RunResult], Any] | None, *, added: bool = False)
     Parameters
     ----------
     of_result : callable or None
-        Function that reads the value from a result. None for values that only the store has.
+        Function that reads the value from a result. None for values that only the store contains.
     added : bool
-        True if stores of earlier versions lack the column. It is then added to them and filled from the results, with
-        None for unreadable ones.
+        True if stores of earlier versions lack the column. When such a store is opened, the column is added and filled
+        from the stored results. It is None for results that cannot be read.
     """
     metadata = {"of_result": of_result, "added": added}
     return field(default=None, metadata=metadata) if added else field(metadata=metadata)
@@ -199,19 +204,20 @@ class StoredRun:
     deleted : bool
         True if the user hid the run from the table.
     C : float or None
-        Penalty of the SVM. None without an SVM, or if unknown.
+        Penalty of the SVM. None if the run has no SVM, or the penalty is unknown.
     n_support : int or None
-        Number of support vectors. None without an SVM, or if unknown.
+        Number of support vectors. None if the run has no SVM, or the number is unknown.
     numerics : str or None
-        Results version. None if unknown.
+        Version of the computed results (`RESULTS_VERSION`). None if unknown.
     chosen_by : str or None
-        Criterion or guard that selected the widths. Empty if they were not learned, None if unknown.
+        Key of the criterion that selected the widths, or `GUARD` if median widths replaced them. Empty if no widths
+        were learned, None if unknown.
     held_out : HeldOut or None
-        Rule that held out the test set. None if the data have their own test set, or it is unknown.
+        Rule that held out the test set. None if the data have their own test set, or the rule is unknown.
     setting : str or None
-        The common setting of runs on one curve, as `Setting.text`. None if unknown.
+        The parameters that runs on one curve have in common, as `Setting.text`. None if unknown.
     row_errors : bytes or None
-        Errors by row, packed by `error_rate.row_errors`. None if unknown.
+        The error of each evaluated row, packed by `error_rate.row_errors`. None if unknown.
     n_train : int or None
         Number of training rows. None if unknown.
     features : float or None
@@ -221,7 +227,7 @@ class StoredRun:
     best_epoch : int or None
         Epoch of fine-tuning whose parameters are used. None without fine-tuning, or if unknown.
     is_shipped : bool
-        True for a run that came with the program; not a column.
+        True for a run that came with the program. This is not a column.
     """
 
     hash: str = stored(lambda result: result.hash)
@@ -258,7 +264,7 @@ class StoredRun:
     def of(
         cls, result: RunResult, created: float = 0.0, tags: tuple[str, ...] = (), *, deleted: bool = False
     ) -> StoredRun:
-        """Return the row of a result, with values that the result does not contain."""
+        """Return the row of a result. The arguments after `result` are values that the result does not contain."""
         values = {column.name: column.of_result(result) for column in COLUMNS if column.of_result is not None}
         return cls(**values, created=created, tags=tags, deleted=deleted)
 
@@ -269,7 +275,7 @@ class StoredRun:
         Raises
         ------
         ValueError
-            If a value is invalid for its column, which the message names.
+            If a value is invalid for its column. The message names the column.
         """
         values: dict[str, Any] = {column.name: row.get(column.name) for column in COLUMNS}
         bad = _wrong_type(tuple(map(type, values.values())))
@@ -294,7 +300,7 @@ class StoredRun:
         return {column.name: column.to_sql(getattr(self, column.name)) for column in COLUMNS}
 
     def document(self) -> dict[str, Any]:
-        """Return all columns except the errors by row, as values for JSON and CSV."""
+        """Return all columns except `row_errors`, as values for JSON and CSV."""
         return {name: getattr(self, name) for name in READABLE} | {"held_out": str(self.held_out or "")}
 
     def with_tags(self, text: str) -> StoredRun:
@@ -305,7 +311,7 @@ class StoredRun:
 
     @property
     def is_current(self) -> bool:
-        """True if this program would compute the same numbers, so that the run can be reused."""
+        """True if this version of the program would compute the same numbers. The run is then reused."""
         return is_current(self.numerics)
 
     @cached_property
@@ -315,7 +321,7 @@ class StoredRun:
 
     @property
     def spec(self) -> RunSpec:
-        """The parameters of the run, without the source of its data. The setting must be readable."""
+        """The parameters of the run, without the source of its data. `setting` must not be None or unreadable."""
         setting = Setting.from_text(self.setting)
         assert setting is not None
         return setting.at(RunSpec(self.fingerprint), self.noise, self.depth, self.split, self.seed)
@@ -332,7 +338,7 @@ class StoredRun:
 
     @property
     def split_name(self) -> str:
-        """Short text for training rows, held-out test rows, and evaluation rows if these are not the test set."""
+        """Short description of the training rows, of the held-out test rows, and of validation rows if evaluated."""
         return _split_name(self.training, self.split, self.held_out, self.evaluate)
 
     @property
@@ -355,7 +361,7 @@ class StoredRun:
 
     @cached_property
     def words(self) -> str:
-        """Lower-case text that filters of the table search. Noise, depth and seed have their names, as in depth=2."""
+        """Lower-case text that the filter of the table searches. It contains values with names, such as depth=2."""
         numbers = f"noise={self.noise:.2f}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
         widths = describe_widths(self.chosen_by) if self.chosen_by else ""
         words = (self.date, self.title, self.method_name, self.split_name, numbers, *self.tags, self.note, widths)
@@ -407,9 +413,9 @@ class Column:
     sql : str
         SQL type of the column.
     types : frozenset of type
-        Types of its values. They are checked on reading, because SQLite accepts any type in any column.
+        Types of the column's values. They are checked on reading, because SQLite accepts any type in any column.
     of_result : callable or None
-        Function that reads the value from a result, or None.
+        Function that reads the value from a result. None for values that only the store contains.
     added : bool
         True if stores of earlier versions lack the column.
     """
@@ -431,7 +437,7 @@ class Column:
 
     @staticmethod
     def to_sql(value: Any) -> Any:
-        """Return a field's value as SQLite stores it."""
+        """Return the value of a field in the form that SQLite stores."""
         if isinstance(value, tuple):
             return ",".join(value)
         if isinstance(value, HeldOut):
@@ -460,7 +466,10 @@ _FLAGS = tuple(described.name for described in fields(StoredRun) if described.ty
 
 @lru_cache(maxsize=256)
 def _wrong_type(types: tuple[type, ...]) -> str | None:
-    """Return the first column with a value of a wrong type. Cached: rows have few distinct types."""
+    """Return the name of the first column whose value has a wrong type, or None.
+
+    The result is cached, because most rows have values of the same types.
+    """
     return next((column.name for column, kind in zip(COLUMNS, types, strict=True) if kind not in column.types), None)
 
 
@@ -500,6 +509,6 @@ SHOWN = (
     TextColumn(
         "Time s", "Duration in seconds", lambda r: r.seconds, lambda r: fixed(r.seconds, 1), "0\u202f000.0",
     ),
-    TextColumn("Tag", "Your own tags (F2 edits)", lambda r: r.tags, lambda r: ", ".join(r.tags)),
+    TextColumn("Tag", "Your tags (press F2 to edit)", lambda r: r.tags, lambda r: ", ".join(r.tags)),
 )  # fmt: skip
 """The columns of the displayed table. The user can edit the last one."""

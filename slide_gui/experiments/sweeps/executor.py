@@ -1,11 +1,12 @@
 """Compute many runs in one loop, either in this process or on a cluster.
 
-The loop takes results from the store, submits the missing runs to an executor, each after the run that it depends on,
-and stores every result as it completes. Further runs can be requested at any time, so a candidate can be selected and
-submitted as soon as all candidates are complete. Only this process writes to the store.
+The loop takes results from the store and submits the missing runs to an executor, each after the run that it depends
+on. It stores every result as soon as it is complete. Further runs can be requested at any time. For example, once all
+candidates are complete, one is selected, and its run on the test set is requested. Only this process writes to the
+store.
 
 On a cluster, a run is a task whose key contains the hash of its spec, so the cluster never computes it twice at the
-same time. Data are sent once per fingerprint.
+same time. Each data set is sent to the cluster once.
 """
 
 import heapq
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.05  # time between two checks for results, cancellation, and the end of a pause
 _BETWEEN_REPORTS = 0.5  # seconds between two progress reports of a task
-_DATA_SETS = 2  # data sets on the workers; the last runs on one overlap with the first runs on the next
-_RANK = 1e9  # seconds, longer than any chain of runs, so that the rank outweighs the duration in a priority
+_DATA_SETS = 2  # data sets on the workers: the last runs on one data set overlap with the first runs on the next
+_RANK = 1e9  # seconds. It exceeds the duration of any chain of runs, so a priority depends on the rank first.
 _TOPIC = "slide-gui"
 _AGAIN = "completed results are stored, and the same request continues from them"
 
@@ -53,7 +54,7 @@ class RunRequest:
     dataset : Dataset
         Data of the run, or the same rows divided differently into training and test set.
     rank : int
-        Runs with a lower rank start first.
+        Position in the order of runs: runs with a lower rank start first.
     deepest : int or None
         Depth to which this process fits the stack, so that later runs on the same data can share it. With None, the run
         shares no stack with other runs, so its measured time of feature generation is complete.
@@ -71,8 +72,8 @@ class InlineExecutor:
     Attributes
     ----------
     parallel : bool
-        True if the executor computes several runs at once. Among runs of equal rank, the one that begins the longest
-        chain of runs then starts first. Otherwise, the one that was requested first does.
+        True if the executor computes several runs at once. Of several runs with the same `RunRequest.rank`, the run on
+        which the longest chain of other runs depends then starts first. If False, runs start in the order of requests.
     n_slots : int
         Number of runs that the executor computes at once.
     """
@@ -90,11 +91,15 @@ class InlineExecutor:
         return self._submitted is None
 
     def submit(self, request: RunRequest, neighbour: RunResult | None, seconds: float) -> None:
-        """Submit a run, with the result it starts from and the typical seconds of the chain of runs that it begins."""
+        """Submit a run.
+
+        `neighbour` is the result of the run that it starts from. `seconds` is the typical duration of the run and of
+        the longest chain of runs that depend on it.
+        """
         self._submitted = request, neighbour
 
     def completed(self, progress: Progress) -> RunResult | None:
-        """Compute the submitted run, or return None if there is none. Report the completed fraction."""
+        """Compute the submitted run and report its progress. Return None if no run is submitted."""
         if self._submitted is None:
             return None
         request, neighbour = self._submitted
@@ -114,7 +119,7 @@ class InlineExecutor:
 
 @dataclass(eq=False)
 class _Task:
-    """A run on the cluster, with the number of times that it was lost."""
+    """A run on the cluster, with its progress and the number of times that it was lost."""
 
     request: RunRequest
     neighbour: RunResult | None
@@ -145,12 +150,16 @@ class ClusterExecutor:
     def is_free(self) -> bool:
         """True if there are fewer than two runs per task slot.
 
-        With two runs per slot, workers need not wait. Two are submitted even without slots, because workers may join.
+        With two runs per slot, a worker always has a next run. Two runs are submitted even while there is no worker,
+        because workers may join later.
         """
         return len(self._tasks) < 2 * max(self.n_slots, 1)
 
     def submit(self, request: RunRequest, neighbour: RunResult | None, seconds: float) -> None:
-        """Submit a run. Among runs of equal rank, one that begins a longer chain has priority."""
+        """Submit a run with its typical duration and that of the longest chain of runs that depend on it, in seconds.
+
+        Of several runs with the same rank, the run with the longest duration has priority.
+        """
         self._tasks[request.spec.hash] = task = _Task(request, neighbour, seconds - request.rank * _RANK)
         self._start(task)
 
@@ -168,7 +177,7 @@ class ClusterExecutor:
         future.add_done_callback(lambda future: self._done.put((spec.hash, future)))
 
     def completed(self, progress: Progress) -> RunResult | None:
-        """Return a completed result, or None after a short wait or if the run was lost."""
+        """Return a completed result. Return None if no run completes within a short time, or if a run was lost."""
         spec_hash, future = "", None
         with suppress(Empty):
             spec_hash, future = self._done.get(timeout=POLL_SECONDS)
@@ -222,8 +231,8 @@ class ClusterExecutor:
     def _data_of(self, dataset: Dataset) -> "Future":
         """Return the future of a data set on the workers. The data are sent once.
 
-        The data are the result of a task, which the scheduler repeats if the workers that hold them are lost. Data
-        released here stay on the workers until the runs that use them are completed.
+        The data are the result of a task. If the workers that hold the data are lost, the scheduler repeats this task.
+        If this process releases the data, they stay on the workers until the runs that use them are complete.
         """
         fingerprint = dataset.fingerprint
         if fingerprint not in self._data:
@@ -233,7 +242,7 @@ class ClusterExecutor:
         return self._data[fingerprint]
 
     def _note_fraction(self, event: Any) -> None:
-        """Record the progress of a run. Dask's client calls this in a thread of its own."""
+        """Record the progress of a run. The client of Dask calls this method in a separate thread."""
         spec_hash, fraction = event[1]
         task = self._tasks.get(spec_hash)
         if task is not None:
@@ -242,7 +251,7 @@ class ClusterExecutor:
 
 @lru_cache(maxsize=_DATA_SETS)
 def networks_here(_fingerprint: str) -> Networks:
-    """Return this process's cache of autoencoders for runs on the same data. Two such caches are stored at a time."""
+    """Return the cache of autoencoders in this process for runs on the same data. The two latest caches are kept."""
     return Networks()
 
 
@@ -268,23 +277,23 @@ class _RunProgress(TaskProgress):
         now = time.monotonic()
         if now - self._reported > _BETWEEN_REPORTS:
             self._reported = now
-            self.worker.log_event(_TOPIC, (self._hash, float(fraction)))  # Dask cannot serialise NumPy's floats here
+            self.worker.log_event(_TOPIC, (self._hash, float(fraction)))  # log_event cannot serialise NumPy floats
 
 
 @dataclass(eq=False)
 class _Pending:
-    """A requested run that is not complete, or one that a requested run starts from.
+    """A run that is not complete: a requested run, or a run from whose widths a requested run starts.
 
     Attributes
     ----------
     wanted : bool
-        True if the run was requested. False if it is computed only because another run starts from it.
+        True if the run was requested. False if it is computed only because another run starts from its widths.
     followers : list of str
-        Hashes of the runs that wait for this run.
+        Hashes of the runs that cannot start before this run is complete.
     chain : float
-        Typical seconds of this run and the longest chain of runs that wait for it.
+        Typical duration, in seconds, of this run and the longest chain of runs that wait for each other after it.
     order : float
-        Among runs of equal rank, the one with the smallest value starts first.
+        Of several runs with the same `RunRequest.rank`, the run with the smallest `order` starts first.
     """
 
     request: RunRequest
@@ -296,22 +305,22 @@ class _Pending:
 
 
 class RunLoop(AbstractContextManager["RunLoop"]):
-    """Yields the results of requested runs, from the store or as they complete.
+    """Yields the results of requested runs. Stored results come first, then computed ones as soon as they are complete.
 
-    Runs can be requested before and during the iteration. A deleted run in the store is restored. A damaged one is
+    Runs can be requested before and during the iteration. A deleted run in the store is restored. A damaged run is
     computed again and reported in `faults`. As a context manager, the loop cancels active runs at the end.
 
     Parameters
     ----------
     store : RunStore, optional
-        Store opened by this thread.
+        Store that this thread has opened.
     cluster : Cluster, optional
         Computes the missing runs in place of this process.
     progress : Progress
         Receives the sum of the completed fractions of the active runs, and the `RunProgress` of a run in this process.
         It can cancel the loop at every report.
     pause : threading.Event, optional
-        While it is set, the active run of this process waits, and no new run starts. Any thread may set it.
+        While the event is set, the active run of this process waits, and no new run starts. Any thread may set it.
 
     Attributes
     ----------
@@ -323,11 +332,11 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     Raises
     ------
     DataError, ValueError, MemoryError
-        As `run`, while iterating.
+        Errors of `run`, raised during the iteration.
     ClusterError
         If the scheduler is lost, or workers are unsuitable.
     Cancelled
-        If it is cancelled through `progress`.
+        If `progress` cancels the loop.
     """
 
     def __init__(
@@ -355,7 +364,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._latest: dict[str, str] = {}  # result of `shared_networks` → hash of the latest run with it
         self._results: dict[str, RunResult] = {}  # hash → result; unused if there is a store
         self._shapes: dict[str, RunShape] = {}
-        self._kinds: Counter[RunKind] = Counter()  # number of pending and expected runs; counted again if empty
+        self._kinds: Counter[RunKind] = Counter()  # number of pending and expected runs; if empty, they are recounted
         self._seconds_left: float | None = None
         self._started = time.monotonic()
 
@@ -363,7 +372,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._executor.close()
 
     def request(self, requests: Sequence[RunRequest]) -> None:
-        """Request runs. Deep autoencoders come first, because shallower ones reuse their first layers."""
+        """Request runs. Those with deep autoencoders come first, because shallower ones reuse the first layers."""
         self._incoming += sorted(requests, key=lambda each: 0 if each.spec.sda is None else -each.spec.layers)
 
     def __iter__(self) -> Iterator[RunResult]:
@@ -374,7 +383,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
 
     @property
     def active(self) -> str:
-        """Hash of the active run of this process, empty if there is none."""
+        """Hash of the active run of this process. Empty if no run is active, or if a cluster computes the runs."""
         return "" if self._executor.parallel else next(iter(self._active), "")
 
     def expect(self, kinds: Sequence[RunKind]) -> None:
@@ -383,7 +392,10 @@ class RunLoop(AbstractContextManager["RunLoop"]):
 
     @property
     def seconds_left(self) -> float | None:
-        """Estimated seconds until all requested and expected runs are complete. None until the store was searched."""
+        """Estimated seconds until all requested and expected runs are complete.
+
+        None until all requested runs have been looked up in the store for the first time.
+        """
         if self._incoming:
             return self._seconds_left
         n_left = len(self._pending) + len(self._expected)
@@ -442,13 +454,13 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     # Order
 
     def _order_new(self) -> None:
-        """Set the order of the new runs, and make those ready that need not wait for a pending run."""
+        """Set the order of the new runs, and mark new runs as ready if they need not wait for a pending run."""
         new, self._new = self._new, []
         before = {each: self._run_before(self._pending[each].request.spec) for each in new}
         for spec_hash, first in before.items():
             if first is not None:
                 self._pending[first].followers.append(spec_hash)
-        for spec_hash in reversed(new):  # backwards, because a run's chain includes the chains of its followers
+        for spec_hash in reversed(new):  # the followers of a run come after it, and their chains are needed first
             pending = self._pending[spec_hash]
             after = max((self._pending[each].chain for each in pending.followers), default=0.0)
             pending.chain = pending.kind.typical + after
@@ -460,9 +472,9 @@ class RunLoop(AbstractContextManager["RunLoop"]):
                 self._make_ready(spec_hash)
 
     def _run_before(self, spec: RunSpec) -> str | None:
-        """Return the pending run that a run waits for: the one it starts from, or one with the same autoencoders.
+        """Return the pending run that a run waits for: the run it starts from, or a run with the same autoencoders.
 
-        After the latter, the worker that computed it has the shared autoencoders in its cache.
+        A run with the same autoencoders is awaited, because its worker then has the autoencoders in its cache.
         """
         shared, first = shared_networks(spec), None
         if spec.neighbour is not None and spec.neighbour.hash in self._pending:
@@ -480,7 +492,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     # Computation
 
     def _compute(self) -> RunResult | None:
-        """Submit ready runs. Return a completed result that was requested, or None after a short wait."""
+        """Submit ready runs. Return the result of a requested run, or None if none completes within a short time."""
         self._order_new()
         while self._ready and self._executor.is_free and not self._pause.is_set():
             self._submit(heapq.heappop(self._ready)[2])
@@ -513,10 +525,10 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._started = time.monotonic()
 
     def _report(self, fraction: float, payload: object = None) -> None:
-        """Forward a report, without payload at most once per `POLL_SECONDS`. In this process, wait while paused.
+        """Forward a progress report. If runs are computed in this process, wait while the loop is paused.
 
-        Receivers compute the remaining time at each report. Short runs report thousands of times, so this would take a
-        third of their duration.
+        Reports without payload are forwarded at most once per `POLL_SECONDS`. The receivers compute the remaining time
+        at each report. Short runs report thousands of times, so this computation would take a third of their duration.
         """
         self.fraction = fraction
         if isinstance(payload, RunProgress):
