@@ -1,7 +1,7 @@
 """The workers of a Dask cluster: processes on this computer, or workers connected to a scheduler.
 
-A worker does one task at a time, with one BLAS thread and the same versions as this process. The result is then
-independent of the worker.
+A worker computes one task at a time, with one BLAS thread and the same library versions as this process. The result of
+a run is therefore the same on every worker.
 """
 
 import json
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MOST_WORKERS = 64
 """Largest number of processes on this computer."""
 
-CONNECTING = 10.0  # seconds after which an unreachable scheduler, or one without workers, is reported
+CONNECTING = 10.0  # seconds after which a scheduler is reported that does not answer or has no workers
 _ATTEMPT_SECONDS = 0.5  # longest duration of one attempt to connect
 _COUNTING = 1.0  # seconds for which a count of the workers remains valid
 _POLL_SECONDS = 0.05  # time between two checks for workers and cancellation
@@ -41,8 +41,8 @@ ATTEMPTS = 10  # largest number of times a run is repeated after its data, worke
 _LOCAL = {
     "distributed.scheduler.allowed-failures": ATTEMPTS,
     "distributed.worker.profile.enabled": False,  # the profiler samples a worker 100 times a second
-    # By default, scheduler, workers and nannies monitor themselves 10 to 50 times a second. With two workers that took
-    # 9 % of a core; with these intervals it takes 3 %.
+    # By default, the scheduler, the workers and their supervising processes (nannies) monitor themselves 10 to 50 times
+    # a second. With two workers this took 9 % of a core. With the intervals below it takes 3 %.
     "distributed.admin.tick.interval": "500ms",
     "distributed.worker.memory.monitor-interval": "500ms",
     # With Dask's default, glibc returns freed memory above 64 KB to the system, and page faults took 40 % of a run.
@@ -61,14 +61,15 @@ Versions = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class ClusterChoice:
-    """Where to compute runs. If neither field is set, they are computed in this process, one by one.
+    """The place where runs are computed. If neither field is set, they are computed in this process, one by one.
 
     Attributes
     ----------
     workers : int
         Number of processes to start on this computer.
     scheduler : str
-        Address of a scheduler, ``tcp://HOST:PORT`` or ``tls://HOST:PORT``, or the scheduler file that it writes.
+        Address of a scheduler, ``tcp://HOST:PORT`` or ``tls://HOST:PORT``, or path of the file in which the scheduler
+        writes its address.
     """
 
     workers: int = 0
@@ -80,7 +81,7 @@ class ClusterChoice:
         Raises
         ------
         ValueError
-            If both fields are given, or one is invalid.
+            If both fields are given, or a field is invalid.
         """
         check_integer("workers", self.workers, 0, MOST_WORKERS)
         if self.workers and self.scheduler:
@@ -134,7 +135,7 @@ def versions_here() -> Versions:
 
 
 def refuse_other(place: str, theirs: Versions, mine: Versions) -> None:
-    """Refuse a worker whose numerical results may differ from the results of this process."""
+    """Raise ClusterError if the numerical results of a worker may differ from the results of this process."""
     known = dict(theirs)
     for name, wanted in mine:
         if known.get(name) != wanted:
@@ -154,21 +155,21 @@ class Cluster(AbstractContextManager["Cluster"]):
     choice : ClusterChoice
         Workers on this computer, or a scheduler.
     progress : Progress
-        Cancel point while connecting.
+        Receives reports during the connection and can cancel it.
 
     Raises
     ------
     ClusterError
-        If Dask is not installed, the scheduler does not answer, there are no workers, or one of them is unsuitable.
+        If Dask is not installed, the scheduler does not answer, there are no workers, or a worker is unsuitable.
     Cancelled
-        If it is cancelled through `progress`.
+        If `progress` cancels the connection.
     """
 
     def __init__(self, choice: ClusterChoice, *, progress: Progress = NO_PROGRESS) -> None:
         self.choice = choice.checked()
         self._local, self.client = _connect(self.choice, progress)
         self._counted = 0, -_COUNTING
-        self.places: dict[str, str] = {}  # shared autoencoders → address of the worker that has them
+        self.places: dict[str, str] = {}  # key of shared autoencoders → address of the worker that has them in memory
         try:
             self._check_workers(progress)
         except BaseException:
@@ -180,7 +181,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         with suppress(Exception):  # the scheduler may already be gone
             self.client.close(timeout=2.0)
         if self._local is not None:
-            with suppress(TimeoutError):  # possible on a busy computer; the workers end with this process at the latest
+            with suppress(TimeoutError):  # this can happen on a busy computer; the workers then end with this process
                 self._local.close(timeout=5.0)
 
     def __exit__(self, *_error: object) -> None:
@@ -188,7 +189,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     @property
     def n_slots(self) -> int:
-        """Number of tasks that the workers compute at the same time, updated once a second; 0 without workers."""
+        """Number of tasks that the workers compute at the same time, updated once a second. 0 if there are none."""
         now = time.monotonic()
         if now - self._counted[1] > _COUNTING:
             self._counted = sum(int(facts["nthreads"]) for facts in self._facts().values()), now
@@ -239,7 +240,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
 
 def _connect(choice: ClusterChoice, progress: Progress) -> "tuple[Any, Client]":
-    """Return the cluster, if it was started on this computer, otherwise None, and the connection to its scheduler."""
+    """Return the cluster (None unless it was started on this computer) and the connection to its scheduler."""
     try:
         import dask
         from distributed import Client, LocalCluster
@@ -275,9 +276,9 @@ def _connect(choice: ClusterChoice, progress: Progress) -> "tuple[Any, Client]":
 
 @contextmanager
 def _blocked_interrupt() -> Iterator[None]:
-    """Block SIGINT in processes and threads started in this context; this process receives it at the end.
+    """Block SIGINT in processes and threads that are started in this context. This process receives it at the end.
 
-    Ctrl+C sends SIGINT to all processes of the group, and workers that are starting would print tracebacks.
+    Ctrl+C sends SIGINT to all processes of the group. Without the block, starting workers would print tracebacks.
     """
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield
@@ -293,7 +294,7 @@ def _blocked_interrupt() -> Iterator[None]:
 
 
 def _wait_for_port(place: tuple[str, int], progress: Progress) -> None:
-    """Wait until a host answers at a port. Unlike waiting in Dask's client, this can be cancelled.
+    """Wait until a host answers at a port. In contrast to Dask's own waiting, `progress` can cancel this.
 
     Raises
     ------

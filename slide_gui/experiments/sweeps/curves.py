@@ -18,7 +18,7 @@ class CurvePoint:
     Attributes
     ----------
     validation_error : float or None
-        Mean fraction of misclassified validation rows. None without validation rows.
+        Mean fraction of misclassified validation rows. None if some results have no validation rows.
     chosen : bool
         True if `chosen_places` selects this noise level and depth by validation error.
     """
@@ -76,12 +76,13 @@ def error_curves(dataset: Dataset, results: Sequence[PointResult]) -> ErrorCurve
     Parameters
     ----------
     results : sequence of PointResult
-        Results of one method, all evaluated on the same set. A run that belongs to several splits counts once.
+        Results of one method, either all on the test set or all on validation rows. A run that belongs to several
+        splits counts once.
 
     Raises
     ------
     ValueError
-        If there are no results, or they differ in their method or in the set they are evaluated on.
+        If there are no results, or if they differ in their method or in the kind of rows they are evaluated on.
     """
     kinds = {(result.point.spec.method, result.point.spec.evaluate) for result in results}
     if len(kinds) != 1:
@@ -101,16 +102,16 @@ def known_results(
 ) -> dict[Place, dict[str, PointResult]]:
     """Return the results of one setting at each noise level and depth, keyed by the hash of the run.
 
-    A run without layers counts at every noise level. If two runs have the same noise level, depth, split and seed, one
-    that did not start from a neighbour is preferred.
+    A run without layers is included at every noise level. If two runs have the same noise level, depth, split and seed,
+    a run that did not start from the widths of another run is preferred.
 
     Parameters
     ----------
     bases : sequence of RunSpec
         Specs on the open data, one for each fold.
     stored : sequence of StoredRun
-        Stored and shipped runs. Those on other data, with other settings, or stored by other results versions are
-        ignored.
+        Stored and shipped runs. Runs on other data, runs with other settings, and stored runs of other results versions
+        are ignored.
     done : sequence of PointResult
         Results of a sweep that may not be stored yet.
     """
@@ -128,7 +129,7 @@ def known_results(
         base, way = by_data.get(run.fingerprint), Setting.from_text(run.setting)
         if base is None or way is None or not (run.is_current or run.is_shipped) or not setting.covers(way):
             continue
-        with suppress(ValueError):  # values of another version, or in a damaged row
+        with suppress(ValueError):  # the values belong to another version of the program, or the row is damaged
             spec = setting.at(base, run.noise, run.depth, run.split, run.seed)
             point = SweepPoint(run.noise, run.depth, run.split, run.seed, spec)
             take(run.hash, way, PointResult.of(point, run))

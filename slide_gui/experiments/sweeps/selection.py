@@ -28,9 +28,10 @@ class PointResult:
     seconds : float
         Duration of the run.
     chosen_by : str
-        Criterion or guard that selected the widths. Empty if no widths were learned, or if it is unknown.
+        Key of the criterion that selected the widths, or `GUARD` if median widths replaced them. Empty if no widths
+        were learned, or the criterion is unknown.
     row_errors : bytes or None
-        Errors by row, packed by `error_rate.row_errors`. None if unknown.
+        The error of each evaluated row, packed by `error_rate.row_errors`. None if unknown.
     validation_loss : float or None
         Mean hinge loss on the validation rows. None if unknown.
     best_epoch : int or None
@@ -48,7 +49,7 @@ class PointResult:
 
     @classmethod
     def of(cls, point: SweepPoint, run: RunResult | StoredRun) -> "PointResult":
-        """Return the result of a point from its computed or stored run."""
+        """Return the result of a point, given its computed or stored run."""
         fit = run.chosen_by or "", run.row_errors, run.validation_loss, run.best_epoch
         return cls(point, run.rate, run.validation_error, run.seconds, *fit)
 
@@ -56,9 +57,10 @@ class PointResult:
 def choose(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     """Select one point for each fold, split and seed by validation error, in the order of fold, split and seed.
 
-    Equal errors are common, because validation sets are small. A tie is broken by the least mean error of a point and
-    its two neighbours on its axis, which are the noise levels at its depth or the values of `kept`. Further ties are
-    broken by fewer layers, then a smaller noise level or `kept`, then the order of `results`.
+    Equal errors are common, because validation sets are small. Of several points with the smallest error, the one is
+    selected for which the mean error of the point and of the two adjacent points is smallest. Adjacent points have the
+    next noise levels at the same depth, or the next values of `kept` for a projection. If this mean is equal, too, the
+    point with fewer layers is selected, then with a smaller noise level or `kept`, then the first one in `results`.
 
     Raises
     ------
@@ -74,7 +76,9 @@ def choose(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
 
 
 def mean_rate(results: Sequence[PointResult]) -> ErrorRate:
-    """Return the mean error of several results with its interval (`splits_rate`). The folds of one split count once.
+    """Return the mean error of several results with its confidence interval (`splits_rate`).
+
+    The results on all folds of the data, with the same split and seed, are treated as one result.
 
     Raises
     ------
@@ -92,14 +96,14 @@ def mean_rate(results: Sequence[PointResult]) -> ErrorRate:
 def pooled(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     """Combine the results of all splits and seeds of each candidate into one, with the validation error on all rows.
 
-    The combined result has the point of the first split and seed. One split has few validation rows, so the errors of
+    The combined result has the point of the first split and seed. As one split has few validation rows, the errors of
     all splits are counted together. Runs evaluated on the test set do not record their number of validation rows, so
     their validation errors are averaged over the splits.
 
     Raises
     ------
     ValueError
-        As `choose`, or if the splits have different noise levels and depths.
+        If a result has no validation error, or if the splits have different noise levels and depths.
     """
     groups: dict[object, list[PointResult]] = {}
     for result in results:
@@ -130,8 +134,8 @@ def _pooled(group: Sequence[PointResult]) -> PointResult:
 def chosen_places(results: Sequence[PointResult]) -> tuple[Place, ...]:
     """Return the distinct noise levels and depths that `choose` selects from the `pooled` results.
 
-    There are several if the folds of the data select different ones. The tuple is empty if validation errors are
-    missing or the splits have different noise levels and depths so far.
+    There are several pairs if different folds of the data select different points. The tuple is empty if validation
+    errors are missing, or if the splits have different noise levels and depths so far.
     """
     if not results or any(result.validation_error is None for result in results):
         return ()
@@ -143,7 +147,7 @@ def chosen_places(results: Sequence[PointResult]) -> tuple[Place, ...]:
 
 
 def best_words(results: Sequence[PointResult]) -> str:
-    """Return the best noise and depth on validation rows in words, or why none is selected. Empty without results."""
+    """Describe the noise and depth selected by validation error, or why none is selected. Empty without results."""
     if not results:
         return ""
     places = chosen_places(results)
@@ -156,10 +160,10 @@ def best_words(results: Sequence[PointResult]) -> str:
 
 
 def _exact_mean(results: Sequence[PointResult]) -> Fraction:
-    """Return the mean validation error as a ratio of integers: means of floats can differ for equal counts of errors.
+    """Return the mean validation error as an exact fraction. Means of floats can differ for equal numbers of errors.
 
     Each error is a ratio of two numbers of rows, rounded to a float. The nearest fraction with a denominator of at most
-    10⁷ is that ratio.
+    10⁷ is the original ratio.
     """
     errors = [Fraction(result.validation_error or 0.0).limit_denominator(_MOST_ROWS) for result in results]
     return sum(errors, Fraction()) / len(errors)
@@ -180,27 +184,31 @@ def _rank(results: Sequence[PointResult]) -> Callable[[PointResult], tuple[Fract
 
 
 def _line(point: SweepPoint) -> object:
-    """Return a key that the points of one axis share. Autoencoders differ in more parameters, so each has its own."""
+    """Return a key that is equal for points that differ only in noise level or `kept`.
+
+    Autoencoders can differ in more parameters, so each of their points has its own key.
+    """
     spec = point.spec
     return spec.hash if spec.sda is not None else (replace(spec.stack, noise=0.0), spec.kept if spec.stacked else None)
 
 
 def _place(point: SweepPoint) -> float:
-    """Return the coordinate of a point on the axis that neighbouring points share: noise level or `kept`."""
+    """Return the value by which the points of one axis are sorted: the noise level, or `kept` for a projection."""
     if point.spec.sda is not None:
         return max(point.spec.sda.noises, default=0.0)
     return point.noise if point.spec.kept is None or point.spec.stacked else point.spec.kept
 
 
 def final_points(chosen: Sequence[PointResult]) -> tuple[SweepPoint, ...]:
-    """Return the points whose runs train the selected ones on the whole training set and evaluate on the test set."""
+    """Return the selected points with runs that train on the whole training set and evaluate on the test set."""
     return tuple(replace(result.point, spec=final_spec(result.point.spec)) for result in chosen)
 
 
 def final_spec(spec: RunSpec) -> RunSpec:
     """Return the run that trains a candidate on the whole training set, with all labels, and tests it.
 
-    Its representation is fitted on the whole training set, too. A neighbour that it starts from is changed likewise.
+    Its representation is fitted on the whole training set, too. If the run starts from the widths of another run, the
+    other run is changed in the same way.
     """
     near = None if spec.neighbour is None else final_spec(spec.neighbour)
     return replace(spec, training="whole", evaluate="test", neighbour=near, labels=None, fit_rows="training").checked()

@@ -26,11 +26,11 @@ class SweepState:
     Attributes
     ----------
     points : tuple of SweepPoint
-        All points, in order.
+        All points of the sweep, in order.
     done : tuple of PointResult
-        Results so far, in order.
+        Results available so far, in the order of the points.
     current : SweepPoint or None
-        The active point.
+        The point whose run is being computed.
     live : RunProgress or None
         State of the run of the active point. None on a cluster, where several runs are active.
     seconds_left : float or None
@@ -38,9 +38,9 @@ class SweepState:
     faults : tuple of str
         Messages about damaged stored runs, which were computed again.
     chosen : tuple of PointResult
-        Results selected by validation error.
+        Results on validation rows of the points that are selected by validation error.
     final : tuple of PointResult
-        Results on the test set so far, of the selected points trained again on the whole training set.
+        Results on the test set available so far, for the selected points trained again on the whole training set.
     """
 
     points: tuple[SweepPoint, ...]
@@ -60,7 +60,7 @@ class SweepPlan:
     Attributes
     ----------
     n_runs, n_stored : int
-        Number of all runs of the sweep, and number of these runs in the store.
+        Number of runs of the sweep, and number of those that are already stored.
     seconds : float
         Estimated seconds to compute the runs that are not in the store.
     measured : bool
@@ -82,7 +82,7 @@ class SweepPlan:
 
 
 def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored: Sequence[StoredRun]) -> SweepPlan:
-    """Return the size of a sweep, including its final runs on the test set.
+    """Return the number of runs of a sweep and their estimated duration, including the final runs on the test set.
 
     Parameters
     ----------
@@ -127,13 +127,13 @@ def _points_and_choice(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset
 
 
 def _group(point: SweepPoint, choose: str) -> tuple[int, ...]:
-    """Return the key of the group of a point. One point is selected from each group."""
+    """Return the group that a point belongs to. One point is selected from each group."""
     fold = point.fold or 0
     return (fold, point.split, point.seed) if choose == "each" else (fold,)
 
 
 def _kind_of_final(points: Sequence[SweepPoint], shape: RunShape) -> RunKind:
-    """Return the kind of the run that tests a selected point, to estimate its duration."""
+    """Return the `RunKind` of a run that tests a selected point. It serves to estimate the duration of the run."""
     spec = replace(points[-1].spec, training="whole", evaluate="test", labels=None, neighbour=None)
     return RunKind.of(spec, shape)
 
@@ -149,20 +149,21 @@ def run_sweep(
 ) -> SweepState:
     """Compute all points of a sweep, on every fold if the data are divided into folds, and test the selected ones.
 
-    A selected point is trained again and tested as soon as the points that it is selected from are complete. Each
-    result is stored at once, so after a crash, a kill or a cancellation the same call resumes. Interruptions do not
+    A selected point is trained again and tested as soon as all points that it is selected from are complete. Each
+    result is stored at once, so the same call resumes the sweep after a crash or a cancellation. Interruptions do not
     change any bit of the results.
 
     Parameters
     ----------
     sweep : SweepSpec or sequence of SweepPoint
-        A sweep, or points to compute without a selection. If a point starts from another run, that run is stored, too.
+        A sweep, or points to compute without a selection. If the run of a point starts from the widths of another run,
+        the other run is computed and stored, too.
     store : RunStore
-        Store opened by this thread.
+        Store that this thread has opened.
     progress : Progress
         Receives a `SweepState`.
     pause : threading.Event, optional
-        Pauses the sweep within about 0.1 s while it is set. On a cluster, it only prevents new runs from starting.
+        While the event is set, the sweep pauses, within about 0.1 s. On a cluster, only new runs do not start.
     cluster : Cluster, optional
         Computes the runs in place of this process.
 
@@ -175,7 +176,7 @@ def run_sweep(
     ClusterError
         If the cluster is lost. Completed results are stored.
     Cancelled
-        If it is cancelled through `progress`.
+        If `progress` cancels the sweep.
     """
     points, rule = _points_and_choice(sweep, dataset)
     return _Sweep(dataset, points, rule, store, progress, pause, cluster).run()
@@ -228,7 +229,7 @@ class _Sweep:
         return self._state
 
     def _add(self, result: RunResult) -> list[SweepPoint]:
-        """Assign a result to all points of its run, and return the points to test next."""
+        """Assign a result to all points that have its run. Return newly selected points to evaluate on the test set."""
         for number in self._numbers.pop(result.spec.hash, ()):
             self._done[number] = PointResult.of(self._points[number], result)
         for group, point in self._final_points.items():
@@ -247,7 +248,7 @@ class _Sweep:
         return finals
 
     def _note_progress(self, fraction: float, payload: object) -> None:
-        """Report the progress of the active runs, with the state unless the payload is None."""
+        """Report the progress of the active runs. The report contains the `SweepState` unless the payload is None."""
         if payload is None:
             self._progress.report(self._fraction(fraction))
         else:
@@ -270,13 +271,13 @@ class _Sweep:
 
 
 def kind_of(run: StoredRun, shape: RunShape) -> RunKind | None:
-    """Return the kind of a stored run on data of this shape, or None if it is unknown."""
+    """Return the `RunKind` of a stored run on data of the given shape. Return None if its parameters are unknown."""
     setting = Setting.from_text(run.setting)
     if setting is None:
         return None
     try:
         stack = replace(setting.spec.stack, noise=run.noise, depth=run.depth).checked()
-    except ValueError:  # parameters of another version, or of a damaged row
+    except ValueError:  # the parameters belong to another version of the program, or the row is damaged
         return None
     spec = replace(setting.spec, fingerprint=run.fingerprint, stack=stack)
     return replace(RunKind.of(spec, shape), warm=setting.warm)

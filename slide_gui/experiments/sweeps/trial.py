@@ -1,4 +1,4 @@
-"""A trial of SLIDE on the user's data within a time budget: a quick sweep, one tested setting, an answer in words."""
+"""Try SLIDE on the user's data within a time budget: a quick sweep, one tested setting, and an answer in words."""
 
 import math
 import time
@@ -41,7 +41,7 @@ _NUMBERS = ("no layers", "one layer", "two layers", "three layers")
 
 
 class _OutOfTime(Exception):
-    """Ends the comparison or the test when the budget is used up."""
+    """Raised to end the comparison or the test when the time budget is used up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,14 +51,14 @@ class TrialState:
     Attributes
     ----------
     points : tuple of SweepPoint
-        All points of the plan, cheap ones first.
+        All planned points, those with the shortest runs first.
     done : tuple of PointResult
-        Results on validation rows so far.
+        Results on validation rows available so far.
     title : str
         Name of the current stage, for display.
     seconds_left : float
-        Estimated seconds until the end. While settings are compared, this is at most the rest of the budget, or the
-        time reserved for the test if that is longer.
+        Estimated seconds until the end of the trial. While settings are compared, the estimate is at most the rest of
+        the budget, or the time reserved for the test if that is longer.
     """
 
     points: tuple[SweepPoint, ...]
@@ -76,14 +76,14 @@ class Trial:
     sweep : SweepSpec
         The planned sweep.
     done : tuple of PointResult
-        The results on validation rows from which one setting is selected. They come from all complete splits. If the
-        budget ended before one split was complete, they are the first results.
+        The results on validation rows from which one setting is selected: the results of all complete splits. If the
+        budget ended before any split was complete, these are the results of the first split.
     result : RunResult
         Result of the selected setting, trained on the training set and evaluated once, on the held-out rows. If the
-        budget ended before this evaluation, the result of the setting on the validation rows of the first split.
+        budget ended before this evaluation, it is the setting's result on the validation rows of the first split.
     other : RunResult or None
-        Result to compare with, on the same rows: the raw input or, if the raw input was selected, the best setting
-        with layers. None if the budget ended before it was computed.
+        Result that `result` is compared with, on the same rows. It uses the raw input or, if the raw input was
+        selected, the best setting with layers. None if the budget ended before it was computed.
     budget : float
         Time budget in seconds. It determines the number of labelled rows to train on.
     budget_ended : bool
@@ -163,7 +163,7 @@ class Trial:
 
     @property
     def details(self) -> str:
-        """The procedure of the trial in one sentence."""
+        """Description of how the trial was done, in one sentence."""
         points, sizes = [each.point for each in self.done], sorted({each.rate.n for each in self.done})
         places, planned = ({point.spec.drawn(0, 0) for point in each} for each in (points, self.sweep.points()))
         n_splits = len({point.split for point in points})
@@ -217,7 +217,7 @@ def checked_budget(seconds: str | float) -> float:
     Raises
     ------
     ValueError
-        If it is not a number of seconds in the permitted range.
+        If the value is not a number of seconds in the permitted range.
     """
     with suppress(ValueError):
         if LEAST_BUDGET <= float(seconds) <= MOST_BUDGET:
@@ -226,7 +226,7 @@ def checked_budget(seconds: str | float) -> float:
 
 
 def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> SweepSpec:
-    """Return the quick sweep over a data set, with as many labels as the budget allows for depths 0 and 1 on one split.
+    """Plan a quick sweep over a data set, with as many labels as the budget allows for depths 0 and 1 on one split.
 
     The sweep depends only on the size of the data, the budget and typical durations, so it is the same on every
     computer.
@@ -236,7 +236,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
     DataError
         If the data have no classes, no rows to test on, or too many classes for the budget.
     ValueError
-        As `checked_budget`.
+        If the budget is out of range.
     """
     budget = checked_budget(budget)
     dataset.check_classes()
@@ -266,7 +266,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
 
 
 def trial_seconds(sweep: SweepSpec, dataset: Dataset) -> float:
-    """Return the typical seconds of all runs of a sweep and of two runs on the test set, if no budget ends them."""
+    """Return the typical seconds of all runs of a sweep and of two runs on the test set, regardless of any budget."""
     shape, specs = RunShape.of(dataset), list({point.spec.hash: point.spec for point in sweep.points()}.values())
     return sum(typical_seconds(spec, shape) for spec in (*specs, *(_final(spec, dataset) for spec in specs[-2:])))
 
@@ -281,10 +281,11 @@ def try_data(
     cluster: Cluster | None = None,
     started: float | None = None,
 ) -> Trial:
-    """Compare noise levels and depths on validation rows, and evaluate the best once on the held-out rows.
+    """Compare noise levels and depths on validation rows, and evaluate the best setting once on the held-out rows.
 
-    Cheap runs come first. The comparison ends early when the rest of the budget is needed for the test, and the test
-    when the budget is used up. If the selected setting is not tested by then, its error on validation rows is reported.
+    The shortest runs come first. The comparison ends early when the rest of the budget is needed for the test, and the
+    test ends when the budget is used up. If the selected setting has not been tested by then, its error on validation
+    rows is reported.
 
     Parameters
     ----------
@@ -293,20 +294,20 @@ def try_data(
     budget : float
         Seconds from the start to the answer. The first run is always completed.
     store : RunStore, optional
-        Runs are taken from it and saved to it.
+        Store from which known results are taken, and to which new results are saved.
     progress : Progress
         Receives a `TrialState`.
     cluster : Cluster, optional
         Computes the runs in place of this process.
     started : float, optional
-        Value of `time.monotonic` at which the budget starts, by default now.
+        Value of `time.monotonic` at which the budget starts. Default: the current value.
 
     Raises
     ------
     DataError
-        As `plan_trial`, or if a class has too few rows.
+        If `plan_trial` raises it, or if a class has too few rows.
     ValueError
-        As `plan_trial`.
+        If the budget is out of range.
     """
     sweep = plan_trial(dataset, source.argument, budget)
     start = time.monotonic() if started is None else started
@@ -351,9 +352,10 @@ class _TrialRun:
     def _compute(
         self, specs: Sequence[RunSpec], store: RunStore | None, cluster: Cluster | None, *, ends: bool = False
     ) -> None:
-        """Compute runs and store their results in `_results`. Raise `_OutOfTime` when the time for them is used up.
+        """Compute runs and store their results in `_results`. Raise `_OutOfTime` when the available time is used up.
 
-        The time is the budget, less the reserve for the test if `ends` is True. One result is always computed.
+        The available time is the budget or, if `ends` is True, the budget minus the time reserved for the test. At
+        least one result is always computed.
         """
 
         def report(_fraction: float, _payload: object, *, news: bool = False) -> None:
@@ -378,7 +380,8 @@ class _TrialRun:
     def _reserve(self, loop: RunLoop) -> float:
         """Return the seconds to reserve for the runs on the test set, estimated from the measured runs.
 
-        The estimate is for one run on the raw input and one with the greatest depth that is computed or active so far.
+        The estimate includes one run on the raw input and one run with the greatest depth among all complete and active
+        runs.
         """
         known = (p.depth for p in self._points if p.spec.hash in self._results or p.spec.hash == loop.active)
         return _MARGIN * loop.cost.total(self._finals[depth] for depth in {0, max(known, default=0)})
@@ -389,6 +392,6 @@ class _TrialRun:
 
 
 def _final(spec: RunSpec, dataset: Dataset) -> RunSpec:
-    """Return the run that tests a candidate. It uses all labels of the training set, unless the sweep uses fewer."""
+    """Return the run that tests a candidate. It uses all training labels, or as many as the runs of the sweep use."""
     many = dataset.n_test > _MOST_TEST_ROWS
     return replace(final_spec(spec), labels=spec.labels, test_rows=_MOST_TEST_ROWS if many else None).checked()
