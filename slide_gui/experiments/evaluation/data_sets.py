@@ -1,4 +1,4 @@
-"""The data sets of the evaluation: those of the catalogue, and variants of them that the protocol defines."""
+"""The data sets of the evaluation: data sets of the catalogue, and variants of them that the protocol defines."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -37,7 +37,7 @@ def data_entry(key: str) -> Entry:
 
 
 def data_key(name: str) -> str:
-    """Return the key of the data set with this name, empty if neither the catalogue nor the protocol has it."""
+    """Return the key of the data set with this name, or an empty text if no data set has this name."""
     derived = _derived()
     keys = {each.title: each.key for each in (*entries(), *map(data_entry, derived))}
     return keys.get(name, "")
@@ -65,6 +65,6 @@ def load_data(key: str, progress: Progress = NO_PROGRESS, *, generated: bool = F
     if files:
         source = DataSource(paths=tuple(map(str, files)))
     dataset = source.load(progress=progress)
-    if seed is None and not files:  # divide the benchmark's training set; leave its test set out
+    if seed is None and not files:  # only the training set of the benchmark is used, and test rows are held out from it
         dataset = with_test_part(replace(dataset, test=dataset.test[:0], test_labels=np.empty(0, np.int64)))
     return replace(dataset, name=derived["title"], key="")

@@ -27,7 +27,7 @@ REFERENCE = "slide-svm"
 
 @dataclass(frozen=True)
 class Published:
-    """A published test error of a method on a data set, as a fraction of 1, with its place in the publication."""
+    """A published test error of a method on a data set, as a fraction of 1, with the publication that contains it."""
 
     method: str
     error: float
@@ -47,9 +47,9 @@ def published(key: str) -> tuple[Published, ...]:
 
 
 def published_seconds(key: str) -> tuple[float | None, float | None, float | None]:
-    """Return the values of the paper's Table 2 for a data set, each None if absent.
+    """Return three values of the paper's Table 2 for a data set. A value is None if the table does not contain it.
 
-    They are the seconds that SLIDE and SdA take to generate features, and the speed-up of SLIDE.
+    The values are the seconds that SLIDE and SdA take to generate features, and the speed-up of SLIDE.
     """
     table = toml_resource("paper.toml")["table2"]
     seconds = table["seconds"]
@@ -98,7 +98,8 @@ class SelectedCandidate:
     final : SweepPoint
         The run that evaluates the candidate on the test set.
     validation_error : float or None
-        Its error on all validation rows. None if there was nothing to select, or several candidates are averaged.
+        Error of the candidate on all validation rows. None if there was only one candidate, or if the decision values
+        of several candidates are averaged.
     """
 
     final: SweepPoint
@@ -118,7 +119,7 @@ class CellPlan:
     axes : tuple of (name, values)
         Parameters to select on validation rows, with their candidate values.
     draws : int
-        Number of validation sets on which the candidates of a split are compared. Five of them are a cross-validation.
+        Number of validation sets on which the candidates of a split are compared. Five are one full cross-validation.
     loss, criterion : str
         Loss of the SVM, and criterion of learning its widths.
     starts : int
@@ -126,13 +127,15 @@ class CellPlan:
     widths : {"learn", "median"}
         With "median", methods that can learn widths use median widths times one cross-validated factor.
     C : float or None
-        Trade-off. None selects it by cross-validation.
+        Penalty of the SVM. None means that it is selected by cross-validation.
     labels : int or None
         Number of labelled rows that a candidate is trained on. None means all.
     retune_rows : int or None
-        Number of rows on which σ and C of the selected candidate are tuned again. None keeps the values of the grid.
+        Number of rows on which σ and C of the selected candidate are tuned again after the grid search. None means
+        that they are not tuned again.
     averaged : int
-        Number of candidates with the lowest validation loss whose mean margin is tested. 0 tests the best alone.
+        Number of candidates with the lowest validation loss whose decision values are averaged for the test. With 0,
+        only the best candidate is tested.
     train_rows, test_rows : int or None
         Size of the stratified subsample of the data set that is used. None means all rows.
     fit_rows : {"training", "split"}
@@ -173,7 +176,7 @@ class CellPlan:
         return self.n_candidates > 1 or self.kind.fine_tunes
 
     def candidates(self, fingerprint: str, source: str, split: int) -> tuple[SweepPoint, ...]:
-        """Return the runs of all candidates of a split on its first validation set, then on the second, and so on.
+        """Return the runs of all candidates of a split: first on its first validation set, then on its second, etc.
 
         All runs have the seed of the split. The run of the selected candidate on the test set has the same seed.
 
@@ -191,7 +194,7 @@ class CellPlan:
         return tuple(points)
 
     def final(self, point: SweepPoint, epochs: int | None = None) -> SweepPoint:
-        """Return the run that evaluates a candidate on the test set, with the given number of epochs of fine-tuning."""
+        """Return the run that evaluates a candidate on the test set. `epochs` is the number of fine-tuning epochs."""
         spec = final_spec(point.spec)
         if epochs is not None and spec.sda is not None:
             spec = replace(spec, sda=replace(spec.sda, fine_tuning_epochs=epochs, patience=SdaParameters().patience))
@@ -200,22 +203,24 @@ class CellPlan:
         return replace(point, spec=spec.checked())
 
     def next_points(self, points: Sequence[SweepPoint], runs: StoredRuns) -> tuple[SweepPoint, ...]:
-        """Return the candidates to evaluate next, all on one validation set; empty if the results suffice.
+        """Return the candidates to evaluate next, all on one validation set. Empty if the available results suffice.
 
-        A candidate with clearly more errors than the best one so far is not evaluated on further sets. The difference
-        must exceed twice the square root of the sum of both numbers of errors, which is about two standard errors.
+        A candidate with clearly more errors than the best one so far is not evaluated on further validation sets. Its
+        number of errors must be larger by more than twice the square root of the sum of both numbers of errors, which
+        is about two standard errors.
 
         Parameters
         ----------
         points : sequence of SweepPoint
             Result of `candidates`.
         runs : mapping
-            Hash of a run → the stored run. To save time, no further hashes of excluded candidates are computed.
+            Hash of a run → the stored run. Hashes of candidates that are not evaluated further are not computed, to
+            save time.
         """
         return self._race(points, runs)[0]
 
     def _race(self, points: Sequence[SweepPoint], runs: StoredRuns) -> tuple[tuple[SweepPoint, ...], list[int]]:
-        """Return the candidates to evaluate next, and the indices of all not clearly worse than the best."""
+        """Return the candidates to evaluate next, and the indices of all candidates that are not clearly worse."""
         n = len(points) // self.draws if self.selects else 0
         left, wrong = list(range(n)), [0] * n
         for draw in range(self.draws if n else 0):
@@ -232,9 +237,9 @@ class CellPlan:
         return (), sorted(left)
 
     def select(self, points: Sequence[SweepPoint], runs: StoredRuns) -> SelectedCandidate | None:
-        """Return the candidate selected from the results of one split (see `choose` and `pooled`).
+        """Return the candidate that is selected from the results of one split by `choose` and `pooled`.
 
-        Return None while results are missing. If there is nothing to select (`selects` is False), none are needed.
+        Return None while results are missing. If `selects` is False, the only candidate is returned without results.
         """
         if not self.selects:
             return SelectedCandidate(self.final(points[0]))
@@ -257,9 +262,10 @@ class CellPlan:
 
 @lru_cache(maxsize=512)  # more than twice the number of cells in the protocol
 def _first_candidates(cell: CellPlan, fingerprint: str, source: str) -> tuple[RunSpec, ...]:
-    """Return the candidates, one for each combination of the axes' values, on the first validation set with seed 0.
+    """Return one candidate for each combination of values of the axes, on the first validation set with seed 0.
 
-    Equal combinations count once. The cache avoids checking the candidates again for each validation set.
+    Of several combinations that give the same run, only one is returned. The result is cached, because checking the
+    candidates again for each validation set would be slow.
     """
     kind, axes = cell.kind, dict(cell.axes)
     method = "median" if kind.key == REFERENCE and cell.widths == "median" else kind.key
@@ -282,7 +288,7 @@ def _first_candidates(cell: CellPlan, fingerprint: str, source: str) -> tuple[Ru
 
 
 def split_seed(split: int) -> int:
-    """Return the random seed of a split, for its division of rows, its networks, projections and subsamples."""
+    """Return the random seed that all runs of a split use to divide rows, draw subsamples and initialise methods."""
     seed = toml_resource("protocol.toml")["seed"]
     return int(np.random.SeedSequence(seed, spawn_key=(split,)).generate_state(1)[0]) % _SEEDS
 
@@ -314,7 +320,7 @@ def plan(
     cells = []
     for key in document["data"]:
         table = document[extent].get(key, {})
-        table = document[extent][table] if isinstance(table, str) else table  # a string: plan of that data set
+        table = document[extent][table] if isinstance(table, str) else table  # the text names a data set with this plan
         for method in document["methods"]:
             if (not data or key in data) and (not methods or method in methods) and method in table:
                 cells.append(_cell(key, method, table, splits))
@@ -324,14 +330,15 @@ def plan(
 def _cell(key: str, method: str, table: Mapping[str, Any], splits: int | None) -> CellPlan:
     """Return the plan of one row of the tables on one data set.
 
-    `table` is the data set's table in the protocol: candidate values and settings. Settings in `[rows]` override them.
+    `table` is the table of the data set in protocol.toml, with candidate values and settings. Settings of the row of
+    the tables, in `[rows]`, override its settings.
     """
     document = toml_resource("protocol.toml")
     settings = document["rows"].get(method, {})
     alike = {name: document[name] for name in _OF_ALL} | {name: table[name] for name in _OF_DATA if name in table}
     alike |= {name: settings[name] for name in _OF_ROW if name in settings}
     axes = table[method]
-    axes = table[axes] if isinstance(axes, str) else axes  # a string names a row with the same candidates
+    axes = table[axes] if isinstance(axes, str) else axes  # the text names another row with the same candidates
     plan = CellPlan(key, method, table["splits"] if splits is None else splits, tuple(axes.items()), **alike)
     kind = plan.kind
     known = (_OF_STACK if kind.stacked else _OF_SDA if kind.network else set()) | (

@@ -1,8 +1,8 @@
-"""Results of the evaluation in a folder of text files, so that another computer can continue it.
+"""Store results of the evaluation in a folder of text files, so that another computer can continue the evaluation.
 
 Each data set has one file with one line per run. A line is a JSON object with the columns of `StoredRun`, except those
-with default values. Only runs on test rows contain the name of their data and the error of each row. The hash of a run
-depends on its data, so runs on other data are never used.
+with default values. The name of the data and the error of each row are written only for runs on test rows. The hash of
+a run depends on its data, so runs on other data are never used.
 """
 
 import json
@@ -18,7 +18,7 @@ _USUAL: dict[str, Any] = {
     "data": "", "generated": 0, "fingerprint": "", "training": "split", "evaluate": "validation", "created": 0.0,
     "tags": "", "deleted": 0,
 }  # fmt: skip
-"""Default values of omitted columns. Omitted columns without an entry here are None."""
+"""Default values of columns that a line omits. The default value of all other columns is None."""
 _LEFT_OUT = ("tags", "deleted", "setting")
 _OF_TESTS = ("data", "generated", "fingerprint", "created", "held_out", "validation_error", "row_errors", "features")
 """Columns that are written only for runs on test rows."""
@@ -27,12 +27,12 @@ _OF_TESTS = ("data", "generated", "fingerprint", "created", "held_out", "validat
 class RecordFolder:
     """The runs in a folder, which is created when the first run is added.
 
-    Runs of other results versions stay in the files, but are not used.
+    Runs of other results versions (`RESULTS_VERSION`) stay in the files, but are not used.
 
     Attributes
     ----------
     rows : dict of str to StoredRun
-        Runs of this results version by hash.
+        Hash → run, for all runs of this results version.
     n_damaged : int
         Number of unreadable lines, such as an incomplete last line of a process that was killed.
 
@@ -58,7 +58,7 @@ class RecordFolder:
                     self.rows |= {row.hash: row} if row.is_current else {}
 
     def add(self, key: str, row: StoredRun) -> None:
-        """Append a run to the file of a data set and flush it to the disk. A known run is not added again."""
+        """Append a run to the file of a data set and flush the file to the disk. A known run is not added again."""
         if row.hash in self.rows:
             return
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ class RecordFolder:
                 file.write(line + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
-        except OSError as error:  # writing errors, such as a full disk, do not name the file
+        except OSError as error:  # errors during writing, such as a full disk, do not contain the name of the file
             error.filename = str(path)
             raise
         self.rows[row.hash] = row
@@ -88,7 +88,7 @@ def _line(row: StoredRun) -> dict[str, Any]:
 
 
 def _row(values: dict[str, Any]) -> StoredRun:
-    """Return the run that a JSON object describes. The error rate is exact, as the ratio of two stored counts."""
+    """Return the run that a JSON object describes. Its error rate is computed from the two stored numbers of rows."""
     values = _USUAL | values
     values["error"] = values["wrong"] / values["n_test"]
     if values["evaluate"] == "validation":

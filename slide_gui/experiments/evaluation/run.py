@@ -1,4 +1,4 @@
-"""Run the evaluation: take results from the store, compute the missing ones, and store each as it completes."""
+"""Run the evaluation: take results from the store, compute missing results, and store each result at once."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -45,16 +45,17 @@ _COLUMNS = 784
 def remaining_cost(
     cells: Sequence[CellPlan], state: EvaluationState, rows: Sequence[StoredRun]
 ) -> Mapping[tuple[str, str], Mapping[tuple[str, str], float]]:
-    """Return the expected seconds of each run that a cell may still need: (data, method) → (data, hash) → seconds.
+    """Return the expected seconds of each run that a cell of the table may still need.
 
-    Runs are identified by data and hash, because several cells can need the same run.
+    The result maps (data, method) of a cell → (data, hash) of a run → seconds. Runs are identified by data and hash,
+    because several cells can need the same run.
 
     Parameters
     ----------
     state : EvaluationState
-        Stored state of these cells.
+        State of the cells, as stored.
     rows : sequence of StoredRun
-        Runs in the store; the estimate is scaled to their durations.
+        Runs in the store. Their durations are used to estimate the durations of other runs.
     """
     infos = {info.key: info for info in state.data}
     classes = {cell.data: len(data_entry(cell.data).label_names) for cell in cells}
@@ -97,26 +98,26 @@ def run_evaluation(
     Parameters
     ----------
     cells : sequence of CellPlan
-        Cells of `plan`.
+        Cells of the table to compute, as returned by `plan`.
     load : callable
         Returns a data set, given its key and a `Progress`.
     store : RunStore
-        Store opened by this thread.
+        Store that this thread has opened.
     progress : Progress
         Receives an `EvaluationState`.
     pause : threading.Event, optional
-        Pauses the evaluation within about 0.1 s while it is set. On a cluster, it only prevents new runs from starting.
+        While the event is set, the evaluation pauses, within about 0.1 s. On a cluster, only new runs do not start.
     cluster : Cluster, optional
         Computes the runs in place of this process.
     records : RecordFolder, optional
-        Its runs count as stored. Each run of the evaluation is added to it.
+        Folder of results. Its runs are used like runs in the store. Each run of the evaluation is added to it.
 
     Raises
     ------
     DataError
         If a data set is unsuitable.
     Cancelled
-        If it is cancelled through `progress`.
+        If `progress` cancels the evaluation.
     """
     return _Evaluation(tuple(cells), load, store, progress, pause, cluster, records).run()
 
@@ -149,17 +150,17 @@ class _SplitRuns:
 
     @property
     def progress(self) -> SplitProgress:
-        """Number of evaluated candidates of this split, for display."""
+        """The progress of this split, for display."""
         place = self.task.plan.data, self.task.plan.method, self.task.split
         return SplitProgress(*place, *((len(self.runs), len(self._points)) if self.selected is None else (0, 1)))
 
     @property
     def n_runs(self) -> int:
-        """Number of runs of the split if no candidate is excluded early."""
+        """Number of runs of the split, if all candidates are evaluated on all validation sets."""
         return len(self._points) * self.task.plan.selects + 1
 
     def add(self, spec: RunSpec, row: StoredRun) -> SplitAnswer | None:
-        """Add a run. Return the result of the split if it is complete, otherwise None."""
+        """Add a complete run. Return the result of the split if this was its last run, otherwise None."""
         self.waiting.discard(row.hash)
         if self.selected is not None:
             self.complete = True
@@ -216,8 +217,8 @@ class _Evaluation:
     def _start(self, infos: Mapping[str, DataInfo]) -> None:
         """Request the first runs of all splits.
 
-        On a cluster, all methods on one split of a data set have the same rank. Workers that would be idle start runs
-        of the next rank.
+        Runs with a lower rank start first. On a cluster, all methods on one split of a data set have the same rank. If
+        no run of this rank is left to start, workers start runs of the next rank.
         """
         ranks: dict[object, int] = {}
         for task in tasks(self._cells):
@@ -231,7 +232,7 @@ class _Evaluation:
             self._advance(split)
 
     def _advance(self, split: _SplitRuns) -> None:
-        """Add the next runs of a split that are already stored, and request those that are missing."""
+        """Determine the next runs of a split. Add those that are already stored, and request the others."""
         requests = split.requests()
         missing = [request for request in requests if request.spec.hash not in self._rows]
         stored = [request.spec for request in requests if request.spec.hash in self._rows]
@@ -244,7 +245,7 @@ class _Evaluation:
             self._add(split, spec, row)
 
     def _add(self, split: _SplitRuns, spec: RunSpec, row: StoredRun) -> None:
-        """Add a run to a split and to the records. Advance the split if this was the last run it waited for."""
+        """Add a run to a split and to the records. If the split waits for no other run, determine its next runs."""
         if self._records is not None:
             self._records.add(split.task.plan.data, row)
         answer = split.add(spec, row)
@@ -256,7 +257,7 @@ class _Evaluation:
             self._advance(split)
 
     def _update(self) -> None:
-        """Update the active splits and the runs that the remaining time includes, and report the state."""
+        """Update the list of active splits and the expected runs for the remaining time, and report the state."""
         self._splits = [split for split in self._splits if not split.complete]
         first = min((split.rank for split in self._splits), default=0)
         active = (each for each in self._splits if each.rank == first or (self._parallel and each.runs))
@@ -265,7 +266,7 @@ class _Evaluation:
         self._report()
 
     def _measure_features(self) -> None:
-        """Measure the time of SLIDE's feature generation if no result contains it and layers were selected."""
+        """Measure the time of SLIDE's feature generation for data sets without this time, if layers were selected."""
         for cell in self._state.cells:
             if cell.method == REFERENCE and cell.answers and cell.features is None:
                 last = cell.answers[-1]
@@ -277,7 +278,10 @@ class _Evaluation:
                 self._state = with_answer(self._state, task, replace(last, features=seconds))
 
     def _note_progress(self, fraction: float, payload: object) -> None:
-        """Report the progress of the active runs. In this process, a report without payload has no state."""
+        """Report the progress of the active runs with the `EvaluationState`.
+
+        If runs are computed in this process, a report without payload does not contain the state.
+        """
         if payload is None and not self._parallel:
             self._progress.report(0.0)
         else:

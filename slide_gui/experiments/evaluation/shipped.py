@@ -1,7 +1,8 @@
-"""Results in the package: error curves, a trained classifier and the evaluation's tables, shown before the first run.
+"""Results that come with the program: error curves, a trained classifier and the tables of the evaluation.
 
-`make shipped` computes them and writes ``resources/shipped``: ``results.json``, the classifier's arrays, and a table
-for each extent of the protocol. Errors by test row are too large for the package.
+The window shows them before the user has computed any runs. `make shipped` computes them and writes the folder
+``resources/shipped``: ``results.json``, the arrays of the classifier, and one table for the full and one for the quick
+protocol. The errors of the single test rows are left out, because they are too large.
 """
 
 import json
@@ -24,7 +25,7 @@ _FILES = ("results.json", "classifier.npz.xz")
 
 
 class ShippedRun(StoredRun):
-    """A run that came with the program, in the table of runs. Only that of the classifier has a complete result."""
+    """A row of the table of runs for a run that came with the program. Only the classifier's run has a full result."""
 
     is_shipped: ClassVar[bool] = True
 
@@ -41,13 +42,13 @@ class ShippedResults:
     Attributes
     ----------
     version : str
-        Results version.
+        The `RESULTS_VERSION` of the program that computed the results.
     date, machine : str
-        Day and computer of the computation.
+        Date of the computation, and computer on which it was done.
     protocol : str
         Git commit of the evaluation's protocol.
     runs : tuple of ShippedRun
-        All runs as rows of the table, without errors by test row.
+        All runs as rows of the table, without the errors of the single test rows.
     classifier : RunResult or None
         Result on the data set that the window opens first, with the window's default parameters.
     tables : mapping
@@ -92,13 +93,16 @@ def _table_file(extent: str) -> str:
 
 
 def _cell(state: EvaluationState, cell: Cell) -> dict[str, object]:
-    """Return a cell as values for JSON. Its mean error and its comparison replace the errors by row."""
+    """Return a cell of the table as values for JSON.
+
+    Its mean error and its comparison with SLIDE-SVM are stored in place of the errors of the single test rows.
+    """
     answers = tuple(replace(answer, row_errors=None) for answer in cell.answers)
     return asdict(replace(cell, answers=answers, shipped_rate=cell.rate, shipped_comparison=state.comparison(cell)))
 
 
 def shipped_extent() -> str:
-    """Return the extent of the shipped tables to show first: "full" if they are in the package, else "quick"."""
+    """Return "full" if the tables of the full protocol came with the program, otherwise "quick"."""
     return "full" if (resource("shipped") / _table_file("full")).is_file() else "quick"
 
 

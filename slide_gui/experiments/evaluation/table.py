@@ -1,4 +1,4 @@
-"""The tables of the evaluation: errors, filled split by split from the store, and seconds of feature generation."""
+"""The tables of the evaluation: test errors, added split by split, and seconds of feature generation."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from slide_gui.text import count
 def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[DataInfo, ...]:
     """Return the data sets of a plan for which stored runs exist, in the plan's order.
 
-    Stored runs can use different versions of a data set: real or generated, full or reduced. One version is selected
-    by these criteria, the first of which is the most important: stored runs of the plan exist, the number of test rows
-    is the plan's, the data are real, the number of stored runs of the plan is largest, the latest run is newest. The
-    sizes are those of the catalogue or the plan.
+    Stored runs can use different versions of a data set: real or generated, full or reduced. One version is selected by
+    the following criteria, most important first: the store contains runs of the plan on it; it has as many test rows as
+    the plan; it is real; the number of stored runs of the plan is largest; its latest run is newest. The returned
+    numbers of rows are those of the catalogue, or of the plan if it uses fewer rows.
     """
     by_key: dict[str, dict[str, StoredRun]] = {}
     for row in rows:
@@ -49,7 +49,7 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
         of_data = [cell for cell in cells if cell.data == key]
         data = list(by_key.get(key, {}).values())
         if data:
-            # If there is one version only, nothing is selected, so its runs are not counted.
+            # The stored runs of the versions are counted only if there are several versions, because it is slow.
             sizes = plan_sizes(of_data[0])
             others = {row.fingerprint for row in rows if row.evaluate == "test" and row.n_test != sizes[1]}
             best = data[0] if len(data) == 1 else max(data, key=lambda run: _fit(of_data, run, hashes, others))
@@ -61,7 +61,10 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
 def _fit(
     cells: Sequence[CellPlan], run: StoredRun, hashes: set[str], others: set[str]
 ) -> tuple[bool, bool, bool, int, float]:
-    """Return a sort key that is larger for data better suited to a plan, from the stored runs of the first split."""
+    """Return a sort key for the version of the data that `run` uses: the version with the largest key is selected.
+
+    Only the stored runs of the first split are counted.
+    """
     count = 0
     for cell in cells:
         points = cell.candidates(run.fingerprint, "", 0)
@@ -71,20 +74,23 @@ def _fit(
 
 
 def plan_sizes(cell: CellPlan) -> tuple[int, int]:
-    """Return the numbers of training and test rows that a plan uses."""
+    """Return the number of training rows and the number of test rows that a plan uses."""
     known = data_entry(cell.data)
     return min(cell.train_rows or known.n_train, known.n_train), min(cell.test_rows or known.n_test, known.n_test)
 
 
 @lru_cache(maxsize=256)
 def _key(name: str) -> str:
-    """Return the key of the data set with this name, or the data set it is a stand-in for; empty if unknown."""
+    """Return the key of the data set with this name, or an empty text if the name is unknown.
+
+    If the name ends in "(stand-in for …)", the key is that of the data set which the named data set replaces.
+    """
     return data_key(name.partition(" (stand-in for ")[2].removesuffix(")") or name)
 
 
 @dataclass(frozen=True)
 class Task:
-    """One split of one row of the tables on one data set."""
+    """One part of the evaluation: one split of one method (row of the tables) on one data set."""
 
     plan: CellPlan
     split: int
@@ -97,14 +103,14 @@ def stored_evaluation(
     *,
     progress: Progress = NO_PROGRESS,
 ) -> EvaluationState:
-    """Return the stored state of the evaluation. This computes no run and reads no data set.
+    """Return the state of the evaluation according to the stored runs. No run is computed and no data set is read.
 
     Parameters
     ----------
     rows : sequence of StoredRun
         Stored runs.
     known : sequence of DataInfo, optional
-        Descriptions of data sets, preferred to those derived from the stored runs.
+        Descriptions of data sets. They replace the descriptions that are derived from the stored runs.
     """
     infos = {info.key: info for info in (*stored_data(cells, rows), *known)}
     data = tuple(infos[key] for key in dict.fromkeys(cell.data for cell in cells) if key in infos)
@@ -118,7 +124,7 @@ def stored_evaluation(
 
 
 def _sized(info: DataInfo, state: EvaluationState) -> DataInfo:
-    """Return the data set with the numbers of rows of its last result in the tables, if there is one."""
+    """Return the data set with the numbers of rows from its last result in the tables. Without results, keep them."""
     of_data = [cell for cell in state.cells if cell.data == info.key]
     answers = [answer for cell in of_data for answer in cell.answers]
     return replace(info, n_train=answers[-1].n_train, n_test=answers[-1].n_test) if answers else info
@@ -132,7 +138,7 @@ def info_of(key: str, dataset: Dataset) -> DataInfo:
 
 
 def tasks(cells: Sequence[CellPlan]) -> Iterator[Task]:
-    """Yield the tasks: the first split of all cells, then the second split, and so on."""
+    """Yield the tasks of the evaluation: the first split of all cells, then the second split, and so on."""
     for split in range(max((cell.n_splits for cell in cells), default=0)):
         for cell in cells:
             if split < cell.n_splits:
@@ -145,7 +151,7 @@ def empty_state(cells: Sequence[CellPlan], data: Sequence[DataInfo]) -> Evaluati
 
 
 def with_answer(state: EvaluationState, task: Task, answer: SplitAnswer | None) -> EvaluationState:
-    """Return the state with the result of a task added, unchanged if the result is None."""
+    """Return the state with the result of a task added. If the result is None, the state is returned unchanged."""
     if answer is None:
         return state
     cells = []
@@ -158,7 +164,7 @@ def with_answer(state: EvaluationState, task: Task, answer: SplitAnswer | None) 
 
 
 def readable(rows: Iterable[StoredRun]) -> dict[str, StoredRun]:
-    """Return the stored runs by hash, except unreadable runs of earlier versions."""
+    """Return hash → stored run for all runs except those of earlier versions whose results could not be read."""
     return {row.hash: row for row in rows if row.n_train is not None}
 
 
@@ -168,7 +174,7 @@ def candidates(task: Task, info: DataInfo) -> tuple[SweepPoint, ...]:
 
 
 def _stored_answer(task: Task, info: DataInfo, rows: Mapping[str, StoredRun]) -> SplitAnswer | None:
-    """Return the result of a task, or None if it is not completely stored."""
+    """Return the result of a task, or None if some of its runs are not stored."""
     selected = task.plan.select(candidates(task, info), rows)
     if selected is None:
         return None
@@ -177,7 +183,7 @@ def _stored_answer(task: Task, info: DataInfo, rows: Mapping[str, StoredRun]) ->
 
 
 def split_answer(split: int, selected: SelectedCandidate, spec: RunSpec, row: StoredRun) -> SplitAnswer:
-    """Return the result of a split from its run on test rows."""
+    """Return the result of a split, given the run that evaluates the selected candidate on test rows."""
     values: dict[str, Any] = {name: getattr(row, name) for name in _SAME}
     values["features"] = row.features if spec.layers else None  # without layers, no features are generated
     guard = describe_widths(GUARD) if row.chosen_by == GUARD else ""
@@ -200,9 +206,9 @@ class DataInfo:
     title : str
         Name of the data.
     generated : bool
-        True if the data are generated in place of the real ones.
+        True if generated data replace the real data.
     source : str
-        Source of the rows, as `DataSource.argument`. Empty for the files of the catalogue.
+        Source of the rows, as `DataSource.argument`. Empty if they are read from the files of the catalogue.
     """
 
     key: str
@@ -215,7 +221,7 @@ class DataInfo:
 
     @property
     def reduced(self) -> str:
-        """A sentence on the numbers of rows if they differ from the benchmark's, otherwise empty."""
+        """A sentence that compares the numbers of rows with the benchmark's. Empty if the numbers are equal."""
         ours, theirs = (self.n_train, self.n_test), (data_entry(self.key).n_train, data_entry(self.key).n_test)
         if ours == theirs:
             return ""
@@ -234,17 +240,17 @@ class SplitAnswer:
     spec_hash : str
         Hash of the run on test rows.
     chosen : str
-        The selected candidate in words, empty if the method has no parameters.
+        Description of the selected candidate. Empty if the method has no parameters.
     error : float
         Test error.
     n_train, n_test : int
         Numbers of training and test rows.
     row_errors : bytes or None
-        Errors by test row, packed by `error_rate.row_errors`. None in a shipped result.
+        The error of each test row, packed by `error_rate.row_errors`. None if the result came with the program.
     validation_error : float or None
         Validation error of the selected candidate, as in `SelectedCandidate`.
     features : float or None
-        Seconds of feature generation, as in `Timings`; None without layers.
+        Seconds of feature generation, as in `Timings`. None if the selected candidate has no layers.
     seconds : float
         Duration of the run on test rows.
     """
@@ -269,9 +275,10 @@ class SplitProgress:
     ----------
     data, method : str
         Keys of the data set and the method.
-    answered, candidates : int
-        Number of evaluated candidate runs, and of all candidate runs. They are 0 and 1 while the selected
-        candidate is trained for the test.
+    answered : int
+        Number of candidate runs whose results are available. 0 while the selected candidate is trained for the test.
+    candidates : int
+        Number of all candidate runs. 1 while the selected candidate is trained for the test.
     """
 
     data: str
@@ -285,13 +292,13 @@ class SplitProgress:
 class Comparison:
     """Comparison of a method with SLIDE-SVM on the same splits and test rows.
 
-    Over several splits it is the t-test of the mean difference over rows and splits (`crossed_mean`). For one split, or
-    splits with the same differences on all rows, it is McNemar's exact test.
+    Over several splits, the test is a t-test of the mean difference over rows and splits (`crossed_mean`). For one
+    split, or if the differences of all splits are equal in every row, it is McNemar's exact test.
 
     Attributes
     ----------
     p : float
-        Two-sided p-value of this comparison alone.
+        Two-sided p-value of this comparison, not corrected for other comparisons.
     adjusted : float
         Holm's adjusted p-value over all comparisons of the table.
     difference : float
@@ -299,7 +306,7 @@ class Comparison:
     low, high : float or None
         Ends of the 95 % confidence interval of the difference. None with McNemar's test.
     rows : McNemar or None
-        McNemar's test, if it was used.
+        McNemar's test. None if the t-test was used.
     """
 
     p: float
@@ -336,9 +343,9 @@ class Cell:
     answers : tuple of SplitAnswer
         Available results, sorted by split.
     shipped_rate : ErrorRate or None
-        Mean error, if the results came with the program. None for others.
+        Mean error if the results came with the program, otherwise None.
     shipped_comparison : Comparison or None
-        Comparison with SLIDE-SVM, if the results of both came with the program. None for others.
+        Comparison with SLIDE-SVM if the results of both methods came with the program, otherwise None.
     """
 
     data: str
@@ -355,7 +362,7 @@ class Cell:
 
     @property
     def rate(self) -> ErrorRate | None:
-        """Mean test error over the available splits with its 95 % confidence interval, or None without results."""
+        """Mean test error over the available splits with its 95 % confidence interval. None if no result exists."""
         if self.shipped_rate is not None or not self.answers:
             return self.shipped_rate
         rates = [ErrorRate.of_run(answer.error, answer.n_test) for answer in self.answers]
@@ -368,13 +375,13 @@ class Cell:
 
     @property
     def features(self) -> float | None:
-        """Median seconds of feature generation over the runs that include all of it, or None without such runs."""
+        """Median seconds of feature generation over runs that measured it completely. None if no run did."""
         known = [answer.features for answer in self.answers if answer.features is not None]
         return float(median(known)) if known else None
 
     @property
     def chosen(self) -> str:
-        """The candidate that most splits selected, in words, with the number of these splits."""
+        """Description of the candidate that was selected in most splits, with the number of these splits."""
         choices = [answer.chosen for answer in self.answers if answer.chosen]
         most = max(choices, key=choices.count, default="")
         return most if len(choices) < 2 else f"{most} ({choices.count(most)} of {len(choices)} splits)"
@@ -394,13 +401,13 @@ class EvaluationState:
     data : tuple of DataInfo
         Data sets in the order of the protocol.
     cells : tuple of Cell
-        Cells by data, then method.
+        Cells of the table, sorted by data set, then by method.
     active : tuple of SplitProgress
-        Active splits: one, or several on a cluster.
+        Progress of the splits that are being computed: one split, or several on a cluster.
     live : RunProgress or None
-        Progress of the current run, if a single one is active.
+        Progress of the current run. None if no run is active, or several are.
     done, total : int
-        Numbers of completed and of all runs.
+        Number of completed runs, and number of all runs.
     seconds_left : float or None
         Estimated remaining seconds. None until a run was measured.
     """
@@ -414,7 +421,7 @@ class EvaluationState:
     seconds_left: float | None = None
 
     def cell(self, data: str, method: str) -> Cell | None:
-        """Return the cell with the keys of a data set and a method, or None if there is none."""
+        """Return the cell of a data set and a method, given by their keys, or None if there is no such cell."""
         return next((cell for cell in self.cells if (cell.data, cell.method) == (data, method)), None)
 
     def of(self, data: str) -> tuple[Cell, ...]:
@@ -423,7 +430,7 @@ class EvaluationState:
 
     @cached_property
     def comparisons(self) -> dict[tuple[str, str], Comparison]:
-        """Comparisons of all methods that share splits with SLIDE-SVM, by the keys of data and method."""
+        """(Data, method) → comparison with SLIDE-SVM, for all methods with results on the same splits."""
         tests = {}
         for cell in self.cells:
             reference = self.cell(cell.data, REFERENCE)
@@ -436,7 +443,7 @@ class EvaluationState:
         return {key: replace(test, adjusted=p) for (key, test), p in zip(tests.items(), adjusted, strict=True)}
 
     def comparison(self, cell: Cell) -> Comparison | None:
-        """Return the comparison of a cell with SLIDE-SVM. None for SLIDE-SVM itself, and without common splits."""
+        """Return the comparison of a cell with SLIDE-SVM. None for SLIDE-SVM itself, or if no split is common."""
         return self.comparisons.get((cell.data, cell.method))
 
 
@@ -448,7 +455,7 @@ def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) ->
     Returns
     -------
     Comparison or None
-        The comparison without adjustment. None without a common split with errors by row.
+        The comparison, whose p-value is not adjusted. None if no common split has the errors of the single rows.
     """
     theirs = {answer.split: answer.row_errors for answer in reference}
     both = [(answer.row_errors, theirs.get(answer.split)) for answer in answers]
@@ -489,9 +496,9 @@ class TimeRow:
     Attributes
     ----------
     slide, sda : float or None
-        Seconds measured here. The autoencoders have the parameters selected on validation rows.
+        Seconds that this program measured. The autoencoders have the parameters selected on validation rows.
     sda_chosen : str
-        The selected parameters of the autoencoders in words.
+        Description of the selected parameters of the autoencoders.
     paper_slide, paper_sda, paper_speedup : float or None
         Values of the paper's Table 2.
     """
@@ -506,7 +513,7 @@ class TimeRow:
 
     @property
     def speedup(self) -> float | None:
-        """Time of the autoencoders divided by the time of SLIDE, both measured here."""
+        """Time of the autoencoders divided by the time of SLIDE, both measured by this program."""
         return self.sda / self.slide if self.sda and self.slide else None
 
 
