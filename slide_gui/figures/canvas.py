@@ -1,4 +1,4 @@
-"""Common parts of figures: size, axes without a frame, tiles, labels at line ends, and fitted text."""
+"""Elements that all figures use: size, axes, tiles, labels at the ends of lines, and text that is fitted to a width."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 INK, MUTED, PALE = "#1D1F24", "#555B66", "#B4B8C0"
 LINES = ("#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0072B2")
-"""Colours that are distinguishable with every kind of colour vision. Each depth or layer has one colour everywhere."""
+"""Colours that are distinguishable with every kind of colour vision. A depth or layer has one colour in all figures."""
 
 TITLE_SIZE, TEXT_SIZE, SMALL_SIZE = 7.0, 6.0, 5.0
 SMALLEST = 4.0
-"""Size in points to which type is reduced before its text is shortened."""
+"""Smallest type size in points. A text that is still too wide with this type size is shortened."""
 
 Box = tuple[float, float, float, float]
 """Left, top, width and height in mm from the top left corner of the figure."""
@@ -34,7 +34,7 @@ _MM_PER_POINT = _MM_PER_INCH / 72
 _LINE = 2.4  # mm between two labels
 _ELLIPSIS = "…"
 _DOT = "●"
-_ENLARGE = 8  # integer enlargement of each pixel, so that smoothing by viewers is invisible
+_ENLARGE = 8  # factor by which each pixel is enlarged, so that the smoothing of pictures by viewers is invisible
 
 
 @cache
@@ -51,9 +51,10 @@ def width_mm(text: str, size: float, weight: str = "normal") -> float:
 def fitted(
     text: str, size: float, space: float, weight: str = "normal", smallest: float = SMALLEST
 ) -> tuple[str, float]:
-    """Return the text and its type size in points such that it fits into `space` mm.
+    """Return a text and a type size in points with which the text fits into `space` mm.
 
-    Type larger than `smallest` is reduced first. If that does not suffice, the text is shortened, with an ellipsis.
+    First, the type size is reduced, at most to `smallest`. If the text is still too wide, it is shortened and ends in
+    an ellipsis.
     """
     needed = width_mm(text, size, weight)
     if needed <= space:
@@ -99,7 +100,7 @@ def draw_image(
     ink : bool
         Draw high values dark on a light background, and NaN, which marks corrupted features, in light blue.
     stretch : bool
-        Fill the axes, even if their aspect ratio differs from the image's.
+        Fill the axes, even if their aspect ratio differs from that of the image.
     """
     shown = image.T if style.transposed else image
     lut = scale.lut()
@@ -112,10 +113,10 @@ def draw_image(
 
 
 def draw_bars(axes: Axes, values: NDArray[Any], limit: float, size: float, colors: Any = INK) -> None:
-    """Draw features that are not pixels as bars, on an axis from `-limit` to `limit` with a margin."""
+    """Draw the values of features that are not pixels as bars, on an axis from `-limit` to `limit` with a margin."""
     from matplotlib.collections import PolyCollection
 
-    # All bars are one collection, because drawing 784 single patches takes a second.
+    # All bars are drawn as one collection, because drawing 784 single patches takes a second.
     x = np.arange(values.size)[:, None] + np.array([-0.4, -0.4, 0.4, 0.4])
     y = values.astype(np.float64)[:, None] * np.array([0.0, 1.0, 1.0, 0.0])
     axes.add_collection(PolyCollection(list(np.stack([x, y], axis=2)), facecolors=colors, linewidths=0))
@@ -132,7 +133,7 @@ class Plot:
     figure : matplotlib.figure.Figure
         An empty figure. Its size is set here.
     height : float
-        Height in mm in a journal column. Slides have a fixed height.
+        Height in mm. It is ignored for slides, which have a fixed height.
     """
 
     def __init__(self, figure: Figure, style: Style, height: float) -> None:
@@ -141,7 +142,7 @@ class Plot:
         figure.set_size_inches(self.width / _MM_PER_INCH, self.height / _MM_PER_INCH)
 
     def bare_axes(self, box: Box, label: str) -> Axes:
-        """Return axes that fill the box, without changes to matplotlib's defaults."""
+        """Return axes with the default properties of matplotlib that fill the box."""
         x, y, w, h = box
         place = (x / self.width, 1 - (y + h) / self.height, w / self.width, h / self.height)
         return self.figure.add_axes(place, label=label)
@@ -187,9 +188,9 @@ class Plot:
         size : float
             Type size in points, before scaling to the width of the figure.
         space : float, optional
-            Width in mm into which the text is fitted, as by `fitted`.
+            Width in mm into which the text is fitted by `fitted`.
         smallest : float
-            Size in points, before scaling, to which the type is reduced before the text is shortened.
+            Smallest type size in points, before scaling. A text that is still too wide with this size is shortened.
         **properties
             Properties of `matplotlib.text.Text`.
         """
@@ -198,7 +199,7 @@ class Plot:
             text, fitting = fitted(text, size * self.scale, space, weight, smallest * self.scale)
             size = fitting / self.scale
         style: dict[str, Any] = {"va": "baseline", "color": INK, **properties}
-        # parse_math=False, because a $ in the name of a data set does not start a formula.
+        # Formulas are not parsed, because the name of a data set may contain $.
         self.figure.text(
             x / self.width, 1 - y / self.height, text, fontsize=size * self.scale, parse_math=False, **style
         )
@@ -209,14 +210,14 @@ class Plot:
         self.text(x + 2.4 * self.scale, y, text, SMALL_SIZE, space, va="center")
 
     def title(self, text: str, second: str) -> None:
-        """Write a bold title and a muted second line, both fitted to the width."""
+        """Write a bold title and a grey second line, both fitted to the width of the figure."""
         margin = 2.0 * self.scale
         space = self.width - 2 * margin
         self.text(margin, 4.0 * self.scale, text, TITLE_SIZE, space, 5.0, weight="bold")
         self.text(margin, 7.0 * self.scale, second, SMALL_SIZE, space, color=MUTED)
 
     def note(self, text: str) -> None:
-        """Write a muted line at the bottom, fitted to the width."""
+        """Write a grey line at the bottom, fitted to the width of the figure."""
         margin = 2.0 * self.scale
         self.text(margin, self.height - 1.6 * self.scale, text, SMALL_SIZE, self.width - 2 * margin, color=MUTED)
 
@@ -227,7 +228,7 @@ class Plot:
         axes.set_ylabel(y, fontsize=TEXT_SIZE * s, color=INK, labelpad=2.5 * s)
 
     def end_labels(self, axes: Axes, box: Box, ends: Sequence[tuple[float, str, str]]) -> None:
-        """Write labels to the right of the axes at the heights of line ends, separated where they would overlap.
+        """Write labels to the right of the axes, each next to the end of its line, and move them apart if they overlap.
 
         Parameters
         ----------
@@ -253,7 +254,7 @@ class Plot:
             places[i] = min(places[i], free - heights[i])
             free = places[i]
         for at, (_, text, color) in zip(places, ends, strict=True):
-            # Only the dot is coloured: text in pale colours would be hard to read.
+            # Only the dot has the colour of the line, because text in pale colours would be hard to read.
             self.text(x + w + 1.2 * self.scale, at, _DOT, SMALL_SIZE, color=color, va="center")
             for number, line in enumerate(text.split("\n")):
                 self.text(x + w + 3.0 * self.scale, at + number * gap, line, SMALL_SIZE, va="center")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 NEUTRAL = 128
-"""Entry of the table for the middle of the limits, which is zero if they are symmetric."""
+"""Index, in the table of colours, of the middle between both limits. It is zero if the limits are symmetric."""
 
 MAPS: dict[str, str] = {
     "blue-white-red": "blue – white – red",
@@ -21,9 +21,10 @@ MAPS: dict[str, str] = {
 DIVERGING = ("blue-white-red", "blue-black-red")
 """Maps whose middle means zero, so their limits must be symmetric."""
 
-_PEAKS = np.array([0.75, 0.5, 0.25])  # centres of red, green and blue in the classic jet map; the slopes are 4
-# Colours from the lower limit to the upper. Both halves of a diverging map have the same lightness at the same
-# distance from zero, so that magnitudes look alike with every kind of colour vision.
+# Positions of the strongest red, green and blue in the classic jet map. Their values fall with a slope of 4.
+_PEAKS = np.array([0.75, 0.5, 0.25])
+# Colours of each map from the lower to the upper limit. Both halves of a diverging map have the same lightness at the
+# same distance from zero, so that equal magnitudes look alike with every kind of colour vision.
 _ANCHORS = {
     "blue-white-red": ("#0B2A5C", "#2468B0", "#92BFE6", "#F7F7F8", "#F2AE98", "#BF3540", "#5E0A20"),
     "blue-black-red": ("#CFE6FF", "#6BB1F7", "#2C5F99", "#24272C", "#94413F", "#F28B79", "#FFDCD2"),
@@ -59,7 +60,7 @@ class ColorScale:
     map : str
         A name in `MAPS`.
     low, high : float
-        Values of the first and last colour. Values outside take these colours.
+        Values of the first and last colour. Smaller and larger values have these colours, too.
 
     Raises
     ------
@@ -90,25 +91,25 @@ class ColorScale:
         return cls(map, -limit, limit)
 
     def lut(self) -> NDArray[np.uint8]:
-        """Return the table of colours, shape (256, 3), uint8 sRGB, read-only."""
+        """Return the read-only table of sRGB colours, an array of shape (256, 3) and type uint8."""
         return _lut(self.map)
 
     def indices(self, values: ArrayLike) -> NDArray[np.uint8]:
-        """Return the entry of the table for each value.
+        """Return the index of the colour, in the table of colours, for each value.
 
         Parameters
         ----------
         values : array_like
-            Values of any shape, converted to float32. NaN has entry 0.
+            Array of any shape, converted to float32. The index of NaN is 0.
 
         Returns
         -------
         ndarray of uint8
-            Entries of the same shape, C-contiguous.
+            C-contiguous array of indices, with the shape of `values`.
         """
         values = np.asarray(values, dtype=np.float32)
         factor = 254.0 / (self.high - self.low)
-        # Add one half, so that the truncating cast rounds.
+        # Conversion to integers truncates. One half is added, so that values are rounded instead.
         shift = NEUTRAL + 0.5 - factor * 0.5 * (self.low + self.high)
         scaled = np.empty(values.shape, np.float32)
         np.multiply(values, np.float32(factor), out=scaled)
@@ -119,7 +120,7 @@ class ColorScale:
         return scaled.astype(np.uint8)
 
     def ticks(self, n: int = 5) -> tuple[float, ...]:
-        """Return at most `n` (≥ 3) round values inside the limits, including 0 if it is inside."""
+        """Return at most `n` (≥ 3) round numbers between the limits. They include 0 if it is between the limits."""
         span = self.high - self.low
         power = 10.0 ** math.floor(math.log10(span / max(n, 3)))
         for factor in (1.0, 2.0, 5.0, 10.0, 20.0, 50.0):
@@ -128,12 +129,15 @@ class ColorScale:
             last = math.floor(self.high / step + 1e-9)
             if last - first + 1 <= max(n, 3):
                 break
-        # Remove the rounding error of step · k at a digit far below the step.
+        # Round each multiple of the step to a digit far below the step, which removes its rounding error.
         digits = 6 - math.floor(math.log10(step))
         return tuple(round(k * step, digits) + 0.0 for k in range(first, last + 1))
 
     def label(self, value: float, digits: int = 2) -> str:
-        """Return `value` as displayed: signed, true minus, `digits` significant figures at the larger limit."""
+        """Return a value as text for display, with its sign and a true minus.
+
+        The number of decimals is that of the larger limit with `digits` significant figures.
+        """
         if value == 0.0:
             return "0"
         size = math.floor(math.log10(max(abs(self.low), abs(self.high))))
@@ -143,7 +147,7 @@ class ColorScale:
 
 
 def signed(value: float, decimals: int = 2) -> str:
-    """Return a number with its sign and a true minus, or a dash if it is not finite.
+    """Return a number as text with its sign and a true minus sign, or a dash if it is not finite.
 
     >>> signed(-0.25), signed(0.5, 1), signed(-0.001)
     ('−0.25', '+0.5', '+0.00')
@@ -165,7 +169,7 @@ def _lut(name: str) -> NDArray[np.uint8]:
 
 
 def _blend(anchors: tuple[str, ...], place: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return sRGB colours at `place`, linear in Oklab between evenly spaced anchors."""
+    """Return the sRGB colours at positions `place` in [0, 1], interpolated in Oklab between evenly spaced anchors."""
     rgb = np.array([[int(a[i : i + 2], 16) / 255.0 for i in (1, 3, 5)] for a in anchors])
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     lab = np.cbrt(linear @ _TO_LMS.T) @ _TO_LAB.T

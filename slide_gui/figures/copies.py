@@ -1,4 +1,4 @@
-"""Figure of W_m, fitted to m corrupted copies, and its limit W: the error against m, and one row of both matrices."""
+"""Figure of weights W_m, fitted to m corrupted copies, and their limit W: error against m, and one row of both."""
 
 import math
 import os
@@ -129,9 +129,9 @@ def _draw_tiles(plot: Plot, result: CopiesResult, style: Style, box: Box) -> Non
 
 
 def copies_csv(path: str | os.PathLike[str], result: CopiesResult) -> None:
-    """Write the errors as a table: one line per number of corrupted copies and seed.
+    """Write the errors as a CSV table: one line per number of corrupted copies and seed.
 
-    The columns contain the error of the whole matrix and of the displayed row.
+    The columns contain the error of the whole matrix W_m and the error of its displayed row.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def copies_export(result: CopiesResult, source: DataSource) -> FigureExport:
     Parameters
     ----------
     result : CopiesResult
-        A result whose points all include every seed.
+        A result in which every point contains the errors of all seeds.
     source : DataSource
         Source of the data of the fit.
     """

@@ -24,7 +24,7 @@ _ASPECT = 0.78
 def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequence[Published] = ()) -> None:
     """Draw error against noise level with 95 % confidence intervals as bands and labels at the line ends.
 
-    Published errors are hollow marks at the left edge, because their noise levels are not published.
+    Published errors are drawn as hollow marks at the left edge, because their noise levels are not published.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequen
 
 
 def curves_csv(path: str | os.PathLike[str], curves: ErrorCurves) -> None:
-    """Write the curves as a table, one line per point.
+    """Write the curves as a CSV table with one line per point.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def curves_csv(path: str | os.PathLike[str], curves: ErrorCurves) -> None:
 
 
 def _draw_rates(axes: Axes, x: Sequence[float], rates: Sequence[ErrorRate], color: str, s: float) -> None:
-    """Draw error rates in per cent as a line, and their intervals as a band, or as a bar if there is only one."""
+    """Draw error rates in per cent as a line, and their confidence intervals as a band, or as a bar for one rate."""
     low, high = [100 * rate.low for rate in rates], [100 * rate.high for rate in rates]
     if len(rates) > 1:
         axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)

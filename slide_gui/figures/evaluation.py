@@ -1,4 +1,4 @@
-"""The paper’s two tables, with our results next to the paper’s, as figures, Markdown, LaTeX and CSV."""
+"""The paper’s two tables, with results of this program next to the paper’s, as figures, Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COLUMNS = (
 """Methods in the order of the paper's Table 1, followed by the methods that only this project has."""
 
 EXTRA = "* this project’s method"
-"""Meaning of the star after the name of a method."""
+"""Explanation of the star after the name of a method."""
 
 SELECTION = (
     "Candidates are compared by their errors on validation rows. The full protocol uses two five-fold "
@@ -37,14 +37,14 @@ SELECTION = (
     "fold. After each fold, candidates with clearly more errors than the best one are left out. The selected candidate "
     "is trained again on the whole training set."
 )
-"""Note on the selection of candidates, below a table of errors."""
+"""Note below a table of errors: how candidates are selected."""
 
 SEEN = (
     "Earlier versions of the protocol read the test rows of Rectangles, MNIST, generated Convex and Rectangles-Images, "
     "and a quarter of the training set of Convex. Its candidates were changed afterwards. No earlier version read the "
     "data sets with seeds 101 to 103."
 )
-"""Note below a table of errors about test rows that earlier versions read."""
+"""Note below a table of errors: which test rows earlier versions of the protocol used."""
 
 INTERVALS = (
     "Mean test error over the splits and its 95 % confidence interval, both in %. Over several splits the interval "
@@ -52,7 +52,7 @@ INTERVALS = (
     "degrees of freedom, below ten splits at least Cochran and Cox’s point), and is never narrower than Wilson’s. For "
     "one split it is Wilson’s, over test rows only. All intervals are conditional on the training set."
 )
-"""Note on the confidence intervals, below a table of errors."""
+"""Note below a table of errors: how the confidence intervals are computed."""
 
 MARKS = (
     "significantly more, significantly fewer errors than SLIDE-SVM: p < 0.05 after Holm’s correction over all "
@@ -60,33 +60,34 @@ MARKS = (
     "splits, which assumes that their effects are independent and about normal. For one split, or splits that all "
     "differ on the same rows, it is McNemar’s exact test, which assumes independent rows."
 )
-"""Meaning of the two marks in a table of errors, more errors first."""
+"""Explanation of the two marks in a table of errors, first the mark for more errors, then for fewer errors."""
 
 
 def notes_below(marks: str) -> tuple[str, ...]:
-    """Return the notes below every table of errors, given the name of its marks."""
+    """Return the notes below a table of errors. `marks` names what marks significant differences, e.g. "Colours"."""
     return INTERVALS, f"{marks}: {MARKS}", f"{EXTRA}, which the paper does not have.", SELECTION, SEEN
 
 
 def starred(method: str, title: str = "") -> str:
-    """Return the title of a method, with a star if it is this project's."""
+    """Return the title of a method, with a star if this project adds the method to those of the paper."""
     return f"{title or row_title(method)}{' *' if is_extra(method) else ''}"
 
 
 _MISSING = "–"
-_PAPER = "  paper"  # begins the name of a row of the paper's results
-_ABREAST = 4  # number of columns of errors with intervals that fit into the width of A4
+_PAPER = "  paper"  # the name of a row with the paper's results begins with this text
+_ABREAST = 4  # number of columns, each with an error and its interval, that fit into the width of A4
 _NAMES = {method.text for method in METHODS.values()}
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of texts for files and the terminal.
+    """A table of texts, to be written to a file or printed.
 
     Attributes
     ----------
     groups : tuple of int
-        Sizes of the groups of columns that stay together, after the first column. All others form the last group.
+        Number of columns in each group of columns after the first column. The remaining columns form the last group. If
+        the table is divided to fit on a page, columns of different groups are in different parts.
     """
 
     title: str
@@ -97,10 +98,10 @@ class TextTable:
     groups: tuple[int, ...] = ()
 
     def blocks(self, escape: Callable[[str], str], bold: str) -> list[list[list[str]]]:
-        """Return the head and the rows with escaped cells, in blocks of columns that fit on a page of A4.
+        """Divide the table into parts with few columns that fit on a page of A4, and return their escaped cells.
 
-        Each block begins with the first column, and has no rows without values, except above the paper's row of the
-        same data. The format string `bold` sets a cell in bold.
+        Each part begins with the first column and its head. Rows without values in the part are left out, unless the
+        next row has the paper's results for the same data. The format string `bold` sets a cell in bold.
         """
         blocks, first = [], 1
         for size in (*self.groups, len(self.head) - 1 - sum(self.groups)):
@@ -124,7 +125,7 @@ class TextTable:
 
 
 def error_table(state: EvaluationState) -> TextTable:
-    """Return the table of error rates, with a row for each data set, and one for the paper's results on it."""
+    """Return the table of error rates, with one row for each data set and one for the paper's results on it."""
     names = {cell.method: starred(cell.method) for cell in state.cells}
     methods = [name for name in COLUMNS if name in names]
     rows: list[tuple[str, ...]] = []
@@ -173,7 +174,7 @@ def unlearned(data: Sequence[DataInfo]) -> list[str]:
 
 
 def _other_notes(state: EvaluationState) -> list[str]:
-    """Return the published errors of other methods as sentences."""
+    """Return sentences with the published errors of methods that this program does not have."""
     by_place: dict[tuple[str, str], list[str]] = {}
     for info in state.data:
         for result in published(info.key):
@@ -205,7 +206,7 @@ def _times(ratio: float | None) -> str:
 
 
 def markdown(table: TextTable) -> str:
-    """Return a table as Markdown, with its notes below."""
+    """Return a table as Markdown, followed by its notes."""
     lines = [f"**{_md(table.title)}**", ""]
     for head, *rows in table.blocks(_md, "**{}**"):
         lines += [_bar(head), "|" + " --- |" * len(head), *map(_bar, rows), ""]
@@ -221,7 +222,7 @@ def _md(text: str) -> str:
 
 
 def latex(table: TextTable) -> str:
-    """Return a table as a LaTeX float, with its notes in the caption."""
+    """Return a table as a LaTeX float (environment ``table``), with its notes in the caption."""
     lines = [r"\begin{table}[p]", r"\centering\footnotesize"]
     for block in table.blocks(_tex, r"\textbf{{{}}}"):
         head, *rows = (" & ".join(cells) + r" \\" for cells in block)
@@ -293,10 +294,10 @@ COMPARED = {
 }
 """Result of the comparison with SLIDE-SVM → its colour and its description."""
 
-_ROW = 2.8  # mm, one method
-_HEAD, _FOOT, _GAP = 5.0, 4.5, 1.5  # mm: title of a panel, its axis, gap between panels
+_ROW = 2.8  # mm, height of the row of one method
+_HEAD, _FOOT, _GAP = 5.0, 4.5, 1.5  # heights in mm: title of a panel, axis of a panel, gap between two panels
 _TOP, _LEGEND = 9.0, 7.5
-_VALUES_WIDTH, _NARROW = 26.0, 14.0  # mm: errors next to a panel, least width of its axis
+_VALUES_WIDTH, _NARROW = 26.0, 14.0  # widths in mm: numbers to the right of a panel, smallest axis of a panel
 _PAGE = 240.0  # mm, height of the text on A4
 _NOTE_SIZE, _NOTE_LINE = 4.0, 1.9  # type size in points, line distance in mm
 
@@ -312,10 +313,11 @@ def comparison_result(state: EvaluationState, cell: Cell) -> str:
 
 
 def draw_errors(figure: Figure, state: EvaluationState, style: Style) -> None:
-    """Draw the error rates with intervals, one panel per data set, and the paper's as hollow dots.
+    """Draw the error rates with their confidence intervals, and the paper's error rates as hollow dots.
 
-    All panels have the same methods in the same order, named once per row of panels. Panels are side by side if the
-    figure would otherwise exceed a page of A4, or a slide. The errors are also written as numbers if there is space.
+    Each data set has one panel. All panels have the same methods in the same order, which are named at the left of each
+    row of panels. Panels are side by side if the figure would otherwise be higher than a page of A4 or a slide. The
+    errors are also written as numbers if there is space.
 
     Parameters
     ----------
@@ -370,7 +372,7 @@ def draw_errors(figure: Figure, state: EvaluationState, style: Style) -> None:
 
 
 def _draw_panel(plot: Plot, state: EvaluationState, info: DataInfo, cells: Mapping[int, Cell], box: Box) -> Axes:
-    """Draw the errors on a data set, each in its row, and return the axes."""
+    """Draw the errors on one data set, each in the row of its method, and return the axes."""
     s, (x, y, w, h) = plot.scale, box
     most, fewest = (f(len(cell.answers) for cell in cells.values()) for f in (max, min))
     splits = counted(most, "split") if fewest == most else f"{fewest} to {most} splits"
@@ -388,7 +390,7 @@ def _draw_panel(plot: Plot, state: EvaluationState, info: DataInfo, cells: Mappi
 
 
 def _name_lines(axes: Axes, names: Sequence[str], space: float, s: float, size: float = SMALL_SIZE) -> None:
-    """Label the rows of a plot that has one row per name, and replace its grid by vertical lines."""
+    """Write a name to the left of each row of a plot, and replace its horizontal grid lines by vertical ones."""
     pairs = [fitted(name, size * s, space, smallest=min(size, SMALLEST) * s) for name in names]
     axes.set_yticks(range(len(names)), [name for name, _ in pairs], parse_math=False)
     axes.tick_params(axis="y", labelsize=min(size for _, size in pairs))
@@ -426,7 +428,7 @@ def _hollow(s: float) -> dict[str, Any]:
 
 
 def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:
-    """Draw the seconds of feature generation on a logarithmic axis, ours filled, the paper's hollow.
+    """Draw the seconds of feature generation on a logarithmic axis: filled if measured, hollow for the paper's values.
 
     Parameters
     ----------

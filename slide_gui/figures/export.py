@@ -35,26 +35,26 @@ if TYPE_CHECKING:
 FORMATS = (".pdf", ".svg", ".png")
 """Suffixes that `save_figure` can write."""
 
-_GREYS = 32  # colours of a GIF, out of 256, for text and lines; the others belong to the colour map
+_GREYS = 32  # number of the 256 colours of a GIF that are used for text and lines; the others are the colour map's
 
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CREATOR = f"slide-gui {__version__}"
-# Dates, and matplotlib's own entry in PNG, are left out, so that equal input gives equal bytes.
+# Metadata of each format. Dates and matplotlib's entry in PNG are left out, so that equal input gives equal bytes.
 _METADATA: dict[str, dict[str, Any]] = {
     ".pdf": {"Creator": _CREATOR, "CreationDate": None, "ModDate": None},
     ".svg": {"Creator": _CREATOR, "Date": None},
     ".png": {"Software": _CREATOR},
 }
 _SESSION_ENTRY = {".pdf": "Keywords", ".svg": "Source", ".png": "Session"}
-# The user's matplotlib settings are replaced by defaults, except those that select a display.
+# Matplotlib settings of the user that are kept, because they concern the display. All others get their defaults.
 _NOT_OURS = ("backend", "backend_fallback", "interactive", "toolbar", "timezone")
 
 
 def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], style: Style, session: str = "") -> None:
     """Draw a figure and write it as PDF, SVG or PNG, according to the suffix of `path`.
 
-    Two exports of the same input are identical, byte for byte: they contain no dates or random identifiers, and ignore
-    outside settings. Text is stored as text, in matplotlib's fonts.
+    Two exports of the same input are identical, byte for byte: they contain no dates or random identifiers, and do not
+    depend on the user's matplotlib settings. Text is stored as text, in the fonts of matplotlib.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], st
 
 
 def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, session: str = "") -> bytes:
-    """Return the content of a file that `save_figure` writes with this suffix, one of `FORMATS`."""
+    """Return the content of the file that `save_figure` would write with the given suffix, one of `FORMATS`."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -104,11 +104,11 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
 
 
 def weights_csv(path: str | os.PathLike[str], weights: Sequence[WeightRows]) -> None:
-    """Write the rows of W as a table, one line for each data set, pixel and layer.
+    """Write the rows of W as a CSV table, one line for each data set, pixel and layer.
 
     The columns are dataset, pixel row, pixel column, layer, bias, and w_0, w_1, … or w_ with the feature names. For
-    features that are not pixels, the row is empty and the column is their name or index. Numbers are read back exactly.
-    The file is UTF-8, and lines end in CR LF (RFC 4180).
+    features that are not pixels, "pixel row" is empty, and "pixel column" contains the name or index of the feature.
+    Numbers are written without rounding. The file is UTF-8, and lines end in CR LF (RFC 4180).
 
     Raises
     ------
@@ -138,7 +138,7 @@ class Frame:
     draw : callable
         Draws into an empty figure in the style of the animation.
     seconds : float
-        How long it is shown.
+        Time in seconds for which the picture is displayed.
     """
 
     draw: Callable[[Figure], None]
@@ -147,25 +147,26 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class FigureExport:
-    """The parts of a figure that can be written.
+    """All that is needed to write a figure to files. A bundle is a folder with these files and a script.
 
     Attributes
     ----------
     name : str
-        Base name of its files.
+        Base name of the files of the figure.
     draw : callable or None
         Draws into an empty figure. None for a table without a figure.
     table : callable
         Writes the numbers as CSV to a path.
     commands : callable or None
-        Returns the command lines that reproduce the files of a bundle. None without a bundle.
+        Returns the command lines that reproduce the files of a bundle. None if no bundle can be written.
     script : tuple of (imports, body)
-        Lines of the Python script that reproduces these files. The body assigns ``export``. It can use ``HERE``, the
-        folder of the script, and ``fitted(source, parameters, fingerprint)``, which returns the data and the model.
+        Lines of the Python script that reproduces the files of a bundle. The body assigns ``export``. It can use
+        ``HERE``, the folder of the script, and ``fitted(source, parameters, fingerprint)``, which returns the data and
+        the model.
     extra : mapping of str to str
-        Name → text of further files of a bundle, which commands and script read.
+        Name → text of further files of a bundle, which the commands and the script read.
     frames : callable or None
-        Computes the pictures of an animation. None without animation.
+        Computes the pictures of an animation. None if the figure has no animation.
     texts : mapping of str to str
         Suffix → the table as a text, such as ``.md`` and ``.tex``.
     """
@@ -186,7 +187,10 @@ T = TypeVar("T")
 def export_of(
     name: str, content: T, draw: Callable[[Figure, T, Style], None], table: Callable[[Path, T], None], **further: Any
 ) -> FigureExport:
-    """Return an export whose `draw` and `table` call these functions with the content. `further` are other fields."""
+    """Return an export whose `draw` and `table` call the given functions with `content`.
+
+    `further` contains the values of other fields of the export.
+    """
     return FigureExport(
         name, lambda figure, style: draw(figure, content, style), lambda path: table(path, content), **further
     )
@@ -197,12 +201,12 @@ def save_export(
 ) -> None:
     """Write the figure, its numbers as .csv, or one of its texts, according to the suffix of `path`.
 
-    With the suffix .gif the frames of an animation are drawn and written, which can be cancelled.
+    If the suffix is .gif, the animation is drawn and written. `progress` can cancel this.
 
     Raises
     ------
     ValueError
-        If the suffix is unknown, there is nothing to draw, the animation cannot be written, or an exporter fails.
+        If the suffix is unknown, the figure has no animation, or drawing fails, for example without data.
     OSError
         If the file cannot be written.
     """
@@ -247,7 +251,7 @@ def _gif(export: FigureExport, style: Style, session: str, progress: Progress) -
 
 
 def _palette(style: Style) -> NDArray[np.int64]:
-    """Return the colours of a GIF, shape (256, 3): the colour map with its zero, then greys."""
+    """Return the colours of a GIF, shape (256, 3): first the colours of the colour map, including zero, then greys."""
     colors = ColorScale.symmetric(style.colors, 1.0).lut()
     spread = np.linspace(0, len(colors) - 1, 255 - _GREYS).round().astype(int)
     greys = np.linspace(0, 255, _GREYS).round()[:, None].repeat(3, axis=1)
@@ -255,7 +259,7 @@ def _palette(style: Style) -> NDArray[np.int64]:
 
 
 def _in_palette(image: Image, palette: NDArray[np.int64]) -> Image:
-    """Return an image in the nearest colours of a palette."""
+    """Convert an image to the colours of a palette: each pixel gets the nearest of them."""
     from PIL import Image
 
     pixels = np.asarray(image).astype(np.int64)
@@ -270,13 +274,13 @@ def _in_palette(image: Image, palette: NDArray[np.int64]) -> Image:
 def save_bundle(folder: Path, export: FigureExport, style: Style, session: str = "") -> list[Path]:
     """Write the figure, its numbers, and the commands and the Python script that reproduce them.
 
-    The session, as in `save_figure`, is a separate file, so that the script reproduces the pictures exactly.
+    The session is written to a separate file and not into the pictures, so that the script reproduces them exactly.
 
     Parameters
     ----------
     folder : Path
-        A new or empty folder, or one with a bundle. It receives <name>.pdf, .svg, .png, .csv and .py, commands.txt, the
-        files of `extra`, and a record of these files.
+        A new or empty folder, or a folder with a bundle, which is replaced. The files <name>.pdf, .svg, .png, .csv and
+        .py, commands.txt, the files of `extra`, and a record of these files are written to it.
 
     Returns
     -------
@@ -324,9 +328,10 @@ def style_words(style: Style) -> list[str]:
 
 
 def pixel_argument(feature: int, image_shape: tuple[int, int] | None, names: Sequence[str]) -> str:
-    """Return a feature as the command line takes it: row and column of a pixel, otherwise its index.
+    """Return the text that selects a feature on the command line: row and column of a pixel, otherwise its index.
 
-    If a feature has a name that equals the index, the command line would take the index for this name.
+    If some feature is named like this index, the command line would select the named feature. The name of the wanted
+    feature is then returned.
     """
     if image_shape is not None:
         return "{},{}".format(*divmod(feature, image_shape[1]))
@@ -375,7 +380,7 @@ def export_of_model(
     script: tuple[str, str],
     **further: Any,
 ) -> FigureExport:
-    """Return the export of a result of one model, with the command line and the script that fit the model again.
+    """Return the export of a result of one model. Its command line and its script fit the model again.
 
     Parameters
     ----------
@@ -384,7 +389,7 @@ def export_of_model(
     source : DataSource
         Source of the data of the fit.
     words : sequence
-        Options of the subcommand `name`, except options of the data, the fit and the style.
+        Options of the subcommand `name`, except those that select the data, the fit and the style.
     script : tuple of (imports, body)
         As in `FigureExport`. The body can also use ``dataset`` and ``model``.
     """
@@ -398,9 +403,9 @@ def export_of_model(
 
 
 def all_forms(name: str, words: Sequence[object]) -> str:
-    """Return the command line of a subcommand, given in words, that writes the figure in all formats.
+    """Return the command line that writes a figure in all formats, given its subcommand with options as words.
 
-    The pictures are the same as in the bundle, in which the session is a separate file.
+    The pictures contain no session, so they are identical to those in the bundle.
     """
     forms = ["-o", f"{name}.pdf", "--format", "pdf", "svg", "png", "csv", "--no-session"]
     return shlex.join(map(str, ["slide-gui", *words, *forms])) + "\n"

@@ -18,7 +18,7 @@ from slide_gui.text import dataset_title, layer_name, power
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_GAP, _DOWN, _HEAD, _LINE = 6.0, 9.0, 3.0, 2.4  # mm: between columns, between rows, title, line of captions
+_GAP, _DOWN, _HEAD, _LINE = 6.0, 9.0, 3.0, 2.4  # mm: gap between columns, gap between rows, title, caption line
 _FLATTEST, _BARS = 2.0, 0.5  # largest width-to-height ratio of an image; height-to-width ratio of bars
 
 
@@ -30,10 +30,10 @@ def draw_flow(figure: "Figure", result: FlowResult, style: Style) -> None:
     figure : matplotlib.figure.Figure
         An empty figure. Its size comes from the style.
     result : FlowResult
-        A flow through at least one layer.
+        The representations of an image in at least one layer.
     style : Style
-        With `levels` "tile" each hᵏ has its own colour limits. Otherwise all share ±1, or a larger limit if
-        the input exceeds it.
+        If `levels` is "tile", each hᵏ has its own colour limits. Otherwise all hᵏ have the limits ±1, or larger limits
+        if the input exceeds ±1.
     """
     flow, model = result.flow, result.model
     s, columns = style.scale, len(flow.layers) + 1
@@ -106,7 +106,10 @@ class _Painter:
     def _tile(
         self, x: float, y: float, title: str, values: NDArray[Any], limit: float | None = None, *lines: str
     ) -> None:
-        """Draw a tile and lines of text below. With a limit, the map is diverging, otherwise high values are dark."""
+        """Draw a tile with lines of text below it.
+
+        If `limit` is given, the colour map is diverging. Otherwise it is grey, and high values are dark.
+        """
         plot, style, s = self._plot, self._style, self._plot.scale
         plot.text(x, y - 0.9 * s, title, TEXT_SIZE)
         axes = plot.tile((x, y, self._wide, self._high), f"{title} at {x:.1f}")
@@ -136,7 +139,7 @@ class _Painter:
 
 
 def flow_csv(path: str | os.PathLike[str], result: FlowResult) -> None:
-    """Write the values as a table, one line per stage, with its errors.
+    """Write the values as a CSV table: one line each for x, x̃ and all T(hᵏ⁻¹) and hᵏ, with their errors.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Figures of runs with everything needed to reproduce them: error curves, confusion matrix, widths."""
+"""Export figures of runs with all that is needed to reproduce them: error curves, confusion matrix, widths."""
 
 import shlex
 from collections.abc import Callable, Sequence
@@ -34,9 +34,9 @@ def run_export(provenance: FigureProvenance, dataset: Dataset, results: Sequence
     Parameters
     ----------
     dataset : Dataset
-        Data set of the provenance.
+        Data set of the figure.
     results : sequence of RunResult
-        Results of the points of the provenance.
+        Results of the points in `provenance`, in the same order.
 
     Raises
     ------
@@ -49,12 +49,12 @@ def run_export(provenance: FigureProvenance, dataset: Dataset, results: Sequence
 
 
 def curves_bundle(provenance: FigureProvenance, dataset: Dataset, answers: Sequence[PointResult]) -> FigureExport:
-    """Return the export of error curves with the bundle that reproduces it."""
+    """Return the export of error curves with the files that reproduce them."""
     return _bundled(curves_export(dataset, answers), provenance)
 
 
 def _bundled(export: FigureExport, provenance: FigureProvenance, first: str = "", **texts: str) -> FigureExport:
-    """Add the bundle that reproduces a figure to its export.
+    """Add the script, the command lines and the files of a bundle that reproduces a figure to its export.
 
     The command lines begin with `first`. `texts` contains further text files of the bundle: suffix → content.
     """
@@ -68,7 +68,7 @@ def _bundled(export: FigureExport, provenance: FigureProvenance, first: str = ""
 
 
 def curves_export(dataset: Dataset, answers: Sequence[PointResult]) -> FigureExport:
-    """Return the export of error curves, with published errors if they are on a test set, without a bundle."""
+    """Return the export of error curves, without a bundle. Curves of test errors include published errors."""
     curves = error_curves(dataset, answers)
     marks: list[Published] = []
     if curves.evaluate == "test":
@@ -77,7 +77,7 @@ def curves_export(dataset: Dataset, answers: Sequence[PointResult]) -> FigureExp
 
 
 def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureExport:
-    """Return the export of the points of a trial on validation rows, with its sentence."""
+    """Return the export of the validation errors of a trial as curves, with the answer of the trial as a text file."""
     provenance = FigureProvenance(CURVES, source, tuple(answer.point for answer in trial.done))
     export = replace(curves_export(dataset, trial.done), name="try")
     seed = ["--seed", str(source.seed)] if source.seed else []
@@ -104,15 +104,15 @@ class RunFigure:
     Attributes
     ----------
     name : str
-        Base name of its files.
+        Base name of the files of the figure.
     title : str
-        Display name, as in “Export the confusion matrix”.
+        Name of the figure in sentences such as “Export the confusion matrix”.
     export : callable
-        Function (result, names of the classes) → export of the figure.
+        Function that returns the export of the figure, given the result of a run and the names of the classes.
     width : str
         Default width of an export, a key of `WIDTHS`.
     applies : callable
-        Returns True if a run has the content of the figure.
+        Function that returns True if the figure can be drawn for the result of a run.
     """
 
     name: str

@@ -29,8 +29,8 @@ _PAPER = np.array([0xFF, 0xFF, 0xFF]) / 255
 def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Sequence[str]) -> None:
     """Draw the confusion matrix, with correct predictions in blue and misclassified rows in red.
 
-    The colour of a cell is stronger the larger its fraction of the rows of the class is. Off the diagonal, the scale
-    ends at the largest fraction there.
+    The larger the fraction of the rows of a class in a cell, the stronger is the colour of the cell. For misclassified
+    rows, the strongest colour belongs to the largest fraction of misclassified rows in any cell.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Seque
 
 
 def confusion_csv(path: str | os.PathLike[str], result: RunResult, names: Sequence[str]) -> None:
-    """Write the matrix as a table, with one line per class and one column per predicted class.
+    """Write the confusion matrix as a CSV table, with one line per class and one column per predicted class.
 
     Raises
     ------
@@ -96,9 +96,9 @@ def _draw_cells(axes: Axes, result: RunResult, s: float, cell: float) -> None:
 
 
 def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
-    """Draw the criterion and, in axes below, each layer's share of the exponent against the iteration.
+    """Draw the criterion against the iteration and, below it, each layer's share of the kernel's exponent.
 
-    The values of each starting point are connected by a line of their own.
+    The learning begins at several starting points. Each of them has its own line.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
     axes.set_xticklabels([])
     axes.set_ylabel("criterion J", fontsize=6.0 * s, color=INK)
     axes = plot.axes(lower, "shares")
-    first = int(names[0] != layer_name(0))  # each layer has its own colour, also without h⁰
+    first = int(names[0] != layer_name(0))  # without h⁰, the colours of the other layers stay the same
     colors = [line_color(first + number) for number in range(len(names))]
     for number, color in enumerate(colors):
         _draw_steps(axes, history, [step.shares[number] for step in history], color, s)
@@ -141,7 +141,7 @@ def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
 
 
 def widths_csv(path: str | os.PathLike[str], result: RunResult) -> None:
-    """Write the history as a table, one line per iteration.
+    """Write the history of learning the widths as a CSV table with one line per iteration.
 
     Raises
     ------

@@ -8,7 +8,7 @@ from slide_gui.core.choices import Choice, table_of
 from slide_gui.figures.color_scale import MAPS
 
 WIDTHS: dict[str, float] = {"single": 89.0, "one-and-a-half": 120.0, "double": 183.0, "slide": 254.0}
-"""Name → width of the figure in mm. A slide has the ratio 16:9."""
+"""Name → width of the figure in mm. The aspect ratio of a slide is 16:9."""
 
 ANIMATION_DPI = 150
 """Dots per inch that suit a projector: 1081 pixels for two columns, 1500 for a slide."""
@@ -39,15 +39,15 @@ class Style:
     Attributes
     ----------
     width : {"single", "one-and-a-half", "double", "slide"}
-        Journal column or slide, see `WIDTHS`.
+        Name of the width of a journal column or of a slide, a key of `WIDTHS`.
     colors : str
-        A map of `slide_gui.figures.color_scale.MAPS`. ``"jet"`` is the paper's look.
+        Name of a colour map, a key of `slide_gui.figures.color_scale.MAPS`. The paper uses ``"jet"``.
     levels : {"tile", "layer", "global"}
-        Each tile has its own symmetric colour limits, or shares them with its layer or the whole figure.
+        Tiles that share symmetric colour limits: none ("tile"), those of one layer, or all tiles of the figure.
     show : {"auto", "weights", "contribution"}
-        Content of a weight figure, see `SHOWN`.
+        Values in a weight figure, a key of `SHOWN`.
     bias : bool
-        Write each tile's bias below it.
+        Write the bias of each tile below the tile.
     transposed : bool
         Show images with rows and columns exchanged.
     dpi : int
@@ -56,7 +56,7 @@ class Style:
     Raises
     ------
     ValueError
-        If an option is invalid. The message names it.
+        If a field is invalid. The message names the field.
     """
 
     width: str = "single"
@@ -87,7 +87,7 @@ class Style:
 
     @property
     def scale(self) -> float:
-        """Scale of type and gaps relative to a journal column. Slides have larger type for reading from a distance."""
+        """Factor for the size of type and gaps: 1 for journal columns, larger for slides, which are read from afar."""
         return 1.5 if self.width == "slide" else 1.0
 
     def rc(self) -> dict[str, Any]:

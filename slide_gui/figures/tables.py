@@ -1,7 +1,7 @@
 """Write tables of numbers as CSV, including the table of runs.
 
-Numbers are read back exactly. Files are UTF-8, and lines end in CR LF (RFC 4180). Spreadsheets interpret a text that
-begins with ``=``, ``+``, ``-`` or ``@`` as a formula, so an apostrophe is put before it.
+Numbers are written without rounding. Files are UTF-8, and lines end in CR LF (RFC 4180). An apostrophe is put before a
+text that begins with ``=``, ``+``, ``-`` or ``@``, because spreadsheets would interpret it as a formula.
 """
 
 import csv
@@ -18,11 +18,11 @@ from slide_gui.text import csv_text
 RATE_HEAD = (
     "error", "low end of 95 % interval", "high end", "rows evaluated", "runs", "spread between runs", "interval covers",
 )  # fmt: skip
-"""Names of the columns for an error rate."""
+"""Names of the columns of a table that describe an error rate."""
 
 
 def rate_cells(rate: ErrorRate | None) -> list[object]:
-    """Return the values of the columns `RATE_HEAD`, each None without a rate."""
+    """Return the values of the columns `RATE_HEAD` for an error rate. If `rate` is None, all values are None."""
     if rate is None:
         return [None] * len(RATE_HEAD)
     return [rate.error, rate.low, rate.high, rate.n, rate.n_splits, rate.spread, rate.covers]
@@ -38,9 +38,9 @@ def save_table(
     head : sequence of str
         Column names.
     rows : iterable of sequences
-        Texts, integers or floats. None leaves a cell empty. Texts are written in the form of `slide_gui.text.csv_text`.
+        Texts, integers or floats. None leaves a cell empty. Texts are converted by `slide_gui.text.csv_text`.
     notes : sequence of str
-        Lines below the table, each one cell that begins with ``# ``.
+        Notes below the table. Each is written as a line with one cell, which begins with ``# ``.
 
     Raises
     ------
@@ -57,9 +57,10 @@ def save_table(
 
 
 def runs_csv(path: str | os.PathLike[str], lines: Sequence[StoredRun]) -> None:
-    """Write the table of runs without the errors by row. Errors and the ends of their intervals are fractions of 1.
+    """Write the table of runs as CSV, without the errors of single rows.
 
-    The column `created` has seconds since 1970. Tags are separated by spaces.
+    Errors and the ends of their confidence intervals are fractions of 1. The column `created` contains the seconds
+    since 1970. Tags are separated by spaces.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The paper’s weight figure: rows of Wᵏ for example pixels in all layers of one or more data sets, also animated."""
+"""The paper’s weight figure, also as an animation: rows of Wᵏ for example pixels in all layers of some data sets."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -62,13 +62,13 @@ _TITLE = 6.6  # height of the data set's name and noise
 _LAYER_TITLE = 3.0
 _LIMIT = 2.4  # height of the line with a layer's limits
 _LARGEST_TILE = 26.0
-_SMALLEST_ABREAST = 6.0  # with smaller tiles, blocks are placed below each other
+_SMALLEST_ABREAST = 6.0  # if tiles were smaller than this, data sets are placed below each other
 _TALLEST = 235.0
 _BARS_ASPECT = 0.6
 
 
 class _Layout:
-    """Positions in mm of the parts of a figure with `columns` data sets side by side and all tiles of one size."""
+    """Positions, in mm, of all elements of a figure with `columns` data sets side by side and tiles of equal size."""
 
     def __init__(self, weights: Sequence[WeightRows], style: Style, columns: int) -> None:
         s, depth = style.scale, max(rows.depth for rows in weights)
@@ -100,7 +100,7 @@ class _Layout:
 
 
 def _lay_out(weights: Sequence[WeightRows], style: Style) -> _Layout:
-    """Return the layout, with data sets side by side if there is enough width.
+    """Return the layout of the figure. Two data sets are side by side if the figure is wide enough.
 
     Raises
     ------
@@ -125,15 +125,16 @@ def _aspect(rows: WeightRows, style: Style) -> tuple[float, float]:
         return 1.0, _BARS_ASPECT
     height, width = rows.image_shape[::-1] if style.transposed else rows.image_shape
     longest = max(height, width)
-    # The tile of a strip of a few pixels stays wide enough to be visible.
+    # If an image is a narrow strip of pixels, its tile is made wide enough to be visible.
     return max(width / longest, 0.08), max(height / longest, 0.08)
 
 
 def as_shown(weights: Sequence[WeightRows], show: str) -> tuple[list[WeightRows], bool]:
-    """Return the rows for a figure, and True if they are contributions in place of weights.
+    """Return the rows to draw in a figure, and True if they contain contributions instead of weights.
 
     A contribution is a weight times the root mean square of the pixel that it multiplies. All data sets of a figure
-    share its colours, so "auto" uses contributions for all if a few weights of one data set would hide the others.
+    show the same kind of values. With "auto", these are contributions if a few weights of any data set would make all
+    others invisible.
 
     Parameters
     ----------
@@ -145,10 +146,10 @@ def as_shown(weights: Sequence[WeightRows], show: str) -> tuple[list[WeightRows]
 
 
 def tile_limits(weights: Sequence[WeightRows], levels: str) -> list[NDArray[np.float64]]:
-    """Return the colour limit of each tile: the absolute weight with the strongest colour.
+    """Return the colour limit of each tile: the absolute weight from which on all weights have the strongest colour.
 
-    Larger weights have the same colour. With limits per tile, the limit is the largest weight near the tile's pixel
-    (`nearby_peak`).
+    If each tile has its own limit, it is the largest absolute weight near the reconstructed pixel (`nearby_peak`).
+    Otherwise it is the largest of these values over all tiles that share the limit.
 
     Parameters
     ----------
@@ -177,9 +178,9 @@ def tile_limits(weights: Sequence[WeightRows], levels: str) -> list[NDArray[np.f
 def draw_weights(figure: "Figure", weights: Sequence[WeightRows], style: Style) -> None:
     """Draw the weight figure (the paper's Figure "Reconstruction weights at different layers").
 
-    The style determines the size of the figure. Two data sets are side by side if there is enough width. Each has its
-    pixels as rows and its layers as columns. A thin ring marks the reconstructed pixel, and the middle of the colour
-    map is zero. Features that are not pixels are drawn as bars.
+    The style determines the size of the figure. Two data sets are side by side if the figure is wide enough. Each data
+    set has one row of tiles per pixel and one column of tiles per layer. A thin ring marks the reconstructed pixel, and
+    the middle of the colour map is zero. Features that are not pixels are drawn as bars.
 
     Parameters
     ----------
@@ -188,12 +189,12 @@ def draw_weights(figure: "Figure", weights: Sequence[WeightRows], style: Style) 
     weights : sequence of WeightRows
         Rows of each data set, with at least one pixel and one layer.
     style : Style
-        Width, colours, colour limits, weights or contributions.
+        Determines the width, the colours, their limits, and whether weights or contributions are drawn.
 
     Raises
     ------
     ValueError
-        If there is nothing to draw, or too much for the width.
+        If there is nothing to draw, or if the tiles would be too small to see.
     """
     if not weights or any(rows.rows.size == 0 for rows in weights):
         raise ValueError("there is nothing to draw: at least one data set, pixel and layer are needed")
@@ -201,7 +202,7 @@ def draw_weights(figure: "Figure", weights: Sequence[WeightRows], style: Style) 
     layout = _lay_out(weights, style)
     plot, s = Plot(figure, style, layout.height), style.scale
     space = layout.block_width - s * _PIXEL_LABEL
-    # All names of data sets have one type size, small enough for the longest one if possible.
+    # The names of all data sets have the same type size, which is small enough for the longest name if possible.
     titles = [dataset_title(rows.dataset, rows.generated) for rows in weights]
     size = min(fitted(title, TITLE_SIZE * s, space, "bold", 5.0 * s)[1] for title in titles) / s
     limits = tile_limits(weights, style.levels)
@@ -222,7 +223,7 @@ def draw_weights(figure: "Figure", weights: Sequence[WeightRows], style: Style) 
 def _draw_block(
     plot: Plot, layout: _Layout, rows: WeightRows, limits: NDArray[np.float64], place: tuple[float, float], style: Style
 ) -> None:
-    """Draw the tiles of a data set, the first at `place`, with the layers above them and the pixels to their left."""
+    """Draw the tiles of a data set, the first at `place`. Name layers above the tiles, and pixels to their left."""
     (x, y), s, tile = place, plot.scale, layout.tile
     lefts = [x + j * (tile + s * _GAP) for j in range(rows.depth)]
     for j, left in enumerate(lefts):
@@ -242,7 +243,7 @@ def _draw_block(
 
 
 def _pixel_label(rows: WeightRows, index: int, style: Style, space: float, scale: float) -> str:
-    """Return the name of a pixel. A feature without a name is “feature” and its index if there is space."""
+    """Return the name of a pixel. The label of a feature without a name is “feature” and its index, or its index."""
     name = pixel_name(rows.pixels[index], rows.image_shape, rows.feature_names, transposed=style.transposed)
     is_number = rows.image_shape is None and not rows.feature_names
     if is_number and width_mm(f"feature {max(rows.pixels)}", SMALL_SIZE * scale) <= space:
@@ -251,7 +252,7 @@ def _pixel_label(rows: WeightRows, index: int, style: Style, space: float, scale
 
 
 def _draw_tile(plot: Plot, rows: WeightRows, box: Box, at: tuple[int, int], limit: float, style: Style) -> None:
-    """Draw one row of W. `at` contains the indices of its pixel and layer, from 0."""
+    """Draw the tile of one row of W. `at` contains the indices, from 0, of its pixel and its layer."""
     (i, j), (x, y, w, h), s = at, box, plot.scale
     axes = plot.tile(box, f"{rows.dataset}, pixel {rows.pixels[i]}, layer {j + 1}")
     scale = ColorScale.symmetric(style.colors, limit)
@@ -273,10 +274,10 @@ def _draw_ring(axes: "Axes", pixel: tuple[int, int], longest: int, scale: ColorS
     from matplotlib.patches import Circle
 
     center = pixel if style.transposed else pixel[::-1]
-    # The ring is dark on pale maps and pale on dark ones, with a halo in the map's colour of zero.
+    # The ring is dark if the colour map is pale, and white if it is dark. Its halo has the colour of the value zero.
     zero = scale.lut()[NEUTRAL] / 255.0
     for color, line in ((tuple(zero), 0.8), (INK if zero.mean() > 0.4 else "white", 0.4)):
-        # Without clipping, so that the ring is complete at the border of the image.
+        # The ring is not clipped, so that it is complete even at the border of the image.
         ring = Circle(
             center, max(0.8, 0.06 * longest), fill=False, edgecolor=color, linewidth=line * style.scale, clip_on=False
         )
@@ -293,7 +294,7 @@ def _draw_features(axes: "Axes", values: NDArray[np.float64], feature: int, scal
 
 
 def _bar_colors(scale: ColorScale) -> NDArray[np.float64]:
-    """Return the colours of negative and positive bars, near the ends of the map, because pale bars are invisible."""
+    """Return the colours of negative and positive bars. They are near the ends of the map, because others are pale."""
     return np.asarray(scale.lut()[[40, 215]] / 255.0)
 
 
@@ -305,9 +306,9 @@ def _draw_color_bar(
     contributions: bool,
     style: Style,
 ) -> None:
-    """Draw the colour bar, in weights or contributions if all tiles share the limits, otherwise relative to the limit.
+    """Draw the colour bar. Its values are relative to the limit of a tile, unless all tiles share the limits.
 
-    Its ends are pointed if weights lie beyond the limits. It has two colours if all tiles show bars.
+    The ends of the colour bar are pointed if some values exceed the limits. It has two colours if all tiles show bars.
     """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, Normalize
@@ -377,7 +378,8 @@ def weights_export(weights: Sequence[WeightRows], sources: Sequence[DataSource])
 def _weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSource], style: Style) -> str:
     """Return the command line that fits the same stacks and writes the same figure.
 
-    All data sets must have been read, divided and fitted in the same way. The options are those of the first.
+    All data sets must have been read, divided and fitted with the same options, because the command line contains only
+    those of the first data set.
     """
     fit = fit_words(sources[0], weights[0].parameters)
     words: list[object] = ["weights", *(source.argument for source in sources), *fit]
@@ -388,22 +390,22 @@ def _weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSourc
 
 
 NOISES = tuple(round(0.05 * step, 2) for step in range(20))
-"""Noise levels of the pictures of `noise_animation`."""
+"""The noise levels for which `noise_animation` draws one picture each."""
 
 _NOISE_SECONDS, _LAST_SECONDS = 0.25, 1.5
 
 
 def noise_animation(datasets: Sequence[Dataset], now: Sequence[WeightRows]) -> FigureExport:
-    """Return the export of the weight figure at each noise level of `NOISES`.
+    """Return the export of an animation that shows the weight figure at each noise level of `NOISES`.
 
-    All pictures show contributions if one of them needs them, otherwise weights. The stacks are fitted when the
-    pictures are drawn.
+    If the style's `show` is "auto" and one picture has to show contributions, all pictures show contributions. The
+    stacks are fitted when the pictures are drawn.
 
     Parameters
     ----------
     now : sequence of WeightRows
-        Rows of each data set for a still picture. The animation has the same pixels, and the same parameters except
-        the noise level.
+        Rows of each data set for a picture without animation. The animation has the same pixels and, except for the
+        noise level, the same parameters.
     """
 
     def frames(style: Style, progress: Progress) -> list[Frame]:

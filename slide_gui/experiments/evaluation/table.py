@@ -49,7 +49,7 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
         of_data = [cell for cell in cells if cell.data == key]
         data = list(by_key.get(key, {}).values())
         if data:
-            # The stored runs of the versions are counted only if there are several versions, because it is slow.
+            # If there is only one version, no selection is needed, so the stored runs on it are not counted.
             sizes = plan_sizes(of_data[0])
             others = {row.fingerprint for row in rows if row.evaluate == "test" and row.n_test != sizes[1]}
             best = data[0] if len(data) == 1 else max(data, key=lambda run: _fit(of_data, run, hashes, others))

@@ -19,10 +19,10 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 MOST_COPIES = 1024
 MOST_ROWS = 1200
-"""Larger data sets are sampled at random with a fixed seed. The limit of W_m is then W of the sample."""
+"""Largest number of rows. Larger data sets are sampled with a fixed seed, and W_m then converges to W of the sample."""
 
 _ROUNDING = 1e-6
-_SETTLED = 8  # smallest m for fitting the slope; with fewer copies, a rarely lit pixel may be 0 in all of them
+_SETTLED = 8  # smallest m for fitting the slope: in fewer corrupted copies, a rarely lit pixel can always be 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +34,11 @@ class CopiesPoint:
     copies : int
         Number of corrupted copies, m.
     errors : ndarray of shape (s,)
-        Relative error ‖W_m − W‖ / ‖W‖ (Frobenius norm, with biases) for each of the s seeds so far.
+        Relative error ‖W_m − W‖ / ‖W‖ (Frobenius norm, with biases) for each of the s seeds computed so far.
     row_errors : ndarray of shape (s, d)
-        The relative error of each row. NaN if the row of W is zero.
+        The relative error of each row of W_m. NaN if the row of W is zero.
     weights : ndarray of shape (d, d + 1), float32
-        W_m of the first seed.
+        The weights W_m for the first seed.
     """
 
     copies: int
@@ -56,13 +56,13 @@ class Copies:
     layer : int
         Number of the layer, from 1.
     limit : ndarray of shape (d, d + 1)
-        W of the closed form (eq. 8) for the rows used, the limit of W_m.
+        The limit of W_m: W of the closed form (eq. 8), computed from the same rows of the data.
     n_rows, n_all : int
-        Numbers of rows used and of all rows.
+        Number of rows that the study uses, and number of all rows of the data.
     seeds : int
         Number of random corruptions over which errors are averaged, with seeds 0, 1, …
     points : tuple of CopiesPoint
-        Results for m = 1, 2, 4, … so far.
+        Results for m = 1, 2, 4, …, as far as they are computed.
     """
 
     noise: float
@@ -74,7 +74,7 @@ class Copies:
     points: tuple[CopiesPoint, ...] = ()
 
     def finished(self) -> Self:
-        """Return the study with only those points that include every seed."""
+        """Return the study without points for which some seeds are not computed yet."""
         return replace(self, points=tuple(point for point in self.points if point.errors.size == self.seeds))
 
     def curve(self, feature: int | None = None) -> list[tuple[int, float, float, float]]:
@@ -92,7 +92,10 @@ class Copies:
         return lines
 
     def slope(self, feature: int | None = None) -> float | None:
-        """Return the exponent b of error ∝ m^b, fitted by least squares from m = 8. None with fewer than 3 points."""
+        """Return the exponent b of error ∝ m^b, fitted by least squares to the points with m ≥ 8.
+
+        Return None if there are fewer than three such points.
+        """
         curve = [(m, mean) for m, mean, _, _ in self.curve(feature) if m >= _SETTLED]
         if len(curve) < 3:
             return None
@@ -101,7 +104,10 @@ class Copies:
         return float(x @ y / (x @ x))
 
     def reference(self, feature: int | None = None) -> float | None:
-        """Return c of the curve c/√m fitted to the mean errors, from m = 8 on if the study has such points."""
+        """Return c of the curve c/√m that is fitted to the mean errors. Errors with m < 8 are used if all have m < 8.
+
+        Return None if the curve has no points.
+        """
         curve = self.curve(feature)
         curve = [each for each in curve if each[0] >= _SETTLED] or curve
         if not curve:
@@ -111,14 +117,14 @@ class Copies:
 
 @dataclass(frozen=True, eq=False)
 class CopiesResult:
-    """A study of corrupted copies with its model and the displayed row: the content of its figure.
+    """The content of the figure of corrupted copies: the study, its model, and the displayed row of weights.
 
     Attributes
     ----------
     feature : int
         Feature whose row of weights is shown.
     shown : int
-        m of the displayed W_m, one of the study's points.
+        Number m of corrupted copies of the displayed W_m. The study contains a point with this m.
     """
 
     model: FittedModel
@@ -172,7 +178,7 @@ class CopiesStudy:
         self._result: Copies | None = None
 
     def run(self, progress: Progress = NO_PROGRESS) -> Copies:
-        """Return the complete study. `progress` receives a `Copies` after every W_m."""
+        """Return the complete study. `progress` receives a `Copies` after each W_m is computed."""
         result = self._result or self._prepared(progress)
         counts = [2**k for k in range(self._most.bit_length())]
         for m in counts:
@@ -210,7 +216,7 @@ class CopiesStudy:
 
 
 def _with_weights(study: Copies, m: int, weights: NDArray[np.float64]) -> Copies:
-    """Return the study with W_m of one more seed."""
+    """Return the study with the weights W_m of one more seed added."""
     limit, points = study.limit, study.points
     away, size = np.linalg.norm(weights - limit, axis=1), np.linalg.norm(limit, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -237,8 +243,8 @@ class ShuffledFit:
     shuffled : Stack
         Stack fitted to the shuffled rows.
     differences : tuple of float
-        For each layer, the largest absolute difference between both stacks' weights and biases, with the pixels in
-        their original order.
+        For each layer, the largest absolute difference between the weights and biases of both stacks, after the pixels
+        of `shuffled` are put back into their original order.
     largest : tuple of float
         Largest absolute weight or bias of each layer.
     """
@@ -250,7 +256,7 @@ class ShuffledFit:
 
 
 def shuffling(n_features: int, seed: int) -> NDArray[np.int64]:
-    """Return a random permutation, shape (d,): the original pixel at each position of the shuffled rows."""
+    """Return a random permutation of shape (d,). Element i is the original pixel at position i of the shuffled rows."""
     return np.random.default_rng(seed).permutation(n_features)
 
 
@@ -260,7 +266,7 @@ def unshuffled(weights: NDArray[np.float64], order: NDArray[np.int64]) -> NDArra
     Parameters
     ----------
     weights : ndarray of shape (d, d + 1)
-        Weights, bias last.
+        Weights that were fitted to shuffled rows. The last column is the bias.
     order : ndarray of shape (d,)
         Result of `shuffling`.
     """
@@ -271,7 +277,7 @@ def unshuffled(weights: NDArray[np.float64], order: NDArray[np.int64]) -> NDArra
 def fit_shuffled(
     rows: NDArray[Any], stack: Stack, order: NDArray[np.int64], *, progress: Progress = NO_PROGRESS
 ) -> ShuffledFit:
-    """Fit a stack to shuffled rows with the parameters of `stack`, and compare the weights of both.
+    """Fit a stack to shuffled rows with the parameters of `stack`, and compare the weights of both stacks.
 
     Parameters
     ----------

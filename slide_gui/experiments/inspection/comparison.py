@@ -1,4 +1,4 @@
-"""Compare two runs: McNemar's test of their errors, and the rows of W of both with their difference."""
+"""Compare two runs: McNemar's test of their errors, and the difference of their weights W."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,19 +24,20 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ComparedRows:
-    """Rows of W of two runs, A and B, for the same pixels.
+    """Rows of the weights W of two runs, A and B, for the same pixels.
 
     Attributes
     ----------
     pixels : tuple of int, length k
         Reconstructed features.
     first, second : ndarray of shape (k, depth, d + 1), float64
-        ``first[i, j]`` holds the weights of layer j + 1 of A that reconstruct pixel i, the bias last.
+        ``first[i, j]`` contains the weights of layer j + 1 of A that reconstruct pixel i, and their bias at the end.
+        `second` contains those of B.
     difference : ndarray of shape (k, smaller depth, d + 1), float64
-        A − B, for the layers that both have.
+        A − B, for the layers that both runs have.
     contributions : bool
-        True if the rows hold contributions, which are weights times the root mean square of their input features. This
-        is the case if a few weights of a layer would make the others invisible in a picture (`drowns`).
+        True if the rows contain contributions: weights times the root mean square of their input features. This is the
+        case if a few weights of a layer would make all others invisible in a picture (`drowns`).
     """
 
     pixels: tuple[int, ...]
@@ -48,16 +49,16 @@ class ComparedRows:
 
 @dataclass(frozen=True, eq=False)
 class RunComparison:
-    """Two runs with their rows of W, or the reason why the rows are missing.
+    """Two runs with rows of their weights W, or the reason why the rows are missing.
 
     Attributes
     ----------
     first, second : RunResult or StoredRun
         The runs. A shipped run is a `StoredRun`, because it has no complete result.
     why_not : str
-        The reason, as a sentence, if `rows` is None.
+        The reason why `rows` is None, as a sentence. Empty if `rows` is given.
     label_names, feature_names : tuple of str
-        Names in the data of both runs. Empty if these data are not open.
+        Names of the classes and of the features in the data of both runs. Empty if these data are not open.
     """
 
     first: RunResult | StoredRun
@@ -70,7 +71,7 @@ class RunComparison:
 
 
 def compare_errors(first: RunResult | StoredRun, second: RunResult | StoredRun) -> McNemar | None:
-    """Return McNemar's test of two runs evaluated on the same rows, or None if the rows differ or are unknown."""
+    """Return McNemar's test of two runs on the same rows. Return None if their rows differ or are unknown."""
     if first.row_errors is None or second.row_errors is None:
         return None
     errors = error_matrix((first.row_errors, second.row_errors))
@@ -80,7 +81,7 @@ def compare_errors(first: RunResult | StoredRun, second: RunResult | StoredRun) 
 def compare_rows(
     dataset: Dataset, first: RunSpec, second: RunSpec, pixels: Sequence[int], *, progress: Progress = NO_PROGRESS
 ) -> ComparedRows:
-    """Fit the stacks of two runs again and return their rows of W for some features.
+    """Fit the stacks of two runs again, and return the rows of their weights W that reconstruct the given features.
 
     Parameters
     ----------

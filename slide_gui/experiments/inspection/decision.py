@@ -19,7 +19,7 @@ Indices = NDArray[np.intp]
 _NEAREST = 3  # support vectors of each class
 MOST_CHANGES = 48
 """Largest number of features that a flip may change."""
-_PROMISING = 64  # number of single changes that are tried again in later steps
+_PROMISING = 64  # number of features that are tried again in later steps, because changing them alone had most effect
 _BATCH = 64  # images evaluated at once; the search can be cancelled between two batches
 
 
@@ -30,15 +30,17 @@ class SupportVector:
     Attributes
     ----------
     row : int
-        Row of the training set.
+        Index of the support vector in the training set.
     code : int
         Class of the row.
     kernel : float
-        K(h, h_s), 1 for equal images, close to 0 for very different ones.
+        Kernel value K(h, h_s) of the image and the support vector: 1 for equal images, close to 0 for very different
+        ones.
     pull : float
-        Its contribution to the margin of the predicted class over the next best one, negative if it favours the latter.
+        Contribution of the support vector to the margin of the predicted class over the next best class. It is negative
+        if the support vector favours the next best class.
     shares : tuple of float
-        Fraction of each layer in the exponent Σ_t ‖h^t − h_s^t‖² / σ_t², whose sum is −ln K.
+        Fraction that each layer contributes to −ln K = Σ_t ‖h^t − h_s^t‖² / σ_t².
     """
 
     row: int
@@ -55,15 +57,15 @@ class Decision:
     Attributes
     ----------
     first, second : int
-        The predicted class, and the next best.
+        The predicted class, and the next best class.
     votes : tuple of int
         Number of pairwise classifiers won by each class.
     margins : tuple of float
-        Margin of the first class over each class, 0 for the first itself.
+        Margin of the predicted class over each class. 0 for the predicted class itself.
     nearest : tuple of SupportVector
         Nearest support vectors of the first and the second class, alternating, nearest first.
     shares : tuple of float
-        Fraction of each layer in the sum of the exponents of these support vectors.
+        Fraction that each layer contributes to the sum of −ln K over these support vectors.
     """
 
     first: int
@@ -92,9 +94,10 @@ class Flip:
     code : int
         The predicted class of the changed image.
     fewest : bool
-        True if certainly no smaller set of such changes alters the class. This holds for one and two features, because
-        every single change is tried. Larger sets come from a greedy search over the most promising single changes and
-        those towards the nearest support vector of the second class. Unnecessary changes are then undone.
+        True if it is certain that no smaller set of such changes alters the class. It is for one or two features,
+        because every single change is tried. More features are found by a greedy search over the features whose single
+        change had most effect, and over those whose change brings the image closer to the nearest support vector of the
+        second class. Unnecessary changes are then undone.
     """
 
     image: NDArray[np.floating]
@@ -132,18 +135,18 @@ class Decider:
 
     @cached_property
     def _range(self) -> tuple[Array, Array]:
-        """Lowest and highest value of each feature. For images all pixels have the same range."""
+        """Lowest and highest value of each feature in the training set. All pixels of images have the same range."""
         axis, rows = None if self._images else 0, self._train
         low, high = np.float64(rows.min(axis=axis)), np.float64(rows.max(axis=axis))
         return np.broadcast_to(low, rows.shape[1]), np.broadcast_to(high, rows.shape[1])
 
     def decide(self, representations: NDArray[np.floating]) -> Decision:
-        """Predict one image without BLAS, which another thread may be using.
+        """Predict one image. BLAS is not used, because another thread may be using it.
 
         Parameters
         ----------
         representations : ndarray of shape ((l + 1)·d,)
-            [h⁰, h¹, …] of the image.
+            Representations [h⁰, h¹, …] of the image in all layers.
         """
         exponents = self._exponents(representations)
         kernel = np.exp(-exponents.sum(axis=0))
@@ -173,7 +176,7 @@ class Decider:
         )
 
     def _exponents(self, representations: NDArray[np.floating]) -> Array:
-        """Return ‖h^t − h_s^t‖² / σ_t² for every layer and support vector, (l + 1, n_support)."""
+        """Return ‖h^t − h_s^t‖² / σ_t² for every layer and support vector, in an array (l + 1, n_support)."""
         row = self.model.embedding(representations[None], None, np.float32)[0]
         exponents = np.empty((len(self._blocks), len(self.rows)))
         for number, (block, squares) in enumerate(zip(self._blocks, self._squares, strict=True)):
@@ -215,13 +218,16 @@ class Decider:
         return Flip(image, (), first, False)
 
     def _apart(self, image: NDArray[Any], far: NDArray[Any], code: int) -> Indices:
-        """Return the features whose change brings the image nearer to the nearest support vector of a class."""
+        """Return the features whose change to `far` reduces the image's distance to a support vector.
+
+        It is the support vector of the given class that is nearest to the image.
+        """
         others = self._train[self.rows[self._codes == code]]
         nearest = others[np.argmin(np.square(others - image).sum(axis=1))]
         return np.flatnonzero(np.abs(far - nearest) < np.abs(image - nearest))
 
     def _with_one_more(self, image: NDArray[Any], far: NDArray[Any], features: Indices, progress: Progress) -> Array:
-        """Return the margins of the image with each of these features changed in turn, (len(features), n_pairs)."""
+        """Return the margins, (len(features), n_pairs), of the image with one further feature changed at a time."""
         margins = np.empty((len(features), len(self.model.trained.biases)))
         for start in range(0, len(features), _BATCH):
             some = features[start : start + _BATCH]
@@ -233,7 +239,7 @@ class Decider:
     def _without_needless(
         self, image: NDArray[Any], far: NDArray[Any], changed: list[int], first: int, progress: Progress
     ) -> Flip:
-        """Undo each change that is not needed to make the predicted class differ from the original one."""
+        """Undo each change without which the predicted class still differs from the original class."""
         needed = list(changed)
         for feature in changed[:-1]:
             fewer = [each for each in needed if each != feature]
@@ -254,9 +260,10 @@ class Decider:
 
 
 def _duels(margins: Array, n_classes: int) -> tuple[int, int, dict[int, tuple[int, float]]]:
-    """Return the predicted and the next best class, and for each class its classifier against the predicted one.
+    """Return the predicted class, the next best class, and each class's classifier against the predicted class.
 
-    A classifier is given by its index and by the sign that makes margins positive if they favour the predicted class.
+    A classifier is given by its index, and by the sign by which its margin is multiplied to be positive if it favours
+    the predicted class.
     """
     scores = class_scores(margins[None], n_classes)[0]
     first = int(predicted_codes(margins[None], n_classes)[0])
@@ -270,7 +277,7 @@ def _duels(margins: Array, n_classes: int) -> tuple[int, int, dict[int, tuple[in
 
 
 def _in_turn(kernel: Array, *sides: NDArray[np.bool_]) -> Indices:
-    """Return the nearest support vectors of each side, given as a mask, alternating between the sides."""
+    """Return the nearest support vectors of each class, alternating between classes. A mask selects each class's."""
     ranked: list[tuple[int, int]] = []
     for side in sides:
         members = np.flatnonzero(side)

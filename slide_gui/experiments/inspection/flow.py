@@ -21,9 +21,9 @@ class FlowLayer:
     Attributes
     ----------
     squashed : ndarray of shape (d,)
-        T(hᵏ⁻¹), the input of the linear map.
+        T(hᵏ⁻¹), the squashed representation of the layer below, which is the input of the linear map.
     output : ndarray of shape (d,)
-        hᵏ.
+        hᵏ, the representation of this layer.
     target_error : float
         Mean over the features of (hᵏ − hᵏ⁻¹)². If the layer is fitted on values, hᵏ⁻¹ is its target (eq. 11). In the
         first layer, hᵏ⁻¹ is the uncorrupted x (eq. 5).
@@ -44,11 +44,11 @@ class Flow:
     Attributes
     ----------
     clean : ndarray of shape (d,)
-        x = h⁰, uncorrupted.
+        The uncorrupted image x = h⁰.
     survivors : ndarray of shape (d,), bool
-        True for features that the corruption preserved; all True without corruption.
+        True for features that the corruption does not set to 0. All are True if the image is not corrupted.
     corrupted : ndarray of shape (d,)
-        x̃, the input of the stack: x with the other features set to 0.
+        x̃, the input of the stack: x with all features set to 0 that do not survive.
     corruption_error : float
         Mean over the features of (x̃ − x)².
     """
@@ -62,14 +62,14 @@ class Flow:
 
 @dataclass(frozen=True, eq=False)
 class FlowResult:
-    """A flow with its model and image: the content of the flow figure.
+    """The content of the flow figure: the representations of one image, with the model and the name of the image.
 
     Attributes
     ----------
     image : str
-        Name of the image in files, e.g. "training image 17".
+        Name of the image in exported files, such as "training image 17".
     seed : int or None
-        Seed of the corruption, None without corruption.
+        Seed of the corruption. None if the image is not corrupted.
     caption : str
         Name of the image in the window.
     """
@@ -84,7 +84,7 @@ class FlowResult:
 def survivors(n_features: int, noise: float, seed: int) -> NDArray[np.bool_]:
     """Return a mask of the features that survive one corruption, each with probability p = 1 − noise (§3).
 
-    With the same seed, a feature that survives at one noise level survives at every lower one.
+    With the same seed, a feature that survives at one noise level survives at every lower noise level.
     """
     random = np.random.default_rng(seed)
     return np.asarray(random.random(n_features) >= check_noise(noise))
@@ -97,7 +97,7 @@ def mean_squared(values: Values, target: Values) -> float:
 
 
 def corrupted_input(image: Values, surviving: NDArray[np.bool_] | None = None) -> Flow:
-    """Return the flow of an image, shape (d,), before the first layer: the image and its corruption."""
+    """Return the `Flow` of an image of shape (d,) before any layer is applied: only the image and its corruption."""
     surviving = np.ones(image.size, dtype=bool) if surviving is None else surviving
     corrupted: Values = np.where(surviving, image, image.dtype.type(0))
     return Flow(image, surviving, corrupted, mean_squared(corrupted, image), ())
@@ -106,8 +106,8 @@ def corrupted_input(image: Values, surviving: NDArray[np.bool_] | None = None) -
 class Forward:
     """Applies stacks to one image after another. The weights of each layer are converted to the stack's dtype once.
 
-    This uses no BLAS, so it does not wait for matrix products in another thread. Four layers of 784 features take about
-    half a millisecond.
+    The computation uses no BLAS, so that it need not wait for matrix products of another thread. Four layers of 784
+    features take about half a millisecond.
     """
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ class Forward:
         Raises
         ------
         ValueError
-            If the image does not have the number of features of the fit.
+            If the number of features of the image differs from that of the stack.
         """
         p, d = stack.parameters, stack.n_features
         if image.shape != (d,):
@@ -157,14 +157,14 @@ def flow_result(
     Parameters
     ----------
     name : str
-        Name of the image in files.
+        Name of the image in exported files.
     caption : str, optional
-        Name of the image in the window, if it differs.
+        Name of the image in the window, if it differs from `name`.
 
     Raises
     ------
     ValueError
-        If the image does not have the number of features of the fit.
+        If the number of features of the image differs from that of the model.
     """
     noise = model.stack.parameters.noise
     surviving = None if seed is None else survivors(image.size, noise, seed)

@@ -1,4 +1,4 @@
-"""A test for images that are so unlike the training images that a prediction means little."""
+"""Detect images that differ so much from all training images that a prediction means little."""
 
 from typing import Any
 
@@ -13,21 +13,22 @@ Array = NDArray[np.float64]
 
 
 class Likeness:
-    """The leverage of an image with respect to training images, and the limit that 1 % of the training images exceed.
+    """Measures how unlike the training images an image is, by its leverage. 1 % of the training images exceed a limit.
 
     Let z = [x, 1] for an image x, and let Z have one row z per training image. The leverage of x is zᵀ(ZᵀZ + I)⁻¹z. It
-    is large if few training images light the same pixels, or the same combination of pixels. A training image with
-    leverage h has the leverage h / (1 − h) with respect to all others, which determines the limit.
+    is large if few training images light the same pixels, or the same combination of pixels. The limit is determined
+    from the leverage of each training image with respect to all other training images, which is h / (1 − h) for a
+    training image with leverage h.
 
     Parameters
     ----------
     images : ndarray of shape (n, d)
-        Training images. Of more than 4000, a random sample of 4000 is used.
+        Training images. If there are more than 4000, a random sample of 4000 is used.
 
     Attributes
     ----------
     limit : float
-        99 % quantile of the leverages of the training images; infinite for more than 3000 features.
+        99 % quantile of the leverages of the training images. It is infinite for images with more than 3000 features.
     """
 
     def __init__(self, images: NDArray[Any], progress: Progress = NO_PROGRESS) -> None:
@@ -44,7 +45,7 @@ class Likeness:
         self.limit = float(np.quantile(leverages / (1.0 - leverages), _QUANTILE))
 
     def leverage(self, image: NDArray[Any]) -> float:
-        """Return the leverage of an image, shape (d,), without BLAS; 784 features take less than a millisecond."""
+        """Return the leverage of an image of shape (d,) without using BLAS. 784 features take less than 1 ms."""
         row = _with_one(image[None])[0]
         return float(np.einsum("ij,j->i", self._inverse, row) @ row)
 

@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_MOST_FITS, _MOST_BYTES = 32, 256 << 20  # limits of the cache of fits; four layers on MNIST take 40 MB
-_REST_SECONDS = 0.02  # a slider without a newer value for this long is at rest
+_MOST_FITS, _MOST_BYTES = 32, 256 << 20  # limits of the cache of fits; four layers fitted to MNIST take 40 MB
+_REST_SECONDS = 0.02  # a slider is at rest if it has had no new value for this time
 _NEAR = 2  # pixels
 _DROWNING = 10.0
 
 
 @dataclass(frozen=True, eq=False)
 class Preview:
-    """Weights shown before the stack with these parameters is fitted.
+    """Weights to display until the stack with these parameters is fitted.
 
     Attributes
     ----------
     rows : dict of int to ndarray of shape (d + 1,)
-        Feature → its row of W¹, bias last.
+        Feature → the row of W¹ that reconstructs it. The last element is the bias.
     layers : tuple of ApproximateLayer
-        Approximations of all layers, possibly for the parameters of an earlier update. Empty if none were computed
-        since the latest fit.
+        Approximations of all layers, possibly for the parameters of an earlier update. Empty if no layers have been
+        approximated since the latest fit.
     """
 
     parameters: StackParameters
@@ -49,7 +49,7 @@ class Preview:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted stack, the seconds of its computation, and a warning about the threshold, empty if there is none."""
+    """A fitted stack, the duration of the fit, and a warning about the threshold, which is empty if it is suitable."""
 
     stack: Stack
     seconds: float
@@ -57,20 +57,20 @@ class Fit:
 
 
 class Explorer:
-    """Fits stacks to one set of rows. Use it from one thread at a time, `stored_fit` from any thread.
+    """Fits stacks to one set of rows. Only one thread at a time may use it, except for `stored_fit`.
 
-    The latest fits are cached: at most 32, and at most 256 MB unless the latest alone is larger.
+    The latest fits are cached: at most 32 fits, and at most 256 MB unless the latest fit alone is larger.
     """
 
     def __init__(self, rows: NDArray[Any], image_shape: tuple[int, ...] | None = None) -> None:
         self._rows, self._image_shape = rows, image_shape or ()
-        self._fits: tuple[Fit, ...] = ()  # oldest first; never changed in place, so any thread may read it
+        self._fits: tuple[Fit, ...] = ()  # oldest first; the tuple is replaced as a whole, so any thread may read it
         self._scatters: dict[str, InputScatter] = {}  # dtype of the sums → scatter
-        self._paths: dict[str, tuple[StackParameters, NoisePath]] = {}  # also by dtype
-        self._problems: dict[tuple[str, float, bool], str] = {}  # warnings; the noise level does not affect them
-        self._approximations: dict[str, tuple[InputScatter, Approximation]] = {}  # also by dtype
-        self._approximating: Iterator[tuple[ApproximateLayer, ...]] | None = None  # incomplete; an update may resume it
-        self._approximated: tuple[ApproximateLayer, ...] = ()  # since the latest fit; shown by the next preview
+        self._paths: dict[str, tuple[StackParameters, NoisePath]] = {}  # dtype of the sums → noise path
+        self._problems: dict[tuple[str, float, bool], str] = {}  # threshold and related parameters → warning
+        self._approximations: dict[str, tuple[InputScatter, Approximation]] = {}  # dtype of the sums → approximation
+        self._approximating: Iterator[tuple[ApproximateLayer, ...]] | None = None  # started, to be continued
+        self._approximated: tuple[ApproximateLayer, ...] = ()  # latest layers since a fit, for the next preview
 
     def update(
         self,
@@ -85,7 +85,7 @@ class Explorer:
         Parameters
         ----------
         features : tuple of int
-            Rows of the first layer to preview, once a fit is complete. If empty, there is no preview.
+            Features whose rows of the first layer are previewed. The first fit has no preview. If empty, there is none.
         settle : float
             Shortest time in seconds before the fit starts. In this time, a newer request can cancel this one.
         progress : Progress
@@ -94,7 +94,7 @@ class Explorer:
         Raises
         ------
         ValueError
-            As `fit_stack`.
+            If a parameter is out of range or the rows cannot be fitted.
         """
         started = time.monotonic()
         path = self.noise_path(parameters) if features and parameters.depth else None
@@ -120,10 +120,11 @@ class Explorer:
         return stack
 
     def _approximate(self, parameters: StackParameters, progress: Progress) -> Iterator[tuple[ApproximateLayer, ...]]:
-        """Yield approximate layers for these parameters, preceded by those of an interrupted update if there was one.
+        """Yield approximate layers for these parameters. Before, complete the approximation of an interrupted update.
 
-        While a slider moves, each update first finishes the approximation of the update before it. Deep layers
-        therefore follow the slider at any speed. Once the slider is at rest, only the newest parameters count.
+        While a slider moves, each update first completes the approximation of the previous update, so that the display
+        of deep layers changes while the slider moves at any speed. As soon as the slider is at rest, only layers for
+        the newest parameters are approximated.
         """
         approximation = self.approximation(parameters)
         if approximation is None or parameters.noise < LEAST_NOISE:
@@ -174,7 +175,7 @@ class Explorer:
         self.approximation(parameters, progress)
 
     def approximation(self, parameters: StackParameters, progress: Progress = NO_PROGRESS) -> Approximation | None:
-        """Return the approximation of all layers, or None before a fit or if there are too many features."""
+        """Return the approximation of all layers. Return None before the first fit, or with too many features."""
         scatter = self._scatter(parameters)
         if scatter is None or self._rows.shape[1] > WHOLE:
             return None
@@ -186,7 +187,10 @@ class Explorer:
         return known[1]
 
     def noise_path(self, parameters: StackParameters) -> NoisePath | None:
-        """Return the noise path of the first layer, or None before a fit or if there are too many features."""
+        """Return the object that computes the first layer at any noise level.
+
+        Return None before the first fit, or with too many features.
+        """
         key = replace(parameters, noise=0.0, depth=0, batch_size=1)
         if parameters.fit_on == "values":
             key = replace(key, threshold=0.0, squashing="identity")
@@ -227,11 +231,11 @@ class WeightRows:
     biases : ndarray of shape (k, depth), float64
         Biases of these rows of weights.
     rms : ndarray of shape (depth, d), float64
-        Root mean square of each feature of each layer's input over the training rows.
+        Root mean square, over the training rows, of each input feature of each layer.
     feature_names : tuple of str
-        Names of the features, empty if they have none.
+        Names of the features, empty if the features have no names.
     drowned : bool
-        True if a few weights of a layer would make the others invisible in a picture, see `drowns`.
+        True if a few weights of a layer would make all others invisible in a picture (`drowns`).
     """
 
     dataset: str
@@ -296,14 +300,14 @@ def rows_by_noise(
     noises: Sequence[float],
     progress: Progress = NO_PROGRESS,
 ) -> list[WeightRows]:
-    """Return the rows of stacks that differ only in their noise level. They equal the rows of separate fits.
+    """Return the rows of W of stacks that differ only in their noise level. They equal those of separate fits.
 
-    The pass over the training rows is done once, because it does not depend on the noise level.
+    The scatter of the training rows is computed only once, because it does not depend on the noise level.
 
     Raises
     ------
     ValueError
-        As `fit_stack` and `weight_rows`.
+        If a parameter is out of range, the rows cannot be fitted, or a pixel does not exist.
     """
     from slide_gui.experiments.files.model_file import FittedModel  # imported late, because it also imports the SVM
 
@@ -318,8 +322,8 @@ def rows_by_noise(
 def input_rms(layer: Layer | ApproximateLayer) -> Array:
     """Return the root mean square of each input feature of a fitted layer, shape (d,).
 
-    It is sqrt(S_jj / n). Multiplied by the weight of its pixel it gives the pixel's contribution to a typical
-    reconstruction: the contribution of a rarely lit pixel is small, however large its weight is.
+    The value of feature j is sqrt(S_jj / n). Multiplied by a weight of the feature, it is the feature's contribution to
+    a typical reconstruction. The contribution of a rarely lit pixel is therefore small even if its weight is large.
     """
     assert layer.scatter is not None  # only layers read from a file have no scatter
     diagonal = np.diag(layer.scatter)
@@ -327,17 +331,17 @@ def input_rms(layer: Layer | ApproximateLayer) -> Array:
 
 
 def typical_peak(largest: NDArray[np.floating]) -> float:
-    """Return the median of the non-zero values among the largest weights of rows or columns; 1 if all are 0."""
+    """Return the median of the non-zero values among the largest weights of rows or columns, or 1 if all are 0."""
     lit = np.sort(largest[largest > 0])  # np.median would import numpy.ma, which slows down the start
     return float(lit[(len(lit) - 1) // 2] + lit[len(lit) // 2]) / 2 if lit.size else 1.0
 
 
 def drowns(layer: Layer) -> bool:
-    """Return True if some pixel has more than ten times the typical weight, so that others are invisible in a picture.
+    """Return True if a pixel has a weight over ten times the typical one, which makes others invisible in a picture.
 
-    The largest weights of all input pixels are compared with their median. For pixels that are lit equally often, their
-    ratio is 1 to 3 at usual noise levels. For MNIST, with its ring of rarely lit pixels, it is 26 in the first layer at
-    noise 0.3 and more than 1000 in higher layers.
+    The largest weight of each input pixel is compared with the median of these weights. If all pixels are lit equally
+    often, the ratio is 1 to 3 at usual noise levels. For MNIST, with its ring of rarely lit pixels, it is 26 in the
+    first layer at noise 0.3 and more than 1000 in higher layers.
     """
     largest = np.abs(layer.weights[:, :-1]).max(axis=0, initial=0.0)
     return float(largest.max(initial=0.0)) > _DROWNING * typical_peak(largest)
@@ -346,8 +350,8 @@ def drowns(layer: Layer) -> bool:
 def nearby_peak(row: Array, pixel: int, image_shape: tuple[int, int] | None) -> float:
     """Return the largest absolute weight within two pixels of the reconstructed pixel, as the colour limit of the row.
 
-    It is usually the weight of the reconstructed pixel itself. A pixel lit in only one or two images may get a weight a
-    thousand times larger, anywhere in the row. With such a limit, all other weights would be invisible.
+    This is usually the weight of the reconstructed pixel itself. A pixel that is lit in only one or two images can have
+    a weight a thousand times larger. With that weight as the colour limit, all other weights would be invisible.
 
     Parameters
     ----------
@@ -356,12 +360,12 @@ def nearby_peak(row: Array, pixel: int, image_shape: tuple[int, int] | None) -> 
     pixel : int
         The reconstructed feature.
     image_shape : tuple of (rows, columns), or None
-        Features that are not pixels have no neighbours, so the whole row is used.
+        None for features that are not pixels. They have no positions, so the largest weight of the row is returned.
 
     Returns
     -------
     float
-        The largest of the whole row if all weights nearby are zero.
+        The limit. If all weights nearby are zero, it is the largest absolute weight of the whole row.
     """
     whole = float(np.abs(row).max(initial=0.0))
     if image_shape is None:
@@ -374,22 +378,23 @@ def nearby_peak(row: Array, pixel: int, image_shape: tuple[int, int] | None) -> 
 def default_pixels(image_shape: tuple[int, int] | None, mean_image: ArrayLike, k: int = 4) -> tuple[int, ...]:
     """Select example pixels for the weight figure: bright, and distant from each other and from the border.
 
-    Each pixel in turn maximises its mean brightness times its distance to the nearest pixel selected before it, or to
-    the border. The first in row-major order wins a tie.
+    Pixels are selected one after another. Each maximises the product of its mean brightness and its distance to the
+    border or the nearest selected pixel, whichever is nearer. If pixels are equal, the first in row-major order is
+    selected.
 
     Parameters
     ----------
     image_shape : tuple of (rows, columns), or None
-        None treats the features as one row of pixels.
+        With None, the features are treated as one row of pixels.
     mean_image : array_like with d values
         Mean of the training rows.
     k : int
-        Number of pixels, limited to d.
+        Number of pixels to select, at most d.
 
     Returns
     -------
     tuple of int
-        Features, in row-major order.
+        Indices of the selected pixels, in row-major order.
     """
     light = np.abs(np.asarray(mean_image, dtype=np.float64)).reshape(-1)
     if not light.any():
@@ -416,13 +421,13 @@ class Explanation:
     Attributes
     ----------
     a, b : int
-        Reconstructed feature, and feature it is reconstructed from.
+        The reconstructed feature, and the feature that the weight multiplies.
     n : int
         Number of samples.
     survival : float
         Probability p = 1 − noise that a feature survives.
     product : float
-        Σ_c W_ac (E[Q] + ridge·I)_cb, which equals E[P]_ab if W is the solution.
+        Σ_c W_ac (E[Q] + ridge·I)_cb. It equals E[P]_ab for the weights W of the closed form.
     s_row : ndarray of shape (d,)
         Row a of the scatter S = XXᵀ, not divided by n.
     p_row : ndarray of shape (d,)
@@ -451,9 +456,9 @@ def explain(scatter: Array, row: Array, noise: float, ridge: float, a: int, b: i
     Parameters
     ----------
     scatter : ndarray of shape (d + 1, d + 1)
-        S of the layer's input, with a constant 1 appended.
+        Scatter S of the input of the layer, with a constant 1 appended to each input.
     row : ndarray of shape (d + 1,)
-        Row a of W, bias last.
+        Row a of W. The last element is the bias.
     noise, ridge : float
         Parameters of the fit.
     a, b : int
