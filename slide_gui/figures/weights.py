@@ -48,10 +48,10 @@ if TYPE_CHECKING:
 # Lengths in mm.
 _MARGIN = 1.5
 _BAR_WIDTH = 2.2
-_BAR_SPACE = 15.0  # the colour bar with its gap, tick labels and title
+_BAR_SPACE = 15.0  # width of the colour bar with its gap, tick labels and title
 _BAR_LONGEST = 70.0
-_POINT = 1.8  # a pointed end of the colour bar
-_LABEL_SPACE = 6.0  # a tick label of the colour bar
+_POINT = 1.8  # length of a pointed end of the colour bar
+_LABEL_SPACE = 6.0  # width of a tick label of the colour bar
 _BLOCK_GAP = 4.0
 _BLOCK_ROW_GAP = 3.5
 _PIXEL_LABEL = 3.4

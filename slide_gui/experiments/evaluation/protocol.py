@@ -220,7 +220,7 @@ class CellPlan:
         return self._race(points, runs)[0]
 
     def _race(self, points: Sequence[SweepPoint], runs: StoredRuns) -> tuple[tuple[SweepPoint, ...], list[int]]:
-        """Return the candidates to evaluate next, and the indices of all candidates that are not clearly worse."""
+        """Return the candidates to evaluate next, and the indices of those not clearly worse than the best one."""
         n = len(points) // self.draws if self.selects else 0
         left, wrong = list(range(n)), [0] * n
         for draw in range(self.draws if n else 0):

@@ -148,7 +148,7 @@ def trained_model(dataset: Dataset, result: "RunResult", *, progress: Progress =
     Raises
     ------
     DataError, ValueError
-        If `restore` raises the error. ValueError also if the method is not an SVM on all layers of a stack.
+        If the data differ from the data of the result, or if the method is not an SVM on all layers of a stack.
     """
     from slide_gui.experiments.runs.run import restore  # imported late, because it is slow
 

@@ -125,7 +125,7 @@ def picture_text(record: SessionRecord) -> str:
 
 
 def file_content(text: str) -> bytes:
-    """Return the content of a session file for a result of `picture_text`."""
+    """Return the content of a session file, given the text that `picture_text` returned for the session."""
     return base64.b64decode(text.removeprefix(_MARK).removesuffix(_END))
 
 

@@ -262,8 +262,8 @@ class Decider:
 def _duels(margins: Array, n_classes: int) -> tuple[int, int, dict[int, tuple[int, float]]]:
     """Return the predicted class, the next best class, and each class's classifier against the predicted class.
 
-    A classifier is given by its index, and by the sign by which its margin is multiplied to be positive if it favours
-    the predicted class.
+    A classifier is given by its index and a sign. Its margin times the sign is positive if the classifier favours the
+    predicted class.
     """
     scores = class_scores(margins[None], n_classes)[0]
     first = int(predicted_codes(margins[None], n_classes)[0])

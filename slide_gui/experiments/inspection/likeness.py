@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 class Likeness:
-    """Measures how unlike the training images an image is, by its leverage. 1 % of the training images exceed a limit.
+    """Detects images that are unlike the training images, because their leverage exceeds that of 99 % of these.
 
     Let z = [x, 1] for an image x, and let Z have one row z per training image. The leverage of x is zᵀ(ZᵀZ + I)⁻¹z. It
     is large if few training images light the same pixels, or the same combination of pixels. The limit is determined

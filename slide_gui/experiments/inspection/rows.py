@@ -85,7 +85,7 @@ class Explorer:
         Parameters
         ----------
         features : tuple of int
-            Features whose rows of the first layer are previewed. The first fit has no preview. If empty, there is none.
+            Features whose rows of the first layer are previewed. There is no preview before the first fit.
         settle : float
             Shortest time in seconds before the fit starts. In this time, a newer request can cancel this one.
         progress : Progress

@@ -76,7 +76,7 @@ class RunShape:
 
     @classmethod
     def of(cls, dataset: Dataset) -> "RunShape":
-        """Return the shape of a data set."""
+        """Return the sizes of a data set."""
         return cls(len(dataset.train), dataset.n_test, dataset.n_features, dataset.n_classes or 2)
 
 

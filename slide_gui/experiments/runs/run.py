@@ -265,7 +265,7 @@ class ProgressCollector:
         return Listener(report)
 
     def _seen(self, phase: str, payload: object, seconds_left: float) -> RunProgress | None:
-        """Add a payload to the state. Return the state if it changed or was last reported `REFRESH` seconds ago."""
+        """Add a payload to the state. Return it if it changed, or if the last report is over `REFRESH` s old."""
         change: dict[str, object] = {}
         name = phase if isinstance(payload, Estimate) else _FIELDS.get(type(payload))
         if name is not None:
@@ -409,7 +409,7 @@ _TRAINING = 0.9  # fraction of the progress for training the runs to average, be
 def _mean_of_members(data: RunData, progress: Progress, reuse: Reuse) -> RunResult:
     """Evaluate the mean of the decision values of several runs, the members of the requested run.
 
-    Members whose results are in `reuse` are not trained again.
+    A member is not trained again if its result is in `reuse`.
     """
     members, dataset = data.spec.members, data.dataset
     step, predictors, timings = _TRAINING / len(members), [], []

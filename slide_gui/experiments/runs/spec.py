@@ -358,7 +358,7 @@ class RunSpec:
         return numbers
 
     def _check_parts(self, method: Method) -> None:
-        """Raise ValueError if the transformer, classifier, members or number of labels do not suit the method."""
+        """Raise ValueError if an estimator, the runs to average or the number of labels do not suit the method."""
         none = self.transformer is None and self.classifier is None
         if method.takes_parts and none:
             raise ValueError(f"method {method.key} needs a transformer or a classifier; give one of them")

@@ -130,7 +130,7 @@ class Worker:
 def versions_here() -> Versions:
     """Return the versions that determine the numerical results of this process: program, libraries and BLAS."""
     libraries = tuple((name, version(name)) for name in ("numpy", "scipy", "scikit-learn"))
-    blas = replace(loaded_blas()[0], threads=None)  # the BLAS of NumPy does all products
+    blas = replace(loaded_blas()[0], threads=None)  # the BLAS that NumPy uses computes all matrix products
     return (("numerics", str(RESULTS_VERSION)), *libraries, ("BLAS", str(blas)))
 
 

@@ -156,9 +156,9 @@ class ClusterExecutor:
         return len(self._tasks) < 2 * max(self.n_slots, 1)
 
     def submit(self, request: RunRequest, neighbour: RunResult | None, seconds: float) -> None:
-        """Submit a run with its typical duration and that of the longest chain of runs that depend on it, in seconds.
+        """Submit a run. Of runs with the same `RunRequest.rank`, the run with the largest `seconds` has priority.
 
-        Of several runs with the same rank, the run with the longest duration has priority.
+        `seconds` is the typical duration of the run and the longest chain of runs that depend on it.
         """
         self._tasks[request.spec.hash] = task = _Task(request, neighbour, seconds - request.rank * _RANK)
         self._start(task)
