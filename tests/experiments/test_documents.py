@@ -182,8 +182,8 @@ def test_that_only_the_plain_archive_of_a_run_is_read():
     few = {name: content for name, content in members.items() if name != "judged.npy"}
     for content, message in (
         (zip_bytes(members), "confusion is compressed"),
-        (archive(few), "its members are not those of a run"),
-        (archive({**members, "more.npy": members["judged.npy"]}), "its members are not those of a run"),
+        (archive(few), "does not contain exactly the arrays of a run"),
+        (archive({**members, "more.npy": members["judged.npy"]}), "does not contain exactly the arrays of a run"),
         (archive({**members, "judged.npy": b"no array"}), "judged: has no readable NumPy header"),
         (b"no archive", "is not a readable .npz"),
     ):

@@ -106,7 +106,7 @@ def run_evaluation(
     progress : Progress
         Receives an `EvaluationState`.
     pause : threading.Event, optional
-        While the event is set, the evaluation pauses, within about 0.1 s. On a cluster, only new runs do not start.
+        While the event is set, the evaluation pauses, within about 0.1 s. On a cluster, active runs continue.
     cluster : Cluster, optional
         Computes the runs in place of this process.
     records : RecordFolder, optional

@@ -134,5 +134,5 @@ class FigureProvenance:
 def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:
     """Return the run with this index. It must be one of the runs that are listed earlier in the JSON file."""
     if type(number) is not int or not 0 <= number < len(specs):
-        raise ValueError(f"run {ascii(number)[:20]} is not among the earlier runs that the document lists")
+        raise ValueError(f"run {ascii(number)[:20]} is not among the runs that the file lists before it")
     return specs[number]

@@ -244,7 +244,7 @@ class Reuse:
         return replace(self._stack[1], parameters=parameters, layers=self._stack[1].layers[: parameters.depth])
 
     def log_of(self, spec_hash: str) -> StepLog:
-        """Return the training log of a run. After a cancelled computation of this run it is the log of that one."""
+        """Return the training log of a run. If an earlier computation of it was cancelled, that log is returned."""
         log = self.logs[spec_hash] = self.logs.pop(spec_hash, StepLog())
         if len(self.logs) > _MOST:
             del self.logs[next(iter(self.logs))]

@@ -42,7 +42,7 @@ def unpack_arrays(content: bytes, place: str) -> dict[str, NDArray[Any]]:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = {member.filename: member for member in archive.infolist()}
             if sorted(members) != sorted(f"{name}.npy" for name in ARRAYS):
-                raise DataError("its members are not those of a run", place)
+                raise DataError("does not contain exactly the arrays of a run", place)
             arrays = {}
             for name in ARRAYS:
                 member = members[f"{name}.npy"]

@@ -163,7 +163,7 @@ def run_sweep(
     progress : Progress
         Receives a `SweepState`.
     pause : threading.Event, optional
-        While the event is set, the sweep pauses, within about 0.1 s. On a cluster, only new runs do not start.
+        While the event is set, the sweep pauses, within about 0.1 s. On a cluster, active runs continue.
     cluster : Cluster, optional
         Computes the runs in place of this process.
 
