@@ -82,14 +82,12 @@ def _installed(name: str, seen: set[str]) -> Iterator[Component]:
         yield from _installed(needed, seen)
 
 
-def licence_of(described: metadata.PackageMetadata) -> str:
+def licence_of(package: metadata.PackageMetadata) -> str:
     """Return the licence in a distribution's metadata: an expression, a name, or its classifiers."""
-    name: str = [*described.get_all("License-Expression", []), *described.get_all("License", []), ""][0]
+    name: str = [*package.get_all("License-Expression", []), *package.get_all("License", []), ""][0]
     if name and len(name) <= _LONGEST:
         return name
-    kinds = [
-        each.rpartition(" :: ")[2] for each in described.get_all("Classifier", []) if each.startswith("License ::")
-    ]
+    kinds = [each.rpartition(" :: ")[2] for each in package.get_all("Classifier", []) if each.startswith("License ::")]
     return ", ".join(kinds) or name.partition("\n")[0][:_LONGEST] or "see its files"
 
 

@@ -340,9 +340,7 @@ def test_that_a_row_in_float32_has_an_error_of_at_most_1e_3_even_for_rarely_lit_
 
 def test_that_no_matrix_of_float32_is_inverted_in_float64(monkeypatch):
     used, product = set(), linear_algebra.product
-    monkeypatch.setattr(
-        linear_algebra, "product", lambda a, b, *more: used.add((a.dtype, b.dtype)) or product(a, b, *more)
-    )
+    monkeypatch.setattr(linear_algebra, "product", lambda a, b, *c: used.add((a.dtype, b.dtype)) or product(a, b, *c))
     scatter = scatter_of(np.random.default_rng(0).random((400, 200)))
     _approximate(scatter, 0.3)
     assert used == {(np.dtype(np.float32),) * 2}

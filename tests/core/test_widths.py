@@ -271,9 +271,7 @@ def test_that_widths_are_evaluated_on_folds_that_they_were_not_learned_on(n, fol
 def test_that_widths_of_a_subset_are_evaluated_on_the_other_rows(compared, monkeypatch):
     Z, codes = layers(500)
     train, trained = selection.train, []
-    monkeypatch.setattr(
-        selection, "train", lambda data, *rest, **more: trained.append(data.Z) or train(data, *rest, **more)
-    )
+    monkeypatch.setattr(selection, "train", lambda data, *a, **k: trained.append(data.Z) or train(data, *a, **k))
     _, found, (rows,) = compared(Z, codes, 1.0, 1.0, subset_size=200)
     assert np.array_equal(rows, stratified_subset(codes, 200, 0))
     assert trained

@@ -200,7 +200,7 @@ def test_that_a_scheduler_that_cannot_be_reached_is_named(monkeypatch, tmp_path)
     for content in (None, "", "{", "[]", "{}", '{"address": null}', "\x00" * 10, "[" * 100_000):
         if content is not None:
             file.write_text(content)
-        with pytest.raises(ClusterError, match=r"scheduler\.json contains no address of a scheduler; start one"):
+        with pytest.raises(ClusterError, match=r"scheduler\.json does not exist or contains no address of a scheduler"):
             Cluster(ClusterChoice(scheduler=str(file)))
 
 

@@ -54,6 +54,11 @@ def test_that_a_gesture_is_one_step_and_the_last_200_steps_are_stored(workspace)
         workspace.set_parameters(gesture="noise", noise=noise)
     workspace.history.undo()
     assert workspace.history.undoText() == ""
+    workspace.set_parameters(gesture="noise", noise=0.2)
+    workspace.set_parameters(ridge=2.0)
+    workspace.history.undo()
+    workspace.set_parameters(gesture="noise", noise=0.3)
+    assert not workspace.history.canRedo()
     for number in range(205):
         workspace.select(pins=(number % 64,))
     steps = 0

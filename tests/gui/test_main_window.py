@@ -97,6 +97,9 @@ def test_that_the_full_screen_shows_only_the_weights_with_a_noise_slider_and_esc
     slider = page.findChild(NumberSlider)
     QTest.keyClick(slider.findChild(QSlider), Qt.Key.Key_Right)
     at_rest(window)
+    QTest.keyClick(slider.findChild(QSlider), Qt.Key.Key_5)
+    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
+    assert window.isFullScreen(), "Escape ends the edit of a number first"
     assert window.workspace.state.parameters.noise == 0.31
     QTest.keyClick(slider.findChild(QSlider), Qt.Key.Key_Escape)
     settle(0.05)

@@ -106,11 +106,9 @@ class Setting:
             parts.append(f"evaluated on {counted(spec.test_rows, 'row')}")
         if spec.fit_rows != usual.fit_rows:
             parts.append(FIT_ROWS[spec.fit_rows].text)
-        other = _different(
-            vars(replace(spec.stack, noise=0.0, depth=0)), vars(replace(usual.stack, noise=0.0, depth=0))
-        )
+        more = _different(vars(replace(spec.stack, noise=0.0, depth=0)), vars(replace(usual.stack, noise=0.0, depth=0)))
         rest = _different(vars(spec.svm), {**vars(usual.svm), **{name: vars(spec.svm)[name] for name in _NAMED}})
-        parts += [f"{name} {value}" for name, value in (*other.items(), *rest.items())]
+        parts += [f"{name} {value}" for name, value in (*more.items(), *rest.items())]
         return " · ".join(parts)
 
 

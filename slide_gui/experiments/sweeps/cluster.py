@@ -325,4 +325,4 @@ def _address_in(file: str) -> str:
         if isinstance(address, str):
             return address
     remedy = "start one: dask scheduler --scheduler-file FILE"
-    raise ClusterError(f"{file} contains no address of a scheduler; {remedy}")
+    raise ClusterError(f"{file} does not exist or contains no address of a scheduler; {remedy}")

@@ -16,7 +16,7 @@ from slide_gui.gui.widgets.layouts import flush, form, nested
 from slide_gui.text import counted
 
 _RESET = (
-    "Theme, size, panel, window, folders, export options, the place where runs are computed, the time to try your "
+    "Theme, size, panel, folders, export options, the place where runs are computed, the time to try your "
     "data, recent files and how files are read return to their defaults. Data, runs and sessions stay."
 )
 

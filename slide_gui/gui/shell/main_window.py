@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt, Slot
-from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent
+from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
     QHBoxLayout,
+    QLineEdit,
     QMainWindow,
     QMenu,
     QMenuBar,
@@ -384,7 +385,8 @@ class MainWindow(QMainWindow):
         self.set_theme("system")
         wrap_tips(self.panel)
         self.panel.more.setChecked(False)
-        self.show_panel(True)
+        self._panel_is_shown = {False: True, True: False}
+        self.show_panel(self.width() >= _NARROW)
         self.session.cluster.compute_here()
 
     @Slot(bool)
@@ -489,6 +491,11 @@ class MainWindow(QMainWindow):
 
     def event(self, event: QEvent) -> bool:
         """Update the commands before Qt looks for the command of a pressed shortcut."""
+        line = self.focusWidget()
+        is_edited = isinstance(line, QLineEdit) and line.isModified()
+        if is_edited and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            event.accept()  # Escape restores the number or text that is being edited, and cancels no job
+            return True
         if event.type() == QEvent.Type.ShortcutOverride:
             self._follow_jobs()  # the signal of a new job is delayed
             if not self.workspace.is_at_rest:
@@ -521,6 +528,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Cancel the jobs, wait for the worker, and close."""
+        self.setFocus()  # applies a number that is being edited
         self.set_full(False)
         if "tour" in vars(self):
             self.tour.leave()

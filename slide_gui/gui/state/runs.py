@@ -420,9 +420,7 @@ class RunController(QObject):
 
         text = f"The run used {title}, not the open data set, so its rows and weights cannot be shown."
         remedy = f"Open {result.dataset}"
-        self._workspace.problem.emit(
-            UserMessage("The run belongs to other data", text, remedy, open_data, "information")
-        )
+        self._workspace.problem.emit(UserMessage("The run used other data", text, remedy, open_data, "information"))
 
     @Slot(object)
     def _follow_dataset(self, dataset: Dataset) -> None:

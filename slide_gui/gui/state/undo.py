@@ -26,10 +26,10 @@ class UndoHistory(QUndoStack):
         apply : callable
             Called with `before` to undo the change, and with `after` to redo it.
         gesture : str
-            Consecutive changes with the same gesture are one step, until `end_gesture` is called.
+            Consecutive changes with the same gesture are one step, until `end_gesture` is called or one is undone.
         """
         last = self._last()
-        if last is None or not gesture or last.gesture != gesture:
+        if last is None or not gesture or last.gesture != gesture or self.canRedo():
             self.push(_Change(text, apply, before, after, gesture))
         elif last.before == after:  # the gesture has returned to its initial value
             last.setObsolete(True)

@@ -9,6 +9,7 @@ from PySide6.QtCore import QMargins, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
+from slide_gui.core.slide.parameters import LARGEST_NOISE
 from slide_gui.gui.pages.curves.points import ErrorPoint, best_words, chosen_of, lines_of
 from slide_gui.gui.plots.axes import Plot, apart, nice_ticks
 from slide_gui.gui.theme import PINS, SECONDARY, Theme, figure_font
@@ -286,7 +287,7 @@ class ErrorPlot(Plot):
         self._put_cursor(self.values(place)[0])
 
     def _put_cursor(self, noise: float) -> None:
-        noise = min(max(round(round(noise / NOISE_STEP) * NOISE_STEP, 10), 0.0), 1.0)
+        noise = min(max(round(round(noise / NOISE_STEP) * NOISE_STEP, 10), 0.0), LARGEST_NOISE)
         if noise != self._noise:
             self.set_cursor(noise)
             self.cursor_moved.emit(noise)

@@ -202,6 +202,7 @@ class CurvesPage(Page):
     @Slot()
     def _estimate(self) -> None:
         """Compute the point at the panel's noise level and depth unless it is known, or a sweep or trial is running."""
+        self._workspace.history.end_gesture()
         parameters, setting, bases = self._workspace.state.parameters, self.setting(), self._controller.bases()
         busy = self._controller.sweep.running or self._controller.trial.running
         if setting is None or not bases or busy or not self.isVisible():

@@ -183,7 +183,7 @@ class ShownImage(QObject):
         if dataset is not None:
             sample = self._workspace.state.selection.sample
             shown = ~sample if sample < 0 else sample
-            self._workspace.select(gesture="sample", sample=(shown + step) % len(dataset.train))
+            self._workspace.select(sample=(shown + step) % len(dataset.train))
 
     @Slot()
     def refresh(self) -> None:
