@@ -7,7 +7,7 @@ imported only when they are needed.
 import os
 import sys
 
-# The module `signal` wraps `_signal` and takes so long to import that Ctrl+C can arrive during the import.
+# `_signal` is imported because `signal`, which wraps it, takes so long to import that Ctrl+C can arrive meanwhile.
 from _signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     if starts_here:
         signal(SIGINT, _end_at_once)
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by the shell, as in `slide-gui … >&-`
+        if getattr(sys, name) is None:  # the shell closed the stream, as in `slide-gui … >&-`
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
         elif sys.platform == "win32":  # by default, pipes and files cannot encode characters such as h⁰
             getattr(sys, name).reconfigure(encoding="utf-8")
@@ -36,7 +36,7 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
 
     def command() -> int:
-        if not arguments:  # the window opens without importing the parser
+        if not arguments:  # without arguments the window opens, and the parser need not be imported
             from slide_gui.gui.app import run as open_window
 
             return open_window([])
@@ -46,7 +46,7 @@ def main(argv: "Sequence[str] | None" = None) -> int:
 
     code = guarded(command)
     if starts_here:
-        signal(SIGINT, SIG_DFL)  # the command is done: avoid a traceback while the interpreter ends
+        signal(SIGINT, SIG_DFL)  # the command is done; Ctrl+C while the interpreter ends must not print a traceback
     return code
 
 

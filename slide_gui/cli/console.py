@@ -27,9 +27,9 @@ _BETWEEN_REDRAWS, _BETWEEN_LINES = 0.1, 10.0  # seconds
 
 
 Entry = tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int] | None]
-"""A function that adds the options of a subcommand to its parser, and one that runs it and returns the exit code.
+"""A function that adds the options of a subcommand to its parser, and one that runs the subcommand (→ exit code).
 
-The second function is None if the first one adds subcommands, each of which sets its own `run`.
+The second function is None if the first one adds further subcommands, each with its own function to run.
 """
 
 
@@ -72,7 +72,7 @@ def guarded(command: Callable[[], int]) -> int:
     try:
         try:
             code = command()
-        except SystemExit as end:  # argparse exits like this after --help and --version
+        except SystemExit as end:  # argparse raises SystemExit after --help and --version
             code = int(end.code or DONE)
         with _without_reader(sys.stdout):
             sys.stdout.flush()
@@ -83,15 +83,16 @@ def guarded(command: Callable[[], int]) -> int:
     except Cancelled:
         warn("cancelled")
     except MemoryError as error:
-        message = str(error) if type(error) is MemoryError else ""  # NumPy's subclass only gives an array's shape
+        message = str(error) if type(error) is MemoryError else ""  # a subclass of NumPy only reports an array's shape
         warn(message or "not enough memory; use less data or a smaller depth")
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         warn(f"{place}{error.strerror or error}{_REMEDIES.get(error.errno or 0, '')}")
-    except ValueError as error:  # includes DataError
+    except ValueError as error:  # DataError is a subclass of ValueError
         warn(str(error))
     except BaseException as error:
-        interrupt: BaseException | None = error  # compiled modules convert KeyboardInterrupt while they are imported
+        # If Ctrl+C arrives while a compiled module is imported, another exception may replace the KeyboardInterrupt.
+        interrupt: BaseException | None = error
         while interrupt is not None and not isinstance(interrupt, KeyboardInterrupt):
             interrupt = interrupt.__cause__ or interrupt.__context__
         if interrupt is not None:
@@ -109,7 +110,7 @@ def warn(sentence: str) -> None:
 def print_line(text: str, stream: TextIO | None = None) -> None:
     """Print text of one or more lines, by default on stdout, with terminal control characters escaped.
 
-    If stdout is a pipe whose reader has ended, output is discarded, and the command continues and saves its results.
+    If the program that reads stdout has ended, the output is discarded. The command continues and saves its results.
     """
     with _without_reader(stream or sys.stdout):
         print("\n".join(map(printable, text.split("\n"))), file=stream)
@@ -120,21 +121,21 @@ def _without_reader(stream: TextIO) -> Iterator[None]:
     """Redirect a stream to the null device if the program that reads its pipe has ended."""
     try:
         yield
-    except OSError as error:  # Windows may report EINVAL (CPython issue 79935)
+    except OSError as error:  # on Windows, a pipe without a reader may give EINVAL (CPython issue 79935)
         if error.errno != errno.EPIPE and (sys.platform, error.errno) != ("win32", errno.EINVAL):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add --json."""
+    """Add the option --json."""
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
 
 
 def print_answer(arguments: argparse.Namespace, document: Any, lines: Iterable[str], saved: Iterable[Path] = ()) -> int:
     """Print the JSON document if --json is given, otherwise the lines, and return the exit code for success.
 
-    After the lines, the names of `saved` files are printed. Paths in the JSON document are written as strings.
+    After the lines, the name of each file in `saved` is printed. Paths in the JSON document are written as strings.
     """
     if arguments.json:
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False, default=os.fspath)
@@ -166,7 +167,7 @@ def progress_bar(label: str) -> Iterator[Progress]:
 class _Progress(Progress):
     """Shows progress on stderr: a bar on a terminal, otherwise a line every ten seconds.
 
-    The bar and the lines show the label, the title of the last payload, and the time left.
+    The bar and the lines show the label, the title of the last reported payload, and the estimated time left.
     """
 
     def __init__(self, label: str, terminal: bool) -> None:
@@ -196,7 +197,7 @@ class _Progress(Progress):
         sys.stderr.flush()
 
     def wipe(self) -> None:
-        """Clear the bar."""
+        """Erase the bar from the terminal."""
         if self._terminal:
             sys.stderr.write("\r" + " " * self._width + "\r")
             sys.stderr.flush()

@@ -114,7 +114,7 @@ def _fit_options(parser: argparse.ArgumentParser) -> None:
 
 
 def describe_model(model: FittedModel) -> dict[str, Any]:
-    """Return the description of a model for --json."""
+    """Return the description of a model as the output of --json."""
     stack, names = model.stack, ("dataset", "generated", "fingerprint", "image_shape", "seconds", "version")
     return {
         **{name: getattr(model, name) for name in names},

@@ -1,4 +1,4 @@
-"""`slide-gui doctor` reports problems of the installation with remedies. `slide-gui licences` lists its components."""
+"""`slide-gui doctor` checks the installation and advises on problems. `slide-gui licences` lists its components."""
 
 import argparse
 import os
@@ -22,11 +22,11 @@ class Finding:
     Attributes
     ----------
     name : str
-        Subject of the check.
+        Name of what was checked, such as "python" or "display".
     state : {"ok", "note", "failed"}
-        A note reports a limitation. Only "failed" makes the command fail.
+        "note" reports a limitation. Only "failed" makes `slide-gui doctor` return the exit code for failure.
     text : str
-        Result of the check.
+        Description of what the check found, such as a version or a problem.
     remedy : str
         Command or action that solves the problem. Empty if there is no problem.
     """
@@ -84,7 +84,7 @@ def _packages() -> list[Finding]:
 
 
 def _qt_binding(version: str | None) -> list[Finding]:
-    """Report a version of PySide6 that crashes on this Python."""
+    """Return a finding if this version of PySide6 crashes on the running version of Python."""
     from slide_gui.gui.display import binding_problem
 
     problem = None if version is None else binding_problem(version)

@@ -1,4 +1,4 @@
-"""The paper's tables: `slide-gui benchmark`, which resumes interrupted work."""
+"""`slide-gui benchmark` computes and shows the paper's tables. An interrupted evaluation resumes where it stopped."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ _SUFFIXES = (".pdf", ".svg", ".png", ".csv", ".md", ".tex")
 
 
 def add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
-    """Add --splits, --quick with the help text `quick`, --generated, --workers and --scheduler."""
+    """Add the options --splits, --quick, --generated, --workers and --scheduler. `quick` is the help of --quick."""
     parser.add_argument("--splits", type=int, metavar="N", help="number of splits per data set (as in the protocol)")
     parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--generated", action="store_true", help="generate the data, even if the real files are found")
@@ -51,7 +51,7 @@ def _loader(generated: bool, files: Mapping[str, str]) -> Load:
 
 def _benchmark_options(parser: argparse.ArgumentParser) -> None:
     text = "only these data sets of the protocol (all); KEY=FILE uses the rows of a file in place of the data set KEY; "
-    text += "a quarter of them is held out as a test set if the file has none"
+    text += "if the file has no test set, a quarter of its rows is held out as one"
     parser.add_argument("data", nargs="*", metavar="DATA", help=text)
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="only these methods (all)")
     add_protocol_options(parser, "the small version of the protocol, in about a minute")
@@ -59,7 +59,7 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
     text = "record each run as a line of text in this folder, and reuse the runs recorded there"
     parser.add_argument("--results", type=Path, metavar="FOLDER", help=text)
     parser.add_argument("--stored", action="store_true", help="start no runs; show the stored ones")
-    text = "show the tables that came with the program: by default those of the full protocol, if there are any"
+    text = "show the tables that came with the program: those of the full protocol, unless --quick is given"
     parser.add_argument("--shipped", action="store_true", help=text)
     text = f"write the table of errors, or of times if the file name begins with times ({', '.join(_SUFFIXES)})"
     parser.add_argument("--tables", type=Path, nargs="+", default=[], metavar="FILE", help=text)
@@ -121,7 +121,7 @@ def _print_shipped(arguments: argparse.Namespace, cells: Sequence[CellPlan]) -> 
 
 
 def _records(arguments: argparse.Namespace) -> RecordFolder | None:
-    """Return the runs recorded in the folder of --results, if it is given. Warn about unreadable lines."""
+    """Return the runs recorded in the folder of --results, or None without this option. Warn of unreadable lines."""
     folder: Path | None = arguments.results
     if folder is None:
         return None
@@ -136,7 +136,7 @@ def _records(arguments: argparse.Namespace) -> RecordFolder | None:
 
 
 def _print_tables(arguments: argparse.Namespace, state: EvaluationState, origin: str = "") -> int:
-    """Write and print the tables, after the sentence `origin` if they came with the program."""
+    """Write the tables to the requested files and print them. Print `origin`, the source of shipped tables, first."""
     times = time_rows(state)
     for path in arguments.tables:
         export = times_export(times) if path.name.startswith("times") else errors_export(state)

@@ -1,4 +1,4 @@
-"""Draw figures without a window: the figures of a stack, figures of runs from their JSON files, and a demo."""
+"""Draw figures without a window: of a fitted stack, or of runs, from the JSON files of their bundles; and a demo."""
 
 import argparse
 import os
@@ -30,7 +30,7 @@ _FORMATS = ("pdf", "svg", "png", "csv")
 
 
 def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weights: bool = False) -> None:
-    """Add the options of a figure: style, --show and --bias for weights, and output files or a bundle."""
+    """Add the options of a figure: style, output files or a bundle, and, if it shows weights, --show and --bias."""
     usual = Style()
     group = parser.add_argument_group("figure")
     options.add_fields(group, usual, levels=("colour limits", LEVELS), colors=", ".join(MAPS))
@@ -40,7 +40,7 @@ def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weight
         options.add_fields(group, usual, show=("what tiles show", SHOWN))
         group.add_argument("--bias", action="store_true", help="write each tile's bias below it")
     _add_outputs(parser, f"{name}.pdf")
-    text = "write figure, CSV, commands and a Python script to this folder instead"
+    text = "write a bundle to this folder instead: the figure, its numbers, the command line and a Python script"
     parser.add_argument("--bundle", type=Path, metavar="FOLDER", help=text)
 
 
@@ -66,9 +66,9 @@ def _style(arguments: argparse.Namespace) -> Style:
 def _outputs(
     arguments: argparse.Namespace, name: str, sources: Sequence[DataSource], formats: Sequence[str] = _FORMATS
 ) -> list[Path]:
-    """Return the requested output files, or the default called `name`.
+    """Return the requested output files, or a default file called `name`.
 
-    Refuse formats that cannot be written, and outputs that would replace an input or files of the user.
+    Refuse formats that cannot be written, and outputs that would replace an input or other files of the user.
     """
     bundle = getattr(arguments, "bundle", None)
     output: Path = arguments.output or Path(f"{name}.{formats[0]}")
@@ -97,7 +97,7 @@ def _write(
     lines: Sequence[str] = (),
     session: str = "",
 ) -> int:
-    """Write the files or the bundle, print them with the result as JSON or in lines, and return the exit code.
+    """Write the files or the bundle, print their names and the result as JSON or in lines, and return the exit code.
 
     Pictures contain the session unless --no-session is given. A bundle has the session as a separate file.
     """
@@ -130,8 +130,8 @@ def _weights_options(parser: argparse.ArgumentParser) -> None:
     text += "set joined by the system's path separator (: or ;)"
     parser.add_argument("data", nargs="+", metavar="DATA", help=text)
     options.add_data_options(parser)
-    text = "pixels to show, as indices from 0 (or the index or name of a feature if the data are not images); once "
-    text += "for all data sets, or once for each in their order (default: four bright pixels)"
+    text = "pixels to show, as indices from 0 (or the index or name of a feature if the data are not images); give "
+    text += "the option once for all data sets, or once per data set in their order (default: four bright pixels)"
     parser.add_argument("--pixels", nargs="+", action="append", metavar="ROW,COLUMN", help=text)
     options.add_stack_options(parser)
     text = "write an animation as .gif: the weights at noise levels from 0 to 0.95"
@@ -177,7 +177,7 @@ def _weights(arguments: argparse.Namespace) -> int:
 
 
 def _pixel_named(text: str, model: FittedModel) -> int:
-    """Return the index of the feature given as ROW,COLUMN, index or name. Refuse an unknown one."""
+    """Return the index of the feature that a text names by ROW,COLUMN, index or name. Refuse an unknown feature."""
     shape = model.image_shape
     try:
         numbers = [int(part) for part in text.split(",")]
@@ -262,7 +262,7 @@ def _copies_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--layer", type=int, default=1, metavar="K", help="layer to study, from 1 to the depth (1)")
     group.add_argument("--most", type=int, default=256, metavar="M", help="largest number of copies (256)")
     group.add_argument("--shown", type=int, metavar="M", help="number of copies whose weights are drawn (the largest)")
-    group.add_argument("--seeds", type=int, default=3, metavar="N", help="number of corruptions in each mean error (3)")
+    group.add_argument("--seeds", type=int, default=3, metavar="N", help="number of corruptions per mean error (3)")
     group.add_argument("--rows", type=int, metavar="N", help="number of rows used, sampled if there are more (1200)")
     group.add_argument("--pixel", metavar="ROW,COLUMN", help="pixel whose weights are drawn (the central one)")
     options.add_stack_options(parser)

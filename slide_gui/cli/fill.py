@@ -1,4 +1,4 @@
-"""`slide-gui fill` fills the missing cells of a table and measures the error on cells that it hides."""
+"""`slide-gui fill` fills the missing cells of a table, and measures the error on known cells that it hides."""
 
 import argparse
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ from slide_gui.text import NONE, count, fixed
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    text = "a table of text with commas, semicolons or tabs; cells that are empty, ?, NA, N/A, NaN or null are missing"
+    text = "a text file with commas, semicolons or tabs; cells that are empty, ?, NA, N/A, NaN or null are missing"
     parser.add_argument("data", metavar="TABLE", help=text)
-    text = "the same table with filled cells; all other bytes stay the same"
+    text = "write the table with filled cells to this file; all other bytes stay the same"
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=text)
     options.add_table_options(parser.add_argument)
     options.add_seed(parser, "seed that selects the hidden cells")

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 def choice_help(meaning: str, table: Mapping[str, Choice], default: str) -> str:
-    """Return the help of an option that takes a key of a table: its meaning, all keys, and the description of each."""
+    """Return the help of an option that takes a key of a table: its meaning, and each key with its description."""
     tips = "; ".join(f"{key}: {choice.tip}" for key, choice in table.items())
     return f"{meaning} ({default}). {tips}".replace("%", "%%")
 
@@ -43,9 +43,10 @@ def choice_help(meaning: str, table: Mapping[str, Choice], default: str) -> str:
 def add_fields(
     group: argparse._ActionsContainer, usual: object, **meanings: str | tuple[str, Mapping[str, Choice]]
 ) -> None:
-    """Add one option per keyword, which names a field of `usual`. Its value there is the default and sets the type.
+    """Add one option per keyword. It has the name of a field of `usual`, and the type and default of that field.
 
-    Options that the user does not give are None. A meaning is a help text, or a help text and the allowed choices.
+    The value of a keyword is a help text, or a help text and the allowed choices. The value of an option that the user
+    does not give is None, although the help shows the default.
     """
     for name, meaning in meanings.items():
         default = getattr(usual, name)
@@ -61,7 +62,7 @@ def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 
 def parsed(read: Callable[[str], T]) -> Callable[[str], T]:
-    """Return a function for the `type` of an option, which lets argparse report the message of a ValueError."""
+    """Return `read` as a function for the `type` of an option: argparse then reports the message of a ValueError."""
 
     def parse(text: str) -> T:
         try:
@@ -86,12 +87,12 @@ def integers(text: str) -> tuple[int, ...]:
 
 
 def add_seed(parser: argparse.ArgumentParser, meaning: str = "seed of generated data") -> None:
-    """Add --seed."""
+    """Add the option --seed."""
     parser.add_argument("--seed", type=int, default=0, help=f"{meaning} (0)")
 
 
 def add_store(parser: argparse._ActionsContainer, otherwise: str = "") -> None:
-    """Add --store. The option is required unless `otherwise` is given, which says what happens without a store."""
+    """Add --store. It is required unless `otherwise` is given, the part of its help about the case without a store."""
     text = f"reuse the runs in this file and add new ones{otherwise}"
     parser.add_argument("--store", type=Path, required=not otherwise, metavar="FILE", help=text)
 
@@ -114,14 +115,14 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     text = "size of the images, such as 28x28; none: rows are not images"
     option("--shape", type=parsed(_shape), metavar="ROWSxCOLUMNS", help=text)
     option("--transposed", action="store_true", help="the images are stored column by column")
-    text = "scale each feature to 0 … 1 if the rows are not images, or keep the values as they are"
+    text = "scale each feature to 0 … 1 if the rows are not images; --no-scale: keep all values as they are"
     option("--scale", dest="scaled", action=argparse.BooleanOptionalAction, help=text)
     text = "divide numeric labels into K ranges with about equal numbers of training rows; 0: each number is a class"
     option("--bins", type=int, metavar="K", help=text)
-    text = "a column of a table, such as the patient; rows with the same value are never divided between training, "
+    text = "name of a column, such as patient, that groups the rows; a group is never divided between training, "
     text += "validation and test rows, nor between the folds that select C and widths"
     option("--group", metavar="NAME", help=text)
-    about = "Without a test set, a quarter of each class is held out. These options change that."
+    about = "If the data have no test set, a quarter of each class is held out. These options hold out other rows."
     option = parser.add_argument_group("test set", about).add_argument
     option("--held-out", type=float, metavar="FRACTION", help="fraction to hold out, 0 to 0.9 (0.25)")
     option("--split-seed", type=int, metavar="N", help="seed of the random division (0)")
@@ -142,7 +143,7 @@ def add_table_options(option: Callable[..., object]) -> None:
 
 def add_save_model(parser: argparse.ArgumentParser) -> None:
     """Add --save-model."""
-    text = "save layers and classifier here, for slide-gui predict and features"
+    text = "save layers and classifier to this file, for slide-gui predict and slide-gui features"
     parser.add_argument("--save-model", type=Path, metavar="MODEL.npz", help=text)
 
 
@@ -190,7 +191,7 @@ def data_source(
     texts : sequence of str, optional
         Name or files of the data set; default: all values of DATA.
     evaluate : {"test", "validation"}
-        Rows on which the command evaluates. With "validation" rows are held out only if the arguments request it.
+        Rows on which the command evaluates. With "validation", a test set is held out only if the arguments request it.
 
     Raises
     ------
@@ -235,12 +236,12 @@ def picture_session(
 
 
 def files_source(arguments: argparse.Namespace) -> DataSource | None:
-    """Return the source of the files in `data`, or None if no option about reading or dividing is given.
+    """Return the source of the files in DATA, or None if the user gives no option about reading or dividing the data.
 
     Raises
     ------
     UsageError
-        As `data_source`, and if a file is a session, which contains these options itself.
+        For the reasons in `data_source`, and if such options are given for a session file, which contains its own.
     """
     arguments.seed = 0
     source = data_source(arguments)
@@ -280,7 +281,7 @@ def read_data(source: DataSource) -> Dataset:
 def warn_of_guesses(dataset: Dataset) -> None:
     """Print on stderr each uncertain guess about the files, for the user to check."""
     for guess in dataset.checks:
-        if not guess.sure and guess.why != dataset.opened.unlabelled:  # a later error reports missing labels
+        if not guess.sure and guess.why != dataset.opened.unlabelled:  # missing labels are reported by a later error
             warn(f"{dataset.name}, please check: {guess.what} ({guess.why})")
 
 
@@ -320,7 +321,7 @@ def check_outputs(
 
 
 def check_suffix(output: Path, suffixes: Sequence[str], option: str = "") -> None:
-    """Refuse an output with another suffix. The message begins with the name of the option.
+    """Refuse an output file whose suffix is not allowed. The error message begins with the name of the option.
 
     Raises
     ------
@@ -332,12 +333,12 @@ def check_suffix(output: Path, suffixes: Sequence[str], option: str = "") -> Non
 
 
 def refuse_existing(outputs: Iterable[Path]) -> None:
-    """Refuse to replace existing files by default outputs, because the user did not name these.
+    """Refuse to replace existing files by outputs with default names, which the user did not choose.
 
     Raises
     ------
     UsageError
-        If one of them exists.
+        If one of the outputs exists.
     """
     for output in outputs:
         if output.exists():
@@ -426,17 +427,17 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
         threshold="threshold between layers",
         squashing=("the function T between two layers", SQUASHINGS),
         fit_on=("representation that a layer is fitted on", FIT_ON),
-        ridge="added to the diagonal of E[Q]",
-        dtype="type of rows and representations: float32 or float64",
-        batch_size="rows per block",
+        ridge="constant added to the diagonal of E[Q]",
+        dtype="number type of rows and representations: float32 or float64",
+        batch_size="number of rows processed at a time",
         sharing=("sharing of weights", SHARING),
-        window="side of a shared kernel in pixels, odd",
+        window="side length of a shared kernel in pixels, an odd number",
     )
     add_seed(parser, "seed of generated data, splits and classifiers")
 
 
 def stack_parameters(arguments: argparse.Namespace) -> StackParameters:
-    """Return the stack parameters given, with the library's defaults for the others.
+    """Return the stack parameters from the arguments, with the library's defaults for those not given.
 
     Raises
     ------
@@ -448,7 +449,7 @@ def stack_parameters(arguments: argparse.Namespace) -> StackParameters:
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the classifier and of the protocol."""
+    """Add the options of a run: method, classifier, rows to train and evaluate on, and size of the representation."""
     usual = SvmParameters()
     group = parser.add_argument_group("classifier")
     default = "slide-svm, or custom if an estimator of scikit-learn is given"
@@ -464,7 +465,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         loss=("cost of a point inside the margin", LOSSES),
         starts="number of starting points for learning the widths",
     )
-    group.add_argument("-C", type=float, metavar="C", help="trade-off (selected by cross-validation)")
+    group.add_argument("-C", type=float, metavar="C", help="cost of errors (selected by cross-validation)")
     text = f"largest number of rows to learn the widths on ({usual.subset_size})"
     group.add_argument("--subset", dest="subset_size", type=int, metavar="N", help=text)
     group = parser.add_argument_group("rows")
@@ -485,9 +486,9 @@ def add_cluster_options(parser: argparse.ArgumentParser) -> None:
     """Add the options --workers and --scheduler, which select where to compute."""
     about = "Default: one run after the other, in this process."
     group = parser.add_argument_group("where to compute runs", about)
-    text = "N processes on this computer, with one thread each"
+    text = "compute in N processes on this computer, with one thread each"
     group.add_argument("--workers", type=int, default=0, metavar="N", help=text)
-    text = "the workers of a Dask scheduler: tcp://HOST:PORT, tls://HOST:PORT, or the .json file that it writes"
+    text = "compute on the workers of a Dask scheduler: tcp://HOST:PORT, tls://HOST:PORT, or the .json file it writes"
     group.add_argument("--scheduler", default="", metavar="ADDRESS", help=text)
 
 
@@ -512,7 +513,7 @@ _SDA = {
 
 
 def add_method_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of one run that replace SLIDE or the SVM, and the number of labels."""
+    """Add the options of a single run that replace SLIDE or the SVM, and those for few labels."""
     usual = SdaParameters()
     group = parser.add_argument_group("autoencoders (sda-svm, sda)", "--noise is the masking noise of every layer.")
     text = f"hidden units of each layer ({','.join(map(str, usual.n_units))})"
@@ -590,7 +591,7 @@ def _estimator(kind: str, arguments: argparse.Namespace) -> Estimator:
 
 
 def _widths(text: str) -> str | tuple[float, ...]:
-    """Return the widths in a text such as ``1,2.5``. Return other text unchanged; `SvmParameters` checks it."""
+    """Return the numbers in a text such as ``1,2.5``, or any other text unchanged, which `SvmParameters` checks."""
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:

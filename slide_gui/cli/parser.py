@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 _RESUMES = "an interrupted run resumes where it stopped"
-# Subcommand → the module of `slide_gui.cli` that defines it in `COMMANDS`, and its help.
+# Maps each subcommand to the module of `slide_gui.cli` that defines it in `COMMANDS`, and to its help text.
 _COMMANDS = {
     "datasets": ("data", "list data sets, download their files, or describe one"),
     "fit": ("data", "fit a stack and save the model"),
-    "fill": ("fill", "fill the missing cells of a table, and measure the error on known cells hidden for this"),
+    "fill": ("fill", "fill the missing cells of a table, and measure the error by hiding and filling known cells"),
     "weights": ("figures", "draw the paper's weight figure as the window exports it"),
     "flow": ("figures", "draw one image and its hidden representation after each layer, as the window shows them"),
     "copies": ("figures", "compare the weights fitted on m corrupted copies with their closed-form limit"),
@@ -37,7 +37,7 @@ _COMMANDS = {
     "runs": ("store", "list, show, check, delete and export stored runs"),
     "benchmark": ("evaluation", f"compare all methods on all data sets: the paper's tables; {_RESUMES}"),
     "reproduce": ("reproduction", f"reproduce every figure and table of the paper on one page; {_RESUMES}"),
-    "doctor": ("doctor", "check this installation, and report problems with their remedies"),
+    "doctor": ("doctor", "check this installation, and print a remedy for each problem"),
     "licences": ("doctor", "list every component of the program with its version and licence"),
 }
 
@@ -54,7 +54,7 @@ the files of one data set (options for reading and dividing them: see `slide-gui
 class _Parser(argparse.ArgumentParser):
     """A parser that reports errors in one sentence and adds the options of a subcommand when it is first used.
 
-    Abbreviated options are refused: ``--fold`` would be read as ``--folds``.
+    Abbreviated options are refused, because ``--fold`` would otherwise be read as ``--folds``.
 
     Attributes
     ----------
@@ -84,7 +84,11 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser with all subcommands. Each sets `run`, which takes the parsed arguments, and `computes`."""
+    """Return the parser with all subcommands.
+
+    In the parsed arguments, `run` is the function that runs the subcommand. It takes these arguments. `computes` is
+    True if the subcommand multiplies matrices.
+    """
     parser = _Parser(prog="slide-gui", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"slide-gui {__version__}")
     commands = parser.add_subparsers(title="subcommands", metavar="COMMAND", required=True)
@@ -108,7 +112,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     if arguments[0] == "--" or (not arguments[0].startswith("-") and arguments[0] not in _COMMANDS):
         return _open_window(arguments)
-    # The clock starts before the slow imports.
+    # The time budget of `slide-gui try` includes the slow imports that follow, so the clock starts here.
     parsed = build_parser().parse_args(arguments, argparse.Namespace(started=time.monotonic()))
     if parsed.computes:
         set_threads()
@@ -118,7 +122,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def output_of(arguments: Sequence[str]) -> str:
-    """Run a subcommand within another one, and return what it prints on stdout."""
+    """Run a subcommand from within another one, and return the text that it prints on stdout."""
     parsed = build_parser().parse_args(arguments)
     with redirect_stdout(io.StringIO()) as output:
         parsed.run(parsed)

@@ -27,7 +27,7 @@ from slide_gui.text import counted, dataset_title
 
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=Path, metavar="MODEL", help="a model of slide-gui (.npz)")
-    text = "the new rows: columns are matched to those of the model by name, and scaled as in training"
+    text = "the new rows; their columns are matched to those of the model by name, and scaled as in training"
     parser.add_argument("data", nargs="+", metavar="DATA", help=text)
     options.add_table_options(parser.add_argument)
     parser.add_argument("--transposed", action="store_true", help="the images are stored column by column")
@@ -48,7 +48,7 @@ def _features_options(parser: argparse.ArgumentParser) -> None:
 def _read(
     arguments: argparse.Namespace, progress: Progress, *, classify: bool = False
 ) -> tuple[FittedModel, NDArray[np.float32], Any]:
-    """Return the model, the new rows, and the class name of each row, or None if the rows have no labels.
+    """Return the model, the new rows, and a list of their class names (None if the rows have no labels).
 
     With `classify`, refuse a model without a classifier before the rows are read.
     """
@@ -58,7 +58,7 @@ def _read(
     ).checked()
     model = load_model(arguments.model)
     if classify and model.svm is None:
-        raise UsageError(f"{arguments.model} has no classifier; save one with slide-gui train or try --save-model")
+        raise UsageError(f"{arguments.model} has no classifier; slide-gui train --save-model saves a model with one")
     rows, labels, warning = read_new_rows(
         [Path(name) for name in arguments.data],
         model.stack.n_features,
@@ -107,7 +107,7 @@ def _predict(arguments: argparse.Namespace) -> int:
 
 
 def _class_names(labels: list[str], model: FittedModel) -> list[str]:
-    """Return the labels as the model names them: 1 may mean class 01, class 1 of a benchmark data set, or a range."""
+    """Return the model's class name for each label: 1 may mean "01", class 1 of a benchmark data set, or a range."""
     first, last = model.class_names[0], model.class_names[-1]
     if first.startswith("up to ") and last.startswith("above ") and all(map(is_number, labels)):
         limits = [float(name.split()[-1]) for name in model.class_names[:-1]]

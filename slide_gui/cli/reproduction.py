@@ -1,4 +1,4 @@
-"""`slide-gui reproduce` makes each figure and table of the paper with other subcommands, and shows them on a page."""
+"""`slide-gui reproduce` makes all figures and tables of the paper with other subcommands, and one page with them."""
 
 import argparse
 import shlex
@@ -31,9 +31,9 @@ class PaperItem:
     command : str
         Arguments of `slide-gui` that reproduce the item.
     files : tuple of str
-        Names of the files that the command writes to the folder of the page.
+        Names of the files that the command writes to the output folder, which also contains the HTML page.
     paper : str
-        Description of the figure or table in the paper.
+        Description of the original figure or table in the paper.
     """
 
     title: str
@@ -69,7 +69,7 @@ def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
             "Schematic with a real image",
             f"flow {kind}mnist {_DRAWN} -o {outputs(flow[:1])}",
             flow,
-            "A schematic description of SLIDE: the input, T(h⁰), h¹, T(h¹), …; its corruption is virtual.",
+            "A schematic description of SLIDE: the input, T(h⁰), h¹, T(h¹), …; no corrupted copies are needed.",
         ),
         PaperItem(
             "Error against noise and depth",
@@ -103,8 +103,8 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     options.cluster_choice(arguments)
     folder: Path = arguments.out
     options.check_folder(arguments, folder)
-    # This marks the folder as an output before the store is created in it. A file at the store's path that is not
-    # a run store is refused here, before any run is computed.
+    # `folder_files` marks the folder as an output folder before the run store is created in it. Opening the store
+    # refuses a file at its path that is not a run store, before any run is computed.
     with folder_files(folder), RunStore(arguments.store or folder / "runs.sqlite"):
         pass
     items, printed = paper_items(arguments), dict[str, str]()

@@ -31,7 +31,7 @@ from slide_gui.figures.style import Style
 from slide_gui.text import label_names, pixel_name, place_name
 
 _FIGURES = (".pdf", ".svg", ".png", ".csv")
-_MOST = 1000  # splits
+_MOST = 1000  # largest number of splits
 
 
 def _train_options(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def _train_options(parser: argparse.ArgumentParser) -> None:
     text = "number of the split, from 0; 0 to 4 are the folds of one cross-validation (0)"
     parser.add_argument("--split", type=int, default=0, metavar="N", help=text)
     parser.add_argument("-o", "--output", type=Path, metavar="STORE", help="reuse the run in this store, or add it")
-    text = "draw confusion.* or widths.* (.pdf, .svg, .png or .csv); the beginning of the name selects the figure"
+    text = "draw the confusion matrix (confusion*) or the widths while learned (widths*) as .pdf, .svg, .png or .csv"
     parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=text)
     options.add_save_model(parser)
 
@@ -104,7 +104,7 @@ def _print_folds(dataset: Dataset, results: Sequence[RunResult], arguments: argp
 
 
 def _stored_or_new(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
-    """Return the result from the store, or compute and store it."""
+    """Return the result from the store `output`. If it has none, compute the run, and store it if `output` is given."""
     with nullcontext() if output is None else RunStore(output) as store, progress_bar("training") as progress:
         if store is None or not store.hashes(spec.hash):
             announce(typical_seconds(spec, RunShape.of(dataset)))
@@ -112,7 +112,7 @@ def _stored_or_new(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunR
 
 
 def _run_figure(path: Path) -> RunFigure:
-    """Return the figure of a run selected by the beginning of a file name."""
+    """Return the figure that the file name begins with, such as the confusion matrix for ``confusion.pdf``."""
     for name, figure in RUN_FIGURES.items():
         if path.name.startswith(name) and path.suffix.lower() in _FIGURES:
             return figure
@@ -125,12 +125,12 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     options.add_run_options(parser)
     options.add_cluster_options(parser)
     option = parser.add_argument_group("sweep").add_argument
-    option("--splits", type=int, default=1, metavar="N", help="number of splits; 5 are one cross-validation (1)")
-    option("--seeds", type=int, nargs="+", metavar="SEED", help="seeds of splits and classifiers (--seed)")
-    option("--cold", action="store_true", help="do not start a point's widths from those of the previous point")
+    option("--splits", type=int, default=1, metavar="N", help="number of splits; 5 make a cross-validation (1)")
+    option("--seeds", type=int, nargs="+", metavar="SEED", help="seeds of splits and classifiers (value of --seed)")
+    option("--cold", action="store_true", help="learn the widths of each point without starting from another point's")
     text = "select noise and depth by validation error, then train with these on the whole training set, and test"
     option("--choose", action="store_true", help=text)
-    option("--labels", type=int, metavar="N", help="train on N labelled rows; the last run of --choose uses all (all)")
+    option("--labels", type=int, metavar="N", help="train on N labelled rows; the test run of --choose uses all (all)")
     option("--dry-run", action="store_true", help="only print the number of runs and their estimated time")
     text = "with --choose: select once for all splits and seeds, by the mean validation error, instead of once for each"
     option("--pooled", action="store_true", help=text)
@@ -162,7 +162,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
         return SweepSpec(base, noises, depths, splits, tuple(seeds), warm=warm, choose=choose)
 
     dataset, base = _checked_and_read(arguments, source, choices, lambda base: sweep_of(base).points())
-    Classes.of(dataset)  # refuses data without usable labels before a store is created
+    Classes.of(dataset)  # raises an error for data without usable labels, before a run store is created
     sweep = sweep_of(base)
     deepest = max(sweep.points(), key=lambda point: point.depth)
     options.warn_of_threshold(dataset, deepest.spec.stack)
@@ -248,7 +248,7 @@ def _try_options(parser: argparse.ArgumentParser) -> None:
     options.add_seed(parser)
     options.add_store(parser, " (not stored)")
     text = (
-        f"seconds from the start to the result ({BUDGET:g}); fast settings are tried first, and the best one is tested"
+        f"seconds from the start to the result ({BUDGET:g}); fast settings are tried first; the best setting is tested"
     )
     parser.add_argument("--budget", type=options.parsed(checked_budget), default=BUDGET, metavar="SECONDS", help=text)
     text = "folder for the figure, its numbers, and the script that reproduces it"
@@ -262,10 +262,10 @@ def _try(arguments: argparse.Namespace) -> int:
     options.check_outputs(arguments, [arguments.save_model], [source])
     options.check_model_output(arguments.save_model)
     dataset = options.read_data(source)
-    plan = plan_trial(dataset, budget=arguments.budget)  # refuses unusable data before a store is created
+    plan = plan_trial(dataset, budget=arguments.budget)  # raises an error for unusable data before a store is created
     announce(min(trial_seconds(plan, dataset), arguments.budget))
     if folder is not None:
-        # This marks the folder as an output before the store may be created in it.
+        # `folder_files` marks the folder as an output folder first, because the store may be created in it.
         with folder_files(folder, [name for name in check_folder(folder) if (folder / name).exists()]):
             pass
     stored = nullcontext() if arguments.store is None else RunStore(arguments.store)
@@ -339,7 +339,7 @@ def _decision_lines(document: dict[str, Any], dataset: Dataset) -> Iterator[str]
         yield f"support vector {row} ({each['class']}): K = {kernel:.3g}, pulls by {pull:+.3g}"
     flip = document["flip"]
     if flip is not None and flip["features"]:
-        which = "no smaller set of such moves does" if flip["fewest"] else "a smaller set may do so, too"
+        which = "no smaller set of features suffices" if flip["fewest"] else "a smaller set may suffice, too"
         features = ", ".join(pixel_name(k, shape, dataset.feature_names) for k in flip["features"])
         yield f"moving {features} to the far end of the range changes the class to {flip['class']} ({which})"
     elif flip is not None:

@@ -24,7 +24,7 @@ def _runs_options(parser: argparse.ArgumentParser) -> None:
         ("list", _list, "print the table of runs"),
         ("show", _show, "print one run"),
         ("check", _check, "check every run against its recorded checksum"),
-        ("delete", _delete, "hide runs from the table"),
+        ("delete", _delete, "delete runs from the table (see: restore)"),
         ("restore", _restore, "restore deleted runs"),
         ("export", _export, "write the table as CSV"),
     ):
@@ -37,13 +37,13 @@ def _runs_options(parser: argparse.ArgumentParser) -> None:
             text = "save the undamaged runs to this new store"
             command.add_argument("--save-whole", dest="output", type=Path, metavar="NEW", help=text)
         if task is _export:
-            command.add_argument("-o", "--output", type=Path, metavar="FILE", help="the table (runs.csv)")
+            command.add_argument("-o", "--output", type=Path, metavar="FILE", help="CSV file to write (runs.csv)")
         add_json(command)
         command.set_defaults(run=_with_store, task=task, read_only=task not in (_delete, _restore))
 
 
 def open_store(path: Path, *, read_only: bool = True) -> RunStore:
-    """Open a run store. Refuse a path without one."""
+    """Open an existing run store. Refuse a path at which there is no file."""
     if not path.is_file():
         raise UsageError(f"{str(path)!r}: this run store does not exist; check the name")
     return RunStore(path, read_only=read_only)
@@ -60,10 +60,10 @@ def _with_store(arguments: argparse.Namespace) -> int:
 
 
 def full_hash(store: RunStore, beginning: str) -> str:
-    """Return the hash of the only run whose hash begins with these digits."""
+    """Return the full hash of the run whose hash begins with `beginning`. Refuse it if no run or several runs match."""
     hashes = store.hashes(beginning)
     if len(hashes) != 1:
-        raise UsageError(f"{len(hashes) or 'no'} runs begin with {beginning!r}; give the hash of one (see: runs list)")
+        raise UsageError(f"{len(hashes) or 'no'} hashes begin with {beginning!r}; give that of a run (see: runs list)")
     return hashes[0]
 
 
@@ -135,12 +135,12 @@ def _export(store: RunStore, arguments: argparse.Namespace) -> int:
 
 
 def describe_rate(rate: ErrorRate) -> dict[str, Any]:
-    """Return the error rate of a run, or of all folds together, for --json."""
+    """Return the error rate of a run, or of all folds together, as entries of the output of --json."""
     return {"error": rate.error, "low": rate.low, "high": rate.high, "n_test": rate.n}
 
 
 def describe_result(result: RunResult) -> dict[str, Any]:
-    """Return the description of a run for --json."""
+    """Return the description of a run as the output of --json."""
     return {
         "hash": result.hash,
         "current": result.is_current,
@@ -154,7 +154,7 @@ def describe_result(result: RunResult) -> dict[str, Any]:
 
 
 def result_lines(result: RunResult) -> Iterator[str]:
-    """Yield the lines that describe a run."""
+    """Yield the lines of text that describe the result of a run."""
     spec, classifier, times = result.spec, result.classifier, result.timings
     yield f"{dataset_title(result.dataset, result.generated)}: {describe_spec(spec)}"
     count = f"{len(result.misclassified)} of {result.n_test} misclassified"
