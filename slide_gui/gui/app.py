@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SWITCH_SECONDS = 0.001  # longest time for which a worker blocks the GUI thread
 _COLLECT_MILLISECONDS = 2000
 _SCREENSHOT_MILLISECONDS = 60_000
-_PAUSE = 0.01  # seconds of sleep between events; without it, the worker could not get the interpreter's lock
+_PAUSE = 0.01  # seconds of sleep between events; without the sleep, the worker could not get the interpreter's lock
 
 
 def run(files: Sequence[Path], source: DataSource | None = None) -> int:

@@ -115,5 +115,5 @@ def installed_binding() -> str | None:
         from PySide6 import __version__
     except ImportError:
         return None
-    builtins.__import__ = importing  # PySide replaced it by a function that reads the source of every module
+    builtins.__import__ = importing  # PySide installed a function that also reads the source of every module
     return __version__

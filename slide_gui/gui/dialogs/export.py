@@ -74,7 +74,7 @@ class ExportOption:
     about: str = ""
 
 
-_WITHOUT_DESKTOP = ("offscreen", "minimal", "vnc", "linuxfb", "eglfs")  # Qt platforms
+_WITHOUT_DESKTOP = ("offscreen", "minimal", "vnc", "linuxfb", "eglfs")  # Qt platforms without a desktop
 
 
 def shows_folders() -> bool:

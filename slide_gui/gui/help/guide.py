@@ -54,9 +54,9 @@ class Guide(QDialog):
         self.text = QTextBrowser(self)
         self.text.setAccessibleName("Text of the guide")
         self.text.setOpenLinks(False)
-        self.text.setSearchPaths([str(resource("help"))])  # for pictures
+        self.text.setSearchPaths([str(resource("help"))])  # the folder of the pictures
         self.text.document().setDocumentMargin(12)
-        # Text wraps, but Qt rounds up the width of tables, so that a scroll bar would appear.
+        # All text wraps, but Qt rounds up the width of tables, so a horizontal scroll bar would appear without need.
         self.text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.text.anchorClicked.connect(self._follow)
         self.search = QLineEdit(self)
@@ -111,7 +111,7 @@ class Guide(QDialog):
             heading = layout.headingLevel() > 0
             if QTextCursor(block).currentTable() is None:
                 above = _ABOVE_ITEM if block.textList() is not None else _ABOVE_PARAGRAPH
-                fence = QTextFormat.Property.BlockCodeFence  # set for each line of code
+                fence = QTextFormat.Property.BlockCodeFence  # each line of code has this property
                 if layout.hasProperty(fence) and block.previous().blockFormat().hasProperty(fence):
                     above = 0
                 layout.setTopMargin(_ABOVE_HEADING if heading else above)

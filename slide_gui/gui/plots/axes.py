@@ -444,7 +444,7 @@ class Plot(HoverWidget):
         self._box.setGeometry(box)
         self._x_axis.setGeometry(QRectF(box.left(), box.bottom(), box.width(), 24))
         self._y_axis.setGeometry(QRectF(0, box.top(), box.left(), box.height()))
-        self._y_axis.setStyle(tickLength=-int(box.width()))  # its ticks are the grid
+        self._y_axis.setStyle(tickLength=-int(box.width()))  # the ticks of the axis are the lines of the grid
         hint = self._back.sizeHint()
         self._back.setGeometry(self.width() - hint.width() - 8, 6, hint.width(), hint.height())
 
@@ -452,7 +452,7 @@ class Plot(HoverWidget):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self._pressed, self._dragging = None, False  # another widget receives the release
+        self._pressed, self._dragging = None, False  # another widget receives the release of the mouse button
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton and self._filled:

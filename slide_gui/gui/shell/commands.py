@@ -176,7 +176,7 @@ def _try(window: MainWindow) -> None:
 def _train(window: MainWindow) -> None:
     page = cast("ClassifierPage", window.pages.turn_to("classifier"))
     if not window.session.runs.training.running:
-        page.train_button.click()  # reports why training is impossible
+        page.train_button.click()  # tells the user why training is impossible
 
 
 def _sweep(window: MainWindow) -> None:

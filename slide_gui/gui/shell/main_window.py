@@ -450,7 +450,7 @@ class MainWindow(QMainWindow):
         if full:
             self._before_full = self.geometry(), self.windowState()
             self.showFullScreen()
-            self.setGeometry(self.screen().geometry())  # needed without a window manager
+            self.setGeometry(self.screen().geometry())  # without a window manager, the window would keep its size
             return
         geometry, state = self._before_full
         self.setWindowState(state)
@@ -497,7 +497,7 @@ class MainWindow(QMainWindow):
             event.accept()  # Escape restores the number or text that is being edited, and cancels no job
             return True
         if event.type() == QEvent.Type.ShortcutOverride:
-            self._follow_jobs()  # the signal of a new job is delayed
+            self._follow_jobs()  # at once, because the signal of a new job is delayed
             if not self.workspace.is_at_rest:
                 self.follow()
         return super().event(event)

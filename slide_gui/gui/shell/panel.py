@@ -393,7 +393,7 @@ class ParameterPanel(VerticalScroll):
         row = nested(self._layout, QHBoxLayout())
         row.setSpacing(8)
         self._badge = label("", self, "badge")
-        self._badge.hide()  # until data are open
+        self._badge.hide()  # it is shown when data are open
         self._counts = label("loading…", self, wraps=True, height=30)
         row.addWidget(self._badge, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._counts, 1)

@@ -38,7 +38,7 @@ def without_folders(line: str) -> str:
         package = max((at for at, name in enumerate(names) if name in _PACKAGED), default=len(names) - 1)
         return "/".join(names[package:])
 
-    home = re.compile(re.escape(str(Path.home())) + r"(?![\w\\/])")  # only if no longer path follows
+    home = re.compile(re.escape(str(Path.home())) + r"(?![\w\\/])")  # not if the path continues after the home folder
     return _FOLDERS.sub(shorten, home.sub("~", line))
 
 

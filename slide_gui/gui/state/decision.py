@@ -75,7 +75,7 @@ class DecisionController(QObject):
     def follow(self, image: Image) -> None:
         """Predict the class of this image, again after each change of the classifier until `rest`; emit `changed`."""
         self._following = True
-        self._take_result()  # before the prediction, because the current classifier may belong to other data
+        self._take_result()  # needed before the prediction, because the current classifier may belong to other data
         if self._image is None or not np.array_equal(image, self._image):
             self._image = image.copy()
             if self._decider is None and self.is_stopped:

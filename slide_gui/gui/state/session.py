@@ -117,4 +117,4 @@ class Session(QObject):
         for part in ("runs", "evaluation", "cluster"):
             if part in vars(self):
                 getattr(self, part).stop()
-        self.queue.stop()  # last, because the end of the evaluation starts a job that reads stored cells
+        self.queue.stop()  # stopped last: when the evaluation ends, a job starts in it that reads stored cells

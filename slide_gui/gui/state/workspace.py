@@ -167,7 +167,7 @@ class Workspace(QObject):
         download : bool
             True to download the files of a benchmark data set first.
         """
-        titles = {each.key: each.title for each in entries()}  # the key in a session may be unknown
+        titles = {each.key: each.title for each in entries()}  # a session may contain a key that the catalogue lacks
         name = titles.get(source.key, source.key) or f"{len(source.paths)} files"
         name = Path(source.paths[0]).name if len(source.paths) == 1 else name
         choices = self.choices if state is None else None  # a session contains the settings for reading its data

@@ -77,7 +77,7 @@ class ImageView(Picker):
         ratio = self.devicePixelRatioF()
         area = self.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
         scale = min(integer_scale(rows, area.height(), ratio), integer_scale(columns, area.width(), ratio))
-        # At the left edge, the image is aligned with the widgets above and below.
+        # The image is at the left edge, where the widgets above and below begin.
         return PixelGrid((rows, columns), snapped(MARGIN, ratio), snapped(MARGIN, ratio), scale)
 
     def _at(self, point: QPointF) -> int | None:

@@ -40,7 +40,7 @@ def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: 
     """
     if inner.count():
         raise ValueError("the layout already contains items; nest it before adding them")
-    add: Any = outer.addLayout  # the arguments after the layout differ between the two types
+    add: Any = outer.addLayout  # the two types of layouts take different arguments after the layout
     add(inner, *place)
     inner.setSpacing(spacing)
     return inner

@@ -177,7 +177,7 @@ class NumberSlider(QWidget):
         text = self._number.text().strip().replace("−", "-").replace(",", ".")
         try:
             self._go(float(text))
-        except ValueError:  # also for nan and inf
+        except ValueError:  # raised for nan and inf, too
             self._number.setText(self._shown_text)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -128,7 +128,7 @@ class ClassifierPage(Page):
 
     @Slot()
     def _choose_svm(self) -> None:
-        self._controller.svm = self.svm()  # the error curves use this setting too
+        self._controller.svm = self.svm()  # the error curves use the settings of the SVM, too
         self.chosen.emit()
         self.refresh()
 
@@ -267,7 +267,7 @@ class ClassifierPage(Page):
         if seen.history:
             spec = self._controller.spec
             assert spec is not None
-            criterion = resolved(spec.svm.criterion, self._controller.n_classes)  # with "auto" resolved
+            criterion = resolved(spec.svm.criterion, self._controller.n_classes)  # the criterion that "auto" stands for
             self.criterion.set_name(_criterion_title(criterion))
             self._shares.set_shares(spec.group_names, seen.history[-1].shares, seen.history[-1].widths, stale)
         else:
@@ -383,7 +383,7 @@ class ClassifierPage(Page):
 
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
         dataset, on_test = self._workspace.dataset, result.spec.evaluate == "test"
-        if self._gallery_of == (result, cell, stale, dataset):  # filling it again would scroll to the first image
+        if self._gallery_of == (result, cell, stale, dataset):  # filling the gallery again would scroll to its top
             return
         self._gallery_of = result, cell, stale, dataset
         if dataset is None or dataset.test_labels is None or not self._controller.shows_open_data or not on_test:

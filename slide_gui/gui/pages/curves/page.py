@@ -168,7 +168,7 @@ class CurvesPage(Page):
             return
         dataset, usual = self._workspace.dataset, self._controller.requested_sweep or self._controller.usual_sweep()
         if dataset is None or usual is None:
-            self._controller.start_sweep()  # reports why it cannot start
+            self._controller.start_sweep()  # reports to the user why the sweep cannot start
             return
         if self._dialog is None:
             from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog

@@ -217,7 +217,7 @@ class ComparisonView(QWidget):
         self._body.hide()
 
     def show_comparison(self, shown: RunComparison | None) -> None:
-        """Show a comparison of two runs. None, for a stopped comparison, shows the previous one again."""
+        """Show a comparison of two runs. If it is None, a comparison was stopped: show the previous one again."""
         self._shown = shown = shown or self._shown
         if shown is None:
             self.answer.setText(f"Stopped. {_EMPTY}")
@@ -263,7 +263,7 @@ class ComparisonView(QWidget):
     def _show_pixel_buttons(self) -> None:
         rows = None if self._shown is None else self._shown.rows
         has_contributions = rows is not None and rows.contributions
-        title = "contributions, weights × RMS, for" if has_contributions else "rows of W for"
+        title = "contributions (weights × RMS) to" if has_contributions else "rows of W for"
         self._weights_title.setText("" if rows is None else title)
         self._weights_title.setToolTip(_CONTRIBUTIONS if has_contributions else "")
         names = [] if rows is None else list(map(self._pixel_name, rows.pixels))

@@ -270,7 +270,7 @@ class FlowPart(View):
             self._show(stack, self._forward.flow(stack, image, surviving))
             return
         if self.flow is not None and not (foreign or self._workspace.fitting.is_current(stack.parameters)):
-            self._show(stack, self.flow)  # the previous result, in grey until the new layers are fitted
+            self._show(stack, self.flow)  # shows the previous result in grey until the new layers are fitted
         self._workspace.queue.submit(
             "Passing the input through the layers",
             lambda _progress: self._forward.flow(stack, image, surviving),
@@ -281,7 +281,7 @@ class FlowPart(View):
 
     @property
     def foreign(self) -> FittedModel | None:
-        """Return the selected model of other data, or None if the layers of the open data are selected."""
+        """Return the selected model of data that were open before, or None if the open data's layers are selected."""
         return next((model for model in self._others() if model.fingerprint == self.learned.currentData()), None)
 
     def _others(self) -> list[FittedModel]:
