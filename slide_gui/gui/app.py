@@ -27,7 +27,7 @@ _PAUSE = 0.01  # seconds of sleep between events; without the sleep, the worker 
 
 
 def run(files: Sequence[Path], source: DataSource | None = None) -> int:
-    """Open the window and return the exit code after it closes: 128 + the number of a signal that closed it.
+    """Open the window and return the exit code after it closes. If a signal closed it, the code is 128 + its number.
 
     Parameters
     ----------

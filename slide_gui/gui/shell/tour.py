@@ -60,7 +60,10 @@ def _pixel_of_outline(window: MainWindow) -> int | None:
 
 
 def _fitted(window: MainWindow, **parameters: float | str) -> bool | None:
-    """Return True if layers are fitted, numeric parameters at least as large as given, texts as given; else None."""
+    """Return True if the layers are fitted and the parameters match those given; otherwise return None.
+
+    A number matches if it is at least as large as the given one, a text if it is equal.
+    """
     state = window.workspace.state.parameters
     matches = [
         getattr(state, name) == value if isinstance(value, str) else getattr(state, name) >= value
@@ -70,7 +73,7 @@ def _fitted(window: MainWindow, **parameters: float | str) -> bool | None:
 
 
 def _copies(window: MainWindow) -> object:
-    """Return True if enough corrupted copies are fitted to see the slope in the plot, else None."""
+    """Return True if weights from enough corrupted copies are fitted to see the slope in the plot, else None."""
     from slide_gui.gui.pages.weights.copies import CopiesView
 
     part = window.findChild(CopiesView)

@@ -51,7 +51,7 @@ def stored_budget(settings: QSettings) -> float:
 
 
 def _without_time_left(progress: Progress) -> Progress:
-    """Return a progress that drops the remaining time, because a run reports only its own among several runs."""
+    """Return a progress without the remaining time: a run reports only its own, although other runs follow."""
 
     def report(fraction: float, payload: object) -> None:
         progress.report(fraction, replace(payload, seconds_left=None) if isinstance(payload, RunProgress) else payload)

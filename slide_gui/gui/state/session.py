@@ -113,7 +113,7 @@ class Session(QObject):
                 getattr(self, part).close()
 
     def stop(self) -> None:
-        """Stop all jobs; the results so far remain visible, and finished runs are stored."""
+        """Stop all jobs. The results computed so far remain visible, and finished runs are stored."""
         for part in ("runs", "evaluation", "cluster"):
             if part in vars(self):
                 getattr(self, part).stop()

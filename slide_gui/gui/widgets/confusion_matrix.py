@@ -1,4 +1,4 @@
-"""The confusion matrix: counts of predictions, coloured by the fraction of the true class."""
+"""The confusion matrix: counts of predictions, coloured by their fraction of the rows of the true class."""
 
 from collections.abc import Sequence
 

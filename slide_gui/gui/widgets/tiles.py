@@ -203,7 +203,7 @@ def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, i
 
 
 def strongest(values: NDArray[np.float32], count: int, axis: int) -> NDArray[np.float32]:
-    """Shrink an axis to at most `count` values, the largest in magnitude of each block, or repeat each value."""
+    """Shrink an axis to at most `count` values, the largest in magnitude of each interval, or repeat each value."""
     size = values.shape[axis]
     if size <= count:
         return np.repeat(values, count // size, axis)

@@ -1,4 +1,4 @@
-"""The experiment that hides pixels and fills them in two ways: by W, and by the formula for this mask."""
+"""The experiment that hides pixels and fills them in two ways: by W, and by the best linear map for these pixels."""
 
 import numpy as np
 from PySide6.QtCore import Slot
@@ -13,7 +13,7 @@ from slide_gui.gui.widgets.tiles import Tile
 from slide_gui.progress import Progress
 from slide_gui.text import count, counted, significant
 
-_MOST = 3000  # largest number of features for which the formula for a mask is computed
+_MOST = 3000  # largest number of features for which the best linear map for the hidden pixels is computed
 
 
 class FillView(Experiment):
@@ -22,20 +22,20 @@ class FillView(Experiment):
     Attributes
     ----------
     pictures : ndarray or None
-        The image, the image with NaN for hidden pixels, the fill by W and the fill for this mask. None until these
-        are computed for the open data.
+        Four images: the original, the same with NaN for hidden pixels, the one filled by W, and the one filled by the
+        best linear map for these hidden pixels. None until they are computed for the open data.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent, "Input, its hidden features, and two ways to fill them")
         self.layers.hide()
         self.pictures: Array | None = None
-        self._wanted: object = None  # the layer, image and mask for which `pictures` is computed
+        self._wanted: object = None  # the layer, image and hidden pixels for which `pictures` is computed
         self._seed, self._is_stale, self._dataset = 0, False, self._workspace.dataset
         self.button = self._add_action("Hide other pixels", "Draw another random mask", self.draw)
 
     def draw(self) -> None:
-        """Draw another random mask, and fill the pixels that it hides."""
+        """Select other random pixels, hide them and fill them."""
         self._seed += 1
         self.refresh()
 
