@@ -63,7 +63,7 @@ def full_hash(store: RunStore, beginning: str) -> str:
     """Return the full hash of the run whose hash begins with `beginning`. Refuse it if no run or several runs match."""
     hashes = store.hashes(beginning)
     if len(hashes) != 1:
-        raise UsageError(f"{len(hashes) or 'no'} hashes begin with {beginning!r}; give that of a run (see: runs list)")
+        raise UsageError(f"{len(hashes) or 'no'} hashes begin with {beginning!r}; copy one from slide-gui runs list")
     return hashes[0]
 
 

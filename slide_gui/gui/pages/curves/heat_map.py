@@ -61,5 +61,5 @@ class HeatMap(ColorTable):
 
 
 def _place(point: ErrorPoint) -> tuple[float, int]:
-    """Return the noise level, rounded so that equal levels share a column (3 · 0.1 ≠ 0.3), and the depth."""
+    """Return the noise level and the depth. The level is rounded, so that 3 · 0.1 and 0.3 share a column."""
     return round(point.noise, 6), point.depth
