@@ -267,7 +267,7 @@ class ClassifierPage(Page):
         if seen.history:
             spec = self._controller.spec
             assert spec is not None
-            criterion = resolved(spec.svm.criterion, self._controller.n_classes)  # "auto" is replaced by the criterion that it selects
+            criterion = resolved(spec.svm.criterion, self._controller.n_classes)  # replaces "auto"
             self.criterion.set_name(_criterion_title(criterion))
             self._shares.set_shares(spec.group_names, seen.history[-1].shares, seen.history[-1].widths, stale)
         else:
