@@ -1,7 +1,5 @@
 """Run tasks on the workers of a Dask cluster, with progress, cancellation and errors for lost connections."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Sequence
@@ -48,7 +46,7 @@ class TaskProgress(Progress):
             raise Cancelled
 
 
-def sent(client: Client, value: object, key: str) -> Future:
+def sent(client: "Client", value: object, key: str) -> "Future":
     """Send a value to the workers once, as a task that the scheduler repeats if its worker is lost."""
     import dask
 
@@ -61,7 +59,7 @@ def unchanged(value: T) -> T:
     return value
 
 
-def check_alive(client: Client) -> None:
+def check_alive(client: "Client") -> None:
     """Check that the client is connected to its scheduler.
 
     Raises
@@ -78,7 +76,7 @@ def check_alive(client: Client) -> None:
         )
 
 
-def results_of(client: Client, futures: Sequence[Future], progress: Progress = NO_PROGRESS) -> list[Any]:
+def results_of(client: "Client", futures: "Sequence[Future]", progress: Progress = NO_PROGRESS) -> list[Any]:
     """Wait for tasks and return their results in order; cancel the remaining tasks if an error occurs.
 
     Raises

@@ -147,7 +147,7 @@ NO_GUESSES = ParseReport()
 
 
 def requested_column(requested: str, columns: Sequence[str], place: str) -> int:
-    """Return the index of a column given by its name, in upper or lower case, or by its number (the first is 1).
+    """Return the index of a column given by its name, in upper or lower case, or by its number: 1 or #1 is the first.
 
     Parameters
     ----------
@@ -167,7 +167,8 @@ def requested_column(requested: str, columns: Sequence[str], place: str) -> int:
     for name, names in ((clean_name(requested), columns), (requested.lower(), folded)):
         if name in names:
             return names.index(name)
-    if requested.isdecimal() and 1 <= int(requested) <= len(columns):
-        return int(requested) - 1
+    number = requested.removeprefix("#")  # a number with # is never taken for the name of another column
+    if number.isdecimal() and 1 <= int(number) <= len(columns):
+        return int(number) - 1
     listed = f"{counted(len(columns), 'column')} ({', '.join(columns[:6])}{', …' if len(columns) > 6 else ''})"
     raise DataError(f"has no column {requested!r}; it has {listed}: give a name, or a number from 1", place)

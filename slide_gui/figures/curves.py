@@ -1,7 +1,5 @@
 """Error curves against noise level, one line per depth (the paper's sensitivity figure)."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 _ASPECT = 0.78
 
 
-def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequence[Published] = ()) -> None:
+def draw_curves(figure: "Figure", curves: ErrorCurves, style: Style, marks: Sequence[Published] = ()) -> None:
     """Draw error against noise level with 95 % confidence intervals as bands and labels at the line ends.
 
     Published errors are drawn as hollow marks at the left edge, because their noise levels are not published.
@@ -79,7 +77,7 @@ def curves_csv(path: str | os.PathLike[str], curves: ErrorCurves) -> None:
     save_table(path, head, rows)
 
 
-def _draw_rates(axes: Axes, x: Sequence[float], rates: Sequence[ErrorRate], color: str, s: float) -> None:
+def _draw_rates(axes: "Axes", x: Sequence[float], rates: Sequence[ErrorRate], color: str, s: float) -> None:
     """Draw error rates in per cent as a line, and their confidence intervals as a band, or as a bar for one rate."""
     low, high = [100 * rate.low for rate in rates], [100 * rate.high for rate in rates]
     if len(rates) > 1:
@@ -98,7 +96,7 @@ def _second(curves: ErrorCurves) -> str:
     return what + ("; ringed: best on validation" if any(q.chosen for q in curves.points) else "")
 
 
-def _set_limits(axes: Axes, curves: ErrorCurves, marks: Sequence[Published]) -> None:
+def _set_limits(axes: "Axes", curves: ErrorCurves, marks: Sequence[Published]) -> None:
     noises = [q.noise for q in curves.points]
     reach = max(noises) - min(noises) or 0.1
     axes.set_xlim(min(noises) - 0.04 * reach, max(noises) + 0.01 * reach)
@@ -106,7 +104,7 @@ def _set_limits(axes: Axes, curves: ErrorCurves, marks: Sequence[Published]) -> 
     axes.set_ylim(0.0, 1.05 * highest or 1.0)
 
 
-def _draw_marks(axes: Axes, marks: Sequence[Published], s: float) -> None:
+def _draw_marks(axes: "Axes", marks: Sequence[Published], s: float) -> None:
     left = axes.get_xlim()[0]
     for mark in marks:
         axes.plot(

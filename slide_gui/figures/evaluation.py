@@ -1,7 +1,5 @@
 """The paper’s two tables, with results of this program next to the paper’s, as figures, Markdown, LaTeX and CSV."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -312,7 +310,7 @@ def comparison_result(state: EvaluationState, cell: Cell) -> str:
     return "worse" if comparison.difference > 0 else "better"
 
 
-def draw_errors(figure: Figure, state: EvaluationState, style: Style) -> None:
+def draw_errors(figure: "Figure", state: EvaluationState, style: Style) -> None:
     """Draw the error rates with their confidence intervals, and the paper's error rates as hollow dots.
 
     Each data set has one panel. All panels have the same methods in the same order, which are named at the left of each
@@ -371,7 +369,7 @@ def draw_errors(figure: Figure, state: EvaluationState, style: Style) -> None:
         plot.text(2.0 * s, plot.height - (1.4 + _NOTE_LINE * number) * s, line, _NOTE_SIZE, color=MUTED)
 
 
-def _draw_panel(plot: Plot, state: EvaluationState, info: DataInfo, cells: Mapping[int, Cell], box: Box) -> Axes:
+def _draw_panel(plot: Plot, state: EvaluationState, info: DataInfo, cells: Mapping[int, Cell], box: Box) -> "Axes":
     """Draw the errors on one data set, each in the row of its method, and return the axes."""
     s, (x, y, w, h) = plot.scale, box
     most, fewest = (f(len(cell.answers) for cell in cells.values()) for f in (max, min))
@@ -389,7 +387,7 @@ def _draw_panel(plot: Plot, state: EvaluationState, info: DataInfo, cells: Mappi
     return axes
 
 
-def _name_lines(axes: Axes, names: Sequence[str], space: float, s: float, size: float = SMALL_SIZE) -> None:
+def _name_lines(axes: "Axes", names: Sequence[str], space: float, s: float, size: float = SMALL_SIZE) -> None:
     """Write a name to the left of each row of a plot, and replace its horizontal grid lines by vertical ones."""
     pairs = [fitted(name, size * s, space, smallest=min(size, SMALLEST) * s) for name in names]
     axes.set_yticks(range(len(names)), [name for name, _ in pairs], parse_math=False)
@@ -399,7 +397,7 @@ def _name_lines(axes: Axes, names: Sequence[str], space: float, s: float, size: 
     axes.grid(axis="x", color="#E2E3E7", linewidth=0.4 * s)
 
 
-def _write_right(axes: Axes, place: float, text: str, s: float) -> None:
+def _write_right(axes: "Axes", place: float, text: str, s: float) -> None:
     """Write a text to the right of a row of a horizontal plot."""
     axes.annotate(
         text, (1.0, place), (5.0 * s, 0.0), xycoords=axes.get_yaxis_transform(), textcoords="offset points",
@@ -407,7 +405,7 @@ def _write_right(axes: Axes, place: float, text: str, s: float) -> None:
     )  # fmt: skip
 
 
-def _draw_cell(axes: Axes, state: EvaluationState, cell: Cell, place: int, s: float, *, with_value: bool) -> None:
+def _draw_cell(axes: "Axes", state: EvaluationState, cell: Cell, place: int, s: float, *, with_value: bool) -> None:
     assert cell.rate is not None
     color, _ = COMPARED[comparison_result(state, cell)]
     axes.plot([100 * cell.rate.low, 100 * cell.rate.high], [place, place], color=color, linewidth=1.2 * s)
@@ -427,7 +425,7 @@ def _hollow(s: float) -> dict[str, Any]:
     return marker | {"linestyle": ""}
 
 
-def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:
+def draw_times(figure: "Figure", rows: Sequence[TimeRow], style: Style) -> None:
     """Draw the seconds of feature generation on a logarithmic axis: filled if measured, hollow for the paper's values.
 
     Parameters
@@ -463,7 +461,7 @@ def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:
 _SDA = "#D55E00"
 
 
-def _draw_time(axes: Axes, row: TimeRow, place: int, s: float) -> None:
+def _draw_time(axes: "Axes", row: TimeRow, place: int, s: float) -> None:
     both = [seconds for seconds in (row.slide, row.sda) if seconds]
     if len(both) == 2:
         axes.plot(both, [place, place], color=PALE, linewidth=0.8 * s, zorder=1)

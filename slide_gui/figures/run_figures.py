@@ -1,7 +1,5 @@
 """Figures of one run, with their tables: the confusion matrix, and the learning of the widths."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from itertools import groupby
@@ -26,7 +24,7 @@ _RIGHT, _WRONG = np.array([0x24, 0x68, 0xB0]) / 255, np.array([0xBF, 0x35, 0x40]
 _PAPER = np.array([0xFF, 0xFF, 0xFF]) / 255
 
 
-def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Sequence[str]) -> None:
+def draw_confusion(figure: "Figure", result: RunResult, style: Style, names: Sequence[str]) -> None:
     """Draw the confusion matrix, with correct predictions in blue and misclassified rows in red.
 
     The larger the fraction of the rows of a class in a cell, the stronger is the colour of the cell. For misclassified
@@ -78,7 +76,7 @@ def _too_wide(names: Sequence[str], size: float, space: float) -> bool:
     return any(width_mm(name, size) > space for name in names)
 
 
-def _draw_cells(axes: Axes, result: RunResult, s: float, cell: float) -> None:
+def _draw_cells(axes: "Axes", result: RunResult, s: float, cell: float) -> None:
     counts = result.confusion
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     off = shares - np.diag(np.diag(shares))
@@ -95,7 +93,7 @@ def _draw_cells(axes: Axes, result: RunResult, s: float, cell: float) -> None:
         axes.text(j, i, count(int(n)), ha="center", va="center", fontsize=size, color=color, parse_math=False)
 
 
-def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
+def draw_widths(figure: "Figure", result: RunResult, style: Style) -> None:
     """Draw the criterion against the iteration and, below it, each layer's share of the kernel's exponent.
 
     The learning begins at several starting points. Each of them has its own line.
@@ -164,7 +162,7 @@ def _learned(result: RunResult) -> TrainedSvm:
     return result.classifier
 
 
-def _draw_steps(axes: Axes, history: Sequence[WidthsStep], values: Sequence[float], color: str, s: float) -> None:
+def _draw_steps(axes: "Axes", history: Sequence[WidthsStep], values: Sequence[float], color: str, s: float) -> None:
     from matplotlib.ticker import MaxNLocator
 
     marker = "o" if len(history) < 60 else ""

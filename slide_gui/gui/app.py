@@ -1,7 +1,5 @@
 """The start of the program: the window is shown first, and slow modules are imported afterwards."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys
@@ -26,7 +24,7 @@ _SCREENSHOT_MILLISECONDS = 60_000
 _PAUSE = 0.01  # seconds of sleep between events; without the sleep, the worker could not get the interpreter's lock
 
 
-def run(files: Sequence[Path], source: DataSource | None = None) -> int:
+def run(files: Sequence[Path], source: "DataSource | None" = None) -> int:
     """Open the window and return the exit code after it closes. If a signal closed it, the code is 128 + its number.
 
     Parameters
@@ -65,7 +63,7 @@ def prepare_interpreter() -> None:
     sys.setswitchinterval(_SWITCH_SECONDS)
 
 
-def collect_in_turn(window: MainWindow) -> None:
+def collect_in_turn(window: "MainWindow") -> None:
     """Collect garbage by a timer on the GUI thread while the window exists.
 
     A timer is used because Qt objects must not be destroyed on a worker thread. Objects that were created during the
@@ -79,7 +77,7 @@ def collect_in_turn(window: MainWindow) -> None:
     collector.start()
 
 
-def tear_down(window: QWidget | JobQueue) -> None:
+def tear_down(window: "QWidget | JobQueue") -> None:
     """Close a window, or a job queue without a window, and destroy it and all its children at once.
 
     The program and its tests end every window this way.
@@ -99,7 +97,7 @@ def tear_down(window: QWidget | JobQueue) -> None:
         Shiboken.delete(window)
 
 
-def make_application() -> QApplication:
+def make_application() -> "QApplication":
     """Return the application, with the theme that the settings store."""
     from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
@@ -121,7 +119,7 @@ def make_application() -> QApplication:
     return app
 
 
-def make_settings() -> QSettings:
+def make_settings() -> "QSettings":
     """Return the settings of the program. If the file is unreadable, the settings are empty and the program starts."""
     from PySide6.QtCore import QSettings
 
@@ -135,7 +133,9 @@ def store_path() -> Path:
     return Path(user_data_path("slide-gui", appauthor=False)) / "runs.sqlite"
 
 
-def make_window(files: Sequence[Path], source: DataSource | None = None, *, keeps_session: bool = False) -> MainWindow:
+def make_window(
+    files: Sequence[Path], source: "DataSource | None" = None, *, keeps_session: bool = False
+) -> "MainWindow":
     """Return the window, which opens the files, the last session, or the generated Rectangles."""
     from slide_gui.gui.shell.main_window import MainWindow
 

@@ -306,9 +306,7 @@ def test_that_progress_rises_and_the_state_counts_runs(evaluated):
     assert state.seconds_left == 0.0
     assert all(len(s.active) <= 1 for s in listener.payloads)
     splits = dict.fromkeys((c.data, c.method, c.split) for s in listener.payloads for c in s.active)
-    assert list(splits) == [
-        ("rectangles", cell.method, split) for split in (0, 1) for cell in CELLS if split < cell.n_splits
-    ]
+    assert list(splits) == [("rectangles", cell.method, k) for k in (0, 1) for cell in CELLS if k < cell.n_splits]
     assert any(s.seconds_left for s in listener.payloads)
     assert {round(state.total * fraction) for fraction in listener.fractions} == set(range(state.total + 1))
 

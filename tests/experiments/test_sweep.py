@@ -249,9 +249,8 @@ def test_that_the_one_between_better_neighbours_of_its_depth_wins_a_tie():
     lonely, surrounded = candidate(0.1, 0.1), candidate(0.1, 0.7)
     line = [lonely, candidate(0.4, 0.2), candidate(0.4, 0.3), candidate(0.2, 0.6), surrounded, candidate(0.2, 0.8)]
     assert chosen(*line) is surrounded
-    assert (
-        chosen(*line, candidate(0.1, 0.15, 2), candidate(0.9, 0.75, 2)) is surrounded
-    )  # other depths are not neighbours
+    # Points of other depths are not neighbours.
+    assert chosen(*line, candidate(0.1, 0.15, 2), candidate(0.9, 0.75, 2)) is surrounded
 
 
 def test_that_a_point_at_the_end_of_its_axis_counts_the_neighbours_that_it_has():

@@ -250,9 +250,7 @@ class CellPlan:
         remaining = [point for place, point in enumerate(points) if place % n in left]
         candidates = pooled([PointResult.of(point, runs[point.spec.hash]) for point in remaining])
         if self.averaged:
-            best = sorted(
-                candidates, key=lambda each: math.inf if each.validation_loss is None else each.validation_loss
-            )
+            best = sorted(candidates, key=lambda one: math.inf if one.validation_loss is None else one.validation_loss)
             best = best[: self.averaged]
             mean = RunSpec.mean_of([self.final(each.point).spec for each in best])
             return SelectedCandidate(replace(best[0].point, spec=mean))

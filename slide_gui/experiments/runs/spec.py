@@ -1,7 +1,5 @@
 """Specifications of runs and sweeps, as frozen dataclasses. Runs with equal hashes have equal results."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -215,7 +213,7 @@ class RunSpec:
     training: str = "whole"
     evaluate: str = "test"
     test_rows: int | None = None
-    neighbour: RunSpec | None = None
+    neighbour: "RunSpec | None" = None
     kept: float | None = None
     sda: SdaParameters | None = None
     transformer: Estimator | None = None
@@ -223,10 +221,10 @@ class RunSpec:
     labels: int | None = None
     fit_rows: str = "training"
     held_out: HeldOut | None = None
-    members: tuple[RunSpec, ...] = ()
+    members: "tuple[RunSpec, ...]" = ()
 
     @classmethod
-    def mean_of(cls, members: Sequence[RunSpec]) -> RunSpec:
+    def mean_of(cls, members: "Sequence[RunSpec]") -> "RunSpec":
         """Return the run, in normal form, that averages the decision values of these runs, its members.
 
         Raises
@@ -239,11 +237,11 @@ class RunSpec:
         rows = {name: getattr(members[0].checked(), name) for name in _ROWS}
         return cls(source=members[0].source, method="mean-margin", **rows, members=tuple(members)).checked()
 
-    def on(self, **rows: Any) -> RunSpec:
+    def on(self, **rows: Any) -> "RunSpec":
         """Return the run with the given fields, such as `fingerprint`, replaced in the run and in all its members."""
         return replace(self, **rows, members=tuple(replace(each, **rows) for each in self.members))
 
-    def checked(self) -> RunSpec:
+    def checked(self) -> "RunSpec":
         """Return the normal form, in which values that the method does not use have their defaults.
 
         Raises
@@ -254,7 +252,7 @@ class RunSpec:
         return self._normal or self
 
     @cached_property
-    def _normal(self) -> RunSpec | None:
+    def _normal(self) -> "RunSpec | None":
         """The normal form, or None if this spec already has it."""
         method = check_choice("method", self.method, METHODS)
         check_choice("training", self.training, TRAINING)
@@ -270,7 +268,7 @@ class RunSpec:
         vars(normal)["_normal"] = None  # `normal` is already in its normal form
         return normal
 
-    def _normal_alone(self, method: Method, numbers: dict[str, Any]) -> RunSpec:
+    def _normal_alone(self, method: Method, numbers: dict[str, Any]) -> "RunSpec":
         given, svm = self.stack.checked(), self.svm.checked()
         stack = given if self.stacked else replace(StackParameters(), depth=0)
         if stack.depth == 0 and method.omits_input:
@@ -297,7 +295,7 @@ class RunSpec:
             held_out=None if self.held_out is None else self.held_out.checked(),
         )
 
-    def _normal_mean(self, numbers: dict[str, Any]) -> RunSpec:
+    def _normal_mean(self, numbers: dict[str, Any]) -> "RunSpec":
         if not 2 <= len(self.members) <= _MOST_MEMBERS:
             raise ValueError(f"mean-margin has {len(self.members)} members; give 2 to {_MOST_MEMBERS} runs")
         for part in (self.stack, self.svm, self.sda or SdaParameters()):
@@ -316,7 +314,7 @@ class RunSpec:
                     raise ValueError(f"{name} differs between a member and the mean; all must use the same rows")
         return normal
 
-    def drawn(self, split: int, seed: int) -> RunSpec:
+    def drawn(self, split: int, seed: int) -> "RunSpec":
         """Return the normal form of this run with another split and seed, and without `neighbour`."""
         spec = self.checked()
         split = check_integer("split", split, 0) if spec.training == "split" else 0
@@ -389,7 +387,7 @@ class RunSpec:
         return document
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> RunSpec:
+    def from_document(cls, document: dict[str, Any]) -> "RunSpec":
         """Return the specification that a JSON object, as returned by `document`, describes.
 
         Raises

@@ -1,7 +1,5 @@
 """Select the rows for training and evaluation: stratified and seeded, independent of the order in files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -41,7 +39,7 @@ class Classes:
     groups: Indices | None = None
 
     @classmethod
-    def of(cls, dataset: Dataset) -> Classes:
+    def of(cls, dataset: Dataset) -> "Classes":
         """Assign an integer code to each label of a data set.
 
         Raises
@@ -316,14 +314,14 @@ class RunData:
     """
 
     dataset: Dataset
-    spec: RunSpec
+    spec: "RunSpec"
     classes: Classes
     rows: Indices
     validation: Indices
     fit_rows: Indices
 
     @classmethod
-    def of(cls, dataset: Dataset, spec: RunSpec) -> RunData:
+    def of(cls, dataset: Dataset, spec: "RunSpec") -> "RunData":
         """Divide the data and select the rows of a spec in its normal form.
 
         Raises
@@ -342,7 +340,7 @@ class RunData:
         return train if len(rows) == len(train) else train[rows]
 
 
-def _classes(dataset: Dataset, spec: RunSpec) -> Classes:
+def _classes(dataset: Dataset, spec: "RunSpec") -> Classes:
     if dataset.fingerprint != spec.fingerprint:
         raise DataError(
             f"these are not the data of the run (SHA-256 {dataset.fingerprint[:12]}…, expected "
@@ -356,7 +354,7 @@ def _classes(dataset: Dataset, spec: RunSpec) -> Classes:
     return classes
 
 
-def _rows(classes: Classes, spec: RunSpec, place: str) -> tuple[Indices, Indices, Indices]:
+def _rows(classes: Classes, spec: "RunSpec", place: str) -> tuple[Indices, Indices, Indices]:
     """Return the values of the fields `rows`, `validation` and `fit_rows` of `RunData`."""
     codes = classes.train
     rows = fit_rows = np.arange(len(codes))

@@ -350,19 +350,24 @@ class StoredRun:
         return _note(self.numerics)
 
     @property
+    def widths(self) -> str:
+        """How the widths were selected. Empty if they were given, or if this is unknown."""
+        setting = None if self.chosen_by or self.setting is None else Setting.from_text(self.setting)
+        is_median = setting is not None and setting.spec.svm.widths == "median"
+        return "median widths" if is_median else describe_widths(self.chosen_by or "")
+
+    @property
     def tip(self) -> str:
         """Summary of the run in a few lines, for a tooltip."""
-        widths = describe_widths(self.chosen_by or "")
         what = f"{self.method_name} on {self.title}, {self.date}"
-        lines = (what, str(self.rate), widths[:1].upper() + widths[1:], str(self.held_out or ""), self.note)
+        lines = (what, str(self.rate), self.widths[:1].upper() + self.widths[1:], str(self.held_out or ""), self.note)
         return "\n".join(filter(None, lines))
 
     @cached_property
     def words(self) -> str:
         """Lower-case text that the filter of the table searches. It contains values with names, such as depth=2."""
         numbers = f"noise={self.noise:.2f}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
-        widths = describe_widths(self.chosen_by) if self.chosen_by else ""
-        words = (self.date, self.title, self.method_name, self.split_name, numbers, *self.tags, self.note, widths)
+        words = (self.date, self.title, self.method_name, self.split_name, numbers, *self.tags, self.note, self.widths)
         return " ".join((*words, str(self.held_out or ""))).lower()
 
 

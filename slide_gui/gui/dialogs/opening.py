@@ -333,11 +333,12 @@ class ReadingPreview(QFrame):
             sides = wanted
         chosen = {n for n in opened.left_out if n >= _MOST_IN_MENU}
         chosen |= {n for n, action in enumerate(self._columns.actions()) if action.isChecked()}
-        changed = chosen != set(opened.left_out)
-        left_out = tuple(opened.columns[n] for n in sorted(chosen)) if changed else before.left_out
+        left_out = before.left_out if chosen == {*opened.left_out} else tuple(opened.columns[n] for n in sorted(chosen))
         if label not in (None, NO_COLUMN, before.label_column):
             left_out = tuple(each for each in left_out if each not in (str(k + 1), opened.columns[k]))
         scaled = before.scaled if self.scaled.isChecked() == opened.scaled else self.scaled.isChecked()
+        if header != before.header and label not in (None, NO_COLUMN):
+            label = f"#{k + 1}"  # the names of the columns are not known before the file is read again
         bins = before.bins if label == before.label_column else None
         return ParseOptions(label, header, sides, transposed, left_out, None if wanted else scaled, bins, before.group)
 

@@ -1,7 +1,5 @@
 """The state of one window. Its components are built when they are first needed."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,7 +59,7 @@ class Session(QObject):
         return self.queue.busy or ("cluster" in vars(self) and self.cluster.queue.busy)
 
     @cached_property
-    def cluster(self) -> ClusterController:
+    def cluster(self) -> "ClusterController":
         """Return the controller that holds the choice of where runs are computed."""
         from slide_gui.gui.state.cluster import ClusterController
 
@@ -73,7 +71,7 @@ class Session(QObject):
         return cluster
 
     @cached_property
-    def library(self) -> RunLibrary:
+    def library(self) -> "RunLibrary":
         """Return the library of stored runs; the first access starts to read them."""
         from slide_gui.gui.state.library import RunLibrary
 
@@ -82,19 +80,19 @@ class Session(QObject):
         return library
 
     @cached_property
-    def runs(self) -> RunController:
+    def runs(self) -> "RunController":
         """Return the controller of training, live estimates and sweeps."""
         from slide_gui.gui.state.runs import RunController
 
         return RunController(self.workspace, self.library, self.cluster, self)
 
     @property
-    def built_runs(self) -> RunController | None:
+    def built_runs(self) -> "RunController | None":
         """The controller `runs` if it has been built already, else None."""
         return vars(self).get("runs")
 
     @cached_property
-    def evaluation(self) -> EvaluationController:
+    def evaluation(self) -> "EvaluationController":
         """Return the controller of the evaluation, which computes the paper's tables."""
         from slide_gui.gui.state.evaluation import EvaluationController
 

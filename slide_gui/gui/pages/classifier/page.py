@@ -294,6 +294,7 @@ class ClassifierPage(Page):
 
     def _show_result(self, result: RunResult) -> None:
         classifier, stale = result.classifier, self._is_stale(result)
+        self.criterion.set_placeholder("No widths were learned for this result.")
         self.criterion.set_history(() if classifier is None else classifier.history)
         if classifier is None:
             self._shares.set_shares((), (), ())
@@ -319,6 +320,8 @@ class ClassifierPage(Page):
         parts.append(f"training error {per_cent(100 * result.train_error)}")
         if chosen is not None:
             parts.append(describe_chosen(chosen) if chosen.guarded else describe_widths(chosen.name))
+        elif result.spec.svm.widths == "median":
+            parts.append("median widths")
         if classifier is not None:
             vectors, rows = counted(classifier.n_support, "support vector"), count(result.n_train)
             parts += [f"C = {significant(classifier.C, 3)}", f"{vectors} of {rows} rows"]
