@@ -59,7 +59,7 @@ SQUASHINGS = table_of(
         lambda values, _: np.asarray(0.5 * (1.0 + np.tanh(0.5 * values)), values.dtype),
     ),
     Squashing("tanh", "tanh", "T(a) = tanh a", lambda values, _: np.asarray(np.tanh(values))),
-    Squashing("identity", "identity", "T(a) = a: the stack stays linear", lambda values, _: values, linear=True),
+    Squashing("identity", "identity", "T(a) = a, so the stack stays linear", lambda values, _: values, linear=True),
 )
 
 FIT_ON = table_of(
