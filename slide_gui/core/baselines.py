@@ -1,7 +1,8 @@
 """Baselines built from six scikit-learn classes, including the linear projections of the paper.
 
-PCA-SVM and White-SVM keep a fraction of the variance. Rand Proj-SVM projects the rows onto a number of Gaussian random
-directions (paper, "Experiments Settings"). scikit-learn is imported only when a class is used.
+PCA-SVM and White-SVM (whitened PCA) use the principal components that explain a given fraction of the variance. Rand
+Proj-SVM projects the rows onto a given number of Gaussian random directions (paper, "Experiments Settings").
+scikit-learn is imported only when a class is used.
 """
 
 import math
@@ -22,7 +23,7 @@ Rule = tuple[type | str, ...]
 
 _BLOCK_ROWS = 4096
 _MOST = 100_000  # largest integer parameter, such as a number of iterations, trees or units
-_LONGEST = 16  # largest number of elements in a list
+_LONGEST = 16  # largest number of elements in a parameter that is a list, such as the layer sizes of a network
 _NAME = re.compile(r"[a-z_]{1,40}\.[A-Z][A-Za-z0-9]{0,60}")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_+-]{0,63}")
 
@@ -55,7 +56,7 @@ ESTIMATORS: Mapping[str, Mapping[str, Mapping[str, Rule]]] = {
         },
     },
 }  # fmt: skip
-"""Kind → class → parameter → its types (float accepts integers, too) or allowed words. None is always allowed.
+"""Allowed types and words of each parameter of each class, by kind. `float` accepts integers; None is always allowed.
 
 None of these parameters opens a file, unpickles data or starts a process.
 """
@@ -65,7 +66,7 @@ None of these parameters opens a file, unpickles data or starts a process.
 class Estimator:
     """A scikit-learn class and its parameters.
 
-    Runs of earlier versions may use classes that are not in `ESTIMATORS`. They are still shown.
+    Stored runs of earlier versions may use classes that are not in `ESTIMATORS`. Such runs are still shown.
 
     Attributes
     ----------
@@ -80,7 +81,7 @@ class Estimator:
 
     @classmethod
     def of(cls, name: str, parameters: Mapping[str, Any] | None = None) -> Self:
-        """Return an estimator in normal form: sorted parameters, lists as tuples, no leading ``sklearn``."""
+        """Return an estimator with sorted parameters, tuples instead of lists, and a name without ``sklearn.``."""
         plain = sorted((parameters or {}).items())
         return cls(name.removeprefix("sklearn."), tuple((key, _tuples(value)) for key, value in plain))
 
@@ -95,7 +96,8 @@ class Estimator:
         Raises
         ------
         ValueError
-            If the object has no class name, or a parameter that is not a plain value.
+            If the object has no class name or no parameters, or if the value of a parameter is not a number, a word,
+            a list of numbers, true, false or null.
         """
         name, parameters = document.get("name"), document.get("parameters")
         if not isinstance(name, str) or not isinstance(parameters, dict):
@@ -113,18 +115,18 @@ class Estimator:
         return f"{self.name.rpartition('.')[2]}({given})"
 
     def make(self, kind: str, seed: int) -> Any:
-        """Return a new object of the class.
+        """Return a new, unfitted object of the scikit-learn class.
 
         Parameters
         ----------
         kind : {"classifier", "transformer"}
         seed : int
-            Value of `random_state` if the class has this parameter and its value is None or not given.
+            Used as `random_state` if the class has this parameter and the estimator does not set it.
 
         Raises
         ------
         ValueError
-            If the class is not in `ESTIMATORS` for this kind, or a parameter is not in its table.
+            If the class is not in `ESTIMATORS` for this kind, or if a parameter or its value is not allowed there.
         """
         from importlib import import_module
 
@@ -137,23 +139,23 @@ class Estimator:
                 raise ValueError(f"{self.name} takes no parameter {key!r:.60}; it takes {', '.join(sorted(allowed))}")
             if value is not None and not _fits(value, allowed[key]):
                 raise ValueError(f"{self.name} with {key}={value!r:.60}: expected {_described(allowed[key])}")
-        if "random_state" in allowed and given.get("random_state") is None:  # None would draw another seed each time
+        if "random_state" in allowed and given.get("random_state") is None:  # None would make each fit differ
             given["random_state"] = seed
         module, _, name = self.name.rpartition(".")
         return getattr(import_module(f"sklearn.{module}"), name)(**given)
 
     def fit(self, kind: str, seed: int, rows: NDArray[Any], *codes: Indices, progress: Progress = NO_PROGRESS) -> Any:
-        """Return a new object of the class, fitted to rows.
+        """Return a new object of the scikit-learn class, fitted to rows.
 
-        The fit can be cancelled only before and after the call of scikit-learn.
+        The job can be cancelled only before and after the fit, because scikit-learn cannot be interrupted.
 
         Parameters
         ----------
         kind, seed
-            Same as in `make`.
+            Kind and seed, as in `make`.
         rows : ndarray of shape (n, d)
         *codes : ndarray of int, shape (n,)
-            Class codes of the rows, for a classifier.
+            Class codes of the rows. Only a classifier needs them.
 
         Raises
         ------
@@ -167,7 +169,7 @@ class Estimator:
             estimator.fit(rows, *codes)
         except MemoryError:
             raise
-        except Exception as error:  # scikit-learn classes raise many types of errors
+        except Exception as error:  # scikit-learn raises many types of errors for unsuitable rows
             name, components, most = type(estimator).__name__, getattr(estimator, "n_components", None), min(rows.shape)
             if isinstance(components, int) and components > most:
                 raise ValueError(
@@ -219,9 +221,10 @@ class Projection:
     name : str
         Path of the scikit-learn class, as in `Estimator`.
     keeps : {"variance", "directions"}
-        Meaning of the amount in `checked` and `estimator`: a fraction of the variance, or a number of directions.
+        Meaning of the argument `amount` of the methods: "variance" means the fraction of the variance that the
+        projection keeps, and "directions" means the number of directions onto which it projects.
     parameters : tuple of (name, value)
-        Further parameters of the class.
+        Further parameters of the scikit-learn class.
     """
 
     name: str
@@ -229,14 +232,14 @@ class Projection:
     parameters: tuple[tuple[str, Any], ...] = ()
 
     def checked(self, amount: float | None, method: str) -> float:
-        """Return the amount as a float.
+        """Check the amount and return it as a float.
 
         Parameters
         ----------
         amount : float or None
-            Fraction of the variance, or number of directions.
+            Fraction of the variance, or number of directions, according to `keeps`.
         method : str
-            Name of the method in the error.
+            Name of the method, such as PCA-SVM, for the error message.
 
         Raises
         ------
@@ -253,7 +256,7 @@ class Projection:
         return value
 
     def estimator(self, amount: float) -> Estimator:
-        """Return the transformer for an amount."""
+        """Return the scikit-learn transformer that keeps this fraction of the variance or number of directions."""
         components = int(amount) if self.keeps == "directions" else amount
         return Estimator.of(self.name, {"n_components": components, **dict(self.parameters)})
 
@@ -270,13 +273,13 @@ class Transformer:
     Attributes
     ----------
     estimator : object
-        Fitted transformer, which must not be changed.
+        The fitted scikit-learn object. Do not change it.
     """
 
     estimator: Any
 
     def transform(self, rows: NDArray[Any], *, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
-        """Return the representation of rows, of shape (n, k) in float32, computed in blocks.
+        """Return the transformed rows, of shape (n, k) in float32, computed in blocks of rows.
 
         Raises
         ------
@@ -294,24 +297,24 @@ class Transformer:
 
 @dataclass(frozen=True, eq=False)
 class OtherClassifier:
-    """A fitted scikit-learn classifier that replaces the SVM.
+    """A fitted scikit-learn classifier that is used instead of the multi-width SVM.
 
     Attributes
     ----------
     estimator : object
-        Classifier fitted to class codes 0 … k − 1, which must not be changed.
+        The scikit-learn object, fitted to class codes 0 … k − 1. Do not change it.
     """
 
     estimator: Any
 
     def predict(self, Z: NDArray[Any]) -> tuple[Indices, NDArray[np.float64]]:
-        """Return the predicted class of each row and the decision values.
+        """Return the predicted class code and the decision values of each row.
 
         Returns
         -------
         codes : ndarray of int, shape (n,)
         decisions : ndarray of shape (n, 1) for two classes, else (n, k)
-            Decision values if the classifier has them. Otherwise its probabilities, minus ½ for two classes.
+            Results of `decision_function` if the classifier has it. Otherwise probabilities, minus ½ for two classes.
         """
         codes = np.asarray(self.estimator.predict(Z)).astype(np.intp)
         if hasattr(self.estimator, "decision_function"):

@@ -1,4 +1,4 @@
-"""Tables of choices; checks, command line, panel and help all use the same table."""
+"""Tables of the allowed values of a parameter, which checks, command line, window and help share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from typing import TypeVar
 
 @dataclass(frozen=True)
 class Choice:
-    """One entry of a table of choices.
+    """One allowed value of a parameter, with its name on screen and its description.
 
     Attributes
     ----------
     key : str
-        Name in specs, in files and on the command line.
+        Name of the value in Python, in files and on the command line.
     text : str
-        Name on screen.
+        Name of the value on screen.
     tip : str
         One-line description without colon, semicolon or full stop, so that it can be part of a list.
     """
@@ -26,7 +26,7 @@ class Choice:
 
     @property
     def short(self) -> str:
-        """The text without the parenthesis at its end."""
+        """The name on screen without the remark in parentheses at its end."""
         return self.text.partition(" (")[0]
 
 
@@ -34,22 +34,22 @@ C = TypeVar("C", bound=Choice)
 
 
 def table_of(*entries: C) -> Mapping[str, C]:
-    """Return a read-only mapping from key to entry, in the given order."""
+    """Return a read-only mapping from the key of each entry to the entry, in the given order."""
     return MappingProxyType({entry.key: entry for entry in entries})
 
 
 def check_choice(name: str, value: object, table: Mapping[str, C]) -> C:
-    """Return the entry with the given key.
+    """Return the entry of a table whose key is `value`.
 
     Parameters
     ----------
     name : str
-        Name of the parameter in the error.
+        Name of the parameter, for the error message.
 
     Raises
     ------
     ValueError
-        If no entry has this key. The message lists all keys.
+        If no entry of the table has this key. The message lists the keys of the table.
     """
     if not isinstance(value, str) or value not in table:
         raise ValueError(

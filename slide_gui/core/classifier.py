@@ -14,7 +14,7 @@ from slide_gui.core.svm.estimator import MultiWidthSVC
 from slide_gui.core.validation import check_flag
 from slide_gui.progress import NO_PROGRESS, Progress
 
-_DTYPES = (np.float64, np.float32)  # integers are converted to the first
+_DTYPES = (np.float64, np.float32)  # rows of all other data types are converted to the first of these
 
 
 class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -28,9 +28,9 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
     noise, depth, threshold, squashing, fit_on, ridge, dtype, batch_size, sharing, window, image_shape
         Same as in `SLIDE`.
     widths, criterion, loss, C, tol, max_iter, subset_size, starts, retune, memory, random_state, class_weight
-        Same as in `MultiWidthSVC`. If `widths` are numbers, there must be one for each layer that the SVM sees.
+        Same as in `MultiWidthSVC`. If `widths` are numbers, give one for each layer that the SVM uses.
     include_input : bool, default=True
-        True gives the SVM the input h⁰ in addition to h¹, …, hˡ. False requires at least one layer.
+        True if the SVM uses the input h⁰ in addition to h¹, …, hˡ. If False, `depth` must be at least 1.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         The fitted classifier, with the attributes `widths_`, `shares_`, `C_`, `support_` and `history_`.
     classes_ : ndarray of shape (n_classes,)
     n_iter_ : int
-        Number of SMO steps that the solver took.
+        Number of SMO steps of the SVM solver.
     n_features_in_ : int
         Number of features d.
 
@@ -55,7 +55,8 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
     >>> search.best_estimator_.svm_.widths_.size == search.best_params_["depth"] + 1
     True
 
-    Other columns can be one more group of the kernel, here four whitened principal components:
+    Further columns can form an additional group with its own kernel width, for example four whitened principal
+    components:
 
     >>> from sklearn.decomposition import PCA
     >>> from sklearn.pipeline import make_pipeline, make_union
@@ -98,13 +99,13 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, progress: Progress = NO_PROGRESS
     ) -> Self:
-        """Fit the stack without labels, select the kernel widths and C, and train the SVM.
+        """Fit the stack of denoisers without labels, select the kernel widths and C, and train the SVM.
 
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n, d)
         y : array-like of shape (n,)
-            At least two classes.
+            Class of each row, at least two classes.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows, 0 or more. Both the stack and the SVM use them.
         progress : Progress
@@ -120,7 +121,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         rows, classes, codes = labelled_rows(self, X, y, _DTYPES)
         given = self.get_params(deep=False)
         slide = SLIDE(**{name: given[name] for name in SLIDE().get_params(deep=False)})
-        slide.set_output(transform="default")  # also if scikit-learn is configured to return data frames
+        slide.set_output(transform="default")  # an array, even if scikit-learn is set to return data frames
         Z = slide.fit_transform(rows, sample_weight=sample_weight, progress=progress.part(0.0, 0.3))
         include_input = check_flag("include_input", self.include_input)
         if not (include_input or slide.weights_):
@@ -135,10 +136,11 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return a decision value for each row, positive for the second of two classes.
+        """Return the decision values of each row.
 
-        The shape is (n,) for two classes. For more classes it is (n, n_classes), and each value is the number of votes
-        of a class plus its summed margins, scaled to within ±1/3.
+        For two classes the shape is (n,), and a positive value means the second class. For more classes the shape is
+        (n, n_classes). Each value is then the number of votes for a class plus the sum of the margins of the class,
+        scaled to between −1/3 and 1/3.
 
         Raises
         ------

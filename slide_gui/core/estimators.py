@@ -1,6 +1,6 @@
-"""Shared helpers of the scikit-learn estimators: checked rows, class codes, parameters and feature names.
+"""Helpers that all scikit-learn estimators share: they check rows and labels, store parameters, and name features.
 
-Columns of layer k are named ``h{k}_…``. A multi-width SVM recognises the layers by these names.
+Columns of layer k are named ``h{k}_…``. A multi-width SVM recognises the columns of each layer by these names.
 """
 
 import re
@@ -15,14 +15,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from slide_gui.core.validation import check_integer, empty
 
-_LAYER = re.compile(r"(?:.*?__)??h(\d+)_")  # with the prefix of a column transformer or feature union
+_LAYER = re.compile(r"(?:.*?__)??h(\d+)_")  # may follow the prefix that a column transformer or feature union adds
 
 
-_SIZES: dict[int, tuple[int, ...]] = {}  # id of an array that a transformer returned → columns of each layer
+_SIZES: dict[int, tuple[int, ...]] = {}  # id of an array that SLIDE returned → number of columns of each layer
 
 
 def remember_layers(features: NDArray[Any], sizes: tuple[int, ...]) -> NDArray[Any]:
-    """Return the array, and remember the number of columns of each layer as long as the array exists."""
+    """Return `features` unchanged. Store `sizes`, the number of columns of each layer, as long as the array exists."""
     if len(sizes) > 1:
         _SIZES[id(features)] = sizes
         weakref.finalize(features, _SIZES.pop, id(features), None).atexit = False
@@ -30,17 +30,17 @@ def remember_layers(features: NDArray[Any], sizes: tuple[int, ...]) -> NDArray[A
 
 
 def remembered_layers(rows: Any) -> tuple[int, ...]:
-    """Return the layer sizes of an array that a transformer returned; empty for any other array and for copies."""
+    """Return the sizes that `remember_layers` stored for this array object. The result is empty for other arrays."""
     return _SIZES.get(id(rows), ())
 
 
 def layer_sizes(names: Sequence[str]) -> tuple[int, ...] | None:
-    """Return the number of columns of each layer from their names, or None if no name belongs to a layer.
+    """Return the number of columns of each layer, given all column names, or None if no column belongs to a layer.
 
     Raises
     ------
     ValueError
-        If only some names belong to a layer, or if the columns are not ordered by layer.
+        If only some of the columns belong to a layer, or if the columns are not ordered by layer.
     """
     matches = [_LAYER.match(name) for name in names]
     layers = [int(match[1]) for match in matches if match]
@@ -57,7 +57,7 @@ def layer_sizes(names: Sequence[str]) -> tuple[int, ...] | None:
 
 
 def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -> Any:
-    """Return the result of scikit-learn's `validate_data`, but reject numbers given as text.
+    """Check rows with scikit-learn's `validate_data` and return its result. Numbers given as text are rejected.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -
     """
     try:
         values = np.asarray(X)
-    except (TypeError, ValueError):  # not convertible to an array: `validate_data` raises the error
+    except (TypeError, ValueError):  # X cannot be converted to an array; `validate_data` raises the error
         values = np.empty(0)
     if values.dtype.kind in "OSTU":
         for place, value in np.ndenumerate(values):
@@ -77,10 +77,10 @@ def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -
 
 
 class AcceptsSparse:
-    """Mixin of estimators that accept sparse rows."""
+    """Mixin for estimators that accept sparse matrices as rows."""
 
     def __sklearn_tags__(self) -> Any:
-        """Return the tags of scikit-learn."""
+        """Return the estimator tags of scikit-learn, with sparse input allowed."""
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
@@ -89,12 +89,12 @@ class AcceptsSparse:
 def labelled_rows(estimator: Any, X: Any, y: Any, dtypes: Sequence[type]) -> tuple[Any, NDArray[Any], NDArray[np.intp]]:
     """Return checked rows, the sorted classes, and the class code 0 … n_classes − 1 of each row.
 
-    Rows of any other data type are converted to the first of `dtypes`, and sparse rows to CSR.
+    Rows whose data type is not in `dtypes` are converted to the first of `dtypes`. Sparse rows are converted to CSR.
 
     Raises
     ------
     ValueError
-        If a classifier cannot be trained on the rows or labels.
+        If the rows or labels are unsuitable for training a classifier, for example if they have only one class.
     """
     rows, labels = checked_rows(estimator, X, y, dtype=list(dtypes), ensure_min_samples=2, accept_sparse="csr")
     check_classification_targets(labels)
@@ -110,7 +110,7 @@ def row_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
     Raises
     ------
     ValueError
-        If there are not n numbers, if a weight is negative, NaN or infinite, or if all weights are 0.
+        If `sample_weight` does not consist of n numbers, if a weight is negative, NaN or infinite, or if all are 0.
     """
     if sample_weight is None:
         return None
@@ -131,23 +131,23 @@ def row_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
 
 
 def fitted_rows(estimator: Any, X: Any, dtypes: Sequence[type]) -> Any:
-    """Return checked rows for a fitted estimator.
+    """Return rows that were checked against a fitted estimator.
 
-    Rows of any other data type are converted to the first of `dtypes`, and sparse rows to CSR.
+    Rows whose data type is not in `dtypes` are converted to the first of `dtypes`. Sparse rows are converted to CSR.
 
     Raises
     ------
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
     ValueError
-        If X does not have the features of the fit, or contains NaN or infinity.
+        If X does not have the features that the estimator was fitted to, or if it contains NaN or infinity.
     """
     check_is_fitted(estimator)
     return checked_rows(estimator, X, reset=False, dtype=list(dtypes), accept_sparse="csr")
 
 
 def written_out(rows: Any) -> NDArray[Any]:
-    """Return rows as an array; a sparse matrix is converted.
+    """Return rows as a NumPy array. A sparse matrix is converted, and an array is returned unchanged.
 
     Raises
     ------
@@ -162,9 +162,9 @@ def written_out(rows: Any) -> NDArray[Any]:
 
 
 def store_parameters(estimator: Any, given: Mapping[str, Any]) -> None:
-    """Store the parameters of an estimator unchanged, each under its name: ``store_parameters(self, locals())``.
+    """Store the parameters of an estimator unchanged as attributes: ``store_parameters(self, locals())``.
 
-    By the conventions of scikit-learn an ``__init__`` does nothing else.
+    The conventions of scikit-learn require that ``__init__`` does nothing else.
     """
     for name, value in given.items():
         if value is not estimator:
@@ -179,12 +179,12 @@ def listed(values: Any) -> Any:
 
 
 def seed_of(random_state: Any) -> int:
-    """Return an integer seed: the given integer, 0 for None, or the next integer drawn from a RandomState.
+    """Return an integer seed: `random_state` if it is an integer, 0 if it is None, or else a number drawn from it.
 
     Raises
     ------
     ValueError
-        If `random_state` is anything else, or is below 0.
+        If `random_state` is not an integer of 0 or more, a NumPy RandomState, or None.
     """
     if random_state is None:
         return 0

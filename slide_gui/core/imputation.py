@@ -1,4 +1,4 @@
-"""Fill missing cells of rows by their conditional mean given the known cells of the same row."""
+"""Fill the missing cells of each row with their conditional mean, given the known cells of the row."""
 
 from typing import Any, Self
 
@@ -15,44 +15,44 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 from slide_gui.text import count
 
 MOST_WORK = 5 * 10**12
-"""Largest number of multiplications of one fit or one transform; about ten minutes on two cores."""
+"""Largest number of multiplications of one fit or one transform. They take about ten minutes on two cores."""
 
-_CALLS = 300_000  # number of multiplications that take as long as the function calls for one pattern
-_SMALLEST_RIDGE = 1e-9
+_CALLS = 300_000  # overhead for one pattern of missing cells, as the number of multiplications that take as long
+_SMALLEST_RIDGE = 1e-9  # in units of the variance of a column
 
 
 class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    r"""Fill missing cells (NaN) by the best linear reconstruction from the known cells of the row.
+    r"""Fill missing cells (NaN) with their best linear reconstruction from the known cells of the row.
 
-    On centred, scaled columns the missing cells M of a row with the known cells O become
+    Columns are centred and scaled. The missing cells M of a row are then filled from the known cells O by
 
     .. math:: \hat{x_M} = S_{MO} (S_{OO} + r I)^{-1} x_O.
 
-    Mean and covariance S are estimated by EM. Each pass fills the missing cells, updates the mean, and computes S from
-    the filled rows and the conditional covariance S_MM − S_MO (S_OO + r I)⁻¹ S_OM of their missing cells. Rows with the
-    same missing cells share one inverse.
+    The mean and the covariance S are estimated by EM (expectation maximisation). Each EM pass fills the missing cells,
+    updates the mean, and computes S from the filled rows and from the conditional covariance
+    S_MM − S_MO (S_OO + r I)⁻¹ S_OM of the missing cells. Rows with the same missing cells share one matrix inverse.
 
-    A linear denoiser reconstructs from the same covariance, but has one matrix W for all corruptions; the imputer uses
-    the mask of each row.
+    A linear denoiser uses the same covariance, but it has one matrix W for all corruptions. The imputer uses a separate
+    matrix for each set of missing cells.
 
     Parameters
     ----------
     max_iter : int, default=8
         Number of EM passes, at least 1.
     ridge : float or None, default=None
-        The ridge r, in units of the variance of a column, at least 1e-9. None: d / (5 n) for n rows of d features.
+        The ridge r, in units of the variance of a column, at least 1e-9. None means d / (5 n) for n rows of d features.
 
     Attributes
     ----------
     mean_, scale_ : ndarray of shape (d,)
-        Mean of each column, and the standard deviation of its known cells. A constant column has scale 1. A column
-        without known cells is filled with 0.
+        Mean of each column, and standard deviation of the known cells of each column. A constant column has the
+        scale 1. A column without known cells is filled with 0.
     covariance_ : ndarray of shape (d, d)
         The covariance S of the scaled columns.
     ridge_ : float
-        The ridge r.
+        The ridge r that was used.
     n_iter_ : int
-        Number of EM passes; 1 if no cell is missing.
+        Number of EM passes, or 1 if no cell is missing.
     n_features_in_ : int
         Number of features d.
 
@@ -82,8 +82,8 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         Raises
         ------
         ValueError
-            If a parameter is out of range, if X contains text or infinity, or if it has too many patterns of missing
-            cells.
+            If a parameter is out of range, if X contains text or infinity, or if its rows have so many different
+            patterns of missing cells that the fit would take longer than about ten minutes.
         MemoryError
             If the fit needs more memory than is available.
         """
@@ -113,7 +113,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         return self
 
     def transform(self, X: Any, *, progress: Progress = NO_PROGRESS) -> NDArray[np.floating]:
-        """Return a copy of the rows with filled cells; all other cells keep their values.
+        """Return a copy of the rows in which the missing cells are filled. Known cells keep their values.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         Raises
         ------
         ValueError
-            If X contains text or infinity, or has too many patterns of missing cells.
+            If X contains text or infinity, or has too many different patterns of missing cells (see `fit`).
         MemoryError
             If the rows need more memory than is available.
         """
@@ -138,7 +138,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         return np.where(np.isnan(rows), filled, rows).astype(rows.dtype)
 
     def _rows(self, X: Any, n_passes: int, *, reset: bool) -> tuple[NDArray[np.floating], list[Pattern]]:
-        """Return checked rows and their patterns of missing cells; refuse work that takes too long."""
+        """Return checked rows and their patterns of missing cells. Raise ValueError if filling takes too long."""
         rows = checked_rows(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
         (n, d), patterns = rows.shape, missing_patterns(np.isnan(rows))
         check_free(24 * n * d, f"filling {count(n)} rows of {d} columns", "give fewer rows")
@@ -157,7 +157,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
 
 
 def _moments(rows: NDArray[np.floating]) -> tuple[Array, Array]:
-    """Return mean and standard deviation of the known cells of each column, exact for a constant column."""
+    """Return mean and standard deviation of the known cells of each column; exactly 0 deviation if it is constant."""
     known = np.maximum(np.sum(~np.isnan(rows), axis=0), 1)
     low, high = (each.reduce(rows).astype(np.float64) for each in (np.fmin, np.fmax))
     mean = np.where(high > low, np.nansum(rows, axis=0, dtype=np.float64) / known, np.nan_to_num(low))
@@ -169,9 +169,8 @@ def hidden_cell_errors(
 ) -> tuple[NDArray[np.intp], Array, Array]:
     """Hide a fraction of the known cells of each column, and return the errors of the imputer on the hidden cells.
 
-    A copy of the imputer is fitted to the other cells.
-
-    The errors are slightly too large, because more cells are missing than in the data.
+    A copy of the imputer is fitted to the cells that remain. The errors are slightly too large, because this copy is
+    fitted to fewer known cells than X has.
 
     Parameters
     ----------
@@ -181,16 +180,16 @@ def hidden_cell_errors(
     share : float
         Fraction of the known cells of each column to hide, at least one cell.
     seed : int
-        Seed of the choice of hidden cells.
+        Seed of the random choice of the hidden cells.
     progress : Progress
 
     Returns
     -------
     counts : ndarray of int, shape (d,)
-        Number of hidden cells of each column; 0 if it is constant or has fewer than three known cells.
+        Number of hidden cells of each column, or 0 if the column is constant or has fewer than three known cells.
     errors, mean_errors : ndarray of shape (d,)
-        Root mean square error of the imputer, and of the mean of the other cells, in standard deviations of the known
-        cells. NaN if no cell was hidden.
+        Root mean square error of each column if its hidden cells are filled by the imputer, or by the mean of the cells
+        that remain. The unit is the standard deviation of the known cells. NaN if no cell was hidden.
     """
     known, (_, scale) = ~np.isnan(X), _moments(X)
     counts = known.sum(axis=0)

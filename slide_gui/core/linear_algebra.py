@@ -11,27 +11,27 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 Array = NDArray[np.float64]
 
 Pattern = tuple[NDArray[np.intp], NDArray[np.intp]]
-"""All rows whose cells are missing in the same columns: the indices of these rows, and of these columns."""
+"""Rows that have missing cells in the same columns: the indices of the rows, and the indices of the columns."""
 
-WHOLE = 1024  # largest number of features for which solving a linear system takes less than 0.1 s
-_PIECE = 512
-_STRIPS = 8  # number of strips of rows into which a triangular matrix is divided for a product
-_LEAF = 64  # largest triangle that is inverted without splitting
-_ROWS = 1024  # rows per product: a block of 784 float32 columns fits in the cache
+WHOLE = 1024  # largest number of features for which a linear system is solved in less than 0.1 s
+_PIECE = 512  # number of rows of a large matrix that are processed at a time
+_STRIPS = 8  # a triangular matrix is multiplied in this number of groups of rows
+_LEAF = 64  # largest number of rows of a triangular matrix that is inverted without splitting it
+_ROWS = 1024  # largest number of rows in a product; such a block of 784 float32 columns fits in the cache
 
 
 def rows_per_block(d: int) -> int:
-    """Return the number of rows of d features to multiply between two progress reports."""
+    """Return the number of rows of d features that are multiplied between two progress reports."""
     return max(32, min(_ROWS, int(_ROWS * (WHOLE / d) ** 2)))
 
 
 def tiles(n: int, size: int, progress: Progress, *, fraction: bool = False) -> Iterator[slice]:
-    """Yield consecutive slices of n rows, each of at most `size` rows. Report progress after each slice.
+    """Yield consecutive slices of the range 0 … n, each of at most `size` rows. Report progress after each slice.
 
     Parameters
     ----------
     fraction : bool
-        True to report the fraction of the rows done; otherwise the reports only allow the job to be cancelled.
+        True to report the fraction of the rows that are done. False to report 0, so that the job can be cancelled.
     """
     for start in range(0, n, size):
         stop = min(start + size, n)
@@ -40,7 +40,7 @@ def tiles(n: int, size: int, progress: Progress, *, fraction: bool = False) -> I
 
 
 def product(a: NDArray[np.floating], b: NDArray[np.floating], progress: Progress = NO_PROGRESS) -> NDArray[Any]:
-    """Return the product a @ b, computed in blocks of rows if it is large; float32 matrices stay float32."""
+    """Return the product a @ b, computed in blocks of rows if it is large. Products of float32 matrices are float32."""
     step = max(1, _PIECE * WHOLE**2 // max(b.shape[0] * b.shape[1], 1))
     if len(a) <= step:
         return np.asarray(a @ b)
@@ -51,7 +51,7 @@ def product(a: NDArray[np.floating], b: NDArray[np.floating], progress: Progress
 
 
 def _triangle_product(lower: Array, b: Array, progress: Progress, *, transposed: bool = False) -> Array:
-    """Return L b, or Lᵀ b, for a lower triangular L; most products with its zeros are left out."""
+    """Return L b, or Lᵀ b, for the lower triangular matrix L. Most multiplications with zeros of L are skipped."""
     result = np.empty(b.shape, b.dtype)
     for rows in tiles(len(lower), max(_LEAF, -(-len(lower) // _STRIPS)), progress):
         if transposed:
@@ -62,14 +62,14 @@ def _triangle_product(lower: Array, b: Array, progress: Progress, *, transposed:
 
 
 def solver(a: Array, progress: Progress = NO_PROGRESS) -> Callable[[Array, Progress], Array]:
-    """Return a function that solves a x = b for any b, for a symmetric positive definite a.
+    """Return a function that solves a x = b for any b. The matrix a must be symmetric and positive definite.
 
-    A large a is overwritten, and factorised only once for all right-hand sides.
+    If a has more than 1 025 rows, it is factorised in place, once for all right-hand sides.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        If a is singular. For a small a the returned function raises it.
+        If a is singular. If a is small, the returned function raises this error instead.
     """
     if len(a) <= WHOLE + 1:
         return lambda b, progress: np.asarray(np.linalg.solve(a, b), dtype=np.float64)
@@ -95,7 +95,7 @@ def solver(a: Array, progress: Progress = NO_PROGRESS) -> Callable[[Array, Progr
 def inverse_definite(a: Array, progress: Progress = NO_PROGRESS) -> Array:
     """Return the inverse of a symmetric positive definite matrix from its Cholesky factor; the matrix is overwritten.
 
-    The result is as accurate as solving for the identity matrix and takes a third of the time.
+    The result is as accurate as the solution of a x = I, but takes a third of the time.
 
     Raises
     ------
@@ -106,11 +106,11 @@ def inverse_definite(a: Array, progress: Progress = NO_PROGRESS) -> Array:
 
 
 def inverse_factor(a: NDArray[Any], progress: Progress = NO_PROGRESS) -> NDArray[Any]:
-    """Return the lower triangular M with M a Mᵀ = I, the inverse of the Cholesky factor.
+    """Return the lower triangular matrix M with M a Mᵀ = I, the inverse of the Cholesky factor of a.
 
-    The matrix a = [[A, ·], [B, C]] is halved recursively, so that nearly all the work is matrix products. M₁ is the
-    result for A, and M₂ for the Schur complement C − (B M₁ᵀ)(B M₁ᵀ)ᵀ. The block below M₁ is −M₂ (B M₁ᵀ) M₁. Only the
-    lower triangle of a is read.
+    The matrix a = [[A, ·], [B, C]] is halved recursively, so that nearly all operations are matrix products. Let M₁ be
+    the result for A, and M₂ the result for the Schur complement C − (B M₁ᵀ)(B M₁ᵀ)ᵀ. The block of M below M₁ is then
+    −M₂ (B M₁ᵀ) M₁. Only the lower triangle of a is read.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def inverse_factor(a: NDArray[Any], progress: Progress = NO_PROGRESS) -> NDArray
 
 
 def factor_steps(a: Array, out: NDArray[Any], progress: Progress = NO_PROGRESS) -> Iterator[None]:
-    """Write the result of `inverse_factor` to `out`, which must contain zeros; yield where the caller may pause."""
+    """Write the result of `inverse_factor` to `out`, which must contain zeros. Yield where the caller may pause."""
     n = len(a)
     if n <= _LEAF:
         out[:] = np.tril(np.linalg.inv(np.linalg.cholesky(a)))
@@ -143,7 +143,7 @@ def factor_steps(a: Array, out: NDArray[Any], progress: Progress = NO_PROGRESS) 
 
 
 def factor_square(factor: NDArray[Any], out: NDArray[Any], progress: Progress = NO_PROGRESS) -> NDArray[Any]:
-    """Fill `out` with MᵀM for a lower triangular M by recursive halving, exactly symmetric, and return it."""
+    """Fill `out` with MᵀM for a lower triangular M, and return it. The result is exactly symmetric."""
     n = len(factor)
     if n <= _LEAF:
         return np.matmul(factor.T, factor, out=out)
@@ -170,7 +170,7 @@ def _add_square(out: Array, sign: float, b: Array, progress: Progress) -> None:
 
 
 def weighted_square(a: Array, weights: Array, progress: Progress = NO_PROGRESS) -> Array:
-    """Return a diag(weights) a for a symmetric a and nonnegative weights; only half of the result is computed."""
+    """Return a diag(weights) a for symmetric a and nonnegative weights. Half of it is copied from the other half."""
     scaled, result = a * np.sqrt(weights), np.empty_like(a)
     for rows in tiles(len(a), WHOLE, progress):
         before = slice(0, rows.start)
@@ -183,10 +183,11 @@ def weighted_square(a: Array, weights: Array, progress: Progress = NO_PROGRESS) 
 
 
 def leading_digits(a: Array, length: int) -> Array:
-    """Return the leading bits of each entry of a, relative to the largest entry of its row.
+    """Return the matrix a, rounded to so few bits that products of two rounded matrices are exact.
 
-    If the columns of b are rounded in the same way, the product a @ b with the inner dimension `length` has no
-    rounding error: all partial sums are integers of at most 53 bits times a power of 2.
+    The entries of each row are rounded to multiples of a power of 2 that depends on the largest entry of the row. If
+    the rows of b.T are rounded by the same function, the product a @ b with the inner dimension `length` has no
+    rounding error, because all partial sums are integers of at most 53 bits times a power of 2.
     """
     bits = (53 - int(np.ceil(np.log2(length)))) // 2
     unit = np.ldexp(1.0, np.frexp(np.abs(a).max(axis=1, keepdims=True))[1] - bits)
@@ -194,8 +195,9 @@ def leading_digits(a: Array, length: int) -> Array:
 
 
 def _factorise(a: Array, progress: Progress) -> tuple[list[slice], list[Array]]:
-    """Write the Cholesky factor below the diagonal blocks of a; return the blocks and the inverses of their factors."""
-    # Blocks of half the usual size: fewer values are computed above the diagonal, which saves 30 % for 1 700 rows.
+    """Write the Cholesky factor below the diagonal blocks of a. Return the blocks and their inverse factors."""
+    # With blocks of half the usual size, fewer values are computed above the diagonal. This saves 30 % of the time for
+    # 1 700 rows.
     pieces = [slice(start, min(start + _PIECE // 2, len(a))) for start in range(0, len(a), _PIECE // 2)]
     inverses = []
     for k, piece in enumerate(pieces):
@@ -212,7 +214,7 @@ def _factorise(a: Array, progress: Progress) -> tuple[list[slice], list[Array]]:
 
 
 def _inverse_lower(lower: Array) -> Array:
-    """Return the inverse of a lower triangular matrix, by recursive halving."""
+    """Return the inverse of a lower triangular matrix, which is halved recursively."""
     n = len(lower)
     if n <= _LEAF:
         return np.asarray(np.linalg.inv(lower), dtype=np.float64)
@@ -224,7 +226,7 @@ def _inverse_lower(lower: Array) -> Array:
     return inverse
 
 
-_PIECE_BYTES = 8 << 20
+_PIECE_BYTES = 8 << 20  # number of bytes that are copied between two progress reports
 
 
 def take_rows(matrix: NDArray[Any], rows: NDArray[np.intp], progress: Progress = NO_PROGRESS) -> NDArray[Any]:
@@ -246,14 +248,14 @@ def take_rows(matrix: NDArray[Any], rows: NDArray[np.intp], progress: Progress =
 
 
 def at(values: Array | float, points: NDArray[np.intp]) -> Array | float:
-    """Return the values at the given points; a single number shared by all points is returned unchanged."""
+    """Return `values[points]`. If `values` is one number that applies to all points, return it unchanged."""
     return values if isinstance(values, float) else values[points]
 
 
 def take_submatrix(
     matrix: NDArray[np.floating], rows: NDArray[np.intp], progress: Progress = NO_PROGRESS
 ) -> NDArray[np.float64]:
-    """Return a float64 copy of the given rows and the same columns of a square matrix (see `take_rows`)."""
+    """Return a float64 copy of the submatrix of a square matrix whose row and column indices are both `rows`."""
     out = np.empty((len(rows), len(rows)))
     step = max(1, _PIECE_BYTES // (8 * max(len(rows), 1)))
     whole = np.array_equal(rows, np.arange(len(matrix)))
@@ -266,10 +268,10 @@ def take_submatrix(
 
 
 def float32_scatter_is_exact() -> bool:
-    """Return True if the float32 scatter A Aᵀ of 0/1 data equals the one computed with integers.
+    """Return True if the product A Aᵀ of a matrix of 0 and 1 in float32 equals the product computed with integers.
 
-    Sums of 0/1 products stay far below 2²⁴, so float32 must be exact. If it is not, the symmetric product of the BLAS
-    library is broken and every fit would be wrong.
+    The entries of A Aᵀ are far below 2²⁴, so float32 must be exact. If it is not, the BLAS library computes wrong
+    products of a matrix with its transpose, and every fit would be wrong.
     """
     random = np.random.default_rng(0)
     bits = random.integers(0, 2, size=(300, 672))
@@ -279,7 +281,7 @@ def float32_scatter_is_exact() -> bool:
 
 
 def missing_patterns(missing: NDArray[np.bool_]) -> list[Pattern]:
-    """Group rows by the columns in which their cells are missing. Rows without missing cells are left out."""
+    """Group the rows that have missing cells in the same columns. Rows without missing cells are in no group."""
     rows = np.flatnonzero(missing.any(axis=1))
     codes = np.unique(np.packbits(missing[rows], axis=1), axis=0, return_inverse=True)[1].ravel()
     order = np.argsort(codes, kind="stable")
@@ -297,20 +299,21 @@ def fill_scaled(
 ) -> None:
     """Replace the missing cells of centred, scaled rows by their conditional mean S_MO (S_OO + ridge I)⁻¹ x_O.
 
-    M are the missing columns of a row, O the others. With P = (S + ridge I)⁻¹ the mean equals −P_MM⁻¹ P_MO x_O, so
-    each pattern needs only the inverse of the block P_MM.
+    M are the columns of the missing cells of a row, and O are all other columns. With P = (S + ridge I)⁻¹ the mean
+    equals −P_MM⁻¹ P_MO x_O, so each pattern of missing cells needs only the inverse of the block P_MM.
 
     Parameters
     ----------
     Z : ndarray of shape (n, d), float64
-        Changed in place; the values of missing cells are not read.
+        The rows, changed in place. The values of missing cells are not read.
     patterns : list of Pattern
+        Result of `missing_patterns` for the rows.
     S : ndarray of shape (d, d)
         The covariance of the scaled columns.
     ridge : float
-        Added to the diagonal of S, above 0.
+        Positive number that is added to the diagonal of S.
     added : ndarray of shape (d, d), optional
-        Receives the sum over the rows of the conditional covariance S_MM − S_MO (S_OO + ridge I)⁻¹ S_OM.
+        Array to which the conditional covariance S_MM − S_MO (S_OO + ridge I)⁻¹ S_OM of each row is added.
     progress : Progress
     """
     if not patterns:
@@ -329,16 +332,16 @@ def fill_scaled(
 
 
 def fill_row(row: Array, scatter: Array, ridge: float, progress: Progress = NO_PROGRESS) -> Array:
-    """Return a row with its missing values M replaced by their mean given the others O: μ_M + S_MO S_OO⁻¹ (x_O − μ_O).
+    """Replace the missing values M of a row by their mean given the known values O: μ_M + S_MO S_OO⁻¹ (x_O − μ_O).
 
     Parameters
     ----------
     row : ndarray of shape (d,)
         Missing values are NaN.
     scatter : ndarray of shape (d + 1, d + 1)
-        Scatter of complete rows with a constant 1 appended, from which mean μ and covariance S follow.
+        Scatter matrix of complete rows with a constant 1 appended. It gives the mean μ and the covariance S.
     ridge : float
-        Added to the diagonal of the covariance of the scaled columns, above 0.
+        Positive number that is added to the diagonal of the covariance of the scaled columns.
     progress : Progress
     """
     mean, squares = scatter[-1, :-1] / scatter[-1, -1], scatter[:-1, :-1] / scatter[-1, -1]

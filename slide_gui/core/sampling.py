@@ -8,21 +8,21 @@ from numpy.typing import NDArray
 Indices = NDArray[np.intp]
 
 N_FOLDS = 5
-"""Number of folds of a cross-validation. A single held-out set has the size of one fold, a fifth of the rows."""
+"""Number of folds of a cross-validation. If rows are held out only once, they are also a fifth of all rows."""
 
 
 def stratified_subset(codes: Indices, size: int, seed: int) -> Indices:
-    """Return about `size` sorted row indices, with the same proportions of the classes as in all rows.
+    """Return about `size` sorted row indices. The class proportions of the subset are those of all rows.
 
-    The subset has at least two rows of each class that has two or more. If there are no more than `size` rows, all are
-    returned.
+    Each class with at least two rows has at least two rows in the subset. If there are at most `size` rows, all row
+    indices are returned.
 
     Parameters
     ----------
     codes : ndarray of int, shape (n,)
         Class of each row.
     size : int
-        Number of rows; rounding and small classes can change it slightly.
+        Requested number of rows. The result can differ slightly because of rounding and small classes.
     seed : int
         Seed of the random choice.
     """
@@ -38,18 +38,18 @@ def stratified_subset(codes: Indices, size: int, seed: int) -> Indices:
 
 
 def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: int) -> Indices:
-    """Assign each row to a part of the data; rows of one group stay together.
+    """Divide the rows into parts with given fractions of the rows. All rows of a group are in the same part.
 
-    Sizes and class proportions of the parts match the given fractions as closely as the groups allow.
+    The sizes and class proportions of the parts are as close to the given fractions as the groups allow.
 
     Parameters
     ----------
     codes, groups : ndarray of int, shape (n,)
-        Class and group of each row.
+        Class code and group number of each row.
     shares : sequence of float
-        Fraction of the rows in each part, above 0, with the sum 1.
+        Fraction of the rows in each part. All fractions are above 0, and their sum is 1.
     seed : int
-        Seed of the order in which groups are assigned.
+        Seed of the random order in which the groups are assigned to parts.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: 
     wanted = np.outer(shares, counts.sum(axis=0))
     missing, parts = wanted.copy(), np.empty(len(counts), np.intp)
     for group in np.random.default_rng(seed).permutation(len(counts)):
-        # The best part gives the largest decrease of the sum of missing² / wanted.
+        # The group goes to the part for which the sum of missing² / wanted decreases most.
         part = int(np.argmax(((2.0 * missing - counts[group]) / wanted) @ counts[group]))
         missing[part] -= counts[group]
         parts[group] = part
@@ -71,10 +71,10 @@ def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: 
 
 
 def deal_folds(codes: Indices, groups: Indices, seed: int) -> Indices:
-    """Return the fold of each row, or −1 for rows that belong to the training rows of every fold.
+    """Return the fold of each row, or −1 for rows that are never held out.
 
-    Rows of one group stay together. Groups of a class are in no fold if the class would otherwise be missing from the
-    training rows of a fold.
+    All rows of a group are in the same fold. If all rows of a class would be in one fold, their groups get −1, because
+    the training rows of that fold would lack the class.
     """
     folds = deal_groups(codes, groups, (1.0 / N_FOLDS,) * N_FOLDS, seed)
     for code in np.unique(codes):
@@ -85,10 +85,10 @@ def deal_folds(codes: Indices, groups: Indices, seed: int) -> Indices:
 
 
 def stratified_folds(codes: Indices, seed: int, row_groups: Indices | None = None, n_folds: int = N_FOLDS) -> Indices:
-    """Return the fold of each row; every class is spread evenly over the folds.
+    """Return the fold of each row. Each class is distributed evenly over the folds.
 
-    Rows of one group are in the same fold (`deal_folds`, always five folds). The only row of a class is in fold −1,
-    which belongs to the training rows of every fold.
+    With `row_groups`, all rows of a group are in the same one of five folds (see `deal_folds`). If a class has only one
+    row, the fold of this row is −1, which means that the row is never held out.
     """
     if row_groups is not None:
         return deal_folds(codes, row_groups, seed)
@@ -106,24 +106,24 @@ def stratified_folds(codes: Indices, seed: int, row_groups: Indices | None = Non
 def held_out_mask(
     codes: Indices, seed: int, allowed: NDArray[np.bool_] | None = None, row_groups: Indices | None = None
 ) -> NDArray[np.bool_]:
-    """Return a mask of held-out rows: a fifth of each class, and at least one row of a class with two or more.
+    """Return a mask of held-out rows: a fifth of each class, and at least one row of each class with two or more rows.
 
     Parameters
     ----------
     codes : ndarray of int, shape (n,)
         Class of each row.
     seed : int
-        Seed of the random choice.
+        Seed of the random choice of held-out rows.
     allowed : ndarray of bool, shape (n,), optional
-        True for rows that may be held out. If a class has too few of them, all of them are held out.
+        True for rows that may be held out. If these are less than a fifth of a class, all of them are held out.
     row_groups : ndarray of int, shape (n,), optional
-        Group of each row. Whole groups with about a fifth of the rows are held out, or none if every class needs its
-        groups for training.
+        Group of each row. Complete groups with about a fifth of the rows are held out. If every class needs all of its
+        groups for training, no row is held out.
 
     Raises
     ------
     ValueError
-        If no class has two rows, or if no row of such a class may be held out.
+        If no class has two rows, or if no row of a class with two or more rows may be held out.
     """
     if row_groups is not None:
         refused = np.zeros(len(codes), bool) if allowed is None else np.isin(row_groups, row_groups[~allowed])

@@ -1,4 +1,4 @@
-"""Checks of parameters that are used throughout the core; each error is one sentence."""
+"""Check parameters of estimators and fits. Each error message is one sentence with the value and the allowed range."""
 
 import math
 from contextlib import suppress
@@ -22,20 +22,20 @@ def check_number(
     below: float = math.inf,
     needed: str = "",
 ) -> float:
-    """Return the value as a float, or raise ValueError if it is not a finite number in the range.
+    """Return the value as a float. Raise ValueError if it is not a finite number in the allowed range.
 
     Text and booleans are rejected.
 
     Parameters
     ----------
     name : str
-        Name of the parameter in the error.
+        Name of the parameter, for the error message.
     positive : bool
         True if the number must be above 0.
     least, below : float
-        Limits of the range: `least` is allowed, `below` is not.
+        Limits of the range. The number may equal `least`, but must be less than `below`.
     needed : str
-        Description of the allowed values in the error, if the default one is too general.
+        Description of the allowed values, for the error message. By default it is "a finite (or positive) number".
     """
     number = number_or_nan(value)
     if not (math.isfinite(number) and least <= number < below) or (positive and number <= 0.0):
@@ -45,18 +45,18 @@ def check_number(
 
 
 def check_integer(name: str, value: object, least: int, most: int | None = None, otherwise: str = "") -> int:
-    """Return the value as an int, or raise ValueError if it is not an integer in the range.
+    """Return the value as an int. Raise ValueError if it is not an integer in the allowed range.
 
     Text and booleans are rejected.
 
     Parameters
     ----------
     name : str
-        Name of the parameter in the error.
+        Name of the parameter, for the error message.
     least, most : int
-        Limits of the range, both included. None sets no upper limit.
+        Limits of the range, both included. With None as `most` there is no upper limit.
     otherwise : str
-        Other allowed values, appended to the error.
+        Description of other allowed values, which is appended to the error message.
     """
     number = number_or_nan(value)
     if not (number.is_integer() and least <= number and (most is None or number <= most)):
@@ -66,7 +66,7 @@ def check_integer(name: str, value: object, least: int, most: int | None = None,
 
 
 def number_or_nan(value: object) -> float:
-    """Return a number as a float, or NaN for text, booleans, other objects and numbers too large for a float."""
+    """Return a real number as a float. Return NaN for booleans, too large numbers, and all other objects."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return math.nan
     try:
@@ -76,7 +76,7 @@ def number_or_nan(value: object) -> float:
 
 
 def _plain(value: object) -> object:
-    """Return a NumPy number as a Python number, whose repr has no type name."""
+    """Convert a NumPy number to a Python number, so that its repr contains no type name."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -88,9 +88,9 @@ def check_flag(name: str, value: object) -> bool:
 
 
 def check_dtype(value: Any) -> str:
-    """Return the name of a data type given by name or as a type; raise ValueError unless it is float32 or float64."""
+    """Return the name of a data type. Raise ValueError if the type is not float32 or float64."""
     name = value
-    if not isinstance(value, str) and value is not None:  # NumPy reads None as float64
+    if not isinstance(value, str) and value is not None:  # NumPy interprets None as float64
         with suppress(TypeError):
             name = np.dtype(value).name
     if not isinstance(name, str) or name not in _DTYPES:
@@ -110,7 +110,7 @@ def check_ridge(ridge: float) -> float:
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any], needs: str, remedy: str) -> NDArray[Any]:
-    """Return a new uninitialised array, or raise MemoryError with its purpose and the remedy."""
+    """Return a new uninitialised array. If memory is short, raise MemoryError with its purpose and the remedy."""
     check_free(math.prod(shape) * dtype.itemsize, needs, remedy)
     try:
         return np.empty(shape, dtype)

@@ -1,4 +1,4 @@
-"""Run tasks on the workers of a Dask cluster, with progress, cancellation and errors for lost connections."""
+"""Run tasks on the workers of a Dask cluster, report progress, cancel tasks, and detect lost connections."""
 
 import signal
 import time
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LARGE_TASKS = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
-"""Dask's settings to send large arguments without a warning, because they are sent only once."""
+"""Dask settings that suppress the warning about large arguments. Each argument is sent only once."""
 
 _LOOK = 0.05  # seconds between two checks for completed tasks
 
 
 class ClusterError(OSError):
-    """A cluster cannot be reached or used."""
+    """Error of a Dask cluster that cannot be reached or used."""
 
 
 def dask_setup(_worker: object) -> None:
-    """Ignore Ctrl+C on a worker, so that the client handles it; Dask calls this when a worker preloads this module."""
+    """Ignore Ctrl+C on a worker, because the client handles it. Dask calls this when a worker preloads the module."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class TaskProgress(Progress):
-    """Progress of a task on its worker; it ends the task when the client has cancelled it.
+    """Progress of a task on a worker. `report` ends the task if the client has cancelled it.
 
-    Create it in the thread of the task.
+    Create the object in the thread that runs the task.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class TaskProgress(Progress):
 
 
 def sent(client: "Client", value: object, key: str) -> "Future":
-    """Send a value to the workers once, as a task that the scheduler repeats if its worker is lost."""
+    """Send a value to the cluster once, as the result of a task. The scheduler restores it if a worker is lost."""
     import dask
 
     with dask.config.set(LARGE_TASKS):
@@ -55,7 +55,7 @@ def sent(client: "Client", value: object, key: str) -> "Future":
 
 
 def unchanged(value: T) -> T:
-    """Return the value. As the result of a task, workers can share it, and Dask can restore it if a worker is lost."""
+    """Return the value. As a task, this lets workers share the value, and Dask can restore it if a worker is lost."""
     return value
 
 
@@ -77,7 +77,7 @@ def check_alive(client: "Client") -> None:
 
 
 def results_of(client: "Client", futures: "Sequence[Future]", progress: Progress = NO_PROGRESS) -> list[Any]:
-    """Wait for tasks and return their results in order; cancel the remaining tasks if an error occurs.
+    """Wait for tasks and return their results in the order of `futures`. If an error occurs, cancel unfinished tasks.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Rows and their squashed representations T(h⁰), T(h¹), …, read and computed in blocks."""
+"""Read rows in blocks, and compute their squashed representations T(h⁰), T(h¹), … (T is the squashing function)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
@@ -13,12 +13,12 @@ from slide_gui.progress import Progress
 Array = NDArray[np.float64]
 Rows = Any  # an array, a memmap or a CSR matrix of shape (n, d)
 
-EXACT_ROWS = 4096  # largest number of rows in a float32 sum; sums of more rows are computed in float64
-PACKED_LIMIT = 256 << 20  # bytes of packed activations stored between passes; larger ones are recomputed
+EXACT_ROWS = 4096  # largest number of rows that are summed in float32; sums over more rows are computed in float64
+PACKED_LIMIT = 256 << 20  # bytes; binary representations that need more are computed again in each pass over the rows
 
 
 def is_sparse(rows: Any) -> bool:
-    """Return True if the rows are a SciPy sparse matrix or array; SciPy is not imported for the check."""
+    """Return True if the rows are a SciPy sparse matrix or array. The check does not import SciPy."""
     return hasattr(rows, "tocsr")
 
 
@@ -28,7 +28,7 @@ def block_of(given: Any, name: str = "X") -> Any:
     Raises
     ------
     ValueError
-        If the rows are not a 2-D array of numbers. The message contains `name`.
+        If the rows are not a 2-D array of numbers. The message calls them `name`.
     """
     block = given.tocsr() if is_sparse(given) else np.asarray(given)
     if block.ndim != 2 or block.dtype.kind not in "fbiu":
@@ -37,7 +37,7 @@ def block_of(given: Any, name: str = "X") -> Any:
 
 
 def without_duplicates(rows: Any) -> Any:
-    """Return a CSR matrix with sorted columns and without duplicate entries: the given one, or a copy."""
+    """Return a CSR matrix with sorted column indices and without duplicate entries, as a copy if anything changes."""
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
@@ -51,12 +51,12 @@ def dense_rows(rows: Rows, start: int, stop: int) -> NDArray[Any]:
 
 
 def rows_per_product(d: int) -> int:
-    """Return the number of rows per product; products of a few thousand rows are a fifth faster per row."""
+    """Return the number of rows of d features to multiply at once: large products are a fifth faster per row."""
     return min(EXACT_ROWS, 4 * rows_per_block(d))
 
 
 def in_dtype(block: NDArray[Any], dtype: DTypeLike, start: int) -> NDArray[Any]:
-    """Return rows converted to a data type; `start` is the number of the first row.
+    """Return rows converted to a data type. `start` is the index of the first row, for the error message.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def in_dtype(block: NDArray[Any], dtype: DTypeLike, start: int) -> NDArray[Any]:
 
 
 def refuse_not_finite(block: NDArray[np.floating], start: int) -> None:
-    """Raise ValueError if a value is not finite; name its row and feature. `start` is the number of the first row."""
+    """Raise ValueError, with row and feature, if a value is not finite. `start` is the index of the first row."""
     bad = np.flatnonzero(~np.isfinite(block).all(axis=1))
     if bad.size:
         row = block[bad[0]]
@@ -82,7 +82,7 @@ def refuse_not_finite(block: NDArray[np.floating], start: int) -> None:
 
 
 def refuse_value(row: int, column: int, value: float, dtype: str = "") -> NoReturn:
-    """Raise ValueError for a value that is not finite, or is finite and too large for the data type."""
+    """Raise ValueError for a value that is NaN or infinite, or that is too large for the data type `dtype`."""
     if np.isfinite(value):
         raise ValueError(
             f"X contains {value:.3g} in row {row}, feature {column}, which is too large for {dtype}; "
@@ -92,16 +92,16 @@ def refuse_value(row: int, column: int, value: float, dtype: str = "") -> NoRetu
 
 
 class SquashBuffer:
-    """A reused buffer for [T(h), 1] of blocks of rows; its product with Wᵀ is h of the next layer.
+    """A reusable array for a block of rows [T(h), 1]. The product of this array with Wᵀ is the next layer's output.
 
     Parameters
     ----------
     size : int
-        Largest number of rows in a block.
+        Number of rows in the array, and thus the largest number of rows in a block.
     d : int
         Number of features.
     parameters : StackParameters
-        Threshold, squashing function and data type are used.
+        Only the threshold, the squashing function and the data type are used.
     """
 
     def __init__(self, size: int, d: int, parameters: StackParameters) -> None:
@@ -109,30 +109,30 @@ class SquashBuffer:
         self._parameters = parameters
 
     def of(self, h: NDArray[Any]) -> NDArray[np.floating]:
-        """Return [T(h), 1] for a block h; this overwrites the previous result."""
+        """Return [T(h), 1] for a block h. The next call overwrites the returned array."""
         squashed = self.filled(len(h))
         self._parameters.squash(h, out=squashed[:, :-1])
         return squashed
 
     def filled(self, count: int) -> NDArray[np.floating]:
-        """Return the first `count` rows of the buffer, unchanged."""
+        """Return a view of the first `count` rows of the array, with the values that they contain now."""
         return self._rows[:count]
 
 
 class Activations:
-    """Squashed representations T(h⁰), T(h¹), … of all rows, computed in blocks, with one pass per layer.
+    """Squashed representations T(h⁰), T(h¹), … of all rows. Each layer is applied in one pass over the blocks of rows.
 
     Parameters
     ----------
     rows : array, memmap or CSR matrix of shape (n, d)
     parameters : StackParameters
     passes : int
-        Number of passes that will be made.
+        Number of passes over the rows, and thus of calls of `advance`.
     out : ndarray, optional
-        Array that stores the representations [h⁰ | h¹ | …]. Without it, binary representations are stored as bits
-        between passes, and others are computed again in each pass.
+        Array to fill with the representations [h⁰ | h¹ | …]. If it is not given, representations of 0 and 1 are stored
+        as bits between two passes, and all other representations are computed again in each pass.
     below : sequence of ndarray of shape (d, d + 1)
-        Weights of layers that are applied before the first pass.
+        Weights of the lowest layers, which are applied to the rows before the first call of `advance`.
     sample_weight : ndarray of shape (n,), optional
         Weights of the rows in the scatter matrices.
     """
@@ -158,16 +158,16 @@ class Activations:
         self._h = np.empty((self._size if again else 0, d), parameters.dtype)
 
     def advance(self, weights: Array, progress: Progress) -> Iterator[tuple[NDArray[np.floating], Array | None]]:
-        """Apply one more layer to all rows; yield blocks of its squashed output with the weights of their rows.
+        """Apply one more layer to all rows. Yield its squashed output in blocks, each with the weights of its rows.
 
-        A block is valid until the next one is requested.
+        The next block overwrites the array of a yielded block.
         """
         p, (n, d) = self.parameters, self._rows.shape
         step = self._step(weights)
         packs = self._packs and self._done + 1 < self._passes
         packed = np.empty((n, (d + 7) // 8), np.uint8) if packs else None
         column = (self._done + 1) * d
-        # Sums of 0 and 1 are exact in any order, so half as many rows at once save memory.
+        # Sums of 0 and 1 are exact for any number of rows at a time. Half the number of rows saves memory.
         height = min(rows_per_product(d) // (2 if p.function.binary else 1), n)
         squashed = np.empty((height, d), p.dtype)
         for top in range(0, n, height):
@@ -186,7 +186,7 @@ class Activations:
         self._done += 1
         self._packed = packed
         if self._packs or self._out is not None:
-            self._steps.clear()  # the next pass starts from the stored representations
+            self._steps.clear()  # the next pass starts from the stored representations and needs no earlier weights
         else:
             self._steps.append(step)
         progress.report(1.0)

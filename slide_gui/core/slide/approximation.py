@@ -1,10 +1,11 @@
-"""Approximate layers of a stack in float32 from at most 1 536 rows, fast enough to follow a slider while it moves.
+"""Approximate layers of a stack in float32 from at most 1 536 rows, fast enough to update while a slider moves.
 
-All rows of a small data set are used. Then float32 is the only approximation, and the error of a row of W is at most
-1 % of its length. Of a larger data set, rows are sampled in proportion to their leverage t̃ᵀ S_T⁻¹ t̃ and weighted by
-1 / probability, because a pixel that is rarely lit needs the few rows in which it is lit. The median error of a row of
-contributions, which are weights times the RMS of the input, is at most a fifth of its length. On MNIST at noise 0.3 it
-is 11 % in the third layer and 16 % in the fourth. With equally many rows drawn uniformly it is above 100 %.
+A data set of at most 1 536 rows is used completely. Then float32 is the only approximation, and the error of a row of
+the weights W is at most 1 % of the norm of that row. From a larger data set, rows are sampled in proportion to their
+leverage t̃ᵀ S_T⁻¹ t̃ and weighted by 1 / probability: the weights of a pixel that is rarely above the threshold depend
+on few rows, and the sample must contain them. The contributions of a layer are its weights times the RMS of its input.
+The median error of a row of contributions is at most a fifth of the norm of that row. On MNIST at noise 0.3 the median
+error is 11 % in the third layer and 16 % in the fourth. For a uniform sample of the same size it is above 100 %.
 """
 
 from collections.abc import Iterator
@@ -21,23 +22,23 @@ from slide_gui.core.slide.scatter import InputScatter, scatter_after
 from slide_gui.progress import NO_PROGRESS, Progress
 
 MOST_ROWS = 1536
-"""Largest number of rows that are used."""
+"""Largest number of rows that an approximation uses."""
 
-_BLOCK = 240  # rows between two points where the computation may pause, 3 ms for 784 features
-_SINGULAR = 1e-7  # this fraction of the trace is added to the diagonal of the scatter matrix before its inversion
+_BLOCK = 240  # rows between two points where the computation may pause; they take 3 ms for 784 features
+_SINGULAR = 1e-7  # fraction of the trace that is added to the diagonal of a scatter matrix before its inversion
 
 
 @dataclass(frozen=True, eq=False)
 class ApproximateLayer:
-    """An approximate layer, to be shown until the exact one is fitted.
+    """An approximate layer, which is shown until the exact layer is fitted.
 
     Attributes
     ----------
     parameters : StackParameters
     weights : ndarray of shape (d, d + 1), float32
-        The bias is in the last column.
+        Weights of the layer, with the bias in the last column.
     scatter : ndarray of shape (d + 1, d + 1)
-        Approximate scatter of the layer's input.
+        Approximate scatter matrix of the layer's input.
     """
 
     parameters: StackParameters
@@ -52,7 +53,7 @@ class Approximation:
     ----------
     rows : array or memmap of shape (n, d)
     scatter : InputScatter
-        Scatter matrices of the same rows; its parameters give the squashing function and its threshold.
+        Scatter matrices of the same rows. `scatter.parameters` gives the squashing function and the threshold.
     image_shape : tuple of int, optional
         Same as for `fit_stack`.
     """
@@ -75,10 +76,10 @@ class Approximation:
         parameters.squash(np.asarray(rows, parameters.dtype), out=self._squashed[:, :d])
 
     def layers(self, parameters: StackParameters) -> Iterator[tuple[ApproximateLayer, ...]]:
-        """Compute the layers, and yield those computed so far at each point where the computation may pause.
+        """Compute the layers. Yield the layers computed so far at each point where the computation may pause.
 
-        Once all layers are complete, they are yielded repeatedly. Iteration ends early if a matrix is singular in
-        float32.
+        Once all layers are complete, the iterator yields all of them at every step and does not end. It ends early if
+        a matrix is singular in float32.
         """
         values, squashed, d = parameters.fit_on == "values", self._squashed, self._squashed.shape[1] - 1
         scatter: NDArray[np.floating] = self._input.values if values else self._input.squashed
@@ -91,7 +92,7 @@ class Approximation:
                     weights = np.empty((d, d + 1), np.float32)
                     for _ in approximate_weights(weights, scatter, parameters.noise, parameters.ridge):
                         yield layers
-                else:  # a kernel has so few weights that it is solved in float64
+                else:  # a kernel has few weights, so they are computed in float64
                     exact, _ = layer_weights(scatter.astype(float), parameters.noise, parameters.ridge, windows)
                     weights = exact.astype(np.float32)
             except (np.linalg.LinAlgError, ValueError):
@@ -116,7 +117,7 @@ class Approximation:
 
 
 def _by_leverage(rows: Rows, scatter: InputScatter, progress: Progress) -> tuple[NDArray[np.intp], Array]:
-    """Return the sampled rows and their weights."""
+    """Return the indices of rows sampled in proportion to their leverage, and the weight 1 / probability of each."""
     (n, d), squashed = rows.shape, scatter.squashed
     small = _SINGULAR * np.trace(squashed) * np.eye(d + 1)
     factor = inverse_factor(squashed + small, progress).T.astype(np.float32)

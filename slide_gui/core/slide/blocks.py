@@ -1,9 +1,10 @@
 """Rows that are read block by block, once for each layer, and are never all in memory: `Blocks` and Dask arrays.
 
-On a cluster, one task reads a chunk of a Dask array and sums its scatter matrix, and further tasks add these matrices
-in a fixed tree. For each chunk, d² numbers are sent to another worker. The client sends the weights once per pass and
-receives one matrix. Dask starts few reading tasks at a time and completes one group of sums first, so that a worker
-holds few chunks and sums. Dask is imported only for Dask arrays.
+On a cluster, one task per chunk of a Dask array reads the chunk and computes its scatter matrix. Further tasks add up
+to 16 matrices each, until one matrix remains. For each chunk, a matrix of d² numbers is sent to another worker. In each
+pass over the rows, the client sends the weights once and receives one matrix. Dask starts few reading tasks at a time
+and completes one group of 16 matrices before the next, so that a worker holds few chunks and matrices in memory. Dask
+is imported only for Dask arrays.
 """
 
 import sys
@@ -28,24 +29,24 @@ _AGAIN = "give a list of blocks, or a function that returns a new iterator each 
 
 
 class Blocks:
-    """Rows in consecutive blocks, which `SLIDE.fit` reads once for each layer.
+    """Rows in consecutive blocks. `SLIDE.fit` reads all blocks once for each layer.
 
-    Each block is an array, a memmap or a CSR matrix. Blocks of a few thousand rows are best.
+    Each block is an array, a memmap or a CSR matrix. Blocks of a few thousand rows are fastest.
 
     Parameters
     ----------
     blocks : sequence of array_like of shape (n_i, d), or callable
         The blocks, or a function that returns an iterator over the same blocks at each call.
     shape : tuple of (n, d), optional
-        Total number of rows, and number of features. If it is not given, the blocks are read once to count the rows.
+        Total number of rows, and number of features. If `shape` is not given, all blocks are read once to count them.
 
     Raises
     ------
     TypeError
         If `blocks` is not iterable, or can be iterated only once.
     ValueError
-        If a block is not a 2-D array of numbers or has another number of features than the
-        first, or if the shape is not a pair of integers.
+        If a block is not a 2-D array of numbers, if the blocks differ in their number of features, or if `shape` is
+        not a pair of integers.
 
     Examples
     --------
@@ -75,7 +76,7 @@ class Blocks:
         self.shape = self._counted() if shape is None else tuple(map(check_integer, names, shape, (0, 1)))
 
     def __iter__(self) -> Iterator[Any]:
-        """Check and yield the blocks."""
+        """Yield each block after a check of its shape and data type."""
         d = getattr(self, "shape", (0, None))[1]
         for number, given in enumerate(self._blocks() if callable(self._blocks) else self._blocks):
             block = block_of(given, f"block {number}")
@@ -85,7 +86,7 @@ class Blocks:
             yield block
 
     def total(self, scatter_pass: ScatterPass, progress: Progress = NO_PROGRESS) -> tuple[Scatter, ...]:
-        """Return the scatter matrices of a pass, summed over all blocks here, in the fixed order of `ScatterSum`.
+        """Return the scatter matrices that `scatter_pass` computes, each summed over all blocks by `ScatterSum`.
 
         Raises
         ------
@@ -119,13 +120,13 @@ def is_dask(rows: Any) -> bool:
 def dask_rows(X: Any) -> "BlockRows":
     """Return the rows of a Dask array as blocks, one per chunk of rows.
 
-    They are summed on the workers of the active `distributed` client. If there is none, or if its workers are threads
-    of this process, they are summed in this thread.
+    The scatter matrices of the blocks are computed on the workers of the active `distributed` client. If there is no
+    such client, or if its workers are threads of this process, they are computed in the calling thread.
 
     Raises
     ------
     TypeError
-        If X is not an array.
+        If X is another Dask collection than an array.
     ValueError
         If X is not a 2-D array of numbers, or if the sizes of its chunks are unknown.
     """
@@ -142,14 +143,14 @@ def dask_rows(X: Any) -> "BlockRows":
 
 
 def lazily(X: Any, apply: Apply, width: int, dtype: str) -> Any:
-    """Apply a function lazily to each chunk of rows of a Dask array.
+    """Return a lazy Dask array: the result of a function that is applied to each chunk of rows when it is needed.
 
     Parameters
     ----------
     X : dask.array.Array of shape (n, d)
     apply : callable
-        Function of a chunk and the number of its first row. It returns an array with as many rows as the chunk. Within
-        a process, only one call of this function runs at a time.
+        Function of a chunk and the index of the first row of the chunk. It returns an array with as many rows as the
+        chunk. In each process, only one call of the function runs at a time.
     width : int
         Number of columns of the result.
     dtype : str
@@ -173,7 +174,7 @@ def lazily(X: Any, apply: Apply, width: int, dtype: str) -> Any:
 
 
 def _checked(X: Any) -> Any:
-    """Return a checked Dask array with all its columns in one chunk."""
+    """Check that X is a 2-D Dask array of numbers with known chunk sizes. Return it with all columns in one chunk."""
     if not hasattr(X, "map_blocks"):
         raise TypeError(f"X is a Dask {type(X).__name__}, not an array; call its to_dask_array(lengths=True)")
     if X.ndim != 2 or X.dtype.kind not in "fbiu":
@@ -184,7 +185,7 @@ def _checked(X: Any) -> Any:
 
 
 def _client() -> Any:
-    """Return the active client if its workers are other processes, or None."""
+    """Return the active `distributed` client, or None if it is closed, asynchronous or runs only in this process."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return None
@@ -198,19 +199,19 @@ def _client() -> Any:
 
 
 class _ClusterRows:
-    """The rows of a Dask array, whose scatter matrices are summed by the workers of a client."""
+    """The rows of a Dask array, whose scatter matrices are computed and summed by the workers of a Dask client."""
 
     def __init__(self, X: Any, client: Any) -> None:
         self.shape = X.shape
         self._X, self._client = X, client
 
     def total(self, scatter_pass: ScatterPass, progress: Progress = NO_PROGRESS) -> tuple[Scatter, ...]:
-        """Return the scatter matrices of a pass, summed over all chunks on the workers.
+        """Return the scatter matrices that `scatter_pass` computes, summed over all chunks by the workers.
 
         Raises
         ------
         ClusterError
-            If the connection to the scheduler is lost, or if workers die repeatedly.
+            If the connection to the scheduler is lost, if workers die repeatedly, or if the cluster cancels the task.
         """
         import dask
 
@@ -225,7 +226,7 @@ class _ClusterRows:
         return self._computed(level[0], blocks, topic, progress)
 
     def _computed(self, top: Any, blocks: int, topic: str, progress: Progress) -> tuple[Scatter, ...]:
-        """Return the result of a task; report the fraction of completed blocks as progress."""
+        """Return the result of the task `top`. Workers report each completed block as an event named `topic`."""
         import dask
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
@@ -255,18 +256,18 @@ class _ClusterRows:
 
 
 BlockRows = Blocks | _ClusterRows
-"""Rows that are read in blocks, by this process or a cluster, with a `shape` and a method `total`."""
+"""Rows that this process or a cluster reads in blocks. The `total` method sums their scatter matrices."""
 
 
 def _starts(X: Any) -> tuple[int, ...]:
-    """Return the number of the first row of each chunk."""
+    """Return the index of the first row of each chunk of a Dask array."""
     return tuple(accumulate(X.chunks[0][:-1], initial=0))
 
 
 def _sum_block(
     block: Any, shared: tuple[ScatterPass, Sequence[int], str], block_id: tuple[int, int]
 ) -> tuple[Scatter, ...]:
-    """Return the scatter matrices of one chunk; runs on a worker."""
+    """Return the scatter matrices of one chunk of rows. Workers call this function."""
     from distributed import get_worker
 
     scatter_pass, starts, topic = shared
@@ -278,7 +279,7 @@ def _sum_block(
 
 
 def _sum_group(group: Sequence[tuple[Scatter, ...]]) -> tuple[Scatter, ...]:
-    """Return the sum of each scatter matrix of a pass over up to 16 blocks."""
+    """Return the sums of the one or two scatter matrices that each of up to 16 blocks has."""
     sums = [ScatterSum(len(scatter.sums)) for scatter in group[0]]
     for scatters in group:
         for total, scatter in zip(sums, scatters, strict=True):
@@ -287,7 +288,7 @@ def _sum_group(group: Sequence[tuple[Scatter, ...]]) -> tuple[Scatter, ...]:
 
 
 def _apply_to_block(block: Any, shared: tuple[Apply, Sequence[int]], block_id: tuple[int, int]) -> NDArray[np.floating]:
-    """Apply a function to one chunk; runs in any Dask scheduler."""
+    """Apply a function to one chunk of rows. Any Dask scheduler can call this function."""
     apply, starts = shared
     with PRODUCTS:
         return apply(block, starts[block_id[0]])

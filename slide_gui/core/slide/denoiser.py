@@ -1,7 +1,7 @@
-"""One linear denoiser (LIDE): the closed form over all corruptions, and its counterpart for m corrupted copies.
+"""One linear denoiser (LIDE): its weights in closed form, and its weights fitted to m corrupted copies of the rows.
 
-Rows of a data matrix are samples. The corruption keeps a feature with probability p = 1 − noise and sets it to 0
-otherwise. It never changes the constant feature of the bias.
+Rows of a data matrix are samples. Corruption keeps each feature with probability p = 1 − noise and sets it to 0
+otherwise. The constant feature 1, whose weight is the bias, is never corrupted.
 """
 
 from collections.abc import Iterator
@@ -23,25 +23,25 @@ RIDGE = 1e-5
 """Value added to the diagonal of E[Q], including the bias entry; E[Q] is not divided by n (Algorithm 1)."""
 
 LEAST_NOISE = 0.01
-"""Lowest noise level of `approximate_weights`."""
+"""Lowest noise level at which `approximate_weights` is accurate."""
 
 _SINGULAR = (
     "E[Q] is singular to working precision because some features are linear combinations of others: "
     "use a larger ridge, a higher noise level, or dtype float64 if the rows were summed in float32"
 )
 
-_SHORT_SUM = 4096  # largest number of rows in a float32 sum of products
+_SHORT_SUM = 4096  # largest number of rows whose products are summed in float32
 
-_FEW = 32  # number of rows of W whose rounding error is measured
-_RIGHT = 1e-9  # if the largest of these corrections, relative to its row, is at most this, no other row is corrected
-_NEGLIGIBLE = 1e-10  # corrections stop if the next one, relative to its row, is expected to be smaller than this
+_FEW = 32  # number of rows of the weights W that are corrected first, to measure the rounding error
+_RIGHT = 1e-9  # largest relative correction of these rows for which the other rows need no correction
+_NEGLIGIBLE = 1e-10  # corrections of a row stop if the next relative correction is expected to be smaller
 _MOST_CORRECTIONS = 8
-_BLOCK = 256  # rows corrected at a time
-_ROUNDING = 1e-4  # smaller negative errors are due to rounding; with float32 rows of almost constant features: 3e-5
+_BLOCK = 256  # number of rows of W that are corrected at a time
+_ROUNDING = 1e-4  # relative size of a negative error that rounding can explain; 3e-5 was measured for float32
 
 
 def _singular(squares: Array) -> str:
-    """Return the error message for a singular E[Q], given Σ x² of each feature."""
+    """Return the error message for a singular matrix E[Q]. `squares` is the sum Σ x² of each feature."""
     dead = np.flatnonzero(squares == 0.0)
     if not dead.size:
         return _SINGULAR
@@ -66,7 +66,7 @@ def expected_q(scatter: Array, noise: float, ridge: float = RIDGE) -> Array:
     noise : float
         Noise level 1 − p: the probability that a feature is set to 0.
     ridge : float
-        Value added to the diagonal.
+        Value added to the diagonal of E[Q].
     """
     p = 1.0 - noise
     expected = scatter * (p * p)
@@ -102,9 +102,9 @@ def denoiser_weights(
     -------
     ndarray of shape (d, d + 1) or (k, d + 1)
         Row a reconstructs feature a, and the last column is the bias. The row and column of a feature that is 0 in
-        every sample are 0. For the given scatter, the error of each row is at most 1e-8 of its length, for any
-        number of features, noise levels from 1e-4 on and ridges of 1e-5 or more. At lower noise levels, the
-        rounding of E[Q] can matter if features are linear combinations of others.
+        every sample are 0. The numerical error of each row is at most 1e-8 of the norm of the row, for any number of
+        features, noise levels of 1e-4 or more and ridges of 1e-5 or more. At lower noise levels, rounding errors in
+        E[Q] can be larger if some features are linear combinations of other features.
 
     Raises
     ------
@@ -131,8 +131,8 @@ def _from_inverse(
 ) -> NDArray[Any]:
     """Overwrite rows of E[Q]⁻¹ with the same rows of W = (I − diag(g) E[Q]⁻¹) / p.
 
-    p E[P] is E[Q] without the extra terms g = (p − p²) diag(S) + ridge on its diagonal. Therefore the inverse alone
-    gives W.
+    The formula follows from p E[P] = E[Q] − diag(g), in which g = (p − p²) diag(S) + ridge and S is the scatter matrix.
+    W is therefore computed from the inverse of E[Q] without a further matrix product.
     """
     p = 1.0 - noise
     inverse *= -((p * noise * diagonal + ridge) / p)[:, None].astype(inverse.dtype)
@@ -144,10 +144,10 @@ def _from_inverse(
 def approximate_weights(
     weights: Single, scatter: NDArray[np.floating], noise: float, ridge: float = RIDGE
 ) -> Iterator[None]:
-    """Write W in float32 to `weights`, of shape (d, d + 1); yield where the caller may pause.
+    """Compute W in float32 and write it to `weights`, of shape (d, d + 1). Yield at points where the caller may pause.
 
-    The error of each row is at most 1e-3 of its length, because E[Q] is scaled to a diagonal of ones, for which float32
-    suffices at noise levels from `LEAST_NOISE`. The function takes a third of the time of `denoiser_weights`.
+    E[Q] is scaled so that its diagonal is 1. At noise levels of `LEAST_NOISE` or more, the error of each row is then at
+    most 1e-3 of the norm of the row. The computation takes a third of the time of `denoiser_weights`.
 
     Raises
     ------
@@ -171,11 +171,12 @@ def approximate_weights(
 def _refine(
     weights: Array, rows: NDArray[np.intp], scatter: Array, noise: float, q: Array, factor: Array, progress: Progress
 ) -> None:
-    """Correct rows of W in place until the error of each is about 1e-9 of its length, given the rounded E[Q].
+    """Correct rows of W in place until the rounding error of each row is about 1e-9 of the norm of the row.
 
-    The correction is (E[P] − W E[Q]) MᵀM, where MᵀM is the inverse of E[Q]. First, a few rows are corrected with
-    residuals in ordinary precision to measure the rounding error of W. If it is too large, which happens at very low
-    noise levels, every row is corrected with nearly exact residuals until the corrections are negligible.
+    E[Q] is the rounded matrix `q`. The correction is (E[P] − W E[Q]) MᵀM, where M is `factor` and MᵀM is the inverse of
+    E[Q]. First, a few rows are corrected with residuals computed in float64, to measure the rounding error of W. The
+    rounding error is too large only at very low noise levels. In this case, residuals are computed almost exactly, and
+    every row is corrected until its corrections are negligible.
 
     Raises
     ------
@@ -185,7 +186,7 @@ def _refine(
     survives = survival(noise, len(scatter) - 1)
 
     def correct(block: NDArray[np.intp], residual: Array) -> float:
-        """Correct the rows `block`; return the largest correction relative to the length of the corrected row."""
+        """Correct the rows `block`. Return the largest norm of a correction relative to that of its corrected row."""
         change = product(product(residual, factor.T, progress), factor, progress)
         weights[block] += change
         length = np.maximum(np.linalg.norm(weights[block], axis=1), np.finfo(float).tiny)
@@ -195,14 +196,14 @@ def _refine(
     few = lit[np.linspace(0, len(lit) - 1, min(len(lit), _FEW)).astype(np.intp)]
     if correct(few, scatter[rows[few]] * survives - product(weights[few], q, progress)) <= _RIGHT:
         return
-    leading, rest = np.empty_like(q), np.empty_like(q)  # parts of the columns of E[Q], stored as rows
+    leading, rest = np.empty_like(q), np.empty_like(q)  # transposed, leading + rest = E[Q]
     for columns in tiles(len(q), _BLOCK, progress):
         leading[columns] = leading_digits(q[columns], len(q))
         np.subtract(q[columns], leading[columns], out=rest[columns])
     for start in range(0, len(lit), _BLOCK):
         block = lit[start : start + _BLOCK]
         right = scatter[rows[block]] * survives
-        before = 0.01  # estimated upper limit of the error of the uncorrected rows
+        before = 0.01  # assumed upper limit of the relative error of the rows before the first correction
         for _ in range(_MOST_CORRECTIONS):
             x = weights[block]
             x_leading = leading_digits(x, len(q))
@@ -220,12 +221,13 @@ def reconstruction_error(
 ) -> float:
     """Return the expected squared reconstruction error per feature and sample, over all corruptions.
 
-    It is the mean of E‖x − W x̃‖² / d over the samples (eq. 5 in the limit). W must be the result of
-    `denoiser_weights` for the same scatter, noise level and ridge. Row a of W is (e_a − g_a E[Q]⁻¹_a) / p with
-    g = (p − p²) diag(S) + ridge. Hence the error of feature a is g_a W_aa / p − ridge ‖W_a‖². This formula avoids
-    cancellation of large terms and takes d² operations.
+    The error is the mean of E‖x − W x̃‖² / d over the samples (eq. 5 for infinitely many corrupted copies). W must be
+    the result of `denoiser_weights` for the same scatter, noise level and ridge. Row a of W is
+    (e_a − g_a E[Q]⁻¹_a) / p with g = (p − p²) diag(S) + ridge. Therefore the error of feature a, summed over the
+    samples, is g_a W_aa / p − ridge ‖W_a‖². This formula does not subtract nearly equal numbers, and it takes d²
+    operations.
 
-    If `features` is given, `weights` must contain only their rows, and the mean is over these features.
+    If `features` is given, `weights` must contain only the rows of these features, and the error is their mean.
 
     Raises
     ------
@@ -237,8 +239,8 @@ def reconstruction_error(
     gain = noise * np.diag(scatter)[rows] + ridge / p
     squares = np.einsum("ij,ij->i", weights, weights)
     total = float(gain @ np.diag(weights[:, rows]) - ridge * squares.sum())
-    # Rounding errors are relative to the length of a row of W. It can be much larger than the diagonal entry of W,
-    # because the bias reconstructs features that hardly vary.
+    # Rounding errors are proportional to the norm of a row of W. For a feature that hardly varies, the bias is much
+    # larger than the diagonal entry of W, and so is the norm.
     if total < -_ROUNDING * float(gain @ np.sqrt(squares)):
         raise ValueError(
             f"the reconstruction error is {total / (d * n):.2g}, below 0: the weights do not belong to this scatter "
@@ -250,9 +252,9 @@ def reconstruction_error(
 def layer_weights(
     scatter: Array, noise: float, ridge: float, windows: Windows | None = None, progress: Progress = NO_PROGRESS
 ) -> tuple[Array, float]:
-    """Return the weights W of a layer, of shape (d, d + 1), and the reconstruction error.
+    """Return the weights W of a layer, of shape (d, d + 1), and the reconstruction error of the layer.
 
-    With windows all pixels share the kernel of `slide_gui.core.slide.sharing`.
+    If `windows` is given, all pixels share one kernel (see `slide_gui.core.slide.sharing`).
 
     Raises
     ------
@@ -270,24 +272,25 @@ def layer_weights(
 
 @dataclass
 class CorruptedCopies:
-    """The paper's denoiser for a finite number m of corrupted copies of the data (eq. 5 to 7).
+    """The paper's denoiser, fitted to a finite number m of corrupted copies of the data (eq. 5 to 7).
 
-    Each call of `add` creates more copies. As m grows, W_m approaches the closed form at the rate m^−½. A copy depends
-    only on the seed and its index, so repeating a cancelled `add` gives the same result.
+    Each call of `add` creates more corrupted copies. As m grows, the weights W_m approach those of `denoiser_weights`
+    at the rate m^−½. The corruption of copy number i depends only on the seed and on i. Therefore a call of `add` that
+    was cancelled can be repeated with the same result.
 
     Parameters
     ----------
     rows : ndarray of shape (n, d)
-        The uncorrupted samples. Products of float32 rows are computed in float32 for at most 4096 rows at a time and
-        summed in float64. Other rows are multiplied in float64.
+        The uncorrupted samples. Products of float32 rows are summed in float32 over at most 4096 rows, and these sums
+        are added in float64. For all other data types, products are computed in float64.
     noise : float
         Noise level 1 − p: the probability that a feature is set to 0.
     ridge : float
-        Value added to the diagonal of Q, so that the limit is exactly the result of `denoiser_weights`.
+        Value added to the diagonal of Q. As m grows, W_m approaches the result of `denoiser_weights` with this ridge.
     random_state : int
         Seed of the corruption.
     windows : Windows, optional
-        Windows of a convolution. If given, its kernel is fitted to the corrupted copies.
+        Windows of a convolution. If given, one kernel for all pixels is fitted to the corrupted copies.
     """
 
     rows: NDArray[Any]
@@ -303,11 +306,11 @@ class CorruptedCopies:
         self._dtype = np.dtype(np.float32 if self.rows.dtype == np.float32 else np.float64)
         self._clean = np.column_stack([self.rows.astype(self._dtype, copy=False), np.ones(n, self._dtype)])
         self._corrupted = self._clean.copy()
-        self._survived = np.zeros((n, d), np.float32)  # number of copies that keep each value; exact up to 2²⁴
+        self._survived = np.zeros((n, d), np.float32)  # number of corrupted copies with each value; exact up to 2²⁴
         self._q = np.zeros((d + 1, d + 1))
 
     def add(self, copies: int = 1, progress: Progress = NO_PROGRESS) -> None:
-        """Create `copies` more corrupted copies of the rows and add them to Q and P (eq. 6)."""
+        """Create `copies` more corrupted copies of the rows, and add their products to the sums Q and P (eq. 6)."""
         n, d = self.rows.shape
         for done in range(copies):
             random = np.random.default_rng([self.random_state, self.copies])
@@ -324,12 +327,12 @@ class CorruptedCopies:
         progress.report(1.0)
 
     def weights(self) -> Array:
-        """Return the weights W_m = P (Q + ridge·I)⁻¹ of shape (d, d + 1) from the copies added so far (eq. 7).
+        """Return the weights W_m = P (Q + ridge·I)⁻¹ of shape (d, d + 1) from all corrupted copies so far (eq. 7).
 
         Raises
         ------
         ValueError
-            If no copy was added yet.
+            If `add` was not called yet, or if Q is singular.
         """
         if self.copies == 0:
             raise ValueError("there are no corrupted copies yet: call add() first")

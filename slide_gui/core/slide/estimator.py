@@ -24,7 +24,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
     """Stacked linear denoisers (Xu, Weinberger and Sha, Algorithms 1 and 2).
 
     A layer is a linear map that reconstructs its input from corrupted copies, in which random features are set to 0.
-    It has the least expected squared error over all corruptions and is computed in closed form. A squashing function
+    The map with the least expected squared error over all corruptions is computed in closed form. A squashing function
     is applied between two layers.
 
     Parameters
@@ -38,24 +38,25 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
     squashing : {"threshold", "sigmoid", "tanh", "identity"}, default="threshold"
         Function applied between two layers.
     fit_on : {"values", "thresholded"}, default="values"
-        Input that a layer is fitted on: the real-valued output of the layer below (as in the paper), or the squashed
-        output. A fitted layer is always applied to squashed values.
+        Input that a layer is fitted on: the real-valued output of the layer below (as in the paper), or that output
+        after the squashing function. A fitted layer is always applied to squashed values.
     ridge : float, default=1e-5
-        Value added to the diagonal of E[Q], which is not divided by the number of samples.
+        Value added to the diagonal of E[Q], the expected scatter matrix of the corrupted rows, not divided by n.
     dtype : {"float32", "float64"}, default="float32"
         Data type of the rows and representations. Every linear system is solved in float64. On rows of 0 and 1 both
-        types give the same first layer. On other rows float32 changes each row of W by up to 4e-5 / noise of its
-        length, bias included, at noise levels of 0.1 or more, so center columns whose mean is much larger than their
-        spread, or use float64. At lower noise levels products are summed in float64.
+        types give the same first layer. On other rows, at noise levels of 0.1 or more, float32 changes each row of the
+        weights W (including the bias) by up to 4e-5 / noise of the norm of the row. If the mean of a column is much
+        larger than its standard deviation, center the column, or use float64. At noise levels below 0.1, products are
+        always summed in float64.
     batch_size : int, default=4096
         Largest number of rows that are converted and multiplied at a time.
     sharing : {"none", "convolution"}, default="none"
-        With "convolution" the features are pixels. All pixels share one kernel, which reconstructs a pixel from the
-        corrupted pixels in a window around it. Its weights minimise the expected squared error over all corruptions
-        and pixels. They are again computed in closed form: by the formulas of §3 for the mean scatter of all windows.
+        With "convolution" the features are pixels, and all pixels share one kernel, which reconstructs a pixel from
+        the corrupted pixels in a window around it. The kernel has the least expected squared error over all corruptions
+        and pixels. It is computed by the formulas of §3 of the paper for the mean scatter matrix of all windows.
     window : int, default=9
-        Side of the window of a convolution in pixels, odd and 3 or more. It is at most the side of the image, rounded
-        up to an odd number.
+        Side of the window of a convolution in pixels, odd and 3 or more. If the window is larger than the image, the
+        side of the image is used instead, rounded up to an odd number.
     image_shape : tuple of (rows, columns) or (rows, columns, channels), default=None
         Shape of the images for a convolution. With channels, each pixel is a group of consecutive features, and each
         channel has a kernel that uses all channels. None means square images of one channel.
@@ -65,11 +66,11 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
     weights_ : list of ndarray of shape (d, d + 1), float64
         Weights Wᵏ of each layer, with the bias in the last column.
     errors_ : list of float
-        Expected squared error per feature with which each layer reconstructs its input. With sample weights it is a
-        weighted mean over the rows. With float32 it is wrong by about 1e-7 of the columns' mean squares. This is a
-        large error for columns whose mean is much larger than their spread.
+        Expected squared error per feature with which each layer reconstructs its input, averaged over the rows (with
+        sample weights, as a weighted mean). For float32, rounding changes this error by about 1e-7 of the mean square
+        of the columns. The change is large if the mean of a column is much larger than its standard deviation.
     stack_ : Stack
-        The fitted layers as an immutable object.
+        The fitted layers and their parameters as an immutable object.
     n_features_in_ : int
         Number of features d.
 
@@ -104,10 +105,10 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         Parameters
         ----------
         X : array_like of shape (n, d)
-            Array or memmap, which is read in blocks and never copied as a whole, or CSR matrix, for which the fit needs
-            up to 32 bytes more per stored value. `Blocks` and Dask arrays are read once for each layer. Chunks of a
-            Dask array are summed on the workers of the active `distributed` client, or in this thread if there is none.
-            Equal blocks give bit-identical results wherever they are computed with one BLAS thread.
+            An array or memmap is read in blocks and never copied as a whole. A CSR matrix needs up to 32 additional
+            bytes per stored value. `Blocks` and Dask arrays are read once for each layer. Chunks of a Dask array are
+            processed on the workers of the active `distributed` client, or in the calling thread without a client. If
+            BLAS uses one thread, the same blocks give bit-identical results in both cases.
         y : ignored
             SLIDE uses no labels.
         sample_weight : array_like of shape (n,), optional
@@ -130,7 +131,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         Warns
         -----
         UserWarning
-            If hardly any feature differs between rows after the threshold. Blocks and Dask arrays are not checked.
+            If the threshold makes nearly all features equal in all rows. `Blocks` and Dask arrays are not checked.
         """
         self._fit(self._rows(X, reset=True), None, sample_weight, progress)
         return self
@@ -138,7 +139,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
     def fit_transform(
         self, X: Any, y: object = None, sample_weight: Any = None, *, progress: Progress = NO_PROGRESS
     ) -> NDArray[np.floating]:
-        """Fit every layer and return the representations of X; for arrays this is faster than `fit` and `transform`.
+        """Fit every layer and return the representations of X. For arrays, `fit` and then `transform` take longer.
 
         Parameters
         ----------
@@ -153,6 +154,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         Returns
         -------
         ndarray of shape (n, (l + 1)·d)
+            The representations [h⁰ | h¹ | … | hˡ], as from `transform`.
         """
         if is_dask(X):
             return self.fit(X, sample_weight=sample_weight, progress=progress).transform(X)
@@ -183,14 +185,14 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
     def transform(self, X: Any) -> NDArray[np.floating]:
         """Return the representations [h⁰ | h¹ | … | hˡ] of X, of shape (n, (l + 1)·d).
 
-        The result for a Dask array is a lazy Dask array with the same chunks of rows, unless `set_output` asks for data
-        frames.
+        The result for a Dask array is a lazy Dask array with the same chunks of rows. If `set_output` requests data
+        frames, the result is a data frame.
 
         Raises
         ------
         ValueError
-            If X does not have d features or contains NaN or infinity. Values of a Dask array are checked when their
-            block is computed.
+            If X does not have d features, or if it contains NaN or infinity. The values of a Dask array are checked
+            only when a chunk of the result is computed.
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -213,10 +215,11 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         return [joined[:, k * d : (k + 1) * d] for k in range(len(self.weights_) + 1)]
 
     def noise_path(self, layer: int) -> NoisePath:
-        """Return the weights of a layer, 1 to l, as a function of the noise level.
+        """Return the weights of a layer, 1 to l, as a function of the noise level of this layer.
 
-        The layers below stay as they were fitted. On real-valued rows a float32 fit limits
-        the accuracy at low noise levels. Fit with dtype float64 if you need noise levels much lower than `noise`.
+        The noise level of the layers below remains the fitted one. If the rows were summed in float32 and are not only
+        0 and 1, the weights are inaccurate at low noise levels. Fit with dtype float64 if you need noise levels much
+        lower than `noise`.
 
         Raises
         ------
@@ -229,7 +232,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         return self.stack_.noise_path(layer)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names of the output columns: ``h0_x0, …, h{l}_x{d−1}``, or with the given feature names."""
+        """Return the names of the output columns: ``h0_x0, …, h{l}_x{d−1}``. Feature names replace ``x0, x1, …``."""
         check_is_fitted(self)
         names, d = input_features, self.n_features_in_
         if names is None:
@@ -260,7 +263,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # the output has the parameter `dtype`
+        tags.transformer_tags.preserves_dtype = []  # the output has the data type `dtype`, not that of the input
         return tags
 
 

@@ -1,14 +1,14 @@
-"""Compute the weights of one denoiser at any noise level without fitting it again.
+"""Compute the weights of one denoiser at any noise level without fitting the denoiser again.
 
-Let Σ be the centred scatter and D the diagonal of the uncentred scatter. After the bias is eliminated, row a of W at
-keep probability p is
+Let Σ be the scatter matrix of the centred rows, D the diagonal of the scatter matrix of the uncentred rows, s the sum
+of the rows, and n their number. After the bias b is eliminated, row a of the weights W at keep probability p is
 
     W_a = (e_a − g_a y) / p,   b_a = g_a (y · s) / (n + ridge),   g_a = (p − p²) D_a + ridge,
     y = A(p)⁻¹ e_a,            A(p) = p² Σ + (p − p²) D + ridge·I.
 
-One eigendecomposition of D^−½ Σ D^−½ diagonalises A(p) for every p, except for the ridge. The ridge matters only for
-features that are almost always 0. A Schur complement eliminates these features. For all other features a short Neumann
-series corrects for the ridge.
+Without the term ridge·I, one eigendecomposition of D^−½ Σ D^−½ would diagonalise A(p) for every p. The ridge is large
+relative to D only for features that are almost always 0. A Schur complement eliminates these features. For all other
+features, a short Neumann series corrects the result for the ridge.
 """
 
 import numpy as np
@@ -21,10 +21,10 @@ from slide_gui.core.validation import check_noise, check_ridge
 
 Array = NDArray[np.float64]
 
-_X0 = 0.25  # value of p − p² at which the eigenbasis contains the ridge exactly: its maximum, at p = ½
-_RARE = 1e5  # features whose D is below this multiple of the ridge are eliminated exactly
+_X0 = 0.25  # largest value of p − p², at p = ½; for this value the eigenbasis includes the ridge exactly
+_RARE = 1e5  # a feature is eliminated if its entry of D is below this multiple of the ridge
 _TOLERANCE = 1e-10  # relative tolerance of the Neumann series
-_LARGEST_RATIO = 0.05  # largest ratio of two terms of the Neumann series; above it a direct solve is as fast
+_LARGEST_RATIO = 0.05  # largest ratio of successive terms of the Neumann series; above it a direct solution is as fast
 
 
 class NoisePath:
@@ -35,9 +35,9 @@ class NoisePath:
     scatter : ndarray of shape (d + 1, d + 1)
         Scatter S = X̃ᵀX̃ of the layer's input with a constant 1 appended to each row, not divided by n.
     ridge : float
-        The ridge of the fit.
+        Value that the fit added to the diagonal of E[Q].
     windows : Windows, optional
-        Windows of a convolution. If given, the weights are those of its kernel.
+        Windows of a convolution. If given, all pixels share one kernel.
 
     Raises
     ------
@@ -77,25 +77,25 @@ class NoisePath:
         return self._n_features
 
     def weights(self, noise: float) -> Array:
-        """Return the weights W at a noise level, of shape (d, d + 1) with the bias in the last column."""
+        """Return the weights W at a noise level, of shape (d, d + 1), with the bias in the last column."""
         return self.rows(np.arange(self.n_features), noise)
 
     def rows(self, features: NDArray[np.intp], noise: float) -> Array:
         """Return the given rows of the weights W at a noise level.
 
-        Up to rounding errors, the rows are those that a new fit with the same ridge would give.
+        Up to rounding errors, a new fit with the same ridge gives the same rows.
 
         Parameters
         ----------
         features : array_like of int, shape (k,)
-            Indices of the rows.
+            Indices of the rows of W. Row a reconstructs feature a.
         noise : float
             Noise level 1 − p, in [0, 1).
 
         Returns
         -------
         ndarray of shape (k, d + 1)
-            The bias is in the last column.
+            The rows of W, with the bias in the last column.
 
         Raises
         ------
@@ -138,9 +138,10 @@ class NoisePath:
         schur -= p**4 * (self._across.T * shrink) @ self._across
 
         def solve(projected: Array, rare: Array) -> tuple[Array, Array]:
-            """Solve the system with the part of the ridge that the decomposition includes.
+            """Solve the linear system with only the part of the ridge that the eigendecomposition includes.
 
-            `projected` is the right-hand side of the common features in the basis.
+            `projected` and `rare` are the right-hand sides: `projected` for the features that are not eliminated, in
+            the eigenbasis, and `rare` for the eliminated features.
             """
             inner = projected * shrink[:, None]
             if self._rare.size:

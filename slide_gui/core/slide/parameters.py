@@ -15,26 +15,27 @@ from slide_gui.core.validation import check_dtype, check_integer, check_noise, c
 Values = NDArray[np.floating]
 
 MOST_LAYERS = 8
-"""Largest depth of a fit, and thus of sliders, commands and files."""
+"""Largest number of layers of a stack. Fits, sliders, commands and model files have this limit."""
 
 LARGEST_NOISE = 0.99
-"""Largest noise level that sliders and cursors offer, in steps of 0.01; a fit accepts any below 1."""
+"""Largest noise level that the window offers, in steps of 0.01. A fit accepts every noise level below 1."""
 
 
 @dataclass(frozen=True)
 class Squashing(Choice):
-    """A function T between two layers.
+    """A squashing function T, which is applied between two layers.
 
     Attributes
     ----------
     apply : callable
-        Function (values, t) → T(values) that keeps the shape. A boolean result means 0 or 1.
+        Function (values, t) → T(values), in which t is the threshold. The result has the shape of the values. If it is
+        boolean, False means 0 and True means 1.
     uses_threshold : bool
         True if the function depends on the threshold t.
     binary : bool
-        True if T(a) is always 0 or 1, so that float32 sums of its products are exact.
+        True if T(a) is always 0 or 1, so that float32 sums of products of these values are exact.
     linear : bool
-        True if T(a) = a, so that T(a) and a have the same scatter.
+        True if T(a) = a, so that T(a) and a have the same scatter matrix.
     """
 
     apply: Callable[[Values, float], Values | NDArray[np.bool_]]
@@ -98,17 +99,17 @@ class StackParameters:
     squashing : str
         Key in `SQUASHINGS` of the function T between two layers.
     fit_on : {"values", "thresholded"}
-        Input of the fit of a layer: the real-valued h (as in the paper), or T(h).
+        Input that a layer is fitted on: the real-valued output h of the layer below (as in the paper), or T(h).
     ridge : float
-        Value added to the diagonal of E[Q].
+        Value added to the diagonal of E[Q], the expected scatter matrix of the corrupted rows.
     dtype : {"float32", "float64"}
         Data type of the rows and representations. Linear systems are always solved in float64.
     batch_size : int
-        Largest number of rows per block.
+        Largest number of rows that are converted and multiplied at a time.
     sharing : {"none", "convolution"}
-        Weights per feature (as in the paper), or one kernel for all pixels of an image.
+        "none" gives each feature its own weights (as in the paper); "convolution" means one kernel for all pixels.
     window : int
-        Side of the kernel in pixels: odd, 3 or more.
+        Side of the convolution kernel in pixels: odd, 3 or more.
     """
 
     noise: float = 0.3
@@ -123,7 +124,7 @@ class StackParameters:
     window: int = 9
 
     def document(self) -> dict[str, Any]:
-        """Return the parameters as values for JSON. Sharing and window are left out if they have their defaults."""
+        """Return the parameters as values for JSON. `sharing` and `window` are left out if they have default values."""
         default = StackParameters()
         added = {name for name in ("sharing", "window") if getattr(self, name) == getattr(default, name)}
         return {name: value for name, value in vars(self).items() if name not in added}
@@ -132,8 +133,9 @@ class StackParameters:
     def sums(self) -> str:
         """Data type in which products of rows are summed.
 
-        Rounding the scatter to float32 changes a row of W by about 3e-5 / noise of its length. At low noise levels
-        float32 rows are therefore summed in float64. For rows of 0 and 1 the sums are exact in both types.
+        Rounding the scatter matrix to float32 changes a row of the weights W by about 3e-5 / noise of the norm of the
+        row. Products of float32 rows are therefore summed in float64 at noise levels below 0.1. For rows of 0 and 1
+        the sums are exact in both data types.
         """
         return "float64" if self.noise < _LITTLE_NOISE else self.dtype
 

@@ -1,12 +1,13 @@
-"""Scatter matrices of the layers' inputs, summed over blocks of rows.
+"""Scatter matrices of the inputs of the layers, summed over blocks of rows.
 
-Layer k + 1 is fitted on hᵏ = Wᵏ [T(hᵏ⁻¹); 1] (eq. 11). The scatter of hᵏ follows from S_T, the scatter of T(hᵏ⁻¹):
+Layer k + 1 is fitted on hᵏ = Wᵏ [T(hᵏ⁻¹); 1] (eq. 11), where T is the squashing function. The scatter matrix S_h of hᵏ
+is computed from S_T, the scatter matrix of T(hᵏ⁻¹):
 
     S_h = W̃ S_T W̃ᵀ,   S_T = [T, 1]ᵀ[T, 1],   W̃ = [W; 0 … 0 1].
 
-The threshold function gives only 0 and 1. Then S_T is exact in float32, and each value of T is stored as one bit. All
-other sums have rounding errors. They are summed in the order of one fixed tree, so that the result is bit-identical
-wherever the blocks are summed.
+If T is the threshold function, its values are 0 and 1. Then S_T is exact in float32, and each value is stored as one
+bit. All other sums have rounding errors. `ScatterSum` therefore adds the scatter matrices of blocks in a fixed order,
+so that the result is bit-identical no matter which process adds them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,20 +36,20 @@ from slide_gui.progress import NO_PROGRESS, Progress
 Array = NDArray[np.float64]
 
 GROUP = 16
-"""Number of terms in each sum of the fixed tree."""
+"""Number of scatter matrices in one group of `ScatterSum`, and of group sums in the next larger group."""
 
-_SPARSE_PRODUCTS = 2_000_000  # products of stored values between two progress reports
+_SPARSE_PRODUCTS = 2_000_000  # number of products of stored values of a sparse matrix between two progress reports
 _TOO_LARGE = "X contains values so large that the sum of their squares is infinite; scale the features to about 1"
 
 
 @dataclass(frozen=True, eq=False)
 class Scatter:
-    """The scatter matrix of rows, in parts. The scatter matrix of two blocks together is the sum of both matrices.
+    """The scatter matrix of a block of rows. The scatter matrix of two blocks together is the sum of both matrices.
 
     Attributes
     ----------
     inner : ndarray of shape (d, d), float64
-        AᵀA for the matrix A of rows.
+        The product AᵀA of the matrix A of rows.
     sums : ndarray of shape (d,), float64
         Sum of each feature over the rows.
     n : float
@@ -72,16 +73,16 @@ class Scatter:
     def of(
         cls, rows: Rows, parameters: StackParameters | None = None, *, start: int = 0, progress: Progress = NO_PROGRESS
     ) -> "Scatter":
-        """Return the scatter of a block of rows, on which layer 1 is fitted.
+        """Return the scatter matrix of a block of unchanged rows. Layer 1 is fitted on this matrix.
 
         Parameters
         ----------
         rows : array_like of shape (n, d)
             Array, memmap or sparse matrix.
         parameters : StackParameters, optional
-            Data type, noise level and batch size determine how rows are multiplied. Sums are always float64.
+            Data type, noise level and batch size determine how rows are multiplied. The result is always float64.
         start : int
-            Number of rows before this block, added to the row number in an error.
+            Number of rows before this block. It is added to the row number in error messages.
         progress : Progress
             Receives progress reports; raises `Cancelled` to stop the computation.
 
@@ -103,18 +104,18 @@ class Scatter:
         *,
         progress: Progress = NO_PROGRESS,
     ) -> "Scatter":
-        """Return the scatter of the squashed representation T(hᵏ) of a block of rows.
+        """Return the scatter matrix of the squashed representation T(hᵏ) of a block of rows.
 
-        `scatter_after` computes the scatter of hᵏ⁺¹ from it.
+        From this matrix, `scatter_after` computes the scatter matrix of hᵏ⁺¹.
 
         Parameters
         ----------
         rows : array_like of shape (n, d)
             Rows of finite values.
         parameters : StackParameters, optional
-            Squashing function, threshold and data type are used.
+            Only the squashing function, the threshold and the data type are used.
         weights : sequence of ndarray of shape (d, d + 1)
-            Weights W¹, …, Wᵏ, such as ``SLIDE.weights_``; empty for T(x).
+            Weights W¹, …, Wᵏ of layers 1 to k, such as ``SLIDE.weights_``. Without weights, T(x) is summed.
         progress : Progress
             Receives progress reports; raises `Cancelled` to stop the computation.
 
@@ -146,12 +147,12 @@ class Scatter:
 
     @property
     def matrix(self) -> Array:
-        """The scatter S = X̃ᵀX̃ of rows with a constant 1 appended, of shape (d + 1, d + 1).
+        """The scatter matrix S = X̃ᵀX̃ of shape (d + 1, d + 1), where X̃ is the rows with a constant 1 appended.
 
         Raises
         ------
         ValueError
-            If values are so large that the sum of their squares is infinite.
+            If the rows contain values so large that the sum of their squares is infinite.
         """
         if not np.isfinite(self.inner).all():
             raise ValueError(_TOO_LARGE)
@@ -164,10 +165,10 @@ class Scatter:
 
 
 class ScatterSum:
-    """Sum of scatter matrices in a fixed tree: 16 are added one after the other, then 16 of these sums, and so on.
+    """Sum of scatter matrices in a fixed order: groups of 16 matrices are summed, then groups of 16 sums, and so on.
 
-    The sums of 16 matrices can be computed by other processes in any order; the total of these sums is bit-identical.
-    One sum per level of the tree is in memory.
+    Other processes can sum the groups at any time; the total is bit-identical. For each size of group (16 matrices,
+    16 sums of 16 matrices, …) one sum is in memory.
 
     Parameters
     ----------
@@ -190,7 +191,7 @@ class ScatterSum:
         self._n += scatter.n
 
     def add(self, scatter: Scatter) -> None:
-        """Add the next scatter; its arrays are not changed."""
+        """Add the next scatter matrix to the sum. The arrays of `scatter` are not changed."""
         self._include(scatter)
         self._count += 1
         if self._count == GROUP:
@@ -199,7 +200,7 @@ class ScatterSum:
             self._begin_group()
 
     def total(self) -> Scatter:
-        """Return the total; nothing can be added afterwards."""
+        """Return the sum of all added scatter matrices. Do not call `add` afterwards."""
         rest = Scatter(self._inner, self._sums, self._n)
         if self._larger is None:
             return rest
@@ -209,14 +210,14 @@ class ScatterSum:
 
 @dataclass(frozen=True, eq=False)
 class InputScatter:
-    """Scatter matrices of the rows, which the first two layers need; `fits` returns whether another fit can reuse them.
+    """Scatter matrices of the input rows, which the first two layers need. Other fits to the same rows can reuse them.
 
     Attributes
     ----------
     values, squashed : ndarray of shape (d + 1, d + 1)
-        Scatter matrices of [x, 1] and of [T(x), 1].
+        Scatter matrices of [x, 1] and of [T(x), 1] over all rows x, where T is the squashing function.
     parameters : StackParameters
-        Parameters with which the rows were summed.
+        Parameters with which the scatter matrices were computed.
     """
 
     values: Array
@@ -224,25 +225,25 @@ class InputScatter:
     parameters: StackParameters
 
     def fits(self, parameters: StackParameters) -> bool:
-        """Return True if a fit with `parameters` can use these scatter matrices."""
+        """Return True if a fit with `parameters` to the same rows can use these scatter matrices."""
         fitted = self.parameters
         same = fitted.squashing == parameters.squashing and fitted.sums == parameters.sums
         return same and (not fitted.function.uses_threshold or fitted.threshold == parameters.threshold)
 
 
 class ScatterAccumulator(ScatterSum):
-    """Scatter matrix of consecutive pieces of rows, each short enough for float32 sums.
+    """Sum of the scatter matrices of consecutive blocks of rows, each with few enough rows for float32 sums.
 
     Parameters
     ----------
     d : int
         Number of features.
     parameters : StackParameters
-        Only the data types are used.
+        Only the data type of the rows and that of their products are used.
     binary : bool
         True if all values are 0 or 1, so that float32 sums of their products are exact.
     start : int
-        Number of rows before the first piece.
+        Number of rows before the first block. It is added to the row number in error messages.
     """
 
     def __init__(self, d: int, parameters: StackParameters, binary: bool, start: int = 0) -> None:
@@ -253,14 +254,15 @@ class ScatterAccumulator(ScatterSum):
     def add_rows(self, piece: NDArray[np.floating], weights: Array | None = None) -> None:
         """Add the next rows xᵢ.
 
-        With weights, Σ wᵢ xᵢ xᵢᵀ is summed in float64, so that integer weights have the same effect as repeated rows.
+        With weights wᵢ, the sum Σ wᵢ xᵢ xᵢᵀ is computed in float64, so that integer weights have the same effect as
+        repeated rows.
         """
         sums = None if self._binary else piece.sum(axis=0, dtype=np.float64)
         if sums is not None and not np.isfinite(sums).all():
             refuse_not_finite(piece, self._row)
             raise ValueError(_TOO_LARGE)
         self._row += len(piece)
-        with np.errstate(over="ignore"):  # `Scatter.matrix` checks the total
+        with np.errstate(over="ignore"):  # `Scatter.matrix` raises an error if the total overflows
             if weights is not None:
                 exact = piece.astype(np.float64)
                 half = (exact * (0.5 * weights)[:, None]).T @ exact
@@ -275,7 +277,7 @@ class ScatterAccumulator(ScatterSum):
 
 
 def squashed_scatter(activations: Activations, weights: Array, progress: Progress) -> Scatter:
-    """Apply one more layer to all rows, and return the scatter of its squashed output."""
+    """Apply one more layer to all rows, and return the scatter matrix of the squashed output of this layer."""
     total = ScatterAccumulator(len(weights), activations.parameters, activations.parameters.function.binary)
     for block, some in activations.advance(weights, progress):
         total.add_rows(block, some)
@@ -284,15 +286,16 @@ def squashed_scatter(activations: Activations, weights: Array, progress: Progres
 
 @dataclass(frozen=True, eq=False)
 class ScatterPass:
-    """One pass over the rows, and the scatter matrices that it computes.
+    """One pass over the rows, which computes one or two scatter matrices.
 
     Attributes
     ----------
     parameters : StackParameters
     squashed : bool
-        True to compute the scatter matrices of both x and T(x). They are the same if T is linear.
+        True to compute the scatter matrices of both x and T(x), where T is the squashing function. If T is the
+        identity, both are the same and only one is computed.
     weights : tuple of ndarray of shape (d, d + 1)
-        Weights W¹, …, Wᵏ. If there are any, only the scatter of T(hᵏ) is computed.
+        Weights W¹, …, Wᵏ of layers 1 to k. If they are given, only the scatter matrix of T(hᵏ) is computed.
     """
 
     parameters: StackParameters
@@ -301,7 +304,7 @@ class ScatterPass:
 
     @property
     def count(self) -> int:
-        """Number of scatter matrices, one or two."""
+        """Number of scatter matrices that the pass computes, one or two."""
         return 2 if self.squashed and not self.weights and not self.parameters.function.linear else 1
 
     def of(
@@ -309,8 +312,8 @@ class ScatterPass:
     ) -> tuple[Scatter, ...]:
         """Return the scatter matrices of a block of rows.
 
-        With sample weights, the scatter matrix of x is Σ wᵢ xᵢ xᵢᵀ, and that of T(x) accordingly. `start` is the number
-        of rows before this block.
+        With sample weights wᵢ, the scatter matrices are Σ wᵢ xᵢ xᵢᵀ and Σ wᵢ T(xᵢ) T(xᵢ)ᵀ. `start` is the number of
+        rows before this block.
 
         Raises
         ------
@@ -326,14 +329,14 @@ class ScatterPass:
         return tuple((self._of_sparse if is_sparse(rows) else self._of_dense)(rows, start, progress, sample_weight))
 
     def _of_dense(self, rows: Rows, start: int, progress: Progress, weights: Array | None) -> Iterator[Scatter]:
-        """Yield the scatter matrix of the rows and that of the squashed rows, computed in one pass."""
+        """Yield the scatter matrix of the rows and, if needed, that of the squashed rows, computed in one pass."""
         p, (n, d), squashes = self.parameters, rows.shape, self.count > 1
         values, squashed = ScatterAccumulator(d, p, False, start), None
         size = min(p.batch_size, rows_per_product(d))
         if squashes:
             squashed, buffer = ScatterAccumulator(d, p, p.function.binary), SquashBuffer(min(size, n), d, p)
         for top in range(0, n, size):
-            # Align the rows: BLAS rounds differently for unaligned arrays, such as those received from a worker.
+            # Align the rows. BLAS rounds differently for unaligned arrays, such as arrays received from a worker.
             block = in_dtype(np.asarray(rows[top : top + size]), p.dtype, start + top)
             piece = np.require(block, requirements=["C", "A"])
             some = None if weights is None else weights[top : top + size]
@@ -347,7 +350,7 @@ class ScatterPass:
             yield squashed.total()
 
     def _of_sparse(self, rows: Rows, start: int, progress: Progress, weights: Array | None) -> Iterator[Scatter]:
-        """Yield the scatter matrices of a CSR matrix without making it dense; values not stored become T(0)."""
+        """Yield the scatter matrices of a CSR matrix, which stays sparse. Values that are not stored become T(0)."""
         p, rows = self.parameters, without_duplicates(rows)
         check_free(32 * rows.nnz, f"the scatter matrix of {rows.nnz} stored values", "give the rows as Blocks")
         with np.errstate(over="ignore"):
@@ -362,14 +365,14 @@ class ScatterPass:
         squashed = p.squash(np.append(values.astype(p.dtype), np.zeros(1, p.dtype))).astype(np.float64)
         constant = float(squashed[-1])
         other = _sparse_scatter(rows, squashed[:-1] - constant, weights, progress.part(0.5, 1.0))
-        if constant:  # U is squashed minus the constant; compute the scatter matrix of U + constant from that of U
+        if constant:  # `other` is the scatter of T(x) − T(0); compute that of T(x) from it
             np.add(other.inner, constant * (other.sums[:, None] + other.sums + other.n * constant), out=other.inner)
             np.add(other.sums, other.n * constant, out=other.sums)
         yield other
 
 
 def _sparse_scatter(rows: Rows, values: Array, weights: Array | None, progress: Progress) -> Scatter:
-    """Return the scatter of a CSR matrix whose stored values are replaced by `values`."""
+    """Return the scatter matrix of a CSR matrix whose stored values are replaced by `values`."""
     n, d = rows.shape
     inner = np.zeros((d, d))
     stored = rows.indptr.astype(np.int64)
@@ -401,7 +404,7 @@ def input_scatter(rows: Rows, parameters: StackParameters, *, progress: Progress
     rows : array_like of shape (n, d)
         Array, memmap or CSR matrix, which is read in blocks.
     parameters : StackParameters
-        Threshold, squashing function, data type, batch size and `sums` are used.
+        Threshold, squashing function, batch size, and the data types of rows and sums (`dtype`, `sums`) are used.
 
     Raises
     ------
@@ -415,14 +418,14 @@ def input_scatter(rows: Rows, parameters: StackParameters, *, progress: Progress
 def scatter_after(
     weights: NDArray[np.floating], squashed: NDArray[np.floating], progress: Progress = NO_PROGRESS
 ) -> Array:
-    """Return the scatter W̃ S_T W̃ᵀ of [W t, 1], given the scatter S_T of [t, 1]."""
+    """Return the scatter matrix W̃ S_T W̃ᵀ of the rows [W [t, 1], 1] from the scatter matrix S_T of the rows [t, 1]."""
     d = len(weights)
     progress.report(0.0)
     half = product(weights, squashed, progress)
     progress.report(0.0)
     inner = product(half, weights.T, progress)
     scatter = np.empty((d + 1, d + 1), inner.dtype)
-    for rows in tiles(d, WHOLE, progress):  # averaging with the transposed matrix makes it exactly symmetric
+    for rows in tiles(d, WHOLE, progress):  # averaging with the transpose makes the result exactly symmetric
         np.add(inner[rows], inner[:, rows].T, out=scatter[rows, :d])
         scatter[rows, :d] *= 0.5
     scatter[:d, d] = scatter[d, :d] = half[:, -1]

@@ -1,15 +1,16 @@
 """Convolutional denoisers: all pixels of an image share one kernel.
 
-In the paper each feature has its own row of W (§3). Here the kernel w reconstructs every pixel from the corrupted
-pixels in a window around it. It has one weight per offset in the window and a bias. Pixels outside the image are
-absent. With several channels, each has its own kernel, which uses all channels. The kernel minimises the mean over the
-m pixels i of the expected squared error of eq. 5. It is the denoiser of eq. 8 and 10 for the mean scatter of the
-windows,
+In the paper each feature has its own row of the weights W (§3). A convolutional denoiser has one kernel w for all
+pixels. The kernel reconstructs each pixel from the corrupted pixels in a window around it. It has a bias and one weight
+per offset in the window. Pixels outside the image count as 0. If the images have several channels, each channel has its
+own kernel, which uses all channels. The kernel minimises the mean over the m pixels i of the expected squared error of
+eq. 5. It is the denoiser of eq. 8 and 10 for the mean scatter matrix A of the windows,
 
     A_ab = 1/m Σ_i S_{i+a, i+b},   w = E[P]_0 (E[Q] + ridge·I)⁻¹,
 
-where a and b are offsets, S is the scatter of the images, and E[P] and E[Q] belong to A. The sum contains
-each i for which both pixels are inside the image. A is a mean, so the ridge is as strong as in the paper's denoiser.
+where a and b are offsets, S is the scatter matrix of the images, and E[P] and E[Q] are computed from A. The sum covers
+each i for which pixels i + a and i + b are both inside the image. A is a mean over pixels and not a sum, so that the
+ridge has the same effect as in the paper's denoiser.
 """
 
 from dataclasses import dataclass
@@ -26,14 +27,14 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows around all pixels of an image.
+    """The windows of a convolution: one window around each pixel of an image.
 
     Attributes
     ----------
     shape : tuple of (rows, columns, channels)
-        Shape of the images; channels vary fastest in a row of data.
+        Shape of the images. In a row of data, the channels of one pixel are consecutive.
     sides : tuple of (rows, columns)
-        Odd sides of the window.
+        Sides of the window in pixels, both odd.
     """
 
     shape: tuple[int, int, int]
@@ -41,21 +42,22 @@ class Windows:
 
     @property
     def centre(self) -> NDArray[np.intp]:
-        """Indices of the channels of the central pixel among the features of a window."""
+        """Indices, among the features of a window, of the channels of the central pixel."""
         channels = self.shape[2]
         return prod(self.sides) // 2 * channels + np.arange(channels)
 
     def scatter(self, scatter: NDArray[np.floating]) -> Array:
-        """Return the mean scatter A of the windows from the scatter S of the images with a constant feature 1.
+        """Return the mean scatter matrix A of the windows, computed from the scatter matrix S of the images.
 
         Parameters
         ----------
         scatter : ndarray of shape (d + 1, d + 1)
+            The matrix S. Its last row and column belong to the constant feature 1.
 
         Returns
         -------
         ndarray of shape (m + 1, m + 1)
-            Rows and columns are the m features of a window, then the constant.
+            The matrix A. Its rows and columns belong to the m features of a window, followed by the constant feature 1.
         """
         (height, width, channels), (rows, columns) = self.shape, self.sides
         first = _over_places(scatter[:-1, :-1].reshape(height, width * channels, height, width * channels), rows)
@@ -79,18 +81,19 @@ class Windows:
         return mean
 
     def rows(self, kernels: Array, features: NDArray[np.intp] | None = None) -> Array:
-        """Return the rows of W for the given features, by default all. Weights outside a pixel's window are 0.
+        """Return the rows of the weights W that reconstruct the given features. Weights outside a pixel's window are 0.
 
         Parameters
         ----------
         kernels : ndarray of shape (channels, m + 1)
             Kernel of each channel, with the bias in the last column.
         features : ndarray of shape (k,), optional
+            Indices of the features; by default all.
 
         Returns
         -------
         ndarray of shape (k, d + 1)
-            The bias is in the last column, as in the weights of a denoiser.
+            The bias is in the last column.
         """
         height, width, channels = self.shape
         chosen = np.arange(prod(self.shape)) if features is None else features
@@ -110,16 +113,16 @@ def windows_of(window: int, d: int, image_shape: tuple[int, ...] | None) -> Wind
     Parameters
     ----------
     window : int
-        Side of the window. It is at most the side of the image, rounded up to an odd number.
+        Side of the window in pixels. A window larger than the image gets its side, rounded up to an odd number.
     d : int
-        Number of features.
+        Number of features of a row.
     image_shape : tuple of (rows, columns) or (rows, columns, channels), or None
-        None means square images of one channel. An empty tuple means that the features are not pixels.
+        Shape of an image. None means square images of one channel. An empty tuple: the features are not pixels.
 
     Raises
     ------
     ValueError
-        If images do not have this shape, or if the features are not pixels.
+        If images of this shape do not have d features, or if the features are not pixels.
     """
     shape = checked_shape(image_shape, d)
     height, width = (min(window, side | 1) for side in shape[:2])
@@ -144,26 +147,26 @@ def checked_shape(image_shape: Any, d: int) -> tuple[int, int, int]:
 
 
 def _shifts(side: int) -> range:
-    """Return the offsets along one side of a window."""
+    """Return the offsets from the centre along one side of a window."""
     return range(-(side // 2), side // 2 + 1)
 
 
 def _inside(shift: int, side: int) -> slice:
-    """Return the indices along a side of an image that remain inside when a shift is subtracted."""
+    """Return the pixels along one side of an image that stay inside the image if `shift` is subtracted from them."""
     return slice(max(0, shift), side + min(0, shift))
 
 
 def _overlap(centre: int, side: int, window: int) -> tuple[slice, slice]:
-    """Return the overlap of an image and a window along one side, as indices of the image and of the window."""
+    """Return the overlap of a window and an image along one side, as a slice of the image and a slice of the window."""
     first = centre - window // 2
     start, stop = max(0, first), min(side, first + window)
     return slice(start, stop), slice(start - first, stop - first)
 
 
 def _over_places(products: NDArray[np.floating], window: int) -> Array:
-    """Return Σ_i t[i + a, :, i + b, :] for all offsets a and b, of shape (window, u, window, v).
+    """Return Σ_i t[i + a, :, i + b, :] for all offsets a and b in a window, where t is the array `products`.
 
-    The sum contains each i for which i, i + a and i + b are inside the image.
+    Its shape is (window, u, window, v). The sum covers each i for which i, i + a and i + b are inside the image.
     """
     side, u, _, v = products.shape
     sums = np.empty((window, u, window, v))

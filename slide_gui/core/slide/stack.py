@@ -31,9 +31,9 @@ from slide_gui.progress import NO_PROGRESS, Progress
 Array = NDArray[np.float64]
 Rows = Any  # an array, a memmap or a CSR matrix; a fit also accepts `BlockRows`
 
-# Number of d × d matrices that a fit needs in addition to the weights and scatter matrices of the layers.
+# Number of d × d matrices that a fit needs in addition to the weights and scatter matrices of all layers.
 _MATRICES = 4
-_PASS = 1.7  # duration of a later pass over the rows, in units of the first pass
+_PASS = 1.7  # duration of a later pass over the rows, relative to the first pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +45,9 @@ class Layer:
     weights : ndarray of shape (d, d + 1), float64
         Weights Wᵏ, with the bias in the last column.
     error : float
-        Expected squared error per feature and sample with which the layer reconstructs its input, over all corruptions.
+        Expected squared error of the layer's reconstruction of its input, per feature and sample, over all corruptions.
     scatter : ndarray of shape (d + 1, d + 1) or None
-        Scatter of the layer's input; None for a layer read from a file.
+        Scatter matrix of the layer's input, or None for a layer that was read from a file.
     """
 
     weights: Array
@@ -63,7 +63,7 @@ class Stack:
     ----------
     parameters : StackParameters
     layers : tuple of Layer
-        The fitted layers, fewer than ``parameters.depth`` during the fit.
+        The fitted layers. Until the fit is complete, there are fewer than ``parameters.depth``.
     n_features, n_samples : int
         Number of features d and of rows n in the training set.
     image_shape : tuple of int, or None
@@ -86,12 +86,12 @@ class Stack:
         rows : array_like of shape (n, d)
             Array, memmap or CSR matrix. For a Dask array the result is a lazy Dask array with the same chunks.
         out : ndarray of shape (n, (l + 1)·d), optional
-            Array to fill and return. By default a new one is created.
+            Array to fill and return. By default a new array is created.
 
         Raises
         ------
         ValueError
-            If the rows do not have the features of the fit, or if `out` has the wrong shape or data type.
+            If the rows do not have as many features as the training set, or if `out` has the wrong shape or data type.
         """
         d = self.n_features
         if rows.ndim != 2 or rows.shape[1] != d:
@@ -118,16 +118,16 @@ class Stack:
 
     @property
     def windows(self) -> Windows | None:
-        """The windows of a convolution, or None if the pixels share no weights."""
+        """The windows of a convolution, or None if each feature has its own weights."""
         return self.parameters.windows(self.n_features, self.image_shape)
 
     def noise_path(self, layer: int) -> NoisePath:
-        """Return the weights of a layer, 1 to l, as a function of the noise level; the layers below stay as fitted.
+        """Return the weights of a layer, 1 to l, as a function of its noise level. Lower layers stay unchanged.
 
         Raises
         ------
         ValueError
-            If the layer does not exist, or if it was read from a file and thus has no scatter.
+            If the layer does not exist, or if it was read from a file and therefore has no scatter matrix.
         """
         if not 1 <= layer <= len(self.layers):
             raise ValueError(f"layer is {layer}; this stack has layers 1 to {len(self.layers)}")
@@ -154,17 +154,17 @@ def fit_stack(
     Parameters
     ----------
     rows : array_like of shape (n, d)
-        Array, memmap or CSR matrix, which is read in blocks, with at least 2 rows. `Blocks` and Dask arrays are read
-        once for each layer.
+        Array, memmap or CSR matrix with at least 2 rows, which is read in blocks. `Blocks` and Dask arrays are also
+        accepted; they are read once for each layer.
     parameters : StackParameters
     scatter : InputScatter, optional
-        Result of `input_scatter` for the same rows. It saves the first pass over the rows.
+        Result of `input_scatter` for the same rows. With it, the fit needs no first pass over the rows.
     out : ndarray of shape (n, (l + 1)·d), optional
         Array to fill with the representations of the rows. This is faster than a later `Stack.transform`, because the
-        fit computes most of them. Not available for `Blocks` and Dask arrays.
+        fit computes most representations in any case. `Blocks` and Dask arrays do not support it.
     sample_weight : ndarray of shape (n,), optional
-        Weights wᵢ ≥ 0 of the rows, not all 0. The scatter matrices are then Σ wᵢ x̃ᵢ x̃ᵢᵀ. Not available together with
-        `scatter`, nor for `Blocks` and Dask arrays.
+        Weights wᵢ ≥ 0 of the rows, not all 0. The scatter matrices are then Σ wᵢ x̃ᵢ x̃ᵢᵀ. Weights cannot be combined
+        with `scatter`, `Blocks` or Dask arrays.
     image_shape : tuple of (rows, columns) or (rows, columns, channels), optional
         Shape of the images for a convolution. None means square images of one channel. An empty tuple means that the
         features are not pixels.
@@ -175,7 +175,7 @@ def fit_stack(
     ------
     ValueError
         If a parameter is out of range, if a value is not finite, if there are fewer than two rows or no features, if
-        rows in blocks have weights, or if a convolution does not fit the image shape.
+        `sample_weight` is given with `Blocks` or a Dask array, or if images of `image_shape` do not have d features.
     MemoryError
         If the fit needs more memory than is available.
     """
@@ -202,7 +202,7 @@ def fit_stack(
     )
     stack, passed = Stack(parameters, (), d, n, image_shape), 0
     for k in range(parameters.depth):
-        below = k - 2 if values else k - 1  # index of the layer whose squashed output the next pass sums
+        below = k - 2 if values else k - 1  # index of the layer whose squashed output is summed in the next pass
         if below >= 0:
             passed += 1
             step = (1.0 - entry) / passes
@@ -220,7 +220,7 @@ def fit_stack(
             layer_scatter = first
         else:
             layer_scatter = scatter_after(stack.layers[k - 1].weights, squashed, here)
-            del squashed  # its memory is used by the next pass
+            del squashed  # the next pass over the rows needs this memory
         here.report(0.0)
         weights, error = layer_weights(layer_scatter, parameters.noise, parameters.ridge, windows, here)
         stack = replace(stack, layers=(*stack.layers, Layer(weights, error, layer_scatter)))
@@ -231,26 +231,26 @@ def fit_stack(
 
 
 def _passes(parameters: StackParameters) -> int:
-    """Return the number of passes over the rows after the first one, which sums the input."""
+    """Return the number of passes over the rows after the first pass, which computes the scatter of the input."""
     return max(parameters.depth - (2 if parameters.fit_on == "values" else 1), 0)
 
 
 def entry_share(parameters: StackParameters) -> float:
-    """Return the fraction of a fit after which the scatter of the input is complete."""
+    """Return the fraction of the duration of a fit after which the scatter matrices of the input are complete."""
     return 1.0 / (1.0 + _PASS * _passes(parameters))
 
 
 def _entry(
     rows: Rows, parameters: StackParameters, sample_weight: Array | None, progress: Progress
 ) -> tuple[Array, Array]:
-    """Return the scatter matrices of the rows and of the squashed rows, or twice the first if only it is used."""
+    """Return the scatter matrices of the rows and of the squashed rows. If only the first is needed, it is both."""
     part = ScatterPass(parameters, squashed=parameters.fit_on != "values" or parameters.depth > 1)
     if isinstance(rows, BlockRows):
         scatters = list(rows.total(part, progress))
     else:
         scatters = list(part.of(rows, progress=progress, sample_weight=sample_weight))
     matrices = []
-    while scatters:  # each scatter is freed as soon as its matrix is copied
+    while scatters:  # the parts of each scatter matrix are freed as soon as the matrix is copied
         matrices.append(scatters.pop().matrix)
     return matrices[-1], matrices[0]
 
@@ -258,7 +258,7 @@ def _entry(
 def feature_array(
     shape: tuple[int, ...], parameters: StackParameters, out: NDArray[np.floating] | None = None
 ) -> NDArray[np.floating]:
-    """Return an array for the representations [h⁰ | h¹ | … | hˡ] of rows of shape (n, d).
+    """Return an array for the representations [h⁰ | h¹ | … | hˡ] of rows of shape (n, d): `out`, or a new array.
 
     Raises
     ------
@@ -291,7 +291,7 @@ def check_fit(n: int, d: int, parameters: StackParameters) -> None:
 
 
 def fit_bytes(n: int, d: int, parameters: StackParameters) -> int:
-    """Return the approximate peak memory, in bytes, of a fit to n rows of d features, without its input."""
+    """Return the approximate peak memory in bytes of a fit to n rows of d features, without the rows themselves."""
     matrix, depth = 8 * (d + 1) ** 2, parameters.depth
     item = 8 if parameters.dtype == "float64" else 4
     corrected = 1 if parameters.noise < 0.1 else 0
@@ -300,7 +300,7 @@ def fit_bytes(n: int, d: int, parameters: StackParameters) -> int:
 
 
 def _forward(stack: Stack, rows: Rows, out: NDArray[np.floating], done: int, progress: Progress) -> None:
-    """Fill `out` with the representations of the rows; the layers up to `done` are already filled."""
+    """Fill `out` with the representations h⁰, …, hˡ of the rows. If `done` is k > 0, h⁰, …, hᵏ are already filled."""
     p, d = stack.parameters, stack.n_features
     n, size = rows.shape[0], rows_per_block(d)
     buffer = SquashBuffer(min(size, n), d, p)
@@ -317,14 +317,14 @@ _FEWEST_VARYING = 0.01
 
 
 def threshold_problem(rows: Rows, parameters: StackParameters) -> str:
-    """Return a warning if hardly any feature differs between rows after the threshold, or an empty text.
+    """Return a warning if the threshold makes nearly all features equal in all rows, or else an empty string.
 
     The check uses at most 4 096 evenly spaced rows.
 
     Parameters
     ----------
     rows : array, memmap or CSR matrix of shape (n, d)
-        The input of the first layer.
+        Rows of the training set.
     parameters : StackParameters
     """
     if not parameters.depth or not parameters.function.uses_threshold:
