@@ -1,4 +1,4 @@
-"""Combine the parts read from files into one checked and scaled data set."""
+"""Combine the training set and the test set that were read from files into one checked and scaled data set."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,11 +18,11 @@ from slide_gui.data.reading import AS_GUESSED, Guess, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import count, counted, label_names, plural
 
-_BLOCK = 1 << 20  # numbers in a block
+_BLOCK = 1 << 20  # number of values that are converted at a time
 OVERSHOOT = 0.1
-"""If an image was resized, interpolation may move its pixels outside 0 … 1, but by less than this value."""
+"""Pixels of a resized image may lie outside 0 … 1 because of interpolation, but by less than this value."""
 
-_SMALLEST = 1e-30  # inverses, squares and differences of smaller numbers leave the range of float32
+_SMALLEST = 1e-30  # smaller values become 0, because their inverses and squares are outside the range of float32
 
 Scale = tuple[NDArray[np.float64], NDArray[np.float64]]  # the minimum and the range of each feature
 
@@ -36,30 +36,30 @@ def assemble(
 ) -> Dataset:
     """Make a data set from a training set and an optional test set.
 
-    A test set alone becomes the training set. Columns are matched by name if both parts have names, else by position.
-    Images of integers are divided by 1, 16 or 255: the smallest that no pixel of either part exceeds (scikit-learn's
-    digits go to 16). If the shape of the images is not a guess, integers up to 65535 are divided by the greatest level
-    of their bit depth, and fractions up to 255 by 255. Other images with numbers below 0 or above 255 are scaled to
-    [0, 1]: from −1 … 1 if they lie in this range, else from their range in the training set. `ParseOptions.scaled`
-    decides whether features that are not pixels are scaled to [0, 1] one by one. All other numbers are unchanged,
-    except that numbers smaller than 1e-30 become 0.
+    If there is only a test set, it becomes the training set. Columns are matched by name if both sets have column
+    names, or else by position. Images of integers are divided by the smallest of 1, 16 and 255 that no pixel of either
+    set exceeds (the pixels of scikit-learn's digits are 0 to 16). If the shape of the images is known and not guessed,
+    integers up to 65535 are divided by the largest value of their bit depth, and fractions up to 255 are divided by
+    255. Other images with pixels below 0 or above 255 are scaled to [0, 1]: from −1 … 1 if they are in this range,
+    or else from the range of the training set. `ParseOptions.scaled` decides whether each feature that is not a pixel
+    is scaled to [0, 1]. All other numbers are unchanged, except that numbers smaller than 1e-30 become 0.
 
     Parameters
     ----------
     parts : sequence of DataPart
-        At most one part of each role.
+        At most one training set and one test set.
     paths : sequence of Path
-        The opened files, for the name and the source.
+        The opened files. They give the name and the source of the data set.
     reading : ParseOptions
         Options of the features, labels and groups.
     progress : Progress
-        Reports the fraction of the numbers converted.
+        Reports the fraction of the values that are converted.
 
     Raises
     ------
     DataError
-        If a role has several parts, or the parts differ in their features or share no class. Also if a number is not
-        finite as float32, or an option does not fit the data.
+        If there are several training or test sets, if the two sets differ in their features or have no class in common,
+        if a number is not finite as float32, or if an option does not fit the data.
     """
     if not all(part.opened.columns for part in parts):
         refuse_columns(reading, parts[0].place)
@@ -98,7 +98,7 @@ def assemble(
         name, test_labels = Path(test.place).name, test.labels
         guesses += [replace(each, what=f"{name}: {each.what}") for each in test.opened.guesses if each not in guesses]
         guesses += [*_unseen_classes(train, test), *_shared_groups(train, test)]
-    if known:  # catalogue data need no check
+    if known:  # the user need not check the guesses about a known benchmark data set
         guesses = [replace(guess, sure=True) for guess in guesses]
     name = paths[0].name if len(paths) == 1 else paths[0].parent.name or paths[0].name
     return Dataset(
@@ -122,12 +122,12 @@ def assemble(
 
 
 def sets_of(parts: Sequence[DataPart]) -> list[DataPart]:
-    """Return the training set and the test set.
+    """Return the training set and the test set, or the one of them that exists.
 
     Raises
     ------
     DataError
-        If several parts have the same role.
+        If there are several training sets or several test sets.
     """
     sets = [part for role in ("train", "test") for part in parts if part.role == role]
     for first, second in pairwise(sets):
@@ -139,7 +139,7 @@ def sets_of(parts: Sequence[DataPart]) -> list[DataPart]:
 
 
 def _scaling(scale: Scale | int, train: DataPart, rows: NDArray[np.float32]) -> NDArray[np.float64] | None:
-    """Return the minimum and the divisor of each feature; None for unscaled tables and images of unknown scale."""
+    """Return the minimum and the divisor of each feature, or None for unscaled tables and images of unknown scale."""
     if not isinstance(scale, int):
         return np.stack(scale)
     low, high = (each.reduce(rows, axis=None) for each in (np.fmin, np.fmax))
@@ -169,7 +169,7 @@ def _scale_guesses(
 
 
 def scaled_rows(part: DataPart, scaling: NDArray[np.float64] | None) -> NDArray[np.float32]:
-    """Return the rows of a part in the scale of an earlier training set.
+    """Return the rows of a data set, scaled in the same way as an earlier training set.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def scaled_rows(part: DataPart, scaling: NDArray[np.float64] | None) -> NDArray[
 def _missing_cells(
     rows: NDArray[np.float32], test_rows: NDArray[np.float32], train: DataPart
 ) -> tuple[NDArray[np.bool_] | None, tuple[Guess, ...]]:
-    """Return the mask of missing cells of both sets, or None, and the report of their number."""
+    """Return the mask of missing cells of both sets, or None if no cell is missing, and a report of their number."""
     if not any(len(each) and np.isnan(each.min()) for each in (rows, test_rows)):
         return None, ()
     missing = np.concatenate([np.isnan(rows), np.isnan(test_rows)])
@@ -235,13 +235,13 @@ def _with_columns_of(train: DataPart, test: DataPart) -> DataPart:
 
 
 def far_columns(rows: NDArray[np.float32], names: tuple[str, ...]) -> str:
-    """Return the names of columns whose values mostly lie far outside 0 … 1, the range of the training set."""
+    """Return the names of columns in which most values are far outside 0 … 1, the range of the training set."""
     far = ((rows < -1) | (rows > 2)).sum(axis=0) > len(rows) / 2
     return listed_names([names[k] if names else str(k + 1) for k in np.flatnonzero(far).tolist()])
 
 
 def listed_names(names: Sequence[str]) -> str:
-    """Return up to six names in quotation marks."""
+    """Return the first six names in quotation marks, separated by commas."""
     return ", ".join(f"“{name}”" for name in names[:6]) + (", …" if len(names) > 6 else "")
 
 
@@ -276,7 +276,7 @@ def _unseen_classes(train: DataPart, test: DataPart) -> tuple[Guess, ...]:
 
 
 def _shared_groups(train: DataPart, test: DataPart) -> tuple[Guess, ...]:
-    """Return a warning if groups have rows in both sets."""
+    """Return a warning if a group has rows in both the training set and the test set."""
     shared = sorted(set(train.group_names) & set(test.group_names))
     if not shared:
         return ()
@@ -292,20 +292,20 @@ def _is_scaled(train: DataPart, reading: ParseOptions) -> bool:
         return False
     if reading.scaled is not None:
         return reading.scaled
-    with np.errstate(over="ignore", under="ignore"):  # 1 + 1e-16 is a rounding error and needs no scaling
+    with np.errstate(over="ignore", under="ignore"):  # the 1e-16 of 1 + 1e-16 is a rounding error
         low, high = (float(each.reduce(train.rows, axis=None)) for each in (np.fmin, np.fmax))
         return bool(np.float32(low) < 0.0 or np.float32(high) > 1.0 or 0.0 < max(-low, high) < _SMALLEST)
 
 
 def _ranges(train: DataPart) -> Scale:
-    """Return the minimum and the range of each feature; the range is 1 if a feature is constant or has no values."""
+    """Return the minimum and the range of each feature. A constant feature, or one without values, has the range 1."""
     low, high = (each.reduce(train.rows).astype(np.float64) for each in (np.fmin, np.fmax))
-    with np.errstate(invalid="ignore"):  # conversion to float32 refuses infinite values later
+    with np.errstate(invalid="ignore"):  # infinite values raise an error later, in the conversion to float32
         return np.nan_to_num(low), np.where(high > low, high - low, 1.0)
 
 
 def _to_float32(values: NDArray[Any], scale: Scale | int) -> NDArray[np.float32]:
-    """Return float32 values: each feature scaled in float64 and then rounded, or all divided by the same number."""
+    """Return float32 values. Scale each feature in float64, or divide all values by `scale` if it is an integer."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         if isinstance(scale, int):
             single = values.astype(np.float32)
@@ -314,7 +314,7 @@ def _to_float32(values: NDArray[Any], scale: Scale | int) -> NDArray[np.float32]
 
 
 def _without_tiny(rows: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Guess, ...]:
-    """Set values smaller than `_SMALLEST` to 0; return a warning if a feature has only such values."""
+    """Set values smaller than `_SMALLEST` to 0 in place. Return a warning if a feature has only such values."""
     lost = np.zeros(rows.shape[1], bool)
     for block in (rows[each] for each in _blocks(rows)):
         tiny = (np.abs(block) < _SMALLEST) & (block != 0)
@@ -331,7 +331,7 @@ def _without_tiny(rows: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Gu
 
 
 def refuse_columns(reading: ParseOptions, place: str) -> None:
-    """Refuse options for columns, because a file is not a table with columns."""
+    """Raise an error if an option selects columns or a header line, because the file is not a table with columns."""
     options = {"label column": reading.label_column, "group column": reading.group, "header line": reading.header}
     options["column to leave out"] = reading.left_out[0] if reading.left_out else None
     for name, value in options.items():
@@ -343,7 +343,7 @@ def refuse_columns(reading: ParseOptions, place: str) -> None:
 
 
 def _with_image_shape(part: DataPart, reading: ParseOptions) -> DataPart:
-    """Return a part with images of the requested shape, stored row by row."""
+    """Return a data set whose images have the shape that `reading` requests and are stored row by row."""
     d, shape, opened = part.rows.shape[1], part.image_shape, part.opened
     if reading.shape is not None:
         shape = (reading.shape[0], reading.shape[1]) if reading.shape else None
@@ -361,9 +361,10 @@ def _with_image_shape(part: DataPart, reading: ParseOptions) -> DataPart:
 
 
 def _with_classes(parts: list[DataPart], reading: ParseOptions) -> list[DataPart]:
-    """Return parts with integer labels and the same class names.
+    """Return the training and test set with integer labels and the same class names.
 
-    Numeric labels are cut into ranges if requested. Otherwise labels that look like a quantity are removed.
+    If `reading.bins` is given, numeric labels are divided into ranges. Otherwise, numeric labels that look like a
+    quantity are removed.
     """
     train = parts[0]
     numbers = None if train.label_names else train.labels
@@ -402,7 +403,7 @@ def _label_numbers(part: DataPart) -> NDArray[Any]:
 
 
 def _codes(part: DataPart, names: tuple[str, ...]) -> NDArray[np.int64] | None:
-    """Return the labels as indices of names, or as integers if there are no names."""
+    """Return each label as its index in `names`, or as an integer if `names` is empty."""
     if part.labels is None:
         return None
     if not names:
@@ -423,7 +424,7 @@ def _pixel_scale(parts: Sequence[DataPart], reading: ParseOptions) -> Scale | in
     Raises
     ------
     DataError
-        If the pixels of one part lie in 0 … 1, and those of the other part exceed 16.
+        If the pixels of one set are in 0 … 1 and some pixels of the other set exceed 16.
     """
     train = parts[0]
     if train.image_shape is None:
@@ -443,7 +444,7 @@ def _pixel_scale(parts: Sequence[DataPart], reading: ParseOptions) -> Scale | in
 
 
 def _pixel_divisor(parts: Sequence[DataPart], low: float, high: float) -> int:
-    """Return the divisor of the pixels: the greatest value of their bit depth, or 16; 1 for other numbers."""
+    """Return the divisor of the pixels: 16 or the largest value of their bit depth, or 1 if neither is certain."""
     certain = all(guess.sure or not guess.of_shape for part in parts for guess in part.opened.guesses)
     if not (low >= 0 and 1 < high <= (65535 if certain else 255)):
         return 1
@@ -455,7 +456,7 @@ def _pixel_divisor(parts: Sequence[DataPart], low: float, high: float) -> int:
 
 
 def _float32_rows(part: DataPart, scale: Scale | int, progress: Progress) -> NDArray[np.float32]:
-    """Check, scale and convert rows in blocks; float32 rows are changed in place."""
+    """Check rows, scale them and convert them to float32, in blocks. Rows of float32 are changed in place."""
     source: NDArray[Any] = part.rows
     in_place = source.dtype == np.float32 and source.flags.c_contiguous
     if in_place and part.finite and scale == 1:
@@ -475,7 +476,7 @@ def _float32_rows(part: DataPart, scale: Scale | int, progress: Progress) -> NDA
 
 
 def _blocks(rows: NDArray[Any]) -> Iterator[slice]:
-    """Iterate over slices of about `_BLOCK` numbers."""
+    """Yield slices of consecutive rows that contain about `_BLOCK` values each."""
     step = max(1, _BLOCK // rows.shape[1])
     for start in range(0, len(rows), step):
         yield slice(start, min(start + step, len(rows)))

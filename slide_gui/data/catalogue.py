@@ -1,4 +1,4 @@
-"""Find the benchmark data sets on disk, download them, or generate stand-ins."""
+"""Find the benchmark data sets on disk, download them, or generate similar data as a substitute."""
 
 import hashlib
 import os
@@ -22,9 +22,10 @@ _TIMEOUT = (10.0, 20.0)  # seconds to connect, and between two chunks
 
 
 def data_folders() -> list[Path]:
-    """Return the folders searched for data files: those in SLIDE_GUI_DATA, then the user's data folder.
+    """Return the folders that are searched for data files: those in SLIDE_GUI_DATA, then the user's data folder.
 
-    SLIDE_GUI_DATA may name several folders, separated as in PATH. Downloads go to the first folder.
+    The environment variable SLIDE_GUI_DATA may contain several folders, separated as in PATH. Downloads are written to
+    the first folder.
     """
     import platformdirs
 
@@ -54,7 +55,7 @@ def find_files(sets: Sequence[Sequence[str]]) -> list[Path] | None:
 
 
 def load(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Dataset:
-    """Read a data set from its files if they exist, else generate its stand-in, without downloading.
+    """Read a benchmark data set from its files. If they do not exist, generate its substitute. Nothing is downloaded.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def load(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Datase
     progress : Progress
         Reports the fraction of the work.
     seed : int
-        Seed of the generator; ignored for real files.
+        Seed of the generator. It has no effect if the files exist.
 
     Raises
     ------
@@ -85,7 +86,7 @@ def load(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Datase
 
 
 def generate(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Dataset:
-    """Generate the stand-in of a data set, even if its files exist.
+    """Generate the substitute of a benchmark data set, even if the files of the data set exist.
 
     Raises
     ------
@@ -107,7 +108,7 @@ def download(key: str, *, progress: Progress = NO_PROGRESS) -> list[Path]:
     key : str
         Key of the data set, such as ``"mnist"``.
     progress : Progress
-        Reports the fraction of the files; cancelling leaves no partial file.
+        Reports the fraction of the files. If the download is cancelled, no incomplete file remains.
 
     Returns
     -------
@@ -119,7 +120,7 @@ def download(key: str, *, progress: Progress = NO_PROGRESS) -> list[Path]:
     KeyError
         If the key is unknown.
     DataError
-        If a download fails, a hash is wrong, or another file has the same name.
+        If a download fails, if a hash is wrong, or if a different file of the same name exists.
     """
     wanted = entry(key)
     target = data_folders()[0] / key
@@ -149,7 +150,7 @@ def fetch(file: RemoteFile, mirrors: Sequence[str], folder: Path, *, progress: P
     folder : Path
         Target folder, created if missing.
     progress : Progress
-        Reports the fraction of bytes received if the server declares the size; can stop the download after each chunk.
+        Reports the fraction of bytes received if the server declares the size. Can cancel the download.
 
     Returns
     -------
@@ -186,7 +187,7 @@ def _receive(url: str, file: RemoteFile, progress: Progress, stream: BinaryIO) -
     import requests
 
     progress.report(0.0)
-    # Content compressed in transit would have another hash.
+    # If the server compressed the file for the transfer, its hash would differ.
     with requests.get(url, stream=True, timeout=_TIMEOUT, headers={"Accept-Encoding": "identity"}) as response:
         response.raise_for_status()
         declared = response.headers.get("Content-Length", "")
@@ -203,7 +204,7 @@ def _receive(url: str, file: RemoteFile, progress: Progress, stream: BinaryIO) -
 
 
 def matches(path: Path, file: RemoteFile) -> bool:
-    """Return True if a file has a hash from the catalogue."""
+    """Return True if the hash of a file is one of those in the catalogue."""
     with path.open("rb") as stream:
         for algorithm, value in (known.split(":") for known in file.hashes):
             stream.seek(0)

@@ -1,4 +1,4 @@
-"""The immutable, checked data set that every source of data returns."""
+"""The immutable, checked data set that every reader and generator returns."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.reading import NO_GUESSES, Guess, ParseReport
 from slide_gui.text import clean_name, count, counted, dataset_title, label_names
 
-_SEPARATED = 10  # smallest number of rows per class for the check; with fewer, classes may be separated by chance
+_SEPARATED = 10  # smallest number of rows of a class for which a feature that separates all classes is suspicious
 _MOST = 0.9  # largest fraction of held-out rows; the other rows are needed for training
 
 
@@ -29,9 +29,9 @@ class HeldOut:
     seed : int
         Seed of the random draw.
     folds : int
-        Number of folds, each of which is the test set once; 0 to hold out a fraction instead.
+        Number of folds, of which one is the test set; 0 to hold out the fraction `share` instead.
     fold : int
-        Number of the fold, from 0.
+        Index, from 0, of the fold that is the test set.
     """
 
     share: float = 0.25
@@ -40,7 +40,7 @@ class HeldOut:
     fold: int = 0
 
     def checked(self) -> "HeldOut":
-        """Return the normal form, in which fields without effect have a fixed value.
+        """Return a checked choice in which fields without effect are reset, so that equal choices compare equal.
 
         Raises
         ------
@@ -63,7 +63,7 @@ class HeldOut:
 
     @property
     def each(self) -> "tuple[HeldOut, ...]":
-        """All folds of the same draw, or this choice alone if a fraction is held out."""
+        """One choice for each fold of the same random division, or only this choice if a fraction is held out."""
         return tuple(replace(self, fold=fold) for fold in range(self.folds)) or (self,)
 
     def __str__(self) -> str:
@@ -74,19 +74,19 @@ class HeldOut:
         return f"{100 * self.share:g} % held out, seed {self.seed}"
 
     def fingerprint(self, whole: str) -> str:
-        """Return the fingerprint of the divided data, given the fingerprint of all rows together."""
+        """Return the fingerprint of the divided data set. `whole` is the fingerprint of all its rows."""
         words = (whole, *(repr(getattr(self, name)) for name in ("share", "seed", "folds", "fold")))
         return hashlib.sha256(" ".join(words).encode()).hexdigest()
 
 
-_FEW_SHARED = 0.05  # fraction of the test rows; if fewer are also training rows, the user need not check them
+_FEW_SHARED = 0.05  # if a smaller fraction of the test rows is also in the training set, the user need not check it
 
 
 _drawing = Lock()
 
 
 class _Rows:
-    """A field for rows, which are given as an array or as a function that is called when they are first used."""
+    """A field for rows. They are an array, or a function that returns the array and is called at its first use."""
 
     def __get__(self, dataset: "Dataset | None", _kind: type) -> NDArray[np.float32]:
         if dataset is None:
@@ -120,7 +120,7 @@ class Dataset:
     image_shape : tuple of (rows, columns), or None
         None for features that are not pixels.
     label_names : tuple of str
-        A name for each label value 0, 1, …; empty if the values themselves are shown as names.
+        A name for each label value 0, 1, …; empty if the numbers themselves are shown as names.
     generated : bool
         True for data made by a seeded generator, False for data read from files.
     key : str
@@ -128,27 +128,27 @@ class Dataset:
     source : str
         Path of the file, or the generator with its seed.
     licence, citation : str
-        As stated by the source.
+        Licence and citation, as stated by the source of the data.
     feature_names : tuple of str
         Names of features that are not pixels, if the source has names; else empty.
     held_out : HeldOut or None
-        How the test set was split off; None if it came with the data or is empty.
+        Choice of the held-out rows that are the test set; None if the data have a separate test set or none.
     opened : ParseReport
         Report of how the files were read.
     order : ndarray of shape (n + m,), int64, or None
-        Original index of each training row, then of each test row, if rows were held out.
+        If rows were held out: the index, before the division, of each training row and then of each test row.
     whole : str
-        Fingerprint of all rows together, if rows were held out; else empty.
+        If rows were held out: the fingerprint of all rows before the division. Otherwise empty.
     groups : ndarray of shape (n,), int64, or None
         Group of each training row, if there are groups; a split never divides a group.
     test_groups : ndarray of shape (m,), int64, or None
-        Group of each held-out row.
+        Group of each held-out row, if there are groups.
     missing : ndarray of shape (n + m, d), bool, or None
-        True for each missing cell of the training and the test rows; None if there are none. These cells are NaN until
-        they are filled.
+        True for each missing cell of the training rows, then of the test rows; None if no cell is missing. Missing
+        cells are NaN until they are filled.
     scaling : ndarray of shape (2, d), or None
-        Number subtracted from each feature, and number by which it was divided, by the reader or afterwards. None if
-        the values of a table are used unchanged, or if the scale of images is unknown.
+        Numbers that were subtracted from each feature, then numbers by which the differences were divided. None if the
+        values of a table are unchanged, or if the original scale of images is unknown.
     """
 
     name: str
@@ -185,17 +185,17 @@ class Dataset:
 
     @property
     def title(self) -> str:
-        """The name shown to the user, marked if the data are generated."""
+        """The name shown to the user. The names of generated data contain a mark."""
         return dataset_title(self.name, self.generated)
 
     @cached_property
     def n_missing(self) -> int:
-        """Number of missing cells in both sets."""
+        """Number of missing cells in the training and the test set together."""
         return 0 if self.missing is None else int(np.count_nonzero(self.missing))
 
     @property
     def known_cells(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """The training and the test rows, with NaN in all missing cells even if these were filled."""
+        """The training rows and the test rows, with NaN in each missing cell even if the cell was filled."""
         if self.missing is None:
             return self.train, self.test
         train, test = np.split(self.missing, [len(self.train)])
@@ -214,7 +214,7 @@ class Dataset:
 
     @property
     def central_feature(self) -> int:
-        """Index of the pixel in the middle of the images, or of the middle one of other features."""
+        """Index of the pixel in the middle of the images, or of the middle feature if the features are not pixels."""
         if self.image_shape is None:
             return self.n_features // 2
         rows, columns = self.image_shape
@@ -222,13 +222,13 @@ class Dataset:
 
     @cached_property
     def n_classes(self) -> int:
-        """Number of classes in the training set, 0 without labels."""
+        """Number of classes in the training set, or 0 if it has no labels."""
         return 0 if self.train_labels is None else len(np.unique(self.train_labels))
 
     @cached_property
     def n_repeated(self) -> tuple[int, int]:
-        """Number of training rows equal to an earlier one, and of test rows equal to a training row."""
-        # Adding 0 turns −0 into 0; equal rows could otherwise have different bytes.
+        """Number of training rows that equal an earlier training row, and of test rows that equal a training row."""
+        # Adding 0 turns −0 into 0. Otherwise equal rows could have different bytes.
         train, test = (
             np.fromiter((hash((row + np.float32(0)).tobytes()) for row in rows), np.int64, len(rows))
             for rows in (self.train, self.test)
@@ -236,7 +236,7 @@ class Dataset:
         return len(train) - len(np.unique(train)), int(np.isin(test, train).sum())
 
     def _separating(self) -> Iterator[str]:
-        """Iterate over the features of a table that separate all classes alone, if each class has ten training rows."""
+        """Yield each feature of a table that alone separates all classes, if each class has ten training rows."""
         assert self.train_labels is not None
         order = np.argsort(self.train_labels, kind="stable")
         _, starts, counts = np.unique(self.train_labels[order], return_index=True, return_counts=True)
@@ -250,7 +250,7 @@ class Dataset:
 
     @cached_property
     def checks(self) -> tuple[Guess, ...]:
-        """All guesses about the files; for data that are not generated, also repeated rows and suspicious features."""
+        """All guesses about the files. Unless the data are generated: also repeated rows and suspicious features."""
         if self.generated or self.train_labels is None:
             return self.opened.guesses
         (repeated, shared), warnings = self.n_repeated, []
@@ -269,7 +269,7 @@ class Dataset:
 
     @cached_property
     def why_no_classes(self) -> str:
-        """The reason why no classifier can be trained, with the remedy; empty if one can."""
+        """The reason why no classifier can be trained, with the remedy. Empty if a classifier can be trained."""
         if self.train_labels is None:
             return self.opened.unlabelled or "the rows have no labels; add a label to each row to train a classifier"
         first = self.train_labels[0]
@@ -280,7 +280,7 @@ class Dataset:
         return f"all training rows are of the class {name}; add rows of another class to train a classifier"
 
     def check_classes(self) -> None:
-        """Refuse data on which no classifier can be trained.
+        """Raise an error if no classifier can be trained on the data.
 
         Raises
         ------
@@ -295,7 +295,7 @@ class Dataset:
     def fingerprint(self) -> str:
         """SHA-256 (hex) of the arrays before missing cells were filled, the image shape and the groups.
 
-        If rows were held out, it is computed from all rows together and their division.
+        If rows were held out, it is computed from the fingerprint of all rows and from `held_out`.
         """
         if self.held_out is not None:
             return self.held_out.fingerprint(self.whole)
@@ -312,7 +312,7 @@ class Dataset:
 
 
 def _clean_names(names: tuple[str, ...], place: str) -> tuple[str, ...]:
-    """Return the names cleaned by `clean_name`; refuse different names that become equal."""
+    """Return the names cleaned by `clean_name`. Raise DataError if different names become equal."""
     clean = tuple(map(clean_name, names))
     if len(set(clean)) < len(set(names)):
         repeated = next(name for k, name in enumerate(clean) if name in clean[:k])

@@ -38,13 +38,13 @@ class Entry:
     key, title : str
         Name on the command line, and name shown to the user.
     n_train, n_test : int
-        Rows of the training and the test set.
+        Number of rows of the training set and of the test set.
     label_names : tuple of str
         Names of the labels 0, 1, …
     stand_in : str
-        Generator used if the files are missing.
+        Name of the generator that makes a substitute if the files are missing.
     licence, citation : str
-        As stated by the source.
+        Licence and citation, as stated by the source of the data.
     sets : tuple of tuple of str
         Alternative tuples of file names; each tuple is a complete data set.
     mirrors : tuple of str
@@ -52,7 +52,7 @@ class Entry:
     files : tuple of RemoteFile
         Files to download.
     mean_pixel : float
-        Mean pixel value, which distinguishes these files from others of the same names; 0 if the names are unique.
+        Mean pixel value. It distinguishes these files from other data with the same file names; 0 if there are none.
     """
 
     key: str
@@ -79,7 +79,7 @@ def entries() -> tuple[Entry, ...]:
 
 
 def entry(key: str) -> Entry:
-    """Return the entry of a key such as ``"rectangles"``.
+    """Return the benchmark data set with a key such as ``"rectangles"``.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def entry(key: str) -> Entry:
 
 
 def is_known(key: str) -> bool:
-    """Return True if the catalogue has a data set of this name."""
+    """Return True if the catalogue has a data set with this key."""
     return any(each.key == key for each in entries())
 
 

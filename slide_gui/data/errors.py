@@ -2,18 +2,18 @@
 
 from slide_gui.text import printable
 
-_LONGEST = 1500  # largest number of characters of a message, without its place
+_LONGEST = 1500  # largest number of characters of a message, without the place in front
 
 
 class DataError(ValueError):
-    """Data cannot be used; the message is one line with the place, the problem and the remedy.
+    """Error for data that cannot be used. The message is one line with the place, the problem and the remedy.
 
     Parameters
     ----------
     message : str
         The problem and the remedy.
     place : str, optional
-        The file, with the line or the member of the archive.
+        The file, with the line or the member of the archive in which the problem was found.
     """
 
     def __init__(self, message: str, place: str = "") -> None:

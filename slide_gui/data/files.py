@@ -1,8 +1,8 @@
 """Write files completely or not at all, and never overwrite files of the user.
 
-A file has a temporary name and a lock while it is written. An unlocked temporary file belongs to a killed process and
-is removed with the next write. In a folder of several files, a record file lists their hashes. A file is replaced only
-if it is in this record and its hash is unchanged.
+While a file is written, it has a temporary name and is locked. A temporary file without a lock belongs to a killed
+process, and the next write removes it. If several files are written to a folder, a record file lists their hashes. A
+file in such a folder is replaced only if the record lists it and its hash is unchanged.
 """
 
 import errno
@@ -25,16 +25,16 @@ with suppress(ImportError):
 RECORD = "slide-gui.sha256"
 """File name of the record of a folder: the SHA-256 of each file written by the program, for `sha256sum -c`."""
 
-_UNFINISHED = "0" * 64  # recorded instead of the SHA-256 of a file while it is written
+_UNFINISHED = "0" * 64  # entry in the record, instead of the SHA-256, while a file is written
 _SQLITE = b"SQLite format 3\0"
 
-_LOCKABLE = os.name != "nt"  # Windows has no fcntl locks, so temporary files remain there
+_LOCKABLE = os.name != "nt"  # Windows has no fcntl locks, so abandoned temporary files are not removed there
 _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.part")
-_MOST_LISTED = 10_000  # most entries of a folder that are checked
+_MOST_LISTED = 10_000  # largest number of entries of a folder that are searched for abandoned temporary files
 
 
 def write_whole(path: Path, content: bytes | Callable[[BinaryIO], object]) -> None:
-    """Write a file under a temporary name, then rename it, so that readers only see the complete file.
+    """Write a file under a temporary name, then rename it, so that other programs never see an incomplete file.
 
     An existing file remains unchanged if writing fails or is cancelled. A replaced file keeps its permissions and, if
     the system allows it, its owner. A new file has the default permissions of the process (its umask). Temporary
@@ -83,16 +83,16 @@ def write_whole(path: Path, content: bytes | Callable[[BinaryIO], object]) -> No
 
 
 def read_only(path: Path) -> str:
-    """Return a phrase that names the folder at or above a path if it is read-only, otherwise an empty text."""
+    """Return a message if the folder in which `path` would be written is read-only, or else an empty string."""
     target = Path(os.path.realpath(path))
     folder = next(each for each in (target, *target.parents) if each.is_dir())
     return "" if os.access(folder, os.W_OK) else f"the folder {folder} is read-only"
 
 
 def check_outputs(outputs: Iterable[Path], inputs: Sequence[Path]) -> None:
-    """Refuse to overwrite input files or any run store, and outputs in read-only folders.
+    """Raise an error if an output would replace an input file or a run store, or if its folder is read-only.
 
-    Links and other spellings of the same file are recognised.
+    An output that is a link to an input, or another spelling of its path, is recognised.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def check_outputs(outputs: Iterable[Path], inputs: Sequence[Path]) -> None:
         if why := read_only(output):
             raise DataError(f"{why}; choose another path, or change the permissions", str(output))
         for each in inputs:
-            by_name = str(output.resolve()).casefold() == str(each.resolve()).casefold()  # some systems ignore case
+            by_name = str(output.resolve()).casefold() == str(each.resolve()).casefold()  # systems may ignore case
             if output.samefile(each) if output.exists() and each.exists() else by_name:
                 raise DataError("is an input; choose another output file", str(output))
             if each.is_dir() and each.resolve() in output.resolve().parents:
@@ -122,7 +122,7 @@ def check_outputs(outputs: Iterable[Path], inputs: Sequence[Path]) -> None:
 
 
 def check_folder(folder: Path) -> dict[str, str]:
-    """Return the record of a folder as a dictionary name → SHA-256; it is empty for a new or empty folder.
+    """Return the record of a folder as a dictionary from file name to SHA-256. It is empty for a new or empty folder.
 
     Raises
     ------
@@ -147,14 +147,15 @@ def check_folder(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def folder_files(folder: Path, names: Sequence[str] = ()) -> Iterator[None]:
-    """Open a context in which the given files are written to a folder; at its end the record contains their SHA-256.
+    """Open a context in which the caller writes the given files. At its end, their SHA-256 are added to the record.
 
-    The record lists the files before they are written. Unfinished files of a killed process can therefore be replaced.
+    The files are listed in the record before they are written, so that unfinished files of a killed process can be
+    replaced.
 
     Raises
     ------
     DataError
-        Same as for `check_folder`; also if an existing file was changed, or was not written by the program.
+        Same as for `check_folder`. Also if one of the files exists and was changed, or was not written by the program.
     OSError
         If the record cannot be written.
     """
@@ -175,7 +176,7 @@ def _write_record(folder: Path, digests: dict[str, str]) -> None:
 
 
 def _digest(path: Path) -> str:
-    """Return the SHA-256 of a regular file, else an empty text."""
+    """Return the SHA-256 of a regular file, or an empty string for all other paths."""
     if path.is_symlink() or not path.is_file():
         return ""
     with path.open("rb") as file:
@@ -190,20 +191,20 @@ def _copy_permissions(target: Path, file: BinaryIO) -> None:
 
 
 def _new_temporary_file(folder: Path) -> BinaryIO:
-    """Create and lock a temporary file. Its name is short, because the target's name may have the greatest length."""
+    """Create and lock a temporary file. Its name is short, because the final name may have the greatest length."""
     while True:
         file = open(folder / f".{secrets.token_hex(8)}.part", "xb")  # noqa: SIM115 - the caller closes it
         if not _LOCKABLE:
             return file
-        with suppress(OSError):  # some file systems have no locks, so abandoned files are not removed there either
+        with suppress(OSError):  # without locks, abandoned files are not removed either
             fcntl.flock(file.fileno(), fcntl.LOCK_EX)
         if os.fstat(file.fileno()).st_nlink:
             return file
-        file.close()  # another process removed it before it was locked
+        file.close()  # another process removed the file before it was locked
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove the temporary files of processes that have ended."""
+    """Remove the temporary files of processes that ended before the files were complete."""
     if not _LOCKABLE:
         return
     with suppress(OSError), os.scandir(folder) as entries:

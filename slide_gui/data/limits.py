@@ -1,4 +1,4 @@
-"""Read untrusted files within limits: sizes are checked against the file and the free memory before allocation."""
+"""Read untrusted files. Declared sizes are compared with the file and the free memory before memory is allocated."""
 
 import math
 import os
@@ -21,7 +21,7 @@ GIB = 1 << 30
 _BLOCK = 1 << 20
 
 DEFLATE_RATIO = 1032
-"""The largest ratio by which a deflate stream (zip, gzip, zlib) can expand."""
+"""Largest ratio of the unpacked to the packed size of a deflate stream (zip, gzip, zlib)."""
 
 
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, NotImplementedError)
@@ -46,9 +46,9 @@ def check_memory(n_bytes: int, place: str) -> None:
     Parameters
     ----------
     n_bytes : int
-        Total size of the arrays.
+        Total size of the arrays in bytes.
     place : str
-        The file, for the message.
+        The file, for the error message.
 
     Raises
     ------
@@ -73,18 +73,18 @@ def check_claim(claimed: int, packed: int, place: str, *, ratio: int = 1) -> Non
     Parameters
     ----------
     claimed : int
-        Bytes that the header declares.
+        Number of bytes that the header declares.
     packed : int
-        Bytes in the file, compressed or not.
+        Number of bytes in the file, compressed or not.
     place : str
-        The file, for the message.
+        The file, for the error message.
     ratio : int
-        The largest number of bytes to which one byte can expand.
+        Largest number of unpacked bytes for each byte in the file; 1 if the file is not compressed.
 
     Raises
     ------
     DataError
-        If the file cannot hold the claimed bytes, or they do not fit into memory.
+        If the file cannot hold the declared number of bytes, or if so much memory is not available.
     """
     if claimed > packed * ratio + (64 if ratio > 1 else 0):
         raise DataError(
@@ -98,16 +98,16 @@ def check_claim(claimed: int, packed: int, place: str, *, ratio: int = 1) -> Non
 def read_values(
     stream: IO[bytes], shape: Sequence[int], dtype: np.dtype[Any], place: str, progress: Progress
 ) -> NDArray[Any]:
-    """Read the numbers of an array, after which the stream must end.
+    """Read the numbers of an array. The stream must end after the last number.
 
     Parameters
     ----------
     stream : binary file
-        Positioned at the first number.
+        A stream whose position is that of the first number.
     shape, dtype
         The declared shape and type. The caller must have checked that an array of this size fits into memory.
     place : str
-        The file, for the message.
+        The file, for the error message.
     progress : Progress
         Reports the fraction of the bytes read.
 
@@ -146,7 +146,7 @@ def read_small(path: str | os.PathLike[str], most: int, expected: str) -> bytes:
     most : int
         The largest size accepted, in bytes.
     expected : str
-        The expected content, for the message.
+        Description of the expected contents, for the error message.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def read_small(path: str | os.PathLike[str], most: int, expected: str) -> bytes:
     try:
         with Path(path).open("rb") as file:
             parts, left = [], most + 1
-            while left > 0 and (part := file.read(min(left, _BLOCK))):  # read() allocates the requested size
+            while left > 0 and (part := file.read(min(left, _BLOCK))):  # read() allocates the size asked for
                 parts.append(part)
                 left -= len(part)
     except OSError as error:
@@ -191,8 +191,8 @@ def member_stream(path: Path, member: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
     Raises
     ------
     DataError
-        If the declared size is impossible or exceeds the memory limit. Also if the member is encrypted, has a
-        compression other than deflate, or is damaged (checksum, size).
+        If the declared size is impossible or exceeds the memory limit, if the member is encrypted or compressed by
+        another method than deflate, or if its checksum or size is wrong.
     """
     place = f"{path}, {member.filename}"
     if member.flag_bits & 1:

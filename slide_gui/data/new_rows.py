@@ -29,11 +29,11 @@ def read_new_rows(
     reading: ParseOptions = AS_GUESSED,
     progress: Progress = NO_PROGRESS,
 ) -> tuple[NDArray[np.float32], list[str] | None, str]:
-    """Return rows in the columns and the scale of a training set, the class names of their labels, and a warning.
+    """Return rows with the columns and the scale of a training set, the class name of each row, and a warning.
 
-    The class names are None without labels, and the warning is empty if the scale of the rows is certain.
+    The class names are None if the file has no labels. The warning is empty if the scale of the rows is certain.
 
-    A named column is matched by its name, and additional columns are ignored. Without names the columns must have the
+    Columns with names are matched by name, and additional columns are ignored. Without names, the columns must have the
     order of the training set. The file may have a label column; if the training set had none, `reading` must name it.
     Pixels are divided as in the training set.
 
@@ -46,15 +46,16 @@ def read_new_rows(
     label_column : str
         Name or number (the first is 1) of the label column of the training set; empty if it had none.
     scaling : ndarray of shape (2, d), or None
-        Number to subtract from each feature, and number to divide the difference by. None keeps the values.
+        Numbers to subtract from the features, and numbers by which to divide the differences. With None, values are
+        unchanged.
     reading : ParseOptions
         Options of the new table and its labels.
 
     Raises
     ------
     DataError
-        If the file cannot be read, lacks a feature, or has text or missing cells in one. Also if there are several
-        training sets or test sets, or pixels are in another scale than those of the training set.
+        If the file cannot be read, if it lacks a feature, or if a feature contains text or missing cells. Also if there
+        are several training sets or test sets, or if pixels do not have the scale of the training set.
     """
 
     def read_table(path: Path, *, reading: ParseOptions, progress: Progress) -> DataPart:

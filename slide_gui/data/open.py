@@ -1,4 +1,4 @@
-"""Open the user's files and folders of any supported format as one data set."""
+"""Open files or a folder of the user, in any supported format, as one data set."""
 
 import os
 import re
@@ -29,7 +29,7 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 from slide_gui.text import clean_name
 
 DATA_SUFFIXES = (".amat", ".zip", ".npz", ".npy", ".csv", ".tsv", ".mat", ".gz", "-ubyte", ".idx")
-"""Name endings of data files, for file dialogs and folders; the reader is chosen by content."""
+"""Name endings of data files, for file dialogs and folders. The reader is chosen by the contents of a file."""
 
 _KINDS = ".amat (or a .zip of it), IDX (or .gz), .npz, .npy, .csv or .mat (version 5)"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
@@ -50,7 +50,7 @@ _OTHER_FORMATS = {
         "is a LIBSVM file; load it with scikit-learn's load_svmlight_file, and save X.toarray() and y with numpy.savez"
     ),
 }
-"""Patterns at the beginning of files of other formats, and what to do with such a file."""
+"""Patterns that recognise the beginning of a file in another format, and the error message for such a file."""
 
 
 def open_data(
@@ -61,10 +61,10 @@ def open_data(
     Parameters
     ----------
     paths : sequence of Path
-        One file; several files that belong together (training and test files, recognised by name, or IDX images and
-        labels); or a folder of such files or of pictures by class.
+        One file, or several files that belong together (training and test files, recognised by name, or IDX images and
+        labels), or a folder with such files or with one sub-folder of pictures per class.
     reading : ParseOptions
-        Options for reading; all other properties are guessed. Without options, text columns of a table are guessed,
+        Options for reading. All other properties are guessed. Without options, text columns of a table are guessed,
         too, and the report asks the user to check them.
     progress : Progress
         Reports the fraction of the bytes read.
@@ -72,8 +72,8 @@ def open_data(
     Returns
     -------
     Dataset
-        All rows of a single file without a test set are training rows. If the files belong to a benchmark data set,
-        the result has its title, label names, licence and citation.
+        If there is no test set, all rows are training rows. If the files belong to a benchmark data set, the result
+        has the title, label names, licence and citation of this benchmark.
 
     Raises
     ------
@@ -100,9 +100,9 @@ def read_parts(
     Parameters
     ----------
     read_table : callable
-        Reads a text table, with the arguments of `read_csv`.
+        Function that reads a text table. It has the arguments of `read_csv`.
     level : int
-        Same as for `read_image_folder`.
+        Largest pixel value of the training set of a model, or 0, as for `read_image_folder`.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def _read_without_pictures(files: Sequence[Path], read: Callable[[], list[DataPa
 
 @contextmanager
 def _file_errors(paths: Sequence[Path]) -> Iterator[None]:
-    """Raise a `DataError` instead of errors of the operating system and for lack of memory."""
+    """Replace errors of the operating system, and errors because of too little memory, by a `DataError`."""
     try:
         yield
     except OSError as error:
@@ -150,7 +150,7 @@ def _read_files(
     paths: Sequence[Path], reading: ParseOptions, progress: Progress, read_table: Callable[..., DataPart]
 ) -> list[DataPart]:
     """Read each file, then join IDX images with their labels."""
-    # The training set is read first because the test set follows its columns.
+    # The training set is read first, because the test set must have the same columns.
     paths = sorted(paths, key=lambda path: role_of(path.name) == "test")
     sizes = [path.stat().st_size for path in paths]
     parts: list[DataPart] = []
@@ -177,7 +177,7 @@ def _read_files(
 def _read_file(
     path: Path, start: bytes, read_table: Callable[[Path], DataPart], reading: ParseOptions, progress: Progress
 ) -> list[DataPart]:
-    """Read a file; its first bytes determine the format, and for text files also the suffix of its name."""
+    """Read a file. The format is recognised by the first bytes, and for text files also by the suffix of the name."""
     if start.startswith(_ZIP):
         has_arrays = any(member.filename.endswith(".npy") for member in zip_members(path))
         return (read_npz if has_arrays else read_amat_zip)(path, progress=progress)
@@ -196,10 +196,10 @@ def _read_file(
     suffix, lines = path.suffix.lower(), [line for line in start.splitlines() if line.strip()]
     first = next((line for line in lines if not line.startswith(b"#")), None)
     words = first.split() if first else []
-    # The beginning may have only comments, one very long name, or names with another separator.
+    # The first bytes may contain only comments, one very long column name, or column names with another separator.
     if suffix in (".csv", ".tsv") and (len(words) < 2 or not any(map(is_number, words))):
         first = DELIMITERS[0]
-    elif first is None:  # each row may begin with the name of a class that begins with #
+    elif first is None:  # all lines begin with #, which may be the first character of a class name
         first = b"".join(lines[-2:])  # the last line may be incomplete
     if any(mark in first for mark in DELIMITERS):
         return [read_table(path)]
@@ -216,7 +216,7 @@ def _report_labels_file(path: Path) -> ParseReport:
 
 
 def _join_idx(arrays: Sequence[tuple[Path, NDArray[np.generic]]]) -> list[DataPart]:
-    """Pair images and labels of the training set and of the test set, recognised by file name."""
+    """Combine the images and the labels of each set. The file names show which set an array belongs to."""
     parts: list[DataPart] = []
     labels: dict[str, tuple[Path, NDArray[np.generic]]] = {}
     for path, array in arrays:

@@ -22,25 +22,25 @@ class ParseOptions:
     Attributes
     ----------
     label_column : str or None
-        For text tables: the name of the column, its number (the first is 1), or "none".
+        For text tables: the name or the number (the first is 1) of the column of labels, or "none".
     header : bool or None
         For text tables: True if the first line names the columns.
     shape : tuple of int, or None
-        Rows and columns of the images; empty if the features are not pixels.
+        Number of rows and columns of each image; empty if the features are not pixels.
     transposed : bool
         True if the images are stored column by column.
     left_out : tuple of str
         For text tables: columns that are not features, given by name or by number (the first is 1).
     scaled : bool or None
-        True to scale each feature to 0 … 1 by its minimum and maximum in the training set; not for pixels. By default
-        features are scaled if a value lies outside 0 … 1. They are also scaled if all values are smaller than 1e-30,
-        because the threshold of the layers could not separate them.
+        True to scale each feature to 0 … 1 by its minimum and maximum in the training set; not allowed for pixels. By
+        default, features are scaled if a value lies outside 0 … 1 or if all values are smaller than 1e-30, because the
+        threshold of the layers could not separate such small values.
     bins : int or None
-        Number of ranges into which the labels are cut if they are a quantity. Each range is a class, with about equally
-        many training rows. 0 makes each number a class, even if the numbers look like a quantity.
+        Number of ranges into which numeric labels are divided. Each range is a class, and all ranges have about the
+        same number of training rows. With 0, each number is a class, even if the numbers look like a quantity.
     group : str or None
-        For text tables: the name of a column, or its number (the first is 1). No split separates rows with the same
-        text in this column. The column is not a feature.
+        For text tables: the name or the number (the first is 1) of the column of groups. Rows with the same text in
+        this column are never divided between training and test set. The column is not a feature.
     """
 
     label_column: str | None = None
@@ -82,7 +82,7 @@ class ParseOptions:
 
 
 AS_GUESSED = ParseOptions()
-"""Options that leave everything to be guessed."""
+"""Options with which the program guesses all properties of a file."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Guess:
     Attributes
     ----------
     what, why : str
-        The guess and its reason, in words.
+        The guess, and the reason for it or what the user can do, as texts for the user.
     sure : bool
         True if the user need not check the guess.
     of_shape : bool
@@ -107,7 +107,7 @@ class Guess:
 
 @dataclass(frozen=True)
 class ParseReport:
-    """How a file was read.
+    """Report of how a file was read.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class ParseReport:
     header : bool or None
         True if the first line names the columns; None for files that are not text tables.
     guesses : tuple of Guess
-        All guesses.
+        All guesses about the contents of the file.
     unlabelled : str
         The reason why there are no labels, as a sentence without a subject; empty if there are labels.
     left_out : tuple of int
@@ -128,7 +128,7 @@ class ParseReport:
     quantity : bool
         True if the labels look like a quantity, so that there are no classes.
     labels_file : str
-        Path of a file with the labels of these images, which was not opened; empty if there is none.
+        Path of a file that was not opened and contains the labels of these images; empty if there is no such file.
     """
 
     columns: tuple[str, ...] = ()
@@ -143,7 +143,7 @@ class ParseReport:
 
 
 NO_GUESSES = ParseReport()
-"""The report of files without guesses."""
+"""Report for a file about which nothing was guessed."""
 
 
 def requested_column(requested: str, columns: Sequence[str], place: str) -> int:
@@ -152,22 +152,22 @@ def requested_column(requested: str, columns: Sequence[str], place: str) -> int:
     Parameters
     ----------
     requested : str
-        The name or the number.
+        The name or the number of the column.
     columns : sequence of str
         The names of all columns, or "1", "2", … if they have no names.
     place : str
-        The file, for the message.
+        The file, for the error message.
 
     Raises
     ------
     DataError
-        If there is no such column.
+        If the table has no such column.
     """
     folded = [name.lower() for name in columns]
     for name, names in ((clean_name(requested), columns), (requested.lower(), folded)):
         if name in names:
             return names.index(name)
-    number = requested.removeprefix("#")  # a number with # is never taken for the name of another column
+    number = requested.removeprefix("#")  # another column may have the number as its name, but not with #
     if number.isdecimal() and 1 <= int(number) <= len(columns):
         return int(number) - 1
     listed = f"{counted(len(columns), 'column')} ({', '.join(columns[:6])}{', …' if len(columns) > 6 else ''})"

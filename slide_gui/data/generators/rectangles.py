@@ -21,8 +21,8 @@ def rectangles(n_train: int = 1200, n_test: int = 50_000, seed: int = 0, progres
     """Draw white outlines of rectangles, one pixel wide, in images of 28 × 28.
 
     The numbers of rows and columns are uniform and independent in 4, …, 28; pairs that differ by less than 3 are
-    rejected. The position is uniform among all that fit. Label 1 is a rectangle with more rows than columns. The
-    benchmark's 51 200 images have the same sizes.
+    rejected. The position is uniform among all positions inside the image. Label 1 is a rectangle with more rows than
+    columns. The benchmark's 51 200 images have the same sizes.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def _draw_frames(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Draw rectangles with uniform sizes, among those allowed, at uniform positions inside the image.
 
-    Returns the first and the last row and column of each, all included (n, 4), and the labels.
+    Return an array (n, 4) with the first row, last row, first column and last column of each, and the labels.
     """
     sides = np.mgrid[shortest : SIDE + 1, shortest : SIDE + 1].reshape(2, -1)
     area = sides.prod(axis=0)

@@ -1,4 +1,4 @@
-"""Read NumPy's .npy and .npz files without pickle, after checking their headers; choose arrays by name."""
+"""Read NumPy's .npy and .npz files without pickle. Headers are checked first, and arrays are chosen by name."""
 
 import io
 import re
@@ -40,13 +40,13 @@ def known_names(names: Iterable[str], place: str) -> dict[tuple[str, str], str]:
     Returns
     -------
     dict
-        Maps (role, kind) to an array name. The role is ``"train"``, ``"test"`` or ``""`` for neither; the kind is
-        ``"rows"`` or ``"labels"``. A single array is the rows, with any name.
+        Maps (role, kind) to an array name. The role is ``"train"``, ``"test"``, or ``""`` if the name contains neither
+        word. The kind is ``"rows"`` or ``"labels"``. If the file has only one array, it contains the rows.
 
     Raises
     ------
     DataError
-        If there are no rows, or two names have the same meaning.
+        If no array has a name for rows, or if two names mean the same array, such as X and data.
     """
     names = list(names)
     known: dict[tuple[str, str], str] = {}
@@ -68,20 +68,20 @@ def known_names(names: Iterable[str], place: str) -> dict[tuple[str, str], str]:
 
 
 def is_known_name(name: str) -> bool:
-    """Return True if this is a name for an array of rows or labels."""
+    """Return True if an array with this name contains rows or labels."""
     return _NAME.fullmatch(name) is not None
 
 
 def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file_name: str) -> list[DataPart]:
     """Make data parts from arrays with names that `known_names` recognises.
 
-    Rows are features (n, d) or images (n, h, w), also with one channel: (n, h, w, 1) or (n, 1, h, w). Labels are
-    vectors of n numbers or texts.
+    Arrays of rows have the shape (n, d) for features, or (n, h, w), (n, h, w, 1) or (n, 1, h, w) for grey images.
+    Labels are vectors of n numbers or texts.
 
     Raises
     ------
     DataError
-        If an array is not numeric or has another shape, or the number of labels differs from the number of rows.
+        If an array of rows is not numeric, if an array has another shape, or if the numbers of labels and rows differ.
     """
     known = known_names(arrays, place)
     parts = []
@@ -109,12 +109,12 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
 
 
 def real_rows(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic], tuple[int, int] | None]:
-    """Return features or grey images as rows, and the shape of images.
+    """Return an array of features or grey images as rows, and the shape of the images or None.
 
     Raises
     ------
     DataError
-        If the array is not numeric, is empty or has another shape.
+        If the array is empty or not numeric, or if its shape is not that of features or grey images.
     """
     if array.dtype.kind not in "biuf":
         raise DataError(f"has type {array.dtype}, expected real numbers; save it as numbers", place)
@@ -135,7 +135,7 @@ def _sizes(array: NDArray[np.generic]) -> str:
 
 
 def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic], tuple[str, ...]]:
-    """Return labels and, for texts, the class names."""
+    """Return the labels and, if they are texts, the class names."""
     if array.size == 0 or array.size != max(array.shape, default=0):
         remedy = "save one class per row instead of one column per class"
         raise DataError(f"has shape {_sizes(array)}, expected a vector of labels; {remedy}", place)
@@ -154,7 +154,7 @@ def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic]
 
 NPY_MAGIC = b"\x93NUMPY"
 _LONGEST_HEADER = 10_000
-_MOST_ROWS = 1 << 63  # limit of the length of any axis
+_MOST_ROWS = 1 << 63  # NumPy cannot represent axes of this length or more
 
 
 def read_npy(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
@@ -176,15 +176,15 @@ def read_npy(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
 def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     """Read an archive of arrays, chosen by name.
 
-    Rows are named X, data, images or features. Labels, numbers or texts, are named y, labels or targets. Case and
-    plural do not matter. Names of the two sets start or end with ``train`` or ``test``, as in ``X_train`` or
-    ``test_labels``. Other arrays are ignored. If d is a perfect square of at least 64, the rows are guessed to be
-    square images.
+    Rows are named X, data, images or features. Labels are named y, labels or targets; they are numbers or texts. Upper
+    and lower case and the plural do not matter. The names of training and test arrays start or end with ``train`` or
+    ``test``, as in ``X_train`` or ``test_labels``. All other arrays are ignored. If the number of features is a perfect
+    square of at least 64, the rows are guessed to be square images.
 
     Raises
     ------
     DataError
-        Same as for `read_npy`; also if no array has a name for rows.
+        Same as for `read_npy`. Also if no array has a name for rows.
     """
     members = {m.filename.removesuffix(".npy"): m for m in zip_members(path) if m.filename.endswith(".npy")}
     known = known_names(members, str(path))
@@ -216,9 +216,9 @@ def read_array(
     Parameters
     ----------
     stream : binary file
-        Positioned at the start of the array.
+        A stream whose position is the start of the array.
     size : int
-        Size in bytes. The caller must have checked that an array of this size fits into memory.
+        Size of header and array in bytes. The caller must have checked that so much memory is available.
     place : str
         The file, for messages.
     texts : bool
@@ -245,7 +245,7 @@ def _header(stream: IO[bytes], place: str, texts: bool) -> tuple[tuple[int, ...]
         version = npy.read_magic(stream)
         length_bytes = stream.read(2 if version == (1, 0) else 4)
         length = int.from_bytes(length_bytes, "little")
-        if length > _LONGEST_HEADER:  # NumPy would allocate this length
+        if length > _LONGEST_HEADER:  # NumPy would allocate memory for a header of this length
             raise ValueError
         header = io.BytesIO(length_bytes + stream.read(length))
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0

@@ -41,13 +41,13 @@ from slide_gui.text import clean_name, counted, plural
 
 DELIMITERS = (b",", b";", b"\t")
 _LONGEST_LINE = 1 << 24
-_INSPECTED = 200  # lines that decide whether a column is text or numbers
+_INSPECTED = 200  # number of first lines from which the program detects which columns are text
 _INSPECTED_BYTES = 1 << 22
 _MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
-_FEW_LEVELS = 16  # pixels usually have more different values
-_IDENTIFIERS = 10  # if this many texts or more occur once each, they are dates or names of the rows, not classes
+_FEW_LEVELS = 16  # a column of pixels usually has more than this number of different values
+_IDENTIFIERS = 10  # from this number of mostly different texts on, they are dates or names of rows, not classes
 _IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
-_COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes #N/A, and the line sep=;
+_COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes cells #N/A, and a first line sep=;
 # A number with a decimal comma and optional points between groups of three digits.
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d*),(\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 # A number with thousands separators, a decimal comma, a limit or a unit.
@@ -67,17 +67,19 @@ def read_csv(
     The first rule that applies decides the labels:
 
     1. The column of the option `label_column`.
-    2. The column named label, labels, class, y or target; text columns come first. If there is a column x, y is a
-       coordinate.
+    2. A column named label, labels, class, y or target; if there are several, a text column comes first. If there is
+       also a column x, column y is a coordinate and not the labels.
     3. The only text column. Each different text is a class, numbered in alphabetical order.
-    4. The text column with the fewest different texts, at least two and not all different; in a tie the last one.
-       Rules 3 and 4 do not apply if each column of text has ten or more texts, which are mostly different.
+    4. The text column with the fewest different texts: at least two, of which one is repeated. If several columns
+       qualify, the last one. Rules 3 and 4 do not apply if each text column has ten or more mostly different texts.
     5. No labels, if the table has no names and its columns make a square image of at least 8 × 8.
-    6. The last column, if it has integers of more than one value. If they look like a quantity, rule 7 comes first.
-    7. The first column, if it has such integers and the other columns make a square image. This rule comes first if
-       the integers of the first column count up from 0 or 1, and those of the last column look like pixels.
+    6. The last column, if it has integers of more than one value. If these integers look like a quantity, rule 7 comes
+       first.
+    7. The first column, if it has integers of more than one value and the other columns make a square image. This rule
+       comes before rule 6 if the integers of the first column are consecutive from 0 or 1 and those of the last column
+       look like pixels.
 
-    All other text columns are left out, and so is a first column without a name that numbers the rows.
+    All other text columns are left out. A first column without a name is also left out if it numbers the rows.
 
     If the number of features is a perfect square of at least 64, the rows are guessed to be square images, unless the
     features have names that do not end in a digit.
@@ -90,18 +92,18 @@ def read_csv(
     ----------
     path : Path
     reading : ParseOptions
-        Options for reading; all other properties are guessed.
+        Options for reading. All properties that the options do not give are guessed.
     like : DataPart, optional
-        The training set of this test set. The label column has the same name or, without names, the same position. A
-        table without this column has no labels.
+        The training set, if the table is a test set. The label column then has the same name as in the training set or,
+        without names, the same position. If the table does not have this column, the test set has no labels.
     progress : Progress
         Reports the fraction of the text read.
 
     Raises
     ------
     DataError
-        If the file is empty, a label is missing, or all columns are left out. Also if a line has the wrong number of
-        cells or a number that is not finite; the message names the line.
+        If the file is empty, if a label is missing, if all columns are left out, or if a line has the wrong number of
+        cells or a number that is not finite. The message names the line.
     """
     place, size = str(path), path.stat().st_size
     with path.open("rb") as file:
@@ -141,7 +143,7 @@ def read_csv(
         rows = np.ascontiguousarray(rows[:, np.isin(columns, features)])
     shape = square_shape(len(features), SMALLEST_SQUARE)
     if layout.named and not all(layout.columns[k][-1].isdigit() for k in features):
-        shape = None  # names of pixels would end in digits
+        shape = None  # the names of pixel columns usually end in a digit
     last_label = labels if label == d - 1 and label not in layout.text else None
     guesses = (*guesses, *_suspicious_columns(rows, last_label, features, layout.columns))
     if len({name.casefold() for name in layout.classes}) < len(layout.classes):
@@ -176,13 +178,13 @@ class TableLayout:
     Attributes
     ----------
     reading : ParseOptions
-        The options, completed from the training set.
+        The options. For a test set, those for columns are taken from the training set.
     columns : tuple of str
         Column names, or "1", "2", … if there are none.
     named : bool
         True if the columns have names.
     label : int or None
-        Index of the label column; None if it must be chosen by the numbers in the columns.
+        Index of the label column, or None if the choice depends on the numbers in the columns.
     text, left_out : frozenset of int
         Indices of the text columns, and of the columns that are not features.
     start, first_line : int
@@ -216,12 +218,12 @@ class TableLayout:
     groups: dict[str, int] = field(default_factory=dict)
 
     def labels(self, codes: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the class number of each row; the classes are numbered in alphabetical order."""
+        """Return the class number of each row. Classes are numbered in alphabetical order."""
         number = {name: k for k, name in enumerate(sorted(self.classes))}
         return np.array([number[name] for name in self.classes], np.int64)[codes.astype(np.intp)]
 
     def replace_texts(self, cells: list[bytes], lines: NDArray[np.int64]) -> list[bytes]:
-        """Return the cells as numbers: codes for classes and groups, 0 for columns left out, points for commas."""
+        """Replace class and group names by codes, cells of left-out columns by 0, and decimal commas by points."""
         label, group, d = self.label, self.group, len(self.columns)
         coded = {}
         if group is not None:
@@ -273,12 +275,12 @@ class TableLayout:
 def table_layout(
     stream: BinaryIO, reading: ParseOptions, place: str, like: DataPart | None = None, known: tuple[str, ...] = ()
 ) -> TableLayout:
-    """Detect the layout of a table from its first lines; `known` are column names of the training set, if any."""
+    """Detect the layout of a table from its first lines. `known` are the column names of the training set, if any."""
     lines, comments, blanks = _first_lines(stream, place)
     line, number, start = lines[0]
     delimiter = _delimiter([line for line, _, _ in lines], place)
     rows = [split_line(line, delimiter, place) for line, _, _ in lines]
-    # R writes row names without a column name. They are all different, and are texts or integers.
+    # R writes a column of row names without a column name. All row names are different, and are texts or integers.
     row_names = {row[0].strip() for row in rows[1:] if len(row) == len(rows[0]) + 1 and row[-1].strip()}
     lacks_name = len(row_names) == len(rows) - 1 > 0 and not any(map(is_number, rows[0])) and not line.count(b'"') % 2
     lacks_name = lacks_name and all(name.isdecimal() or not is_number(name) for name in row_names)
@@ -314,12 +316,12 @@ def table_layout(
     label, guesses = _label_column(columns, samples, text_left, reading, place)
     as_names = like is not None and bool(like.label_names)
     if label is not None and label not in text and not (not as_names and all(map(is_number, _filled(samples, label)))):
-        text |= {label}  # classes such as 1, 2 and 2b
+        text |= {label}  # the column has class names such as 1, 2 and 2b
         if reading.label_column is None:
             guesses.append(Guess(f"column {_shown(label, columns)} read as names of classes", "not all are numbers"))
     numbered = len({row[0] for row in samples if row[0].strip().isdecimal()}) == len(samples)
     numbered &= lacks_name or len(samples) >= _IDENTIFIERS
-    # pandas and R write such an index. New rows for a model, which may use it as a feature, have a given header.
+    # pandas and R write such an index. A model may use it as a feature; then `header` is given for its new rows.
     if numbered and reading.header is None and columns[0] in ("column 1", "Unnamed: 0") and 0 not in (label, *left_out):
         guesses.append(Guess("column 1 left out", "it has no name and numbers the rows"))
         left_out |= {0}
@@ -328,7 +330,7 @@ def table_layout(
         raise DataError(problem, place)
     _refuse_formatted((k for k in sorted(text_left) if k != label or guesses), samples, columns, place)
     empty: set[int] = set()
-    if like is None and (known or reading.header is None):  # otherwise the training set may have values in this column
+    if like is None and (known or reading.header is None):  # else the training set may have values here
         empty = {k for k in range(len(columns)) if columns[k] not in known and not _filled(samples, k)}
         empty -= {label, *left_out, len(columns) - 1 if label is None and reading.label_column is None else None}
     for some, why in ((text_left - {label}, "text cannot be a feature"), (empty, "no value in the first lines")):
@@ -355,7 +357,7 @@ def table_layout(
 
 
 def _refuse_formatted(features: Iterable[int], samples: list[list[str]], columns: tuple[str, ...], place: str) -> None:
-    """Refuse features whose numbers have thousands separators or units, because they would be left out as text."""
+    """Raise an error for features with thousands separators or units, because they would be left out as text."""
     for k in features:
         cells = _filled(samples, k)
         formatted = all(_FORMATTED_NUMBER.fullmatch(cell) or not re.search(r"\w", cell) for cell in cells)
@@ -366,7 +368,7 @@ def _refuse_formatted(features: Iterable[int], samples: list[list[str]], columns
 
 
 def _possible_thousands(samples: list[list[str]], columns: tuple[str, ...], features: set[int]) -> Iterator[Guess]:
-    """Yield a warning about each feature whose points may separate thousands, as in 512; 1.037; 2.114."""
+    """Yield a warning about each feature in which points may separate thousands, as in 512; 1.037; 2.114."""
     number = re.compile(r"0|[+-]?[1-9]\d{0,2}(\.\d{3})?")
     cells = {k: _filled(samples, k) for k in sorted(features)}
     pointed = {k: [cell for cell in each if "." in cell] for k, each in cells.items()}
@@ -379,9 +381,9 @@ def _possible_thousands(samples: list[list[str]], columns: tuple[str, ...], feat
 
 
 def _decimal_commas(cells: list[str], delimiter: bytes, place: str) -> Guess:
-    """Return the guess that commas are decimal commas, given all cells with a comma; refuse thousands separators."""
+    """Return the guess that the commas in `cells` are decimal commas. Raise an error if they separate thousands."""
     unambiguous = not all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in cells)
-    if not unambiguous and delimiter == b",":  # programs with decimal commas separate cells by semicolons
+    if not unambiguous and delimiter == b",":  # programs that write decimal commas separate cells by semicolons
         problem = f"has numbers like {cells[0]!r}"
         raise DataError(f"{problem}; write all with decimal points and without thousands separators", place)
     remedy = "" if unambiguous else "; if the commas separate thousands, save the table without them"
@@ -389,7 +391,7 @@ def _decimal_commas(cells: list[str], delimiter: bytes, place: str) -> Guess:
 
 
 def _commented_names(comment: bytes, delimiter: bytes, columns: int, place: str) -> tuple[str, ...]:
-    """Return the column names in a comment, as `numpy.savetxt` writes them, or an empty tuple."""
+    """Return the column names in a comment line, as `numpy.savetxt` writes them, or () if it does not contain names."""
     if comment.count(delimiter) != columns - 1 or not comment.startswith(b"#"):
         return ()
     cells = split_line(comment.lstrip(b"# "), delimiter, place)
@@ -419,7 +421,7 @@ def _first_lines(stream: BinaryIO, place: str) -> tuple[list[tuple[bytes, int, i
 
 
 def _has_numbers_like(line: bytes, row: bytes) -> bool:
-    """Return True if a line has the same number of cells as a row, and numbers in the same cells."""
+    """Return True if a line has as many cells as a row, and has numbers in the same cells."""
     for mark in DELIMITERS:
         cells, others = (each.decode("utf-8", "ignore").split(mark.decode()) for each in (line, row))
         numbers = [is_number(_with_point(cell)) for cell in cells]
@@ -429,7 +431,7 @@ def _has_numbers_like(line: bytes, row: bytes) -> bool:
 
 
 def _delimiter(lines: list[bytes], place: str) -> bytes:
-    """Return the separator of the cells: the candidate that gives the largest fraction of numbers."""
+    """Return the separator of the cells: the candidate for which the largest fraction of the cells are numbers."""
     present = [mark for mark in DELIMITERS if mark in lines[0]]
     if len(present) < 2:
         return present[0] if present else DELIMITERS[0]
@@ -442,7 +444,7 @@ def _delimiter(lines: list[bytes], place: str) -> bytes:
 
 
 def _with_point(cell: str) -> str:
-    """Replace a decimal comma by a decimal point; return any other text unchanged."""
+    """Replace the decimal comma of a number by a decimal point. Return any other text unchanged."""
     return cell if _COMMA_NUMBER.fullmatch(cell) is None else cell.replace(".", "").replace(",", ".")
 
 
@@ -457,7 +459,7 @@ def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions)
         many = bool(below) and len(first) >= _IDENTIFIERS and not _counts_on(below[0])
         return counts and (bool(words) or many), bool(words) or not counts
     named = {k for k in words if not is_missing(first[k])}
-    # A class may also be named “y”, but then it occurs again in the lines below.
+    # A class may also have a name such as “y”, but then this name occurs again in the lines below.
     new = {k for k in named if all(row[k] != first[k] for row in below)}
     known = any(first[k].strip().lower() in LABEL_NAMES for k in new)
     classes_alone = len(words) < len(first) and named <= _text_columns(below, len(first))
@@ -478,13 +480,13 @@ def _filled(rows: list[list[str]], k: int) -> list[str]:
 
 
 def _text_columns(rows: list[list[str]], columns: int) -> frozenset[int]:
-    """Return the columns in which most cells that are not missing are not numbers."""
+    """Return the indices of the text columns, in which most of the known cells are not numbers."""
     cells = {k: _filled(rows, k) for k in range(columns)}
     return frozenset(k for k in cells if 2 * sum(map(is_number, cells[k])) < len(cells[k]))
 
 
 def _unique_names(cells: list[str]) -> tuple[str, ...]:
-    """Return unique names; empty and repeated names get the number of their column."""
+    """Return unique column names. An empty or repeated name gets the number of its column."""
     names: dict[str, None] = {}
     for k, cell in enumerate(cells, start=1):
         name = clean_name(" ".join(cell.split())) or f"column {k}"
@@ -502,7 +504,7 @@ def _shown(column: int, columns: tuple[str, ...]) -> str:
 def _label_column(
     columns: tuple[str, ...], rows: list[list[str]], text: frozenset[int], reading: ParseOptions, place: str
 ) -> tuple[int | None, list[Guess]]:
-    """Return the label column given by the options, a name or the text columns, and the guess."""
+    """Return the label column that the options, the column names or the text columns give, and guesses about it."""
     if reading.label_column is not None:
         if reading.label_column.lower() == NO_COLUMN:
             return None, []
@@ -528,7 +530,7 @@ def _label_column(
 def _options_like(
     reading: ParseOptions, like: DataPart | None, columns: tuple[str, ...], named: bool, place: str
 ) -> ParseOptions:
-    """Return the options of a test set: label column and left-out columns are those of the training set."""
+    """Return the options of a test set, in which label column and left-out columns are those of the training set."""
     if like is None or not like.opened.columns or like.opened.header != named:
         return reading
     trained_on = like.opened.columns
@@ -551,7 +553,7 @@ def _options_like(
 def _suspicious_columns(
     rows: NDArray[np.floating], last_label: NDArray[Any] | None, features: list[int], columns: tuple[str, ...]
 ) -> Iterator[Guess]:
-    """Yield warnings about columns that number rows or groups, codes for missing cells, and 0/1 columns of classes."""
+    """Yield warnings: columns that number rows or groups, numbers that mean missing cells, one 0/1 column per class."""
     ends = np.fmin.reduce(rows).astype(float), np.fmax.reduce(rows).astype(float)
     spans = ends[1] - ends[0]
     for place, k in enumerate(features if len(rows) >= _IDENTIFIERS else ()):
@@ -574,12 +576,12 @@ def _suspicious_columns(
 
 
 def _count_up(values: NDArray[np.floating]) -> bool:
-    """Return True if different values are the integers from 0 or 1 upwards, as class numbers often are."""
+    """Return True if the sorted, different values are consecutive integers from 0 or 1, as class numbers often are."""
     return len(values) > 1 and values[0] in (0, 1) and values[-1] - values[0] == len(values) - 1
 
 
 def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple[Guess, ...], str]:
-    """Choose a label column of numbers; return it, the guess, and why there are no labels."""
+    """Choose a label column of numbers. Return its index or None, the guess, and the reason if there are no labels."""
     values, d = np.unique(table.column[~np.isnan(table.column)]), len(layout.columns)
     if layout.reading.label_column is not None or d - 1 in layout.left_out:
         return None, (), "all columns are features; choose the label column"

@@ -21,12 +21,12 @@ def utf8_start(start: bytes) -> bytes:
 
 
 def unmarked_stream(stream: BinaryIO, size: int, place: str) -> tuple[BinaryIO, int]:
-    """Skip a byte order mark, and convert UTF-16 to UTF-8; return the stream and its remaining size.
+    """Skip a byte order mark and convert UTF-16 to UTF-8. Return the stream and its remaining size in bytes.
 
     Parameters
     ----------
     stream : binary file
-        A text file, at its start.
+        A text file whose position is at the start.
     size : int
         Number of bytes of the file.
     place : str
@@ -35,7 +35,7 @@ def unmarked_stream(stream: BinaryIO, size: int, place: str) -> tuple[BinaryIO, 
     Raises
     ------
     DataError
-        If the text has a UTF-16 mark but another encoding.
+        If the file has a UTF-16 byte order mark, but its text is not UTF-16.
     """
     start = stream.read(len(codecs.BOM_UTF8))
     first = len(codecs.BOM_UTF8) if start == codecs.BOM_UTF8 else 0
@@ -48,12 +48,12 @@ def unmarked_stream(stream: BinaryIO, size: int, place: str) -> tuple[BinaryIO, 
 def utf8_stream(
     stream: BinaryIO, size: int, place: str, *, progress: Progress = NO_PROGRESS
 ) -> tuple[BinaryIO, int, tuple[Guess, ...]]:
-    """Convert a text to UTF-8; return the stream, its remaining size, and a guess of the encoding if needed.
+    """Convert a text to UTF-8. Return the stream, its remaining size in bytes, and the encoding if it was guessed.
 
     Parameters
     ----------
     stream, size, place
-        See `unmarked_stream`.
+        Same as for `unmarked_stream`.
     progress : Progress
         Raises `Cancelled` to stop the conversion.
 

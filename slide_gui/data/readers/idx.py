@@ -1,4 +1,4 @@
-"""Read IDX files, the format of MNIST: a header with sizes, then big-endian numbers, optionally gzipped."""
+"""Read IDX files, the format of MNIST: a header with the sizes of an array, then its numbers. They may be gzipped."""
 
 import gzip
 from math import prod
@@ -19,17 +19,17 @@ _MOST_AXES = 4
 
 
 def is_idx_start(start: bytes) -> bool:
-    """Return True if these first bytes are an IDX header: two zero bytes, a known type, one to four axes."""
+    """Return True if a file that starts with these bytes is IDX: two zero bytes, a known type, one to four axes."""
     return len(start) >= 4 and start[:2] == b"\0\0" and start[2] in _DTYPES and 1 <= start[3] <= _MOST_AXES
 
 
 def read_idx(path: Path, *, progress: Progress = NO_PROGRESS) -> NDArray[np.generic]:
-    """Read the one array of an IDX file.
+    """Read the array that an IDX file contains.
 
     Parameters
     ----------
     path : Path
-        The file, gzipped or not, with any name.
+        The file, gzipped or not. Its name does not matter.
     progress : Progress
         Reports the fraction of the bytes read.
 

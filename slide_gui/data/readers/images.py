@@ -28,23 +28,24 @@ _PARTS = {"train": "train", "training": "train", "test": "test", "testing": "tes
 def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     """Read all pictures of a folder as grey images in [0, 1].
 
-    16-bit pixels are divided by the largest value of the bit depth that they use: 8, 10, 12, 14 or 16.
+    16-bit pixels are divided by the largest value of the bit depth that they use (8, 10, 12, 14 or 16 bits).
 
-    Each sub-folder is a class, numbered in alphabetical order. If there are sub-folders train and test, these contain
-    the sub-folders of classes; other sub-folders next to them, such as val, are left out with a note. Pictures directly
-    in the folder have no labels. Hidden files and files without the suffix of a picture are skipped.
+    Each sub-folder is a class. Classes are numbered in alphabetical order. If there are sub-folders train and test,
+    these contain one sub-folder per class; other sub-folders, such as val, are left out, and a note reports this. If
+    the pictures are directly in the folder, they have no labels. Hidden files and files without the suffix of a picture
+    are skipped.
 
     Parameters
     ----------
     level : int
-        If the pictures are for a trained model: the largest pixel value of its training set, by which 16-bit pixels are
-        then divided. Otherwise 0.
+        If a trained model classifies the pictures: the largest pixel value of the training set of the model. 16-bit
+        pixels are then divided by this value. Otherwise 0.
 
     Raises
     ------
     DataError
-        If there are no pictures, or a picture cannot be read, has more than 65 536 pixels, or differs in size from the
-        first. Also if the pixels do not fit the level.
+        If there are no pictures, if a picture cannot be read, has more than 65 536 pixels or differs in size from the
+        first picture, or if its pixels do not have the scale of `level`.
     """
     below = {_PARTS[entry.name.lower()]: entry for entry in _folders(folder) if entry.name.lower() in _PARTS}
     if "train" not in below or (not _class_names(list(below.values())) and len(_class_names([folder])) > len(below)):
@@ -75,7 +76,7 @@ def image_files(folder: Path) -> list[Path]:
 def read_image(path: Path) -> NDArray[np.float32]:
     """Read a picture upright, as grey values in [0, 1].
 
-    Transparent pixels become white, or black if all others are white.
+    Transparent pixels become white. If all other pixels are white, transparent pixels become black.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ def read_image(path: Path) -> NDArray[np.float32]:
                     raise DataError(f"{problem}; save it with 8 or 16 bits per pixel", str(path))
                 return wide
             upright: Image.Image = ImageOps.exif_transpose(picture)
-            if upright.has_transparency_data:  # drawings may be black wherever they are not transparent
+            if upright.has_transparency_data:  # a drawing may consist of black pixels on a transparent background
                 drawn = upright.convert("RGBA")
                 upright = Image.alpha_composite(Image.new("RGBA", drawn.size, "white"), drawn)
                 if upright.convert("L").getextrema() == (255, 255) and drawn.getchannel("A").getbbox():
@@ -135,13 +136,13 @@ _LEVELS = (255, 1023, 4095, 16383, 65535)
 
 
 def _scaled_to_bit_depth(parts: list[DataPart], level: int) -> list[DataPart]:
-    """Divide 16-bit pixels by the level of a model, or by the largest value of the bit depth that they use."""
+    """Divide 16-bit pixels by `level` or, if it is 0, by the largest value of the bit depth that they use."""
     rows = [row for part in parts for row in part.rows]
     high = round(65535 * max(float(row.max()) for row in rows))
     # The levels of 8-bit pictures are multiples of 257 in 16 bits.
     deep = any((np.rint(65535 * row) % 257).any() for row in rows)
     used = next(each for each in _LEVELS if high <= each) if deep else 255
-    if level in _LEVELS and (used, level) != ((65535, 255) if deep else (255, 65535)):  # both have the same white
+    if level in _LEVELS and (used, level) != ((65535, 255) if deep else (255, 65535)):  # same white
         if high > level if deep else level != 255:
             raise DataError(
                 f"has pixels {f'up to {high}' if deep else 'of 8 bits'}, but those of the model go from 0 to {level}; "

@@ -1,4 +1,4 @@
-"""Read a text table with missing cells, and write it with these cells filled; no other byte changes."""
+"""Read a text table with missing cells, and write it with these cells filled. All other bytes remain unchanged."""
 
 import codecs
 import re
@@ -16,8 +16,8 @@ from slide_gui.data.reading import AS_GUESSED, NO_COLUMN, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-_INSPECTED = 4096  # bytes that decide whether a file is text
-_DIGITS = 4  # digits of a filled cell after the leading digit of the standard deviation of its column
+_INSPECTED = 4096  # number of first bytes that show whether a file is text
+_DIGITS = 4  # a filled cell has this number of digits after the leading digit of its column's deviation
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +27,9 @@ class IncompleteTable:
     Attributes
     ----------
     rows : ndarray of shape (n, d), float64
-        The columns of numbers; missing cells are NaN.
+        The columns of numbers. Missing cells are NaN.
     columns : tuple of int
-        Indices of these columns. The others are labels, groups, texts and columns left out.
+        Indices of these columns in the file. All other columns are labels, groups, texts, or were left out.
     layout : TableLayout
         The layout of the table, with the names of all columns.
     raw : bytes
@@ -74,12 +74,12 @@ def read_incomplete(
 ) -> IncompleteTable:
     """Read the columns of numbers of a table with commas, semicolons or tabs.
 
-    A column of numbers is the label column only if the options select it or its name is that of labels.
+    A column of numbers is the label column only if the options select it or if it has a name for labels, such as class.
 
     Raises
     ------
     DataError
-        If the file is not such a table, or has no columns of numbers.
+        If the file is not a table with commas, semicolons or tabs, or if it has no columns of numbers.
     """
     place, size = str(path), path.stat().st_size
     check_memory(10 * size, place)

@@ -67,7 +67,7 @@ def read_mat(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
 
 
 def _decompressed(packed: bytes, place: str) -> bytes:
-    """Return the content of a compressed array, after checking its declared size."""
+    """Return the contents of a compressed array. The declared size is checked first."""
     stream = zlib.decompressobj()
     try:
         tag = stream.decompress(packed, 8)
@@ -83,7 +83,7 @@ def _decompressed(packed: bytes, place: str) -> bytes:
 
 
 def _named_array(body: bytes, size: int, place: str) -> dict[str, NDArray[Any]]:
-    """Return an array with its name, or nothing if it has no real numbers and its name is not of rows or labels."""
+    """Return {name: array}, or {} for an array without real numbers whose name means neither rows nor labels."""
     try:
         flags, position = _element(body, 0)
         (word,) = struct.unpack_from("<I", flags)
@@ -104,7 +104,7 @@ def _named_array(body: bytes, size: int, place: str) -> dict[str, NDArray[Any]]:
             raise DataError("is text, sparse or complex; save a full array of real numbers", place)
         return {}
     count, dtype = math.prod(shape), np.dtype(_CLASSES[kind])
-    check_claim(count, size, place, ratio=DEFLATE_RATIO)  # at least one byte per number
+    check_claim(count, size, place, ratio=DEFLATE_RATIO)  # each number takes at least one byte
     check_memory(count * dtype.itemsize, place)
     try:
         kind, n_bytes, start, _ = _tag(body, position)
@@ -118,7 +118,7 @@ def _named_array(body: bytes, size: int, place: str) -> dict[str, NDArray[Any]]:
 
 
 def _element(body: bytes, at: int) -> tuple[bytes, int]:
-    """Return the content of a complete element and the offset of the next one."""
+    """Return the contents of the element at offset `at`, and the offset of the next element."""
     _, n_bytes, start, end = _tag(body, at)
     if start + n_bytes > len(body):
         raise IndexError
@@ -126,8 +126,8 @@ def _element(body: bytes, at: int) -> tuple[bytes, int]:
 
 
 def _tag(body: bytes, at: int) -> tuple[int, int, int, int]:
-    """Return the type, the number of bytes, and the offsets of the content and of the next element."""
+    """Return type and number of bytes of an element, and the offsets of its contents and of the next element."""
     first, second = struct.unpack_from("<II", body, at)
-    if first >> 16:  # a small element has up to four bytes in its tag
+    if first >> 16:  # the tag of a small element contains its contents, up to four bytes
         return first & 0xFFFF, min(first >> 16, 4), at + 4, at + 8
     return first, second, at + 8, at + 8 + second + -second % 8

@@ -1,4 +1,4 @@
-"""Rows and labels of one file, as every reader returns them, before they become a data set."""
+"""Rows and labels of one file, as all readers return them. They are later combined into a data set."""
 
 import re
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ from slide_gui.text import counted
 _MISSING = frozenset(("", "?", "na", "n/a", "#n/a", "<na>", "nan", "null"))
 
 SMALLEST_SQUARE = 64
-"""The smallest number of features of a table that are guessed to be a square image (8 × 8)."""
+"""Smallest number of features of a table that may be guessed to be the pixels of a square image (8 × 8)."""
 
 LABEL_BOUND = 2**31
-"""The bound of labels: smaller numbers and their sums fit into every integer type that the program uses for labels."""
+"""Absolute values of labels must be smaller. Such labels and their sums fit into each integer type used for labels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,15 +30,15 @@ class DataPart:
     Attributes
     ----------
     rows : ndarray of shape (n, d)
-        Any real dtype.
+        The rows, of any real dtype.
     labels : ndarray of shape (n,), or None
         Numbers of any real dtype, or indices into `label_names`; None if the file has no labels.
     image_shape : tuple of (rows, columns), or None
-        None for plain features.
+        None if the features are not pixels.
     place : str
-        The file, or the member of an archive, for messages.
+        The file, or the member of an archive, for error messages.
     role : {"train", "test"}
-        The set that the file name indicates; ``"train"`` by default.
+        The set to which the rows belong, according to the file name; ``"train"`` by default.
     label_names : tuple of str
         Names of the labels 0, 1, …, if the source has names.
     finite : bool
@@ -50,7 +50,7 @@ class DataPart:
     groups : ndarray of shape (n,), int64, or None
         Index of each row's group in `group_names`.
     level : int
-        Number by which the reader has divided the pixels; 0 if they are unchanged.
+        Number by which the reader has divided the pixels; 0 if it has not divided them.
     """
 
     rows: NDArray[np.generic]
@@ -76,7 +76,7 @@ class DataPart:
         return bool(counts.size and counts.min() >= _RARE)
 
     def with_label_names(self) -> Self:
-        """Return a part whose numeric labels are written as class names; other parts are unchanged."""
+        """Return a copy in which numeric labels are replaced by class names. Without such labels, return self."""
         if self.labels is None or self.label_names:
             return self
         codes, names = named_labels(label_texts(self.labels), self.place)
@@ -84,13 +84,13 @@ class DataPart:
 
 
 def role_of(name: str) -> str:
-    """Return ``"test"`` if a name contains the word test, testing or t10k, else ``"train"``."""
+    """Return ``"test"`` if a file name contains the word test, testing or t10k, or else ``"train"``."""
     words = re.split(r"[^a-z0-9]+", name.lower())
     return "test" if any(word in ("test", "t10k", "testing") for word in words) else "train"
 
 
 def square_shape(n_features: int, at_least: int = 1) -> tuple[int, int] | None:
-    """Return (side, side) if this number of features makes a square image, else None."""
+    """Return (side, side) if `n_features` is at least `at_least` and is side², or else None."""
     side = isqrt(n_features)
     return (side, side) if side * side == n_features and n_features >= at_least else None
 
@@ -104,7 +104,7 @@ def square_guess(image_shape: tuple[int, int] | None) -> tuple[Guess, ...]:
 
 
 def skipped_guess(comments: int, blanks: int) -> tuple[Guess, ...]:
-    """Return a note on skipped lines of a table, if any."""
+    """Return a note for the user if comment lines or blank lines of a table were skipped."""
     lines = [counted(n, f"{kind} line") for n, kind in ((comments, "comment"), (blanks, "blank")) if n]
     why = "lines starting with # or sep= before the rows are comments" if comments else "blank lines have no cells"
     return (Guess(f"{' and '.join(lines)} skipped", why, sure=True),) if lines else ()
@@ -116,11 +116,11 @@ def is_missing(cell: str) -> bool:
 
 
 MOST_CLASSES = 10_000
-"""The largest number of different texts accepted as classes."""
+"""Largest number of different texts in a label column that are accepted as class names."""
 
 
 def named_labels(texts: Sequence[str], place: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Return integer labels for class names, numbered in alphabetical order, and the names.
+    """Return an integer label for each text, and the class names. Classes are numbered in alphabetical order.
 
     Raises
     ------
@@ -142,13 +142,13 @@ def named_labels(texts: Sequence[str], place: str) -> tuple[NDArray[np.int64], t
 
 
 def label_texts(labels: NDArray[Any]) -> list[str]:
-    """Return the shortest texts of numeric labels: "0.1" for 0.1 also in float32, "1" for True."""
+    """Return numeric labels as short texts. The float32 value 0.1 becomes "0.1", and True becomes "1"."""
     numbers = map(float, map(str, labels)) if labels.dtype.kind == "f" else labels.tolist()
     return [f"{number:.10g}" for number in numbers]
 
 
 def look_like_labels(values: NDArray[np.floating]) -> bool:
-    """Return True if the given values, which must all differ, are two or more integers below `LABEL_BOUND`."""
+    """Return True if `values`, which must all differ, are two or more integers with |value| < `LABEL_BOUND`."""
     return len(values) > 1 and np.abs(values).max() < LABEL_BOUND and bool((np.rint(values) == values).all())
 
 
@@ -156,7 +156,7 @@ _MANY, _SEVERAL, _RARE = 30, 10, 5
 
 
 def looks_like_quantity(values: NDArray[Any]) -> bool:
-    """Return True if labels are many different numbers that look measured rather than assigned.
+    """Return True if the labels look like measured numbers (a quantity) and not like class numbers.
 
     Parameters
     ----------
@@ -164,14 +164,14 @@ def looks_like_quantity(values: NDArray[Any]) -> bool:
         Numbers of any real dtype.
     """
     numbers, counts = np.unique(values, return_counts=True)
-    rare = bool(np.median(counts) < _RARE)  # most of the numbers belong to fewer than five rows
+    rare = bool(np.median(counts) < _RARE)  # True if most of the different numbers occur in fewer than five rows
     # Ten classes of few rows each are plausible in a small data set.
     if len(numbers) <= (_SEVERAL if rare else _MANY):
         return False
     if (np.rint(numbers) != numbers).any():
         return True
-    # Class numbers usually count up from 0 or 1, or their classes have similar numbers of rows. Measured numbers have
-    # gaps and any smallest value, and some of them occur once.
+    # Class numbers are usually consecutive from 0 or 1, or the classes have similar numbers of rows. Measured numbers
+    # usually have gaps between them, start at any value, and in part occur only once.
     consecutive = numbers[0] in (0, 1) and numbers[-1] - numbers[0] == len(numbers) - 1
     even = counts.min() >= 2 and counts.max() <= 3 * counts.min()
     return not (even or (consecutive and not rare))
@@ -192,8 +192,9 @@ def quantile_ranges(values: NDArray[Any], n_ranges: int, place: str) -> tuple[ND
     Returns
     -------
     limits : ndarray of shape (n_ranges − 1,)
-        Upper limits, included, of all ranges but the last.
+        Upper limit of each range except the last. A limit belongs to the range below it.
     names : tuple of str
+        Names of the ranges, such as "above 1 to 2".
 
     Raises
     ------
@@ -222,7 +223,7 @@ def integer_labels(values: NDArray[np.generic], place: str) -> NDArray[np.int64]
     Raises
     ------
     DataError
-        If a label is not an integer within ± `LABEL_BOUND`; the message names its row.
+        If a label is not an integer within ± `LABEL_BOUND`. The message names the row of the label.
     """
     if values.dtype.kind not in "biuf":
         raise DataError(f"labels are {values.dtype}, expected integers; save them as integers", place)
@@ -234,7 +235,7 @@ def integer_labels(values: NDArray[np.generic], place: str) -> NDArray[np.int64]
 
 
 def check_labels(values: NDArray[Any], valid: NDArray[np.bool_], expected: str, place: str) -> None:
-    """Refuse the first label that is not valid, and name its row."""
+    """Raise an error for the first label that is not valid. The message names the row of the label."""
     if not valid.all():
         row = int(np.argmin(valid))
         problem = f"{values[row]:.10g}, expected {expected}; correct it"

@@ -55,7 +55,7 @@ def decode(block: NDArray[np.uint8], columns: int) -> NDArray[np.bool_] | NDArra
     block : ndarray of shape (k, 16·columns + 1), uint8
         Complete lines.
     columns : int
-        Numbers per line.
+        Number of cells in each line.
 
     Returns
     -------
@@ -128,8 +128,8 @@ def read_amat(path: Path, reading: ParseOptions = AS_GUESSED, *, progress: Progr
     labels, if the other columns make a square image.
 
     Lines before the first row that begin with ``#`` are comments.
-    Numbers of 16 characters (``%16.7e``, as in the benchmark files) are decoded in blocks, others one by one. Both ways
-    return ``float(text)``.
+    Numbers of 16 characters (``%16.7e``, as in the benchmark files) are decoded in blocks, and all other numbers one by
+    one. The results are the same as those of ``float(text)``.
 
     Raises
     ------
@@ -195,23 +195,23 @@ def _read_numbers(
 
 
 class Table:
-    """A growing table of numbers with one column separated from the others; it is enlarged in place.
+    """A table of numbers to which rows are appended in place. One column is stored separately from the other columns.
 
     Attributes
     ----------
     rows : ndarray of shape (n, columns − 1), float32 or float64
-        All columns except the separated one; float32 if it represents every number exactly, because rounded time
-        stamps, for example, could become equal.
+        All columns except the separated one. The type is float32 only if it represents every number exactly; rounded
+        numbers, such as time stamps, could become equal.
     column : ndarray of shape (n,), float64
         The separated column, which may contain the labels.
     columns, apart : int
         Number of all columns, and index of the separated column.
     label : int or None
-        Index of the label column, which is the separated one; its cells must not be missing.
+        Index of the label column, which is then the separated column. No cell of it may be missing.
     filled : int
-        Number of rows appended.
+        Number of rows that were appended.
     comments, blanks : int
-        Numbers of comment lines and blank lines skipped.
+        Numbers of comment lines and blank lines that were skipped.
     """
 
     def __init__(self, columns: int, label: int | None, expected: int, place: str) -> None:
@@ -224,7 +224,7 @@ class Table:
         self.column = np.empty(expected, np.float64)
 
     def append(self, block: NDArray[np.bool_] | NDArray[np.float64]) -> None:
-        """Append rows, given as a block of all columns."""
+        """Append rows. `block` contains all columns, including the separated one."""
         start, stop, k = self.filled, self.filled + block.shape[0], self.apart
         if stop > self.rows.shape[0]:
             self.resize(stop + stop // 4)
@@ -244,7 +244,7 @@ class Table:
         return np.column_stack([self.rows, last])
 
     def resize(self, rows: int) -> None:
-        """Change the number of rows."""
+        """Change the number of rows for which memory is allocated."""
         check_memory(self.rows.itemsize * rows * self.columns, self._place)
         self.rows.resize((rows, self.columns - 1), refcheck=False)
         self.column.resize(rows, refcheck=False)
@@ -262,7 +262,7 @@ def read_table(
     replace_texts: Replacement | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> Table:
-    """Read a table of numbers with one row per line and rows of equal width.
+    """Read a table of numbers with one row per line. All rows have the same number of cells.
 
     Blank lines are skipped. Without a delimiter, lines before the first row that begin with ``#`` are skipped, too.
 
@@ -271,17 +271,17 @@ def read_table(
     stream : binary file
         The text, which is read to its end.
     size : int
-        Bytes of the text, or an estimate, for the first allocation and the progress.
+        Number of bytes of the text, or an estimate. It determines the first allocation and the progress reports.
     place : str
         The file or the member of an archive, for messages.
     columns : int
-        Numbers per row; 0 to count them in the first row.
+        Number of cells in each row, or 0 to count the cells of the first row.
     label : int or None
-        Index of the label column, which is separated; None separates the last column.
+        Index of the label column, which is stored separately. With None, the last column is stored separately.
     delimiter : bytes
-        The character between numbers; empty for blanks.
+        The character between two numbers; empty if they are separated by blanks.
     first_line : int
-        Number of the first line, for messages.
+        Number of the first line of the text, for error messages.
     replace_texts : callable, optional
         Replaces texts by numbers. It receives the cells of complete rows, which may be quoted if there is a delimiter,
         and the number of each row's line.
@@ -383,7 +383,7 @@ def _append(
 def _split_lines(
     text: bytes, delimiter: bytes, place: str, line: int, *, may_hold_text: bool
 ) -> tuple[NDArray[np.int64], list[bytes]]:
-    """Return the number of cells of each line, 0 for a blank line, and all cells."""
+    """Return the number of cells of each line (0 for a blank line), and a list of all cells."""
     if may_hold_text and b'"' in text:
         rows = [
             split_line(each, delimiter, f"{place}, line {line + k}") if delimiter in each or each.strip() else []
@@ -408,12 +408,12 @@ def _split_lines(
 
 
 def split_line(line: bytes, delimiter: bytes, place: str) -> list[str]:
-    """Return the cells of a line, without quotes.
+    """Return the cells of a line, without quotation marks.
 
     Raises
     ------
     DataError
-        If it is not a line of cells.
+        If the line cannot be read as cells of a CSV file.
     """
     try:
         return next(csv.reader([line.decode().rstrip("\r\n")], delimiter=delimiter.decode()))
@@ -433,9 +433,9 @@ def is_number(cell: str | bytes) -> bool:
 def _floats(
     tokens: list[bytes], table: Table, lines: NDArray[np.int64], place: str, *, delimiter: bytes, underscores: bool
 ) -> NDArray[np.float64]:
-    """Convert all tokens, and missing cells to NaN; refuse the first other token, with its line and column.
+    """Convert all cells to numbers, and missing cells to NaN. Raise an error for the first cell that is neither.
 
-    `underscores` is True if a token may have one. ``float`` reads 1_0 as ten, which is an error in a table.
+    `underscores` is True if a cell may contain an underscore. ``float`` reads 1_0 as ten, which is an error in a table.
     """
     try:
         numbers = np.fromiter(map(float, tokens), np.float64, len(tokens))
