@@ -96,8 +96,8 @@ class Estimator:
         Raises
         ------
         ValueError
-            If the object has no class name or no parameters, or if the value of a parameter is not a number, a word,
-            a list of numbers, true, false or null.
+            If the entry "name" or "parameters" is missing, if the name is not that of a scikit-learn class, or if a
+            value is not a number, a word, a list of numbers, true, false or null.
         """
         name, parameters = document.get("name"), document.get("parameters")
         if not isinstance(name, str) or not isinstance(parameters, dict):
@@ -121,7 +121,7 @@ class Estimator:
         ----------
         kind : {"classifier", "transformer"}
         seed : int
-            Used as `random_state` if the class has this parameter and the estimator does not set it.
+            Used as `random_state` if the class has this parameter and its value is None or not given.
 
         Raises
         ------
