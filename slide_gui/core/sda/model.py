@@ -31,8 +31,8 @@ class SdaParameters:
         Noise level 1 − p: the probability that an input of a layer is set to 0, in [0, 1). One number for all layers,
         or one per layer.
     pretraining_rate : float
-        Learning rate of pre-training per row; the cross-entropy is summed over the features. On a thousand images a
-        rate of 0.005 reaches in 15 epochs what the tutorials' 0.001 reaches in 50.
+        Learning rate of pre-training per row; the cross-entropy is summed over the features. On a thousand images, 15
+        epochs at a rate of 0.005 are as good as 50 epochs at the rate of the tutorials, 0.001.
     pretraining_epochs : int
         Number of passes over the rows for each layer, 0 or more.
     fine_tuning_rate : float
@@ -41,7 +41,7 @@ class SdaParameters:
         Number of passes over the labelled rows, 0 or more. With a validation set, training may stop earlier.
     batch_size : int
         Number of rows per step, 1 to 4096. With 20, an epoch on a small training set (a thousand rows) has enough
-        steps, and training runs at two thirds of the speed for 100. Use 100 for tens of thousands of rows.
+        steps, and training is two thirds as fast as with 100. Use 100 for tens of thousands of rows.
     patience : int
         Number of consecutive epochs without an improvement on the validation set after which fine-tuning stops.
     seed : int
@@ -122,7 +122,7 @@ def multiply(a: Values, b: Values, out: Values, progress: Progress) -> None:
 
 
 def sigmoid(values: Values) -> None:
-    """Replace a by s(a) = 1/(1 + e^−a) = (1 + tanh(a/2))/2 in place, without overflow."""
+    """Replace each value a by s(a) = 1/(1 + e^−a) = (1 + tanh(a/2))/2 in place, without overflow."""
     np.multiply(values, 0.5, out=values)
     np.tanh(values, out=values)
     np.multiply(values, 0.5, out=values)
@@ -130,10 +130,10 @@ def sigmoid(values: Values) -> None:
 
 
 def sigmoid_cross_entropy(values: Values, targets: Values, scratch: Values) -> float:
-    """Replace a by z = s(a) in place and return the cross-entropy −Σ x log z + (1 − x) log(1 − z) over all entries.
+    """Replace the values a by z = s(a) in place and return the cross-entropy −Σ x log z + (1 − x) log(1 − z).
 
-    It is computed as Σ a ([a > 0] − x) − log max(z, 1 − z), whose terms are not negative. One logarithm is taken of the
-    product of 64 entries, each of which is at least ½.
+    It is computed as Σ a ([a > 0] − x) − log max(z, 1 − z), where no term is negative and [a > 0] is 1 or 0. To save
+    time, a logarithm is taken only of products of 64 values max(z, 1 − z), each of which is at least ½.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def sigmoid_cross_entropy(values: Values, targets: Values, scratch: Values) -> f
 
 
 def log_softmax(values: Values) -> None:
-    """Replace each row of a by a_c − log Σ_c e^a_c in place."""
+    """Replace the scores a_c in each row by the log-probabilities a_c − log Σ_c e^a_c in place."""
     values -= values.max(axis=1, keepdims=True)
     values -= np.log(np.exp(values).sum(axis=1, keepdims=True))
 
@@ -171,7 +171,7 @@ class Masks:
         Noise level 1 − p, in [0, 1).
     random : numpy.random.Generator
     shape : (int, int)
-        Shape of the largest block.
+        Shape of the largest block of rows to corrupt.
     """
 
     def __init__(self, noise: float, random: np.random.Generator, shape: tuple[int, int]) -> None:
@@ -224,7 +224,7 @@ class SdaEpoch:
 
 @dataclass(frozen=True)
 class SdaHistory:
-    """All epochs so far, in order; every progress report of an epoch includes it."""
+    """All completed epochs of a training, in order. The progress report after each epoch contains this history."""
 
     epochs: tuple[SdaEpoch, ...] = ()
 
@@ -284,7 +284,7 @@ class Sda:
         return (self.n_features, *(len(layer.weights) for layer in self.layers))
 
     def first(self, depth: int) -> Self:
-        """Return the lowest `depth` layers; they equal the result of pre-training only these."""
+        """Return a stack of the lowest `depth` layers, which equals the result of pre-training only these layers."""
         parameters = self.parameters
         noise = parameters.noise[:depth] if isinstance(parameters.noise, tuple) else parameters.noise
         return replace(
@@ -328,7 +328,8 @@ class SdaNetwork:
     history : SdaHistory
         The epochs of pre-training and of fine-tuning.
     best_epoch : int
-        Epoch whose weights are used: the best on the validation set, or the last if there is none; 0 without epochs.
+        Epoch of fine-tuning whose weights are used: the best on the validation set, or the last if there is no
+        validation set; 0 if there was no epoch.
     """
 
     sda: Sda

@@ -35,12 +35,12 @@ def into_range(rows: Values, limits: tuple[float, float]) -> Values:
     """Return the rows, shifted and scaled so that the limits become 0 and 1; equal limits both become 0."""
     if limits == (0.0, 1.0):
         return rows
-    low, high = (rows.dtype.type(limit) for limit in limits)  # rounded like the rows, so that no value exceeds 1
+    low, high = (rows.dtype.type(limit) for limit in limits)  # rounded like the rows, so that the result is at most 1
     return np.asarray((rows - low) / ((high - low) or rows.dtype.type(1.0)))
 
 
 def first_layer(n_inputs: int, n_units: int, random: np.random.Generator, dtype: str) -> DenoisingLayer:
-    """Return an untrained layer, with W uniform within ±4 √(6 / (inputs + units)) and zero biases."""
+    """Return an untrained layer: weights drawn uniformly from ±4 √(6 / (inputs + units)), and biases of 0."""
     limit = 4.0 * np.sqrt(6.0 / (n_inputs + n_units))
     weights = random.random((n_units, n_inputs), dtype=np.dtype(dtype).type)
     weights *= 2.0 * limit
@@ -51,9 +51,10 @@ def first_layer(n_inputs: int, n_units: int, random: np.random.Generator, dtype:
 class DenoisingDescent:
     """Gradient descent for one denoising autoencoder, with preallocated buffers.
 
-    Let h = s(W x̃ + b), z = s(Wᵀ h + c) and L = −Σ x log z + (1 − x) log(1 − z). The errors are δ_z = z − x and
-    δ_h = (W δ_z) h (1 − h). The gradients are dL/dW = δ_h x̃ᵀ + h δ_zᵀ, dL/db = δ_h and dL/dc = δ_z, summed over the
-    rows. One buffer holds δ_h and h, another x̃ and δ_z, so that dL/dW is a single matrix product.
+    For a row x and its corrupted copy x̃, let h = s(W x̃ + b), z = s(Wᵀ h + c), where s is the sigmoid, and
+    L = −Σ x log z + (1 − x) log(1 − z). The errors are δ_z = z − x and δ_h = (W δ_z) h (1 − h). The gradients are
+    dL/dW = δ_h x̃ᵀ + h δ_zᵀ, dL/db = δ_h and dL/dc = δ_z, summed over the rows. One buffer contains δ_h and h, another
+    x̃ and δ_z, so that dL/dW is a single matrix product.
 
     Parameters
     ----------
@@ -76,11 +77,11 @@ class DenoisingDescent:
         )
 
     def rows(self, m: int) -> tuple[Values, Values]:
-        """Return the arrays of shape (m, n_inputs) to fill with the next mini-batch: uncorrupted and corrupted."""
+        """Return two arrays of shape (m, n_inputs) for the uncorrupted and the corrupted rows of a mini-batch."""
         return self.clean[:m], self._inputs[:m]
 
     def gradient(self, m: int, scale: float = 1.0, progress: Progress = NO_PROGRESS) -> float:
-        """Return the loss of the m rows, and fill `gradient_of` with `scale` times its gradient."""
+        """Return the summed loss of m rows in the buffers, and write `scale` times its gradient to `gradient_of`."""
         layer, gradient = self.layer, self.gradient_of
         clean, masked = self.rows(m)
         below, hidden = self._hidden[:m], self._hidden[m : 2 * m]
@@ -122,13 +123,13 @@ def autoencoder_bytes(n: int, d: int, units: Sequence[int], dtype: str = "float3
 
 
 def pretrain(X: Values, parameters: SdaParameters, progress: Progress = NO_PROGRESS) -> Sda:
-    """Train each layer to reconstruct the output of the layer below from a corrupted copy of it.
+    """Train each layer to reconstruct the output of the layer below from corrupted copies of that output.
 
     Parameters
     ----------
     X : array_like of shape (n, d)
-        Values from 0 to 1. An array of the parameters' data type is not copied. In addition, the outputs of at most
-        two layers are in memory.
+        Values from 0 to 1. An array of data type `parameters.dtype` is not copied. In addition to X, the outputs of at
+        most two layers are in memory.
     parameters : SdaParameters
     progress : Progress
         Receives an `SdaHistory` after each epoch.
@@ -158,7 +159,7 @@ def pretrain(X: Values, parameters: SdaParameters, progress: Progress = NO_PROGR
 def _train(
     rows: Values, number: int, noise: float, parameters: SdaParameters, history: SdaHistory, progress: Progress
 ) -> tuple[DenoisingLayer, SdaHistory]:
-    """Train layer `number` on the rows; return it and the history including its epochs."""
+    """Train the layer `number` on the rows; return the layer, and the history with the epochs of this layer added."""
     random = np.random.default_rng((parameters.seed, number))
     layer = first_layer(rows.shape[1], parameters.n_units[number - 1], random, parameters.dtype)
     batch_size = min(parameters.batch_size, len(rows))
@@ -167,7 +168,7 @@ def _train(
 
     def step(chosen: Codes, pulse: Progress) -> float:
         clean, corrupted = descent.rows(len(chosen))
-        np.take(rows, chosen, axis=0, out=clean, mode="clip")  # unlike "raise", writes to `out` directly
+        np.take(rows, chosen, axis=0, out=clean, mode="clip")  # mode "raise" would fill a copy of `out` first
         masks.apply(clean, corrupted)
         return descent.step(len(chosen), parameters.pretraining_rate, pulse)
 
@@ -189,9 +190,11 @@ def _epochs(
     rate: str,
     progress: Progress,
 ) -> Iterator[tuple[int, float, Progress]]:
-    """Take a step for each mini-batch of n rows in random order; yield each epoch, its mean loss and its progress.
+    """Train on n rows in mini-batches; after each epoch, yield its number, its mean loss per row and its progress.
 
-    `training` and `rate` are named in the error if the loss is not finite.
+    In each epoch the rows are in another random order. The function `step` receives the indices of the rows of a
+    mini-batch, takes one gradient step and returns the summed loss. If the loss is not finite, the error message
+    contains the texts `training` and `rate`.
     """
     for epoch in range(1, epochs + 1):
         part = progress.part((epoch - 1) / epochs, epoch / epochs)
@@ -216,15 +219,16 @@ def _encoded(rows: Values, layer: DenoisingLayer, progress: Progress) -> Values:
 class BackPropagation:
     """Back-propagation through all layers, with preallocated buffers.
 
-    Let hᵏ = s(Wᵏ hᵏ⁻¹ + bᵏ), P = softmax(Wᵒ hˡ + bᵒ) and L = −log P(class). The errors are δᵒ = P − [class] and
-    δᵏ = (Wᵏ⁺¹ᵀ δᵏ⁺¹) hᵏ (1 − hᵏ). The gradients are dL/dWᵏ = δᵏ hᵏ⁻¹ᵀ and dL/dbᵏ = δᵏ, summed over the rows.
+    Let hᵏ = s(Wᵏ hᵏ⁻¹ + bᵏ), P = softmax(Wᵒ hˡ + bᵒ) and L = −log P(class). The errors are δᵒ = P − e, where e is the
+    one-hot vector of the class, and δᵏ = (Wᵏ⁺¹ᵀ δᵏ⁺¹) hᵏ (1 − hᵏ). The gradients are dL/dWᵏ = δᵏ hᵏ⁻¹ᵀ and
+    dL/dbᵏ = δᵏ, summed over the rows.
 
     Parameters
     ----------
     weights : sequence of ndarray, each of shape (outputs, inputs)
-        Weights of the hidden layers, lowest first, and of the softmax layer; changed in place.
+        Weights of the hidden layers, lowest first, and of the softmax layer. Training changes them in place.
     biases : sequence of ndarray, each of shape (outputs,)
-        Biases of these layers; changed in place.
+        Biases of these layers. Training changes them in place.
     batch_size : int
         Number of rows of the largest mini-batch.
     """
@@ -244,7 +248,7 @@ class BackPropagation:
         return self._outputs[0][:m]
 
     def forward(self, m: int, progress: Progress = NO_PROGRESS) -> Values:
-        """Return the log-probabilities of the m rows, of shape (m, n_classes)."""
+        """Return the log-probabilities of all classes for the m rows of the mini-batch, of shape (m, n_classes)."""
         last = len(self.weights) - 1
         for k, (w, b) in enumerate(zip(self.weights, self.biases, strict=True)):
             values = self._outputs[k + 1][:m]
@@ -256,7 +260,7 @@ class BackPropagation:
         return values
 
     def gradient(self, m: int, codes: NDArray[np.intp], scale: float = 1.0, progress: Progress = NO_PROGRESS) -> float:
-        """Return the loss of m rows with class codes `codes`, and store `scale` times its gradients."""
+        """Return the summed loss of m rows with class codes `codes`, and store its gradients multiplied by `scale`."""
         log_probabilities = self.forward(m, progress)
         rows = np.arange(m)
         loss = -float(log_probabilities[rows, codes].sum())
@@ -317,8 +321,8 @@ def fine_tune(
     X_valid, codes_valid : array_like of shapes (v, d) and (v,), optional
         Validation set for early stopping.
     parameters : SdaParameters, optional
-        Rate, epochs, batch size, patience and seed of fine-tuning, by default from `sda`. `n_units`, `noise` and
-        `dtype` are not used.
+        Rate, epochs, batch size, patience and seed of fine-tuning, by default those of `sda.parameters`. The entries
+        `n_units`, `noise` and `dtype` are not used.
     progress : Progress
         Receives an `SdaHistory` of pre-training and fine-tuning after each epoch.
 
@@ -366,7 +370,7 @@ def fine_tune(
 
 
 def _validation_scores(trainer: BackPropagation, rows: Values, codes: Codes, progress: Progress) -> tuple[float, float]:
-    """Return the fraction of misclassified rows and the mean negative log-likelihood."""
+    """Return the fraction of misclassified validation rows, and their mean negative log-likelihood."""
     wrong, loss, step = 0, 0.0, trainer.batch_size
     for start in range(0, len(rows), step):
         truth = codes[start : start + step]

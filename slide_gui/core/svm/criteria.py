@@ -26,7 +26,7 @@ class Evaluation:
     value : float
         Criterion J.
     gradient : ndarray of shape (n, n)
-        G = ∂J/∂K̃, where every entry of K̃ = K + 1/C is an independent variable.
+        G = ∂J/∂K̃, where every entry of K̃ = K + I/C is an independent variable.
     beta : ndarray
         Signed dual coefficients, from which the solver can start for a similar kernel.
     n_support : int
@@ -47,14 +47,14 @@ def subtract_symmetrised(matrix: Array, a: Array, b: Array, progress: Progress =
 
 
 def spread(matrix: Array, places: NDArray[np.intp], n: int, progress: Progress = NO_PROGRESS) -> Array:
-    """Return an (n, n) matrix with the given values in the rows and columns `places`, and 0 elsewhere."""
+    """Return an (n, n) matrix with the entries of `matrix` in the rows and columns `places`, and 0 elsewhere."""
     whole = np.zeros((n, n))
     for tile in tiles(len(places), _TILE, progress):
         whole[np.ix_(places[tile], places)] = matrix[tile]
     return whole
 
 
-_STEEPNESS = 5.0  # s of ½(1 + tanh(−s y f)), the smooth approximation of the error y f < 0
+_STEEPNESS = 5.0  # steepness s of ½(1 + tanh(−s y f)), which approximates the error (1 if y f < 0, else 0) smoothly
 
 
 def relative(weights: Array | None) -> Array | float:
@@ -73,7 +73,7 @@ class KernelProblem:
     y : ndarray of shape (n,) or (n, k)
         Labels −1 and 1; one column for each one-vs-rest problem if the criterion accepts any number of classes.
     ridge : float
-        1/C.
+        The value 1/C, which is added to the diagonal of K.
     weights : ndarray of shape (n,), optional
         Weights of the points, by which C is multiplied.
     held_out : ndarray of bool, shape (n,), optional
@@ -94,15 +94,15 @@ class KernelProblem:
 
     @property
     def ridges(self) -> Array | float:
-        """The values 1/(C wᵢ) that K̃ adds to the diagonal of K."""
+        """The values 1/(C wᵢ) that are added to the diagonal of K, for points of weight wᵢ."""
         return self.ridge if self.weights is None else self.ridge / self.weights
 
 
 def hold_out(problem: KernelProblem) -> Evaluation:
     """Return the smoothed error on held-out points and its gradient G.
 
-    The criterion is J = (1/m) Σ ½(1 + tanh(−s y f)) over the m held-out points, where f is trained on the others. With
-    weights it is the weighted mean.
+    The criterion is J = (1/m) Σ ½(1 + tanh(−s y f)) over the m held-out points, where the SVM f is trained on the other
+    points. With weights, J is the weighted mean.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def hold_out(problem: KernelProblem) -> Evaluation:
     """
     kernel, y, weights, held_out, start = problem.kernel, problem.y, problem.weights, problem.held_out, problem.start
     if held_out is None or not held_out.any():
-        raise ValueError("the hold-out criterion needs a class of at least two rows, but two classes have one row each")
+        raise ValueError("a pair of classes has no row that can be held out; give more rows, or use another criterion")
     progress, train, test = problem.progress, np.flatnonzero(~held_out), np.flatnonzero(held_out)
     inner, diagonal = take_submatrix(kernel, train, progress), at(problem.ridges, train)
     svm = newton(inner, y[train], diagonal, start=None if start is None else start[train], progress=progress)
@@ -136,7 +136,7 @@ def press(problem: KernelProblem) -> Evaluation:
     """Return the leave-one-out squared error of kernel ridge regression and its gradient G.
 
     The criterion is J = mean r² with r = β / diag A and β = A y. A is the top-left block of H⁻¹ over all points, where
-    H is K̃ bordered by ones. Squared errors are weighted both in the regression and in their mean.
+    H is K̃ bordered by ones. Weights multiply the squared errors both in the regression and in the mean.
     """
     (n, columns), weights, progress = problem.y.shape, problem.weights, problem.progress
     share = relative(None if weights is None else weights[:, None])
@@ -154,10 +154,11 @@ def press(problem: KernelProblem) -> Evaluation:
 
 
 def radius_margin(problem: KernelProblem) -> Evaluation:
-    """Return the radius over margin and its gradient G.
+    """Return the radius-margin bound R²‖w‖²/n on the error, and its gradient G.
 
     The criterion is J = R² yᵀβ / n with R² = 1 + 1/C − mean(K̃). Its gradient is
-    G = [‖w‖² (1/n − 11ᵀ/n²) − R² ββᵀ] / n. The criterion bounds a number of errors and accepts no weights.
+    G = [‖w‖² (I/n − 11ᵀ/n²) − R² ββᵀ] / n. The criterion bounds the number of misclassified points, so it is not
+    defined with weights.
 
     Raises
     ------
@@ -180,16 +181,16 @@ def radius_margin(problem: KernelProblem) -> Evaluation:
     return Evaluation(squared_radius * squared_norm / n, gradient, svm.beta, len(svm.active))
 
 
-_SMOOTHING = 0.1  # η: with it, points leave the active set gradually and not abruptly
+_SMOOTHING = 0.1  # η: J changes gradually, without a jump, if a point enters or leaves the active set
 _LEAST = 1e-10
 
 
 def span(problem: KernelProblem) -> Evaluation:
-    """Return the smoothed leave-one-out error and its gradient G, which is zero outside the active set.
+    """Return the smoothed leave-one-out error and its gradient G, which is 0 except between support vectors.
 
     Let Δ = η/|β|, let A be the top-left block of (H + diag(Δ, 0))⁻¹, where H is K̃ bordered by ones, and let
     S = 1/diag A − Δ. The leave-one-out outputs are o = 1 − y β S, and J = (1/n) Σ ½(1 + tanh(−s o)).
-    With weights, J is the weighted mean, and a point is left out with its full weight.
+    With weights, J is the weighted mean. Leaving out a point removes all of its weight.
     """
     kernel, y, n, progress = problem.kernel, problem.y, len(problem.y), problem.progress
     svm = newton(kernel, y, problem.ridges, start=problem.start, progress=progress)
@@ -205,7 +206,7 @@ def span(problem: KernelProblem) -> Evaluation:
 
     slope = -(_STEEPNESS / (2.0 * n)) * (1.0 - tanh**2) * share
     by_span = -slope * labels * beta
-    # Except for rounding, coefficients have the sign of their labels.
+    # Coefficients have the sign of their labels, so negative values of `by_span` are rounding errors.
     weighted = weighted_square(inverse, np.maximum(by_span, 0.0) / diagonal**2, progress)
     by_beta = -slope * labels * spans
     by_beta -= (np.diag(weighted) - by_span) * _SMOOTHING * np.sign(beta) / size**2
@@ -220,12 +221,12 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Criterion(Choice):
-    """A criterion that learning the widths can minimise.
+    """A criterion that is minimised to learn the widths.
 
     Attributes
     ----------
     evaluate : callable
-        Function of a `KernelProblem`.
+        Function of a `KernelProblem` that returns an `Evaluation`.
     any_classes : bool
         True if the criterion accepts one column of labels per class; otherwise it is defined for two classes.
     holds_out : bool
@@ -261,7 +262,7 @@ LEARNED_BY = table_of(
     Choice(AUTO, "automatic", "an estimate of the error, which is span for two classes and press for more"),
     *CRITERIA.values(),
 )
-"""The values of the parameter `criterion`."""
+"""The allowed values of the parameter `criterion` of a multi-width SVM."""
 
 
 def resolved(criterion: str, n_classes: int) -> str:
@@ -303,11 +304,12 @@ def evaluate(
     codes : ndarray of int, shape (n,)
         Class codes 0 … k − 1.
     ridge : float
-        1/C.
+        The value 1/C, which is added to the diagonal of K.
     held_out : ndarray of bool, shape (n,)
-        True for held-out points, if the criterion uses them.
+        True for held-out points. Criteria that do not hold out points ignore it.
     starts : dict, optional
-        Coefficients of each pair of classes for a similar kernel; they are replaced by the new coefficients.
+        Coefficients of each pair of classes for a similar kernel, from which the solver starts. They are replaced by
+        the new coefficients.
     progress : Progress
         Raises `Cancelled` to stop the computation.
     weights : ndarray of shape (n,), optional
@@ -316,7 +318,8 @@ def evaluate(
     Raises
     ------
     ValueError
-        If the criterion is unknown, if it requires a class of at least two rows, or if it is not defined with weights.
+        If the criterion is unknown, if it needs held-out points but a pair of classes has none, or if it is not defined
+        with weights.
     """
     chosen = check_choice("criterion", criterion, CRITERIA)
     n_classes = int(codes.max()) + 1

@@ -1,4 +1,4 @@
-"""Train two-class SVMs on many points: solve for small working sets and compute kernel rows only for these."""
+"""Train two-class SVMs on many points by solving small working sets; kernel rows are computed only for their points."""
 
 from dataclasses import dataclass, replace
 
@@ -18,7 +18,7 @@ _EXACT_ROWS = 512
 
 
 class ScratchBuffer:
-    """Reused memory for the kernel values of consecutive problems; new memory would be slower to fill."""
+    """Memory for kernel values that consecutive problems reuse, because newly allocated memory is slower to fill."""
 
     def __init__(self) -> None:
         self._bytes = np.empty(0, np.uint8)
@@ -42,7 +42,7 @@ class CachedRows:
     store : ndarray of shape (capacity, n), of the source's dtype
         Memory of the cached rows.
     tol : float
-        Tolerance of the solver. Sums are computed in float64 if float32 is too coarse for it.
+        Tolerance of the solver. Sums are computed in float64 if float32 is too coarse for this tolerance.
     progress : Progress
         Raises `Cancelled` to stop the computation.
     """
@@ -53,7 +53,7 @@ class CachedRows:
         self._used = 0
 
     def keep_all(self) -> None:
-        """Compute and cache the rows of all points at once; the capacity must be sufficient."""
+        """Compute and cache the kernel rows of all points at once; the cache must have a capacity of n rows."""
         n = len(self._slot)
         every = np.arange(n)
         self._source.kernel(every, every, out=self._store[:n], progress=self._progress)
@@ -64,7 +64,7 @@ class CachedRows:
         return points[np.argsort(self._slot[points] < 0, kind="stable")]
 
     def square(self, points: Indices, out: NDArray[np.floating]) -> None:
-        """Fill `out` with the kernel between the given points, from cached rows as far as possible."""
+        """Fill `out` with the kernel matrix of the given points (see `cached_first`), using cached rows if possible."""
         slots = self._slot[points]
         cached = int(np.count_nonzero(slots >= 0))
         for tile in tiles(cached, _TILE, self._progress):
@@ -76,9 +76,10 @@ class CachedRows:
             self._source.kernel(absent, absent, out=out[cached:, cached:], progress=self._progress)
 
     def times(self, points: Indices, factors: Array, keep: Indices) -> Array:
-        """Return Σ_p factor_p k(p, ·) at all points, and cache new rows while there is capacity.
+        """Return Σ_p factor_p k(p, x) for all points x, and cache newly computed rows while there is capacity.
 
-        If the cache is full, only the rows of `points` and `keep` stay in it.
+        If the capacity is too small for all new rows, the cached rows of points other than `points` and `keep` are
+        removed first.
         """
         new = points[self._slot[points] < 0]
         if self._used + len(new) > len(self._store):
@@ -105,10 +106,10 @@ class CachedRows:
         return total
 
     def _compact(self, keep: Indices) -> None:
-        """Remove all rows from the cache, except for the points `keep`."""
+        """Remove all rows from the cache, except for the rows of the points `keep`."""
         stay = keep[self._slot[keep] >= 0]
         stay = stay[np.argsort(self._slot[stay])]
-        for target, point in enumerate(stay):  # in rising order, so that no row is overwritten before it moves
+        for target, point in enumerate(stay):  # the order is rising, so that no row is overwritten before it is moved
             self._store[target] = self._store[self._slot[point]]
             if target % _TILE == 0:
                 self._progress.report(0.0)
@@ -120,14 +121,14 @@ class CachedRows:
 WHOLE = 1000  # largest number of points for which the entire kernel matrix is computed
 LARGEST_SET = 4096
 SMALLEST_SET = 512
-_MOST_STALLED = 8  # largest number of consecutive outer steps without a gain
-_LEAST_GAIN = 0.02  # smallest gain of the dual objective, relative to gap²; without rounding one SMO step gains 0.25
+_MOST_STALLED = 8  # largest number of consecutive working sets that do not improve the solution
+_LEAST_GAIN = 0.02  # smallest improvement of the dual objective, relative to gap²; an exact SMO step gains 0.25
 _NEW_LEAST = 256  # at least this many new points may join a working set
-_LOOSE = 0.05  # tolerance of a working set, relative to the gap
-_CLOSE = 0.1  # points this close to a violation join a working set, too, because the next step may cause it
-_START_TOL = 0.1  # tolerance for the first solution, on a quarter of the points, from which the solver starts
-_MANY = 0.4  # above this fraction of support vectors, computing the entire matrix is faster than their rows
-_ERROR = 0.5  # largest rounding error of the outputs, relative to the tolerance
+_LOOSE = 0.05  # tolerance for solving a working set, relative to the optimality gap of all points
+_CLOSE = 0.1  # points this close to violating optimality also join a working set: the next step may cause a violation
+_START_TOL = 0.1  # tolerance of the solution on a quarter of the points, from which the solver starts
+_MANY = 0.4  # above this fraction of support vectors, computing the rows of all points at once is faster
+_ERROR = 0.5  # largest acceptable rounding error of the outputs, relative to the tolerance
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,7 @@ class SolverOptions:
 
 @dataclass(frozen=True)
 class SolverStep:
-    """State of the solver after one outer step."""
+    """State of the solver after one working set: the optimality gap and the number of support vectors."""
 
     gap: float
     n_support: int
@@ -192,7 +193,7 @@ class Solution:
     converged : bool
         True if the gap is below the tolerance.
     residual : ndarray of shape (n,)
-        y − K̃β.
+        Residuals y − K̃β, where K̃ is the kernel matrix with the ridge added to its diagonal.
     """
 
     beta: Array
@@ -204,13 +205,13 @@ class Solution:
 
 
 def largest_store(n: int, memory: int) -> int:
-    """Return the largest number of bytes of kernel values that the solver uses for n points within the memory."""
+    """Return the largest number of bytes of `memory` that the solver fills with kernel values of n points."""
     _, largest, capacity = _division(n, memory // 4)
     return 4 * (largest**2 + capacity * n)
 
 
 def _division(n: int, floats: int) -> tuple[bool, int, int]:
-    """Divide memory for n points between working set and cache.
+    """Divide memory for `floats` kernel values of n points between the working set and the cache.
 
     Returns
     -------
@@ -228,7 +229,7 @@ def _division(n: int, floats: int) -> tuple[bool, int, int]:
 
 
 def least_memory(n: int, itemsize: int = 4) -> int:
-    """Return the smallest memory, in bytes, with which n points can be trained; a value takes `itemsize` bytes."""
+    """Return the smallest memory, in bytes, for training on n points; a kernel value takes `itemsize` bytes."""
     small = min(n, SMALLEST_SET)
     return itemsize * (small * small + 2 * small * n)
 
@@ -255,11 +256,11 @@ def solve(
     weights : ndarray of shape (n,), optional
         Positive weights, by which the C of each point is multiplied.
     start : ndarray of shape (n,), optional
-        Signed dual coefficients to start from, such as those of a similar problem. They need not be feasible.
+        Signed dual coefficients to start from, such as the solution of a similar problem. They need not be feasible.
     scratch : ScratchBuffer, optional
-        Memory of an earlier problem, which is used again.
+        Memory for kernel values of an earlier problem, which this problem reuses.
     progress : Progress
-        Receives a `SolverStep` at every outer step.
+        Receives a `SolverStep` after every working set.
 
     Raises
     ------
@@ -317,7 +318,7 @@ def solve(
 
 
 def _certain(solution: Solution, rounding: float, tol: float) -> Solution:
-    """Add the rounding error of float64 to the gap of a solution, unless it is far below the tolerance."""
+    """Add the rounding error of the outputs to the gap of a solution, unless the error is far below the tolerance."""
     error = rounding * float(np.abs(solution.beta).sum())
     if error < _ERROR * tol:
         return solution
@@ -325,7 +326,7 @@ def _certain(solution: Solution, rounding: float, tol: float) -> Solution:
 
 
 def exact_product(source: VectorRows, beta: Array, points: Indices, progress: Progress = NO_PROGRESS) -> Array:
-    """Return K β in float64 at the given points; β must be 0 at all others. Tiles keep the memory small."""
+    """Return K β in float64 at the given points; β must be 0 at all other points. K is never in memory as a whole."""
     values, total = beta[points], np.zeros(len(points))
     for here in tiles(len(points), _EXACT_ROWS, progress):
         rows = source.exact_rows(points[here], progress)
@@ -343,7 +344,7 @@ def exact_product(source: VectorRows, beta: Array, points: Indices, progress: Pr
 
 
 def _quarter(y: Array, options: SolverOptions) -> Indices:
-    """Return the sorted indices of about a quarter of each class, at least one point each.
+    """Return the sorted indices of about a quarter of the points of each class, at least one per class.
 
     If the points are already in random order, the first ones of each class are returned.
     """
@@ -362,14 +363,14 @@ def _feasible(beta: Array, box: Box) -> Array:
     positive, negative = beta[beta > 0].sum(), -beta[beta < 0].sum()
     if min(positive, negative) == 0.0:
         return np.zeros_like(beta)
-    if abs(positive - negative) <= 1e-9 * positive:  # already feasible; scaling would move coefficients at C
+    if abs(positive - negative) <= 1e-9 * positive:  # the sum is 0; scaling would move coefficients off C
         return beta
     least = min(positive, negative)
     return np.asarray(np.where(beta > 0, beta * (least / positive), beta * (least / negative)))
 
 
 class _WorkingSetSolver:
-    """Solver for one working set of points after the other, or for all points if their kernel matrix is small."""
+    """Solver that solves one working set of points after the other, or all points at once if there are few."""
 
     def __init__(
         self,
@@ -399,11 +400,11 @@ class _WorkingSetSolver:
         Parameters
         ----------
         source : VectorRows
-            The float32 source of this solver.
+            Source of the float32 kernel values of this solver.
         solution : Solution
         error : float
-            Bound on the error of the residuals. Points that satisfy their optimality conditions by clearly more than
-            this bound are not recomputed.
+            Bound on the rounding error of the residuals. The residuals of points that satisfy their optimality
+            conditions by clearly more than this bound are not recomputed.
         """
         best = np.inf
         while True:
@@ -425,7 +426,7 @@ class _WorkingSetSolver:
             solution = self.run(beta, solution.steps, residual)
 
     def run(self, beta: Array, steps: int = 0, residual: Array | None = None) -> Solution:
-        """Solve from a feasible β, after `steps` earlier SMO steps; `residual` is y − K̃β if it is known."""
+        """Solve, starting from a feasible β, after `steps` earlier SMO steps; `residual` is y − K̃β if it is known."""
         self._steps = steps
         options, box = self._options, self._box
         beta = beta.copy()
@@ -445,9 +446,9 @@ class _WorkingSetSolver:
             first = max(gap, options.tol * 10.0) if first is None else first
             done = 1.0 - np.log(max(gap, options.tol) / options.tol) / np.log(first / options.tol)
             self._progress.report(float(np.clip(done, 0.0, 1.0)), SolverStep(gap, n_support))
-            # With more support vectors than fit in a working set, a step lowers the objective, but often not the gap.
+            # If a working set cannot contain all support vectors, a step lowers the objective, but often not the gap.
             earlier, objective = objective, -0.5 * float(beta @ (self._y + residual))
-            # The second value is the rounding error of the objective, which is large if C or the weights are huge.
+            # The second number is the rounding error of the objective, which is large if C or the weights are huge.
             least_gain = max(_LEAST_GAIN * gap * gap, float(np.finfo(np.float64).eps * np.abs(beta).sum() ** 2))
             stalled = 0 if gap < 0.99 * best or earlier - objective > least_gain else stalled + 1
             best = min(best, gap)
@@ -476,7 +477,7 @@ class _WorkingSetSolver:
         return beta
 
     def _kernel(self, points: Indices) -> NDArray[np.floating]:
-        """Return K̃ between the given points, in reused memory."""
+        """Return the matrix K̃ of the given points, which overwrites the previously returned matrix."""
         size = len(points)
         kernel = self._square[: size * size].reshape(size, size)
         self._rows.square(points, kernel)
@@ -493,7 +494,7 @@ class _WorkingSetSolver:
         return beta, residual
 
     def _shift(self, residual: Array, points: Indices, change: Array, keep: Indices) -> None:
-        """Subtract K̃·change from the residuals."""
+        """Update the residuals y − K̃β of all points for a change of β at `points`; rows of `keep` stay cached."""
         if len(points):
             residual -= self._rows.times(points, change, keep)
             residual[points] -= at(self._box.ridge, points) * change
@@ -503,7 +504,7 @@ class _WorkingSetSolver:
         box = self._box
         up, down = beta < box.upper, beta > box.lower
         free = up & down
-        # A single free coefficient may put the bias at one end of the gap; then only points of one class would violate.
+        # If only one coefficient is free, the bias may be at an end of the gap, where only one class has violations.
         middle = bias if free.sum() > 1 else 0.5 * (residual[up].max() + residual[down].min())
         excess = residual - middle
         violation = np.maximum(np.where(up, excess, -np.inf), np.where(down, -excess, -np.inf))

@@ -56,17 +56,17 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         Widths σ_t, one per block. "learn" minimises `criterion`. "median" sets σ_t² = σ² · median ‖h_iᵗ − h_jᵗ‖². σ² is
         the number of blocks if C is given, otherwise it is selected together with C on held-out rows.
     criterion : {"auto", "radius-margin", "span", "hold-out", "press"}, default="auto"
-        Criterion that learning minimises. "radius-margin" is radius over margin. "span" is the smoothed leave-one-out
-        error from the span of the support vectors. "hold-out" is the smoothed error on a held-out fifth of the rows.
-        "press" is the leave-one-out squared error of kernel ridge regression. "auto" is "span" for two classes and
-        "press" for more.
+        Criterion that learning the widths minimises. "radius-margin" is the bound R²‖w‖²/n on the error. "span" is the
+        smoothed leave-one-out error from the span of the support vectors. "hold-out" is the smoothed error on a
+        held-out fifth of the rows. "press" is the leave-one-out squared error of kernel ridge regression. "auto" is
+        "span" for two classes and "press" for more.
         With more than two classes, "press" is averaged over one-vs-rest targets, the others over one-vs-one problems.
         "radius-margin" does not estimate the error. On classes that are far from separable its optimum has such small
         widths and C that every point is a support vector.
-        With every criterion, the learned widths are compared with scaled median widths on rows used for neither, unless
-        a class has fewer than three rows. These are rows outside the subset, or a held-out fifth of the rows (two
-        fifths in turn if it has fewer than 200 rows). The widths with fewer errors are used, the learned ones in a tie.
-        `chosen_by_` reports the result.
+        With every criterion, the learned widths are compared with scaled median widths on rows that were used for
+        neither of them, unless a class has fewer than three rows. These rows are outside the subset, or they are a
+        held-out fifth of the rows (two fifths in turn if a fifth has fewer than 200 rows). The widths with fewer errors
+        are used, the learned ones in a tie. `chosen_by_` reports the result.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         Squared hinge (L2-SVM) or hinge (C-SVC). Widths are always learned with the squared hinge.
     C : float or None, default=None
@@ -80,7 +80,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     subset_size : int, default=2500
         Largest number of rows in the stratified subset that widths are learned on.
     starts : int, default=2
-        Number of descents, each from one of the best points of a grid.
+        Number of gradient descents, each from one of the best points of a grid of widths and C.
     retune : bool, default=True
         True adjusts C and one common scale of the widths after learning on a subset. The adjustment uses a held-out
         fifth of at most 10 000 rows, all outside the subset. It is left out if less than a fifth of the rows are
@@ -118,8 +118,9 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         Origin of the widths: the criterion that learned them, "median widths (guard)" if median widths had fewer errors
         on held-out rows, "median widths" or "given".
     candidates_ : list of Candidate
-        All widths and C that were evaluated for this comparison, with their errors. Their `converged` is False if the
-        solver reached its limit of steps. The list is empty if widths were not learned or not compared.
+        All widths and C that were evaluated to compare learned with median widths, with their errors. `converged` of a
+        candidate is False if the solver reached its limit of steps. The list is empty if widths were not learned or not
+        compared.
     n_iter_ : int
         Number of SMO steps that the solver took.
     model_ : SvmModel

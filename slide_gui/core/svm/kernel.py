@@ -53,7 +53,7 @@ def blocks_of(sizes: Sequence[int]) -> list[slice]:
 
 
 def _squared_distances(rows: Array, progress: Progress = NO_PROGRESS, out: Array | None = None) -> Array:
-    """Return the squared distances between all rows in float64, with a zero diagonal."""
+    """Return the squared distances between all rows in float64, with zeros on the diagonal."""
     rows = rows - rows.mean(axis=0)
     squares = np.einsum("ij,ij->i", rows, rows)
     distances = np.empty((len(rows), len(rows))) if out is None else out
@@ -91,7 +91,7 @@ def layer_distances(Z: NDArray[np.floating], sizes: Sequence[int], progress: Pro
     return distances
 
 
-_ROUNDING = 8  # rows that differ by at most this many units in the last place are equal
+_ROUNDING = 8  # rows count as equal if they differ by at most this many units in the last place
 
 
 def median_distances(
@@ -102,10 +102,10 @@ def median_distances(
     seed: int = 0,
     progress: Progress = NO_PROGRESS,
 ) -> Array:
-    """Return the median squared distance between two rows for each block, from at most `max_rows` rows.
+    """Return the median squared distance between two rows for each block of columns, from at most `max_rows` rows.
 
-    If the rows are equal in more than half of the pairs, the median is 0, and the mean is returned instead. For a
-    constant block the result is 0. Rows that differ only by the rounding of Z count as equal.
+    If the two rows are equal in more than half of the pairs of rows, the median is 0, and the mean is returned instead.
+    For a constant block the result is 0. Rows that differ only by the rounding of Z count as equal.
     """
     rows = np.arange(len(Z))
     if len(Z) > max_rows:
@@ -133,13 +133,13 @@ def _median(values: NDArray[np.floating]) -> Array:
 
 
 def widths_from(medians: ArrayLike, scale: float = 1.0) -> Array:
-    """Return the widths σ_t = sqrt(scale · median D_t); constant blocks do not affect the kernel and get 1."""
+    """Return the widths σ_t = sqrt(scale · median D_t). The width of a constant block has no effect and is set to 1."""
     squared = scale * np.asarray(medians, dtype=np.float64)
     return np.sqrt(np.where(squared > 0.0, squared, 1.0))
 
 
 def shares_of(widths: ArrayLike, medians: ArrayLike) -> Array:
-    """Return the fraction of the kernel's exponent that each layer contributes: normalised median D_t / σ_t²."""
+    """Return the fraction of the kernel's exponent that each layer contributes: median D_t / σ_t² over their sum."""
     parts = np.asarray(medians, dtype=np.float64) / np.square(np.asarray(widths, dtype=np.float64))
     total = parts.sum()
     return np.asarray(parts / total if total > 0.0 else np.full(len(parts), 1.0 / len(parts)))
@@ -149,19 +149,19 @@ Values = NDArray[np.floating]
 Indices = NDArray[np.intp]
 
 _TILE_ROWS = 512
-_TILE_FLOPS = 1.5e9  # float32 operations per tile: about 30 ms on one core
-_CACHED_VALUES = 32_768  # values of a tile that stay in the cache of a core between product and exponential
-_AT_ONCE = 1000  # a class of at most this many points gets all its kernel rows at once, which is faster
+_TILE_FLOPS = 1.5e9  # number of float32 operations per tile: about 30 ms on one core
+_CACHED_VALUES = 32_768  # number of values that stay in the cache of a core between product and exponential
+_AT_ONCE = 1000  # for a class of at most this many points, all kernel rows are computed at once, which is faster
 _BLOCK_ROWS = 2048
 _EMBEDDED_ROWS = 128
 _CENTRE_ROWS = 1000
 _CENTRE_COLUMNS = 512
-COARSE = 1e-4  # error of a kernel value above which float32 is too coarse to train or predict with
+COARSE = 1e-4  # if the error of a kernel value is larger, float32 is too coarse for training and prediction
 
 
 @dataclass(frozen=True)
 class Embedding:
-    """The map from rows h = [h⁰, h¹, …] to centred z = [h⁰/σ_0, h¹/σ_1, …], for which the kernel is exp(−‖z − z'‖²).
+    """The map from rows h to vectors z = [h⁰/σ_0, h¹/σ_1, …] between which the kernel is exp(−‖z − z'‖²).
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ class Embedding:
     widths : tuple of float
         Width σ_t of each block.
     centre : ndarray of shape (d,)
-        Vector that is subtracted first. It reduces rounding in float32; the kernel does not depend on it.
+        Vector that is subtracted from each row first. This reduces rounding in float32 and does not change the kernel.
     """
 
     sizes: tuple[int, ...]
@@ -183,8 +183,8 @@ class Embedding:
     ) -> "Embedding":
         """Return the embedding with these widths, centred on the median of each column.
 
-        The mean would be sensitive to outliers, which would move all other rows away from 0, where float32 is most
-        precise. The median is computed from at most 1 000 evenly spaced rows.
+        Outliers hardly affect the median. They would shift the mean, and thus move all other rows away from 0, where
+        float32 is most precise. The median is computed from at most 1 000 evenly spaced rows.
         """
         rows = np.unique(np.linspace(0, len(Z) - 1, min(len(Z), _CENTRE_ROWS)).astype(np.intp))
         sample = take_rows(Z, rows, progress)
@@ -201,7 +201,7 @@ class Embedding:
         progress: Progress = NO_PROGRESS,
         columns: Indices | None = None,
     ) -> Values:
-        """Return the embedding of Z, or of the given rows and columns of Z, of shape (n, d); Z is read in blocks."""
+        """Return the vectors z for Z, or for the given rows and columns of Z, of shape (n, d); Z is read in blocks."""
         per_column = np.repeat(1.0 / np.asarray(self.widths), self.sizes).astype(dtype)
         centre = self.centre.astype(np.result_type(Z.dtype, dtype))
         if columns is not None:
@@ -248,7 +248,7 @@ def kernel_rounding(squares: Values) -> float:
     """Return a bound on the rounding error of kernel values between different vectors, given their squared norms.
 
     The error of D = ‖a‖² + ‖b‖² − 2ab is at most e = eps (‖a‖² + ‖b‖²). The error of exp(−D) is at most e · exp(−D),
-    where D ≥ (‖a‖ − ‖b‖)². A long vector far from all others thus causes no error: its kernel values are 0.
+    where D ≥ (‖a‖ − ‖b‖)². A long vector far from all others thus causes no error, because its kernel values are 0.
     """
     eps = float(np.finfo(squares.dtype).eps)
     ordered = np.sort(np.asarray(squares, np.float64))
@@ -258,14 +258,14 @@ def kernel_rounding(squares: Values) -> float:
 
 
 def set_self_kernel(values: Values, points: Indices | None = None) -> None:
-    """Set the kernel of each vector with itself to 1; for long vectors the computed value may be far off.
+    """Set the kernel of each vector with itself to 1; for long vectors, rounding makes the computed value inaccurate.
 
     Parameters
     ----------
     values : ndarray of shape (m, n)
-        Kernel values, with one row per vector.
+        Kernel values between m vectors (rows) and n vectors (columns).
     points : ndarray of int, shape (m,), optional
-        Column of the vector of each row; by default the first m columns.
+        For each row, the column that belongs to the same vector; by default the columns 0 to m − 1.
     """
     rows = np.arange(len(values))
     values[rows, rows if points is None else points] = 1.0
@@ -278,7 +278,9 @@ def kernel_tiles(
     progress: Progress = NO_PROGRESS,
     exponential: bool = True,
 ) -> Values:
-    """Return exp(−D), or D without `exponential`, between two sets of vectors given with their squared norms.
+    """Return exp(−D), or D if `exponential` is False, between two sets of vectors given with their squared norms.
+
+    D is the squared distance between two vectors.
 
     If both arguments are the same object, only half of the symmetric matrix is computed.
     """
@@ -310,7 +312,7 @@ def kernel_tiles(
 
 
 def vector_distances(data: Values, dtype: DTypeLike, progress: Progress = NO_PROGRESS) -> Values:
-    """Return the squared distances between all vectors, of shape (n, n), with a zero diagonal."""
+    """Return the squared distances between all vectors, of shape (n, n), with zeros on the diagonal."""
     rows = data, squared_norms(data)
     distances: Values = np.empty((len(data), len(data)), dtype)
     kernel_tiles(rows, rows, distances, progress, exponential=False)
@@ -319,16 +321,17 @@ def vector_distances(data: Values, dtype: DTypeLike, progress: Progress = NO_PRO
 
 
 class ClassVectors:
-    """Embedded rows of one class, and a cache of the kernel rows within the class.
+    """The vectors of one class between which the kernel is computed, and a cache of kernel rows within the class.
 
     Parameters
     ----------
     data : ndarray of shape (n, d), float32 or float64
-        Embedded rows, as an `Embedding` returns them.
+        Vectors that an `Embedding` returned for the rows of the class.
     memory : int
         Number of bytes for cached kernel rows.
     exact : callable, optional
-        Function of indices and a progress that returns these rows embedded in float64; by default `data` is converted.
+        Function of indices and a progress that returns the vectors with these indices, computed in float64. By default
+        the vectors in `data` are converted to float64.
 
     Attributes
     ----------
@@ -347,7 +350,7 @@ class ClassVectors:
         self._used = 0
 
     def exact_rows(self, points: Indices, progress: Progress) -> Values:
-        """Return the rows `points` in float64."""
+        """Return the vectors with the indices `points` in float64."""
         if self._exact is not None:
             return self._exact(points, progress)
         return take_rows(self.data, points, progress).astype(np.float64, copy=False)
@@ -361,7 +364,7 @@ class ClassVectors:
         return self.data[:size], self.squares[:size]
 
     def within(self, points: Indices, out: Values, progress: Progress) -> None:
-        """Fill `out` with the kernel between the given points (rows) and the first points of the class (columns)."""
+        """Fill `out` with the kernel between given points (rows) and the first points of the class (columns)."""
         everything, columns = self.first(len(self.data)), self.first(out.shape[1])
         new = points[self._slot[points] < 0][: len(self._rows) - self._used]
         if len(new) and len(self._rows) == len(self.data) <= _AT_ONCE:
@@ -385,12 +388,13 @@ class ClassVectors:
 
 
 class VectorRows:
-    """Source of kernel values between embedded vectors, which are computed on demand.
+    """Source of kernel values between the vectors of one or more classes, which are computed on demand.
 
     Parameters
     ----------
     classes : sequence of ClassVectors
-        The points of the first class come first. Sources can share classes, and thus their cached kernel rows.
+        The points of the first class have the lowest indices, and so on. Sources can share these objects, and thus
+        their cached kernel rows.
     sizes : sequence of int, optional
         Number of points of each class to use; by default all.
     """
@@ -410,7 +414,7 @@ class VectorRows:
 
     @property
     def refined_bytes(self) -> int:
-        """Size of all vectors in float64, in bytes."""
+        """Number of bytes that all vectors would take in float64."""
         return 8 * len(self) * int(self._classes[0].data.shape[1])
 
     @property
@@ -420,14 +424,14 @@ class VectorRows:
         return kernel_rounding(np.concatenate([each.squares[:size] for each, size in pairs]))
 
     def take(self, points: Indices) -> "VectorRows":
-        """Return the source for sorted points only; nothing is copied if they are the first points of each class."""
+        """Return the source for the given sorted points; vectors are not copied if they are the first of each class."""
         parts = self._split(points)
         if all(np.array_equal(part, np.arange(len(part))) for part in parts):
             return VectorRows(self._classes, [len(part) for part in parts])
         return VectorRows.of(self._gathered(points, NO_PROGRESS)[0])
 
     def exact_rows(self, points: Indices, progress: Progress = NO_PROGRESS) -> Values:
-        """Return the vectors of the given points, in rising order, embedded in float64."""
+        """Return the vectors of the given points, computed in float64. The indices `points` must be sorted."""
         parts = zip(self._classes, self._split(points), strict=True)
         pieces = [each.exact_rows(part, progress) for each, part in parts if len(part)]
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
@@ -435,9 +439,9 @@ class VectorRows:
     def kernel(
         self, rows: Indices, columns: Indices | None = None, out: Values | None = None, progress: Progress = NO_PROGRESS
     ) -> Values:
-        """Return the kernel between the points `rows`, in rising order, and the points `columns`, by default all.
+        """Return the kernel between the points `rows` and the points `columns`, by default all points.
 
-        If both arguments are the same object, only half of the symmetric matrix is computed.
+        The indices must be sorted. If `rows` is `columns`, only half of the symmetric matrix is computed.
         """
         symmetric = columns is rows
         if columns is not None and not (symmetric and len(rows) == len(self)):
@@ -450,7 +454,7 @@ class VectorRows:
             out = np.empty((len(rows), len(self)), self.dtype)
         others = list(zip(self._classes, self._sizes, blocks_of(self._sizes), strict=True))
         if not symmetric and not any(each.caches for each in self._classes):
-            left = self._gathered(rows, progress)  # each class is read only once, for the rows of all classes
+            left = self._gathered(rows, progress)  # the vectors of a class are read only once for all rows
             for other, size, width in others:
                 kernel_tiles(left, other.first(size), out[:, width], progress)
             set_self_kernel(out, rows)
@@ -470,7 +474,7 @@ class VectorRows:
         return out
 
     def _split(self, points: Indices) -> list[Indices]:
-        """Return the points of each class, numbered within the class."""
+        """Return, for each class, the indices within the class of those `points` that belong to the class."""
         parts = np.split(points, np.searchsorted(points, self._ends[:-1]))
         return [part - start for part, start in zip(parts, self._ends - self._sizes, strict=True)]
 
@@ -483,20 +487,21 @@ class VectorRows:
 
 
 class DistanceRows:
-    """Source of kernel values exp(−factor · D) of a precomputed matrix D, which all points of a grid share.
+    """Source of kernel values exp(−factor · D) for a precomputed matrix D, which a grid search uses for all widths.
 
     Parameters
     ----------
     distances : ndarray of shape (m, m), float32 or float64
+        Matrix D of squared distances.
     points : ndarray of int
-        Rows of the matrix that are the points of this source.
+        Indices in D of the points of this source.
     factor : float
         1/σ² for the common width σ.
 
     Attributes
     ----------
     rounding : float
-        0, because the distances are taken as exact.
+        Bound on the rounding error of a kernel value: 0, because the distances are considered exact.
     """
 
     rounding = 0.0
@@ -514,7 +519,7 @@ class DistanceRows:
     def kernel(
         self, rows: Indices, columns: Indices | None = None, out: Values | None = None, progress: Progress = NO_PROGRESS
     ) -> Values:
-        """Return the kernel between the points `rows` and the points `columns`, by default all."""
+        """Return the kernel between the points `rows` and the points `columns`, by default all points."""
         rows, columns = self.points[rows], self.points if columns is None else self.points[columns]
         if out is None:
             out = np.empty((len(rows), len(columns)), dtype=self.dtype)
@@ -527,4 +532,4 @@ class DistanceRows:
 
 
 KernelRows = VectorRows | DistanceRows
-"""A source of kernel values for the solver, all of one data type."""
+"""A source from which the solver gets kernel values. All values have one data type."""

@@ -62,8 +62,9 @@ class TrainedSvm:
     Attributes
     ----------
     widths, shares, medians : tuple of float
-        Width σ_t, fraction of the kernel's exponent, and median D_t of each layer.
+        Width σ_t, fraction of the kernel's exponent, and median squared distance D_t of each layer.
     C : float
+        Penalty of errors.
     history : tuple of WidthsStep
         Iterations of learning the widths; empty if they were not learned.
     grid : tuple of GridPoint
@@ -73,7 +74,7 @@ class TrainedSvm:
     converged : bool
         True if the solver converged for every pair of classes.
     dtype : str
-        Data type of the embedded support vectors.
+        Data type of the support vectors after centring and division by the widths.
     support : ndarray of int, shape (n_support,)
         Indices of the support vectors in the training set.
     coefficients : ndarray of shape (n_pairs, n_support)
@@ -81,7 +82,7 @@ class TrainedSvm:
     biases : ndarray of shape (n_pairs,)
         Bias of each pair of classes.
     chosen : ChosenBy or None
-        How learned widths were selected. None if they were not learned, or it is not recorded.
+        How learned widths were selected. None if widths were not learned, or if the selection was not recorded.
     """
 
     widths: tuple[float, ...]
@@ -119,7 +120,7 @@ class SvmModel:
     embedding : Embedding
         Map from rows to vectors z between which the kernel is exp(−‖z − z'‖²).
     vectors : ndarray of shape (n_support, d)
-        The embedded support vectors, in float64 if float32 would change the margins visibly.
+        The support vectors mapped by `embedding`, in float64 if float32 would change the margins visibly.
     steps : int
         Total number of SMO steps of the solver; 0 for a stored SVM.
     """

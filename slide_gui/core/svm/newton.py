@@ -1,4 +1,4 @@
-"""Train L2-SVMs to float64 accuracy by Newton's method on the primal objective; learning widths requires it.
+"""Train L2-SVMs to float64 accuracy, which learning the widths requires, by Newton's method on the primal objective.
 
 With f = Kβ + b the objective is ½ βᵀKβ + (C/2) Σ max(0, 1 − y f)². On the active set A = {y f < 1} its minimum is the
 solution of [K_A + 1/C, 1; 1ᵀ, 0] [β_A; b] = [y_A; 0], with β = 0 elsewhere. Without a line search the iteration can
@@ -37,7 +37,7 @@ class NewtonSolution:
         Signed dual coefficients y α, which are 0 outside `active`.
     bias : float
     active : ndarray of int
-        Indices of the support vectors, y f < 1.
+        Indices of the support vectors, which are the points with y f < 1.
     ridge : float or ndarray of shape (n,)
         Value 1/C on the diagonal; it is larger than requested if the system was singular.
     system : Bordered
@@ -100,7 +100,7 @@ class Bordered:
 def _softly(
     kernel: Array, points: Indices, diagonal: Array | float, solve: Callable[[Array], Array], progress: Progress
 ) -> tuple[Array, float]:
-    """Solve the system of the given points. Increase its diagonal while it is singular; return the increase as well."""
+    """Solve the system of the given points, with an increased diagonal if it is singular; return x and the increase."""
     added = 0.0
     while True:
         system = take_submatrix(kernel, points, progress)
@@ -160,7 +160,7 @@ def newton(
     y : ndarray of shape (n,)
         Labels −1 or 1, both present.
     ridge : float or ndarray of shape (n,)
-        1/C, for all points or for each point.
+        Value 1/C that is added to the diagonal of K, one for all points or one for each point.
     start : ndarray of shape (n,), optional
         Signed dual coefficients of a similar problem, whose support vectors are the first active set.
     optimal : bool
@@ -235,7 +235,7 @@ def _settled(margin: Array, active: Indices, now: Indices) -> bool:
 def _line_search(now: _Point, target: _Point, y: Array, ridge: Array | float) -> float:
     """Return the step in (0, 1] that minimises the objective; its slope along the line is piecewise linear."""
     largest = np.max(ridge)
-    C, loss = 1.0 / largest, y * (largest / ridge)  # a point i has C · largest/ridge_i
+    C, loss = 1.0 / largest, y * (largest / ridge)  # the C of point i is multiplied by largest / ridge_i
     change, rise = target.beta - now.beta, target.output - now.output
     flat, flat_rise = now.output - now.bias, rise - (target.bias - now.bias)
     slope_0, slope_1 = float(change @ flat), float(change @ flat_rise)

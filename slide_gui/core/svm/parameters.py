@@ -38,33 +38,36 @@ class SvmParameters:
     Attributes
     ----------
     groups : int, tuple of int, or None
-        Blocks of columns, one per layer. Each block has one width.
+        Number of equal blocks of columns, or the size of each block; None means one block. Each block is the output of
+        one layer and has one width.
     widths : "learn", "median" or tuple of float
+        Key of `WIDTHS`, which selects the widths automatically, or the given width of each layer.
     criterion : str
-        Key of `LEARNED_BY`.
+        Criterion that learning the widths minimises, a key of `LEARNED_BY`.
     loss : str
-        Key of `LOSSES`.
+        Loss of the final training, a key of `LOSSES`.
     C : float or None
-        Penalty of errors; None selects it.
+        Penalty of errors; None selects C automatically.
     tol : float
-        Largest allowed violation of the optimality conditions.
+        Largest allowed violation of the optimality conditions of a trained SVM.
     max_iter : int or None
         Largest number of SMO steps per two-class problem; None sets no limit.
     subset_size : int
         Largest number of rows that widths are learned on.
     starts : int
-        Number of descents, each from one of the best points of a grid.
+        Number of gradient descents, each from one of the best points of a grid of widths and C.
     retune : bool
-        True adjusts C and one common scale after learning on a subset, on held-out rows outside the subset.
+        True adjusts C and multiplies all widths by one scale after they were learned on a subset. C and the scale are
+        selected on held-out rows outside the subset.
     retune_rows : int
-        Largest number of rows for adjusting C and the common scale. If it is larger than 10 000, given or median widths
-        are adjusted in this way, too, after a search on 10 000 rows.
+        Largest number of rows for selecting this scale and C. If more than 10 000 rows are used and C is None, given
+        and median widths are also multiplied by such a scale, after a grid search on 10 000 rows.
     memory : int
         Number of bytes that training may use in addition to its input.
     seed : int
         Seed of all random choices.
     near : (widths, C) or None
-        Solution of a similar problem, used as a start in addition to the best point of the grid.
+        Widths and C of a similar problem. Learning starts from them, and in addition from the best point of the grid.
     """
 
     groups: int | tuple[int, ...] | None = None
@@ -83,7 +86,7 @@ class SvmParameters:
     near: tuple[tuple[float, ...], float] | None = None
 
     def document(self) -> dict[str, Any]:
-        """Return the parameters as values for JSON. `retune_rows` is left out if it has its default."""
+        """Return the parameters as a dictionary for JSON, without `retune_rows` if it has its default value."""
         usual = self.retune_rows == SvmParameters().retune_rows
         return {name: value for name, value in vars(self).items() if name != "retune_rows" or not usual}
 
@@ -138,16 +141,17 @@ class WidthsStep:
     iteration : int
         Number of the iteration, counted over all starts.
     start : int
-        Number of the starting point of this descent, from 0.
+        Index of the starting point of this descent, from 0.
     criterion : float
-        Criterion J without the prior.
+        Value J of the criterion, without the prior.
     widths, shares : tuple of float
         Width σ_t of each layer, and the fraction of the kernel's exponent that the layer contributes.
     C : float
+        Penalty of errors.
     n_support : int
         Number of support vectors on the subset, summed over all pairs of classes.
     prior : float
-        Prior that is added to J in the objective.
+        Penalty for widths and C far from the starting point, which is added to J in the minimised objective.
     """
 
     iteration: int
@@ -161,12 +165,12 @@ class WidthsStep:
 
     @property
     def objective(self) -> float:
-        """The minimised objective, J + prior; it never rises within a descent."""
+        """The minimised objective: the criterion J plus the prior. It never rises during a descent."""
         return self.criterion + self.prior
 
 
 GUARD = "median widths (guard)"
-"""Name of the selection if median widths replaced the learned ones."""
+"""Value of `ChosenBy.name` if median widths replaced the learned widths."""
 
 
 @dataclass(frozen=True)
@@ -176,16 +180,17 @@ class Candidate:
     Attributes
     ----------
     kind : {"learned", "median"}
-        Kind of the widths.
+        Origin of the widths: learned by gradient descent, or computed from median distances.
     scale : float
         Factor by which the widths were multiplied.
     C : float
+        Penalty of errors.
     wrong, total : float
-        Number of misclassified rows and of all rows, or the sums of their weights.
+        Number of misclassified rows, and number of all evaluated rows. If rows have weights, the sums of the weights.
     n_rows : int
-        Number of rows evaluated.
+        Number of evaluated rows.
     converged : bool
-        False if the solver reached its limit of steps in one of the trainings.
+        False if the solver reached its limit of steps in at least one training.
     """
 
     kind: str
@@ -209,8 +214,8 @@ class ChosenBy:
         True if median widths replaced the learned ones.
     learned_error, median_error : float or None
         Fraction of held-out rows that are misclassified with the learned widths, and with the median widths at their
-        best scale. Each uses its best C. Nothing was learned or selected on these rows. None if a class has too few
-        rows.
+        best scale, each with the best C for these widths. The held-out rows were not used to learn or select widths or
+        C. None if a class has too few rows.
     n_held_out : int
         Number of held-out rows; 0 in results stored by earlier versions.
     candidates : tuple of Candidate
@@ -226,13 +231,13 @@ class ChosenBy:
 
     @property
     def name(self) -> str:
-        """The criterion, or `GUARD` if median widths replaced the learned ones."""
+        """The key of the criterion, or `GUARD` if median widths replaced the learned widths."""
         return GUARD if self.guarded else self.criterion
 
 
 @dataclass(frozen=True)
 class GridPoint:
-    """Cross-validation error at one σ and C; not `converged` if the solver reached its limit of steps in a fold."""
+    """Cross-validation error at one width σ and one C. `converged` is False if the solver stopped at its step limit."""
 
     sigma: float
     C: float
@@ -247,13 +252,16 @@ class SelectedWidths:
     Attributes
     ----------
     widths : ndarray of shape (L,)
+        Width σ_t of each layer.
     C : float
+        Penalty of errors.
     history : tuple of WidthsStep
-        Iterations of learning. If median widths were better on held-out rows of the sample, the other rows were used.
+        Iterations of learning the widths. If median widths were better on held-out rows of the sample, these iterations
+        used only the other rows of the sample.
     chosen : ChosenBy or None
         How the widths were selected; None if they were not learned.
     grid : tuple of GridPoint
-        All evaluated points of a grid search; empty without one.
+        All evaluated points of a grid search; empty if there was no grid search.
     """
 
     widths: NDArray[np.float64]

@@ -66,11 +66,11 @@ class CrossValidation:
     folds : ndarray of int, shape (n,)
         Fold of each row, as `stratified_folds` returns it.
     options : SolverOptions
-        Options of the solver. The C in them is replaced by the C of each call.
+        Options of the solver. Each call replaces the C in these options by its own.
     weights : ndarray of shape (n,), optional
         Weights of the rows in training.
     log : StepLog
-        Log of slow steps; each evaluation is one step.
+        Log of the slow steps of a training; each call of `wrong` is one step.
     """
 
     distances: NDArray[np.floating]
@@ -139,7 +139,7 @@ def median_width_search(
     Parameters
     ----------
     data : TrainingSet
-        Rows without weights. If all columns form one layer and are the inputs, the result is the Raw-SVM.
+        Rows without weights. If the only layer is the input, the result is the Raw-SVM of the paper.
     parameters : SvmParameters
         Loss, C, memory and seed are used. The distances take 4 n² bytes, and training may use half of `memory`.
     progress : Progress
@@ -209,7 +209,7 @@ def enough_fresh(n_learned_on: int, n_rows: int) -> bool:
 
 
 def few_rows(n_rows: int) -> bool:
-    """True if one fold is too small to compare classifiers on, so that two folds are held out in turn."""
+    """True if one fold has too few rows for comparing classifiers, so that two folds are held out in turn."""
     return n_rows < N_FOLDS * _EVALUATED
 
 
@@ -224,7 +224,7 @@ def tune(
     learned_on: Indices | None = None,
     most_rows: int = MOST_ROWS,
 ) -> tuple[float, float]:
-    """Return the scale of the widths and the C with the fewest weighted errors on held-out rows.
+    """Return the scale of the widths and the C that misclassify the fewest held-out rows, or the least weight of rows.
 
     A stratified fifth of the rows is held out, at most about 10 000. In a tie, the first point of the grid is returned.
 
@@ -275,10 +275,10 @@ def tune(
 
 
 _SCALES = tuple(np.sqrt(SIGMA_FACTORS).tolist())  # factors of the median widths
-_C_FACTORS = (1.0, 3.0, 10.0)  # factors of the learned C, which is often too small: learning uses smoothed errors
+_C_FACTORS = (1.0, 3.0, 10.0)  # factors of the learned C, which is often too small because learning smooths errors
 _FEW = 250  # once this many rows are evaluated, the search drops the worse points of a grid
 _BEST = 3
-_EVALUATED = 200  # smallest fold for a comparison on one held-out fold; otherwise two folds are held out
+_EVALUATED = 200  # if a fold has fewer rows, widths are compared on two held-out folds in turn and not on one
 _MOST_EVALUATED = 5000
 _BLOCK = 500
 _STEPS_PER_ROW = 100  # limit on SMO steps in a training, per row; a candidate that reaches it has converged=False
@@ -327,7 +327,7 @@ class _Comparison:
         self._held_out: list[Candidate] = []
 
     def on_fresh_rows(self, sample: WidthsSample, data: TrainingSet) -> SelectedWidths:
-        """Compare the widths on rows outside the sample."""
+        """Compare learned with median widths on rows outside the sample, and return the better ones."""
         learned = learn_widths(sample, self._parameters, self._near, progress=self._progress.part(0.0, 0.5))
         if np.bincount(sample.codes).min() < 2:
             return learned  # a class has only one row, which cannot be held out
@@ -352,13 +352,13 @@ class _Comparison:
         return SelectedWidths(widths, best.C, learned.history, chosen)
 
     def on_folds(self, sample: WidthsSample) -> SelectedWidths:
-        """Compare the widths on folds of the sample, then fit the better ones to the entire sample."""
+        """Compare learned with median widths on folds of the sample, then fit the better ones to the entire sample."""
         learned, n = None, len(sample.codes)
         if np.bincount(sample.codes).min() > 2:
             folds = _folds(sample.codes, self._parameters.seed, sample.row_groups)
             n_held_out, more_pairs = 2 if few_rows(n) else 1, len(pairs_of(int(sample.codes.max()) + 1)) - 1
-            learning = 1.0 / (1.5 + 100 * more_pairs / n)  # fraction of a fold's duration; the rest is the comparison
-            held_out_time = 0.9 if n_held_out == 2 else 0.75  # the remaining time is for the fit to the entire sample
+            learning = 1.0 / (1.5 + 100 * more_pairs / n)  # fraction of a fold's time; comparing takes the rest
+            held_out_time = 0.9 if n_held_out == 2 else 0.75  # fitting the entire sample takes the rest
             for number, fold in enumerate(np.unique(folds[folds >= 0])[:n_held_out].tolist()):
                 share = held_out_time / n_held_out
                 steady = MonotonicProgress(self._progress.part(number * share, (number + 1) * share))
@@ -368,7 +368,7 @@ class _Comparison:
                 inside = sample.on(np.flatnonzero(folds != fold), steady.pulse)
                 try:
                     learned = learn_widths(inside, self._parameters, progress=_without_steps(steady, learning))
-                except ValueError:  # the criterion may still have finite values on the entire sample
+                except ValueError:  # learning on the entire sample may still succeed
                     continue
                 both = self._selected(inside, learned, steady.part(learning, 1.0))
                 C, learned_C = both[0][1].C, learned.C
@@ -412,7 +412,7 @@ class _Comparison:
         Parameters
         ----------
         baseline : ndarray of bool, optional
-            Mask of rows that the widths to compare with misclassify, on the same folds.
+            Mask of the rows that are misclassified with the widths to compare with, on the same folds.
         """
         if learned is None:
             kind, widths, scales = "median", widths_from(sample.medians, float(len(sample.medians))), _SCALES
@@ -449,7 +449,7 @@ class _Comparison:
                     baseline is not None and _clearly_worse(wrong[best], baseline & now, sample.weights)
                 ):
                     break
-                baseline = None  # its widths may have been evaluated on fewer folds
+                baseline = None  # the compared widths may not have been evaluated on the next folds
         self._tried += points
         return widths * points[best].scale, points[best], wrong[best]
 
@@ -462,7 +462,7 @@ class _Comparison:
         return CrossValidation(distances, sample.codes, folds, options, sample.weights, sample.log)
 
     def _decision(self, learned_widths: SelectedWidths) -> ChosenBy:
-        """Return the selection: learned or median widths, by their errors on all held-out rows together."""
+        """Select learned or median widths by their errors on all held-out rows together, and return the selection."""
         assert learned_widths.chosen is not None
         by_kind = [[each for each in self._held_out if each.kind == kind] for kind in ("learned", "median")]
         learned, median = (math.fsum(each.wrong for each in some) for some in by_kind)
@@ -480,7 +480,7 @@ def _clearly_worse(wrong: NDArray[np.bool_], other: NDArray[np.bool_], weights: 
 
 
 def _without_steps(progress: Progress, end: float) -> Progress:
-    """Return a progress that reports fractions up to `end`. It omits the steps, whose widths are not the result."""
+    """Return a progress that reports fractions up to `end`, but no `WidthsStep`: these widths are not the result."""
     return Listener(lambda fraction, _: progress.report(end * fraction))
 
 
@@ -562,15 +562,15 @@ def fit_svm(
 
 
 _LEARNING = 20
-"""Duration of learning widths, in units of one training on the same number of rows; both grow with the squared number.
-It was 31 on Convex, 47 on Rectangles and, with ten classes, 117 on MNIST."""
-_TRAINING = 0.4  # duration of the final training in the same unit, measured on MNIST
+"""Duration of learning widths, in units of one training on as many rows; both durations grow with n² for n rows.
+The measured value is 31 on Convex, 47 on Rectangles and, with ten classes, 117 on MNIST."""
+_TRAINING = 0.4  # duration of the final training in the unit of `_LEARNING`, measured on MNIST
 
 
 def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, float]:
     """Return the fractions of the total progress at which learning the widths ends and at which training starts.
 
-    Tuning uses at most `retune_rows` rows.
+    Between them, C and the scale of the widths are selected on at most `retune_rows` rows.
     """
     subset, learns = min(n, parameters.subset_size), parameters.widths == "learn"
     learning = _LEARNING * math.sqrt(n_classes / 2) * subset**2 if learns else 0
@@ -580,7 +580,7 @@ def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, f
     elif parameters.C is None:
         points *= len(NEAR_CS if learns else C_GRID)
     tuned = min(n, parameters.retune_rows)
-    tuning = points * 0.8 * tuned**2  # for each point, train on four fifths of the rows and predict the others
+    tuning = points * 0.8 * tuned**2  # each point trains on four fifths of the rows and predicts a fifth
     return learning / max(learning + tuning, 1), (learning + tuning) / (learning + tuning + _TRAINING * n**2)
 
 
@@ -605,7 +605,7 @@ def training_bytes(counts: Sequence[int], columns: int, parameters: SvmParameter
 
 
 def _solving_bytes(counts: Sequence[int], columns: int, memory: int) -> int:
-    """Return the memory, in bytes, of embedded rows, kernel values and support vectors at given widths and C."""
+    """Return the number of bytes that scaled rows, kernel values and support vectors take at given widths and C."""
     rows = 4 * sum(counts) * columns
     left = max(memory - rows, 0)
     shared = min(left // 3, 4 * sum(count**2 for count in counts)) if len(counts) > 2 else 0

@@ -14,7 +14,7 @@ _STRIDE = 1000  # SMO steps between two progress reports, 15–30 ms
 _GAP_STRIDE = 16
 _MOST_RATES = 1024
 _TILE = 256
-_CURVATURE = {"f": 1e-6, "d": 1e-10}  # added to ‖φ_i − φ_j‖²/2, by data type, so that equal points can form a pair
+_CURVATURE = {"f": 1e-6, "d": 1e-10}  # by data type; added to ‖φ_i − φ_j‖²/2, which is 0 for equal points
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def kkt_gap(residual: Array, beta: Array, box: Box) -> tuple[float, float]:
 
 
 def kernel_product(kernel: NDArray[np.floating], change: Array, tol: float, progress: Progress = NO_PROGRESS) -> Array:
-    """Return kernel @ change, in float64 if float32 is too coarse for the tolerance."""
+    """Return the product `kernel @ change`, computed in float64 if float32 is too coarse for the tolerance."""
     moved = np.flatnonzero(change)
     if kernel.dtype == np.float64 or not single_disturbs(change, tol):
         return np.asarray(kernel @ change.astype(kernel.dtype), dtype=np.float64)
@@ -163,7 +163,7 @@ _LEAST_STEPS = 100  # smallest number of SMO steps per round
 _STEPS_PER_SYSTEM = 0.008  # SMO steps that take as long as the active-set method, per squared number of free points
 _MOST_STALLED_SETS = 20  # largest number of rounds without a smaller gap
 _MOST_SYSTEMS = 30
-_MOST_WORSE = 8  # largest number of consecutive linear systems that do not reduce the changes of the active set
+_MOST_WORSE = 8  # largest number of consecutive linear systems after which the active set does not change less
 _ROUNDING = {"f": 1e-7, "d": 1e-12}  # added to the diagonal, because rounding may reduce the smallest eigenvalue
 
 
@@ -221,7 +221,7 @@ def minimise(
             near = _NEARER * gap
             if solution is not None:
                 (beta, residual), near = solution, -np.inf
-                continue  # with the check of the gap, which may be too large because of rounding
+                continue  # the gap is checked first; rounding may have made it too large
         most = min(_LEAST_STEPS + patience, max_steps - steps)
         moved, moves = pair_steps(kernel, residual, beta, box, 0.8 * tol, most, progress)
         steps, waited = steps + moves, waited + moves
@@ -238,7 +238,7 @@ def minimise(
 def _active_sets(
     kernel: Values, residual: Array, beta: Array, box: Box, tol: float, max_systems: int, progress: Progress
 ) -> tuple[tuple[Array, Array] | None, int]:
-    """Return the solution with its residuals, or None without convergence, and the number of solved systems."""
+    """Return the solution β and its residuals, or None if there is no convergence, and the number of solved systems."""
     linear = residual + kernel_product(kernel, beta, tol, progress)  # the residuals at β = 0
     total = float(beta.sum())
     free = (beta > box.lower) & (beta < box.upper)

@@ -35,9 +35,9 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 T = TypeVar("T")
 
-_SMALL = 1024  # largest number of rows that is trained in float64
+_SMALL = 1024  # up to this number of rows, kernel values are always computed in float64
 _BLOCK_ROWS = 128
-_LARGE = 1000.0  # norm of the coefficients above which float32 kernel values change the margins visibly
+_LARGE = 1000.0  # norm of the dual coefficients above which float32 kernel values change the margins visibly
 
 
 class StepLog:
@@ -136,7 +136,7 @@ def rows_of(values: Any, rows: NDArray[Any]) -> Any:
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """One outer step of the solver on one pair of classes; pairs are numbered from 0."""
+    """State of the solver for one pair of classes after one working set; pairs are numbered from 0."""
 
     pair: int
     n_pairs: int
@@ -151,7 +151,7 @@ class PairProblems:
     ----------
     data : TrainingSet
     embedding : Embedding
-        Embedding for the widths.
+        Map from rows to the vectors between which the kernel is computed, for the selected widths.
     C : float
     parameters : SvmParameters
     start : TrainedSvm or None
@@ -173,9 +173,10 @@ class PairProblems:
         return pairs_of(self.data.n_classes)
 
     def solved(self, numbers: Sequence[int], progress: Progress = NO_PROGRESS) -> Iterator[tuple[Indices, Solution]]:
-        """Solve the given problems in order. They share kernel values if memory allows it.
+        """Solve the given problems in order. The problems share kernel values if the memory allows it.
 
-        For each problem, yield the row indices of its support vectors and their solution, without residuals.
+        For each problem, yield the row indices of the support vectors, and the solution for these rows only, without
+        residuals.
 
         Parameters
         ----------
@@ -292,7 +293,7 @@ def train(
 
 
 class _Sources:
-    """Kernel values for pairs of classes; all pairs share them if the memory allows it."""
+    """Sources of kernel values for pairs of classes; all pairs share kernel values if the memory allows it."""
 
     def __init__(self, problems: PairProblems, several: bool, pulse: Progress) -> None:
         data, parameters = problems.data, problems.parameters
@@ -333,11 +334,11 @@ class _Sources:
         )
 
     def _bytes(self, n: int) -> int:
-        """Return the size of n embedded rows in bytes."""
+        """Return the number of bytes that n rows take after their columns are centred and divided by the widths."""
         return self._dtype.itemsize * n * len(self._columns)
 
     def _too_coarse(self, n: int) -> bool:
-        """True if float32 is too coarse for the kernel: many rows are far from the centre and close to each other."""
+        """True if float32 is too coarse for the kernel, because rows far from the centre are close to each other."""
         squares = np.empty(n, np.float32)
         for rows in tiles(n, _BLOCK_ROWS, self._pulse):
             squares[rows] = squared_norms(self._embedding(self._Z[rows]))

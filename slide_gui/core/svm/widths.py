@@ -29,7 +29,7 @@ class WidthsSample:
     Attributes
     ----------
     rows : ndarray of int, shape (n,)
-        Sorted indices of a stratified subset.
+        Sorted indices of these rows in the training set, a stratified subset.
     codes : ndarray of int, shape (n,)
         Class codes of the rows.
     medians : ndarray of shape (L,)
@@ -86,7 +86,7 @@ class WidthsSample:
         return WidthsSample(self.rows[some], self.codes[some], self.medians, distances, weights, groups, self.log)
 
     def exponents(self, widths: Array, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
-        """Return Σ_t D_t / σ_t², of shape (n, n)."""
+        """Return the negative exponents of the kernel, Σ_t D_t / σ_t², of shape (n, n)."""
         exponents = np.empty(self.distances.shape[1:], np.float32)
         for tile in tiles(len(exponents), _TILE, progress):
             exponents[tile] = np.tensordot(widths**-2.0, self.distances[:, tile], 1)
@@ -134,7 +134,7 @@ class Objective:
         return part
 
     def split(self, theta: Array) -> tuple[Array, float]:
-        """Return log σ_t and log C."""
+        """Return log σ_t and log C for the parameters θ; log C is not part of θ if C is given."""
         if self.parameters.C is not None:
             return theta, float(np.log(self.parameters.C))
         return theta[:-1], float(theta[-1])
@@ -186,7 +186,7 @@ class Objective:
             rest = slice(block.start, None)
             weighted = gradient[block, rest] + gradient[rest, block].T
             weighted *= kernel[block, rest]
-            weighted[:, : weighted.shape[0]] *= 0.5  # the diagonal tile contains both halves
+            weighted[:, : weighted.shape[0]] *= 0.5  # the diagonal tile contains each pair of points twice
             for layer, distances in enumerate(self.sample.distances):
                 sums[layer] += np.einsum("ij,ij->", weighted, distances[block, rest])
         return sums
@@ -198,8 +198,8 @@ _START_ROWS = 600
 _PART_ROWS = 600  # descents begin on a part of the rows (1/2, 1/4, …), which has at least this many rows
 _MOST_ITERATIONS = 50  # largest number of iterations of a descent
 _USUAL_STEPS = 6
-_GAIN, _RELATIVE_GAIN = 5e-5, 3e-4  # a descent ends if the next step will gain less than both
-_FINER = 0.4  # both limits are multiplied by this factor on a part of the rows, where steps are fast
+_GAIN, _RELATIVE_GAIN = 5e-5, 3e-4  # a descent ends if the next step would lower the objective by less than both
+_FINER = 0.4  # factor of both limits for descents on a part of the rows, where steps are fast
 _FIRST_STEP = 0.3  # length of the first step in log σ: the gradient alone may be a thousandth of a useful step
 _LONGEST_STEP = 0.5  # largest change of a log σ in one step; the line search would shorten longer steps
 _MOST_HALVINGS = 10  # largest number of times that a step is shortened
@@ -209,9 +209,9 @@ _TILE = 256
 
 
 def best_step(history: Sequence[WidthsStep]) -> WidthsStep:
-    """Return the iteration with the smallest J + prior over all starts.
+    """Return the iteration with the smallest objective (criterion J plus prior) over all starts.
 
-    Rejected points of a line search are not compared. Their J may be lower at extreme widths, which the prior prevents.
+    Points that a line search rejected are not compared. Without the prior, their J may be lower at extreme widths.
     """
     return min(history, key=lambda step: step.objective)
 
@@ -220,8 +220,8 @@ def best_step(history: Sequence[WidthsStep]) -> WidthsStep:
 class _Descent:
     """A descent by a quasi-Newton method, with its history.
 
-    The prior and the bounds are centred on `origin`. The descent ends when the quadratic model predicts almost no gain
-    and the last step gained little as well.
+    The prior and the bounds are centred on `origin`. The descent ends when the quadratic model predicts almost no
+    decrease of the objective, and the last step decreased it little as well.
     """
 
     objective: Objective
@@ -232,7 +232,7 @@ class _Descent:
     fineness: float = 1.0
 
     def evaluated(self, theta: Array) -> tuple[float, Array]:
-        """Return the minimised objective, J + prior, and its gradient."""
+        """Return the minimised objective (the criterion J plus the prior) and its gradient."""
         value, slope = self.objective(theta)
         return value + self.prior(theta), slope + 2.0 * _PRIOR * (theta - self.origin) / len(theta)
 
@@ -303,7 +303,7 @@ class _Descent:
         return np.clip(theta + step, low, high) - theta
 
     def _searched(self, theta: Array, value: float, slope: Array, step: Array) -> tuple[Array, float, Array] | None:
-        """Shorten a step until the objective falls. Return the step, value and gradient, or None if none succeeds."""
+        """Shorten a step until the objective falls. Return the step, value and gradient; None if it never falls."""
         for _ in range(_MOST_HALVINGS):
             new, new_slope = self.evaluated(theta + step)
             expected = float(slope @ step)
