@@ -1,4 +1,4 @@
-"""Criteria for learning the kernel widths, and their gradients."""
+"""Criteria that learning the kernel widths can minimise, and their gradients."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,9 +26,10 @@ class Evaluation:
     value : float
         Criterion J.
     gradient : ndarray of shape (n, n)
-        G = ∂J/∂K̃, where every entry of K̃ = K + I/C is an independent variable.
+        G = ∂J/∂K̃, where K̃ is the kernel matrix K with 1/C added to its diagonal. Every entry of K̃ is treated as an
+        independent variable.
     beta : ndarray
-        Signed dual coefficients, from which the solver can start for a similar kernel.
+        Signed dual coefficients y α. The solver can start from them if it is called with a similar kernel.
     n_support : int
         Number of support vectors.
     """
@@ -40,7 +41,7 @@ class Evaluation:
 
 
 def subtract_symmetrised(matrix: Array, a: Array, b: Array, progress: Progress = NO_PROGRESS) -> None:
-    """Subtract sym(a bᵀ) = (a bᵀ + b aᵀ)/2 from a matrix in place, for two vectors or two matrices of columns."""
+    """Subtract (a bᵀ + b aᵀ)/2 from a matrix in place; `a` and `b` are two vectors, or two matrices of equal shape."""
     a, b = a.reshape(len(matrix), -1), b.reshape(len(matrix), -1)
     for tile in tiles(len(matrix), _TILE, progress):
         matrix[tile] -= (a[tile] @ b.T + b[tile] @ a.T) / 2.0
@@ -54,11 +55,11 @@ def spread(matrix: Array, places: NDArray[np.intp], n: int, progress: Progress =
     return whole
 
 
-_STEEPNESS = 5.0  # steepness s of ½(1 + tanh(−s y f)), which approximates the error (1 if y f < 0, else 0) smoothly
+_STEEPNESS = 5.0  # s in ½(1 + tanh(−s y f)), which approximates the error: 1 if y f < 0, otherwise 0
 
 
 def relative(weights: Array | None) -> Array | float:
-    """Return the weights divided by their mean, or 1 if there are none."""
+    """Return the weights divided by their mean, or 1 if `weights` is None."""
     return 1.0 if weights is None else weights / weights.mean()
 
 
@@ -71,15 +72,15 @@ class KernelProblem:
     kernel : ndarray of shape (n, n)
         Kernel matrix K, with ones on its diagonal.
     y : ndarray of shape (n,) or (n, k)
-        Labels −1 and 1; one column for each one-vs-rest problem if the criterion accepts any number of classes.
+        Labels −1 and 1. Criteria for any number of classes take a matrix with one column per one-vs-rest problem.
     ridge : float
         The value 1/C, which is added to the diagonal of K.
     weights : ndarray of shape (n,), optional
-        Weights of the points, by which C is multiplied.
+        Weights of the points. The C of a point is C times its weight.
     held_out : ndarray of bool, shape (n,), optional
-        True for held-out points. The other points must include both classes.
+        True for held-out points. The points that are not held out must include both classes.
     start : ndarray of shape (n,), optional
-        Coefficients for a similar kernel, from which the solver starts.
+        Signed dual coefficients for a similar kernel, from which the solver starts.
     progress : Progress
         Raises `Cancelled` to stop the computation.
     """
@@ -94,15 +95,15 @@ class KernelProblem:
 
     @property
     def ridges(self) -> Array | float:
-        """The values 1/(C wᵢ) that are added to the diagonal of K, for points of weight wᵢ."""
+        """The values 1/(C wᵢ) that are added to the diagonal of K, for the weights wᵢ of the points."""
         return self.ridge if self.weights is None else self.ridge / self.weights
 
 
 def hold_out(problem: KernelProblem) -> Evaluation:
     """Return the smoothed error on held-out points and its gradient G.
 
-    The criterion is J = (1/m) Σ ½(1 + tanh(−s y f)) over the m held-out points, where the SVM f is trained on the other
-    points. With weights, J is the weighted mean.
+    The criterion is J = (1/m) Σ ½(1 + tanh(−s y f)) over the m held-out points. The decision function f is trained on
+    the points that are not held out. With weights, J is the weighted mean.
 
     Raises
     ------
@@ -111,7 +112,7 @@ def hold_out(problem: KernelProblem) -> Evaluation:
     """
     kernel, y, weights, held_out, start = problem.kernel, problem.y, problem.weights, problem.held_out, problem.start
     if held_out is None or not held_out.any():
-        raise ValueError("a pair of classes has no row that can be held out; give more rows, or use another criterion")
+        raise ValueError("the hold-out criterion has no row to hold out in a pair of classes; use another criterion")
     progress, train, test = problem.progress, np.flatnonzero(~held_out), np.flatnonzero(held_out)
     inner, diagonal = take_submatrix(kernel, train, progress), at(problem.ridges, train)
     svm = newton(inner, y[train], diagonal, start=None if start is None else start[train], progress=progress)
@@ -135,8 +136,8 @@ def hold_out(problem: KernelProblem) -> Evaluation:
 def press(problem: KernelProblem) -> Evaluation:
     """Return the leave-one-out squared error of kernel ridge regression and its gradient G.
 
-    The criterion is J = mean r² with r = β / diag A and β = A y. A is the top-left block of H⁻¹ over all points, where
-    H is K̃ bordered by ones. Weights multiply the squared errors both in the regression and in the mean.
+    The criterion is J = mean r² with r = β / diag A and β = A y. A is the top-left n × n block of H⁻¹, where
+    H = [K̃ 1; 1ᵀ 0]. Weights apply both to the squared errors of the regression and to the mean of r².
     """
     (n, columns), weights, progress = problem.y.shape, problem.weights, problem.progress
     share = relative(None if weights is None else weights[:, None])
@@ -154,11 +155,10 @@ def press(problem: KernelProblem) -> Evaluation:
 
 
 def radius_margin(problem: KernelProblem) -> Evaluation:
-    """Return the radius-margin bound R²‖w‖²/n on the error, and its gradient G.
+    """Return the radius-margin criterion, radius over margin, and its gradient G.
 
     The criterion is J = R² yᵀβ / n with R² = 1 + 1/C − mean(K̃). Its gradient is
-    G = [‖w‖² (I/n − 11ᵀ/n²) − R² ββᵀ] / n. The criterion bounds the number of misclassified points, so it is not
-    defined with weights.
+    G = [‖w‖² (1/n − 11ᵀ/n²) − R² ββᵀ] / n. Since the criterion bounds a number of errors, it is not defined with weights.
 
     Raises
     ------
@@ -181,16 +181,17 @@ def radius_margin(problem: KernelProblem) -> Evaluation:
     return Evaluation(squared_radius * squared_norm / n, gradient, svm.beta, len(svm.active))
 
 
-_SMOOTHING = 0.1  # η: J changes gradually, without a jump, if a point enters or leaves the active set
+_SMOOTHING = 0.1  # η; because of it, J changes gradually, not abruptly, when a point leaves the active set
 _LEAST = 1e-10
 
 
 def span(problem: KernelProblem) -> Evaluation:
-    """Return the smoothed leave-one-out error and its gradient G, which is 0 except between support vectors.
+    """Return the smoothed leave-one-out error and its gradient G.
 
-    Let Δ = η/|β|, let A be the top-left block of (H + diag(Δ, 0))⁻¹, where H is K̃ bordered by ones, and let
-    S = 1/diag A − Δ. The leave-one-out outputs are o = 1 − y β S, and J = (1/n) Σ ½(1 + tanh(−s o)).
-    With weights, J is the weighted mean. Leaving out a point removes all of its weight.
+    G is zero outside the active set, which consists of the support vectors. H = [K̃ 1; 1ᵀ 0] is restricted to this set.
+    Let Δ = η/|β|, let A be the top-left block of (H + diag(Δ, 0))⁻¹, and let S = 1/diag A − Δ. The leave-one-out
+    outputs are o = 1 − y β S, and J = (1/n) Σ ½(1 + tanh(−s o)). With weights, J is the weighted mean. Leaving a point
+    out removes it entirely, whatever its weight.
     """
     kernel, y, n, progress = problem.kernel, problem.y, len(problem.y), problem.progress
     svm = newton(kernel, y, problem.ridges, start=problem.start, progress=progress)
@@ -206,7 +207,7 @@ def span(problem: KernelProblem) -> Evaluation:
 
     slope = -(_STEEPNESS / (2.0 * n)) * (1.0 - tanh**2) * share
     by_span = -slope * labels * beta
-    # Coefficients have the sign of their labels, so negative values of `by_span` are rounding errors.
+    # `by_span` is not negative except for rounding, because each β has the sign of its label.
     weighted = weighted_square(inverse, np.maximum(by_span, 0.0) / diagonal**2, progress)
     by_beta = -slope * labels * spans
     by_beta -= (np.diag(weighted) - by_span) * _SMOOTHING * np.sign(beta) / size**2
@@ -226,11 +227,11 @@ class Criterion(Choice):
     Attributes
     ----------
     evaluate : callable
-        Function of a `KernelProblem` that returns an `Evaluation`.
+        Function that takes a `KernelProblem` and returns the value and the gradient.
     any_classes : bool
-        True if the criterion accepts one column of labels per class; otherwise it is defined for two classes.
+        True if the criterion accepts one column of labels per class. False if it is defined for two classes only.
     holds_out : bool
-        True if the criterion uses held-out points, which requires a class of at least two rows.
+        True if the criterion uses held-out points. This requires a class of at least two rows.
     """
 
     evaluate: Callable[[KernelProblem], Evaluation]
@@ -266,7 +267,7 @@ LEARNED_BY = table_of(
 
 
 def resolved(criterion: str, n_classes: int) -> str:
-    """Return the key in `CRITERIA` for a key in `LEARNED_BY`; "auto" depends on the number of classes.
+    """Return a key of `LEARNED_BY` with "auto" replaced by "span" for two classes, or by "press" for more.
 
     Raises
     ------
@@ -290,10 +291,10 @@ def evaluate(
     *,
     weights: Array | None = None,
 ) -> Evaluation:
-    """Evaluate a criterion on any number of classes.
+    """Return the value and the gradient of a criterion for any number of classes.
 
-    A criterion that accepts any number of classes receives one column of labels per class, or one column for two
-    classes. For other criteria and more than two classes, J is the mean over the one-vs-one problems.
+    A criterion that accepts any number of classes receives one column of labels per class, or a single column if there
+    are two classes. With any other criterion and more than two classes, J is the mean over the one-vs-one problems.
 
     Parameters
     ----------
@@ -308,8 +309,7 @@ def evaluate(
     held_out : ndarray of bool, shape (n,)
         True for held-out points. Criteria that do not hold out points ignore it.
     starts : dict, optional
-        Coefficients of each pair of classes for a similar kernel, from which the solver starts. They are replaced by
-        the new coefficients.
+        Signed dual coefficients of each pair of classes for a similar kernel. The new coefficients replace them.
     progress : Progress
         Raises `Cancelled` to stop the computation.
     weights : ndarray of shape (n,), optional
@@ -318,8 +318,8 @@ def evaluate(
     Raises
     ------
     ValueError
-        If the criterion is unknown, if it needs held-out points but a pair of classes has none, or if it is not defined
-        with weights.
+        If the criterion is unknown, if it needs held-out rows and a pair of classes has none, or if weights are given
+        to a criterion that is not defined with weights.
     """
     chosen = check_choice("criterion", criterion, CRITERIA)
     n_classes = int(codes.max()) + 1

@@ -1,4 +1,4 @@
-"""Parameters of a multi-width SVM, and the record of how its widths were selected."""
+"""Parameters of a multi-width SVM, and records of how its widths and C were selected."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -13,7 +13,7 @@ from slide_gui.core.validation import check_flag, check_integer, check_number
 
 @dataclass(frozen=True)
 class Loss(Choice):
-    """The loss of a point inside the margin: its distance from the margin, or the squared distance."""
+    """Loss function of the SVM: the hinge loss max(0, 1 − y f(x)), or its square if `squared` is True."""
 
     squared: bool
 
@@ -38,16 +38,16 @@ class SvmParameters:
     Attributes
     ----------
     groups : int, tuple of int, or None
-        Number of equal blocks of columns, or the size of each block; None means one block. Each block is the output of
-        one layer and has one width.
+        Number of column blocks of equal size, or the number of columns of each block. None means a single block. A
+        block contains the columns of one layer and has one kernel width.
     widths : "learn", "median" or tuple of float
-        Key of `WIDTHS`, which selects the widths automatically, or the given width of each layer.
+        Key of `WIDTHS`, or the width σ_t of each block.
     criterion : str
-        Criterion that learning the widths minimises, a key of `LEARNED_BY`.
+        Key of `LEARNED_BY`: the criterion that learning the widths minimises.
     loss : str
         Loss of the final training, a key of `LOSSES`.
     C : float or None
-        Penalty of errors; None selects C automatically.
+        Penalty of errors. If it is None, C is selected on the training set.
     tol : float
         Largest allowed violation of the optimality conditions of a trained SVM.
     max_iter : int or None
@@ -57,17 +57,17 @@ class SvmParameters:
     starts : int
         Number of gradient descents, each from one of the best points of a grid of widths and C.
     retune : bool
-        True adjusts C and multiplies all widths by one scale after they were learned on a subset. C and the scale are
-        selected on held-out rows outside the subset.
+        True adjusts C, and multiplies all learned widths by one common factor. Both are selected on held-out rows that
+        the widths were not learned on. It has no effect if at least four fifths of the rows are used for learning.
     retune_rows : int
-        Largest number of rows for selecting this scale and C. If more than 10 000 rows are used and C is None, given
-        and median widths are also multiplied by such a scale, after a grid search on 10 000 rows.
+        Largest number of rows for this adjustment. If widths are not learned and C is None, C and the factor of median
+        widths are searched for on at most 10 000 rows. A value above 10 000 then adds the adjustment on more rows.
     memory : int
         Number of bytes that training may use in addition to its input.
     seed : int
         Seed of all random choices.
     near : (widths, C) or None
-        Widths and C of a similar problem. Learning starts from them, and in addition from the best point of the grid.
+        Widths and C of a similar problem. A descent starts from them, in addition to one from the best grid point.
     """
 
     groups: int | tuple[int, ...] | None = None
@@ -86,17 +86,17 @@ class SvmParameters:
     near: tuple[tuple[float, ...], float] | None = None
 
     def document(self) -> dict[str, Any]:
-        """Return the parameters as a dictionary for JSON, without `retune_rows` if it has its default value."""
+        """Return the parameters as a dictionary for JSON. It omits `retune_rows` if this has its default value."""
         usual = self.retune_rows == SvmParameters().retune_rows
         return {name: value for name, value in vars(self).items() if name != "retune_rows" or not usual}
 
     def checked(self) -> Self:
-        """Return the parameters, checked and normalised.
+        """Check all parameters, and return them with numbers converted to plain Python types.
 
         Raises
         ------
         ValueError
-            If a parameter is out of range. The message gives its value and the allowed range.
+            If a parameter has an invalid value. The message gives the value and the allowed range.
         """
         check_choice("criterion", self.criterion, LEARNED_BY)
         check_choice("loss", self.loss, LOSSES)
@@ -139,19 +139,19 @@ class WidthsStep:
     Attributes
     ----------
     iteration : int
-        Number of the iteration, counted over all starts.
+        Number of the iteration, from 0. The numbers continue from one descent to the next.
     start : int
         Index of the starting point of this descent, from 0.
     criterion : float
-        Value J of the criterion, without the prior.
+        Value of the criterion J without the prior.
     widths, shares : tuple of float
         Width σ_t of each layer, and the fraction of the kernel's exponent that the layer contributes.
     C : float
-        Penalty of errors.
+        Penalty of errors at this iteration.
     n_support : int
         Number of support vectors on the subset, summed over all pairs of classes.
     prior : float
-        Penalty for widths and C far from the starting point, which is added to J in the minimised objective.
+        Penalty for the distance from the starting point. Learning minimises its sum with J.
     """
 
     iteration: int
@@ -165,12 +165,12 @@ class WidthsStep:
 
     @property
     def objective(self) -> float:
-        """The minimised objective: the criterion J plus the prior. It never rises during a descent."""
+        """The objective that learning minimises: criterion J plus prior. It never rises within a descent."""
         return self.criterion + self.prior
 
 
 GUARD = "median widths (guard)"
-"""Value of `ChosenBy.name` if median widths replaced the learned widths."""
+"""Name that `ChosenBy` reports if median widths replaced the learned widths."""
 
 
 @dataclass(frozen=True)
@@ -180,13 +180,13 @@ class Candidate:
     Attributes
     ----------
     kind : {"learned", "median"}
-        Origin of the widths: learned by gradient descent, or computed from median distances.
+        "learned" for widths learned by gradient descent, "median" for widths from median distances.
     scale : float
-        Factor by which the widths were multiplied.
+        Factor by which these widths were multiplied.
     C : float
         Penalty of errors.
     wrong, total : float
-        Number of misclassified rows, and number of all evaluated rows. If rows have weights, the sums of the weights.
+        Number of misclassified rows and of all evaluated rows. If the rows have weights, the sums of these weights.
     n_rows : int
         Number of evaluated rows.
     converged : bool
@@ -211,15 +211,15 @@ class ChosenBy:
     criterion : str
         Criterion that the widths were learned with.
     guarded : bool
-        True if median widths replaced the learned ones.
+        True if median widths replaced the learned widths.
     learned_error, median_error : float or None
-        Fraction of held-out rows that are misclassified with the learned widths, and with the median widths at their
-        best scale, each with the best C for these widths. The held-out rows were not used to learn or select widths or
-        C. None if a class has too few rows.
+        Fraction of held-out rows that are misclassified with the learned widths, and with the median widths. Scale and
+        C of each were selected on other rows. Both values are None if no comparison was made, for example because a
+        class has too few rows.
     n_held_out : int
         Number of held-out rows; 0 in results stored by earlier versions.
     candidates : tuple of Candidate
-        All evaluated candidates; those evaluated on the held-out rows are last.
+        All evaluated candidates. Results of cross-validation come first, results on the held-out rows last.
     """
 
     criterion: str
@@ -231,13 +231,13 @@ class ChosenBy:
 
     @property
     def name(self) -> str:
-        """The key of the criterion, or `GUARD` if median widths replaced the learned widths."""
+        """Name of the criterion, or `GUARD` if median widths replaced the learned widths."""
         return GUARD if self.guarded else self.criterion
 
 
 @dataclass(frozen=True)
 class GridPoint:
-    """Cross-validation error at one width σ and one C. `converged` is False if the solver stopped at its step limit."""
+    """Cross-validation error at one σ and C. `converged` is False if the solver did not converge in every fold."""
 
     sigma: float
     C: float
@@ -256,12 +256,12 @@ class SelectedWidths:
     C : float
         Penalty of errors.
     history : tuple of WidthsStep
-        Iterations of learning the widths. If median widths were better on held-out rows of the sample, these iterations
-        used only the other rows of the sample.
+        Iterations of learning on the sample. If median widths replaced the learned widths because of errors on a
+        held-out fifth of the sample, these are the iterations on the other four fifths.
     chosen : ChosenBy or None
-        How the widths were selected; None if they were not learned.
+        How the widths were selected. None if they were not learned.
     grid : tuple of GridPoint
-        All evaluated points of a grid search; empty if there was no grid search.
+        All evaluated points of a grid search over σ and C; empty if there was no grid search.
     """
 
     widths: NDArray[np.float64]
