@@ -158,7 +158,7 @@ def radius_margin(problem: KernelProblem) -> Evaluation:
     """Return the radius-margin criterion, radius over margin, and its gradient G.
 
     The criterion is J = R² yᵀβ / n with R² = 1 + 1/C − mean(K̃). Its gradient is
-    G = [‖w‖² (1/n − 11ᵀ/n²) − R² ββᵀ] / n. Since the criterion bounds a number of errors, it is not defined with weights.
+    G = [‖w‖² (1/n − 11ᵀ/n²) − R² ββᵀ] / n. The criterion bounds a number of errors and is not defined with weights.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Train two-class SVMs on many points by solving small working sets; kernel rows are computed only for their points."""
+"""Train two-class SVMs on many points: optimise small working sets in turn, and compute only their kernel rows."""
 
 from dataclasses import dataclass, replace
 
@@ -13,36 +13,36 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_TILE = 256  # rows per matrix–vector product; the products are summed in float64
+_TILE = 256  # kernel rows per matrix–vector product; the results of these products are summed in float64
 _EXACT_ROWS = 512
 
 
 class ScratchBuffer:
-    """Memory for kernel values that consecutive problems reuse, because newly allocated memory is slower to fill."""
+    """Memory for kernel values, which consecutive problems reuse because writing to new memory would be slower."""
 
     def __init__(self) -> None:
         self._bytes = np.empty(0, np.uint8)
 
     def floats(self, count: int, dtype: np.dtype[np.floating]) -> NDArray[np.floating]:
-        """Return an uninitialised array for `count` values; it uses the same memory as the previous result."""
+        """Return an uninitialised array of `count` values. It overwrites the array that the last call returned."""
         size = count * dtype.itemsize
         if size > len(self._bytes):
-            self._bytes = np.empty(0, np.uint8)  # frees the old memory before the new is allocated
+            self._bytes = np.empty(0, np.uint8)  # frees the old memory before new memory is allocated
             self._bytes = np.empty(size, np.uint8)
         return self._bytes[:size].view(dtype)
 
 
 class CachedRows:
-    """Cache of kernel rows with a limited capacity.
+    """Cache for a limited number of kernel rows; the row of a point has its kernel values with all n points.
 
     Parameters
     ----------
     source : KernelRows
         The kernel of the n points.
     store : ndarray of shape (capacity, n), of the source's dtype
-        Memory of the cached rows.
+        Memory for the cached rows.
     tol : float
-        Tolerance of the solver. Sums are computed in float64 if float32 is too coarse for this tolerance.
+        Tolerance of the solver. Sums of float32 rows are computed in float64 if float32 is too coarse for it.
     progress : Progress
         Raises `Cancelled` to stop the computation.
     """
@@ -60,11 +60,11 @@ class CachedRows:
         self._slot[:], self._used = every, n
 
     def cached_first(self, points: Indices) -> Indices:
-        """Return the points in the order that `square` expects: those with cached rows first."""
+        """Return the points in the order that `square` expects: points with cached rows come first."""
         return points[np.argsort(self._slot[points] < 0, kind="stable")]
 
     def square(self, points: Indices, out: NDArray[np.floating]) -> None:
-        """Fill `out` with the kernel matrix of the given points (see `cached_first`), using cached rows if possible."""
+        """Fill `out` with the kernel matrix of the given points. Values from cached rows are not computed again."""
         slots = self._slot[points]
         cached = int(np.count_nonzero(slots >= 0))
         for tile in tiles(cached, _TILE, self._progress):
@@ -76,10 +76,9 @@ class CachedRows:
             self._source.kernel(absent, absent, out=out[cached:, cached:], progress=self._progress)
 
     def times(self, points: Indices, factors: Array, keep: Indices) -> Array:
-        """Return Σ_p factor_p k(p, x) for all points x, and cache newly computed rows while there is capacity.
+        """Return the sum of the kernel rows of `points`, each times its factor, and add new rows to the cache.
 
-        If the capacity is too small for all new rows, the cached rows of points other than `points` and `keep` are
-        removed first.
+        If the cache has too little capacity, first all rows but those of `points` and `keep` are removed from it.
         """
         new = points[self._slot[points] < 0]
         if self._used + len(new) > len(self._store):
@@ -121,14 +120,14 @@ class CachedRows:
 WHOLE = 1000  # largest number of points for which the entire kernel matrix is computed
 LARGEST_SET = 4096
 SMALLEST_SET = 512
-_MOST_STALLED = 8  # largest number of consecutive working sets that do not improve the solution
-_LEAST_GAIN = 0.02  # smallest improvement of the dual objective, relative to gap²; an exact SMO step gains 0.25
+_MOST_STALLED = 8  # the solver stops after more than this many consecutive outer steps without progress
+_LEAST_GAIN = 0.02  # decrease of the objective, relative to gap², that counts as progress; an exact SMO step has 0.25
 _NEW_LEAST = 256  # at least this many new points may join a working set
 _LOOSE = 0.05  # tolerance for solving a working set, relative to the optimality gap of all points
-_CLOSE = 0.1  # points this close to violating optimality also join a working set: the next step may cause a violation
-_START_TOL = 0.1  # tolerance of the solution on a quarter of the points, from which the solver starts
-_MANY = 0.4  # above this fraction of support vectors, computing the rows of all points at once is faster
-_ERROR = 0.5  # largest acceptable rounding error of the outputs, relative to the tolerance
+_CLOSE = 0.1  # points within this distance of violating optimality join a working set, too: a step may make them violate
+_START_TOL = 0.1  # tolerance for the first solution, on a quarter of the points, from which the solver starts
+_MANY = 0.4  # above this fraction of support vectors, computing the entire matrix is faster than computing their rows
+_ERROR = 0.5  # largest acceptable rounding error of the SVM outputs, relative to the tolerance
 
 
 @dataclass(frozen=True)
@@ -138,7 +137,7 @@ class SolverOptions:
     Attributes
     ----------
     squared : bool
-        True for the squared hinge loss (L2-SVM), False for the hinge (C-SVC).
+        True for the squared hinge loss (L2-SVM), False for the hinge loss (C-SVC).
     C : float
         Penalty of errors.
     tol : float
@@ -148,11 +147,11 @@ class SolverOptions:
     memory : int
         Number of bytes for kernel values.
     seed : int
-        Seed for drawing the quarter of the points that is solved first.
+        Seed for drawing a quarter of the points, on which the SVM is trained first.
     shuffled : bool
-        True if the points of each class are in random order, so that the first ones are a random sample.
+        True if the points of each class are in random order, so that the first points are a random sample.
     exact : bool
-        True to verify the optimality gap in float64 if the kernel values are float32.
+        True to compute the optimality gap of the solution again in float64 if the kernel values are float32.
     """
 
     squared: bool
@@ -172,7 +171,7 @@ class SolverOptions:
 
 @dataclass(frozen=True)
 class SolverStep:
-    """State of the solver after one working set: the optimality gap and the number of support vectors."""
+    """State of the solver after one outer step: the optimality gap and the number of support vectors."""
 
     gap: float
     n_support: int
@@ -187,7 +186,7 @@ class Solution:
     beta : ndarray of shape (n,)
         Signed dual coefficients y α.
     gap : float
-        Largest violation of the optimality conditions, computed in float64 if float32 could be too coarse.
+        Largest violation of the optimality conditions. It is computed in float64 if float32 could be too coarse.
     steps : int
         Number of SMO steps.
     converged : bool
@@ -205,13 +204,13 @@ class Solution:
 
 
 def largest_store(n: int, memory: int) -> int:
-    """Return the largest number of bytes of `memory` that the solver fills with kernel values of n points."""
+    """Return the number of bytes that the solver uses for float32 kernel values of n points, at most `memory`."""
     _, largest, capacity = _division(n, memory // 4)
     return 4 * (largest**2 + capacity * n)
 
 
 def _division(n: int, floats: int) -> tuple[bool, int, int]:
-    """Divide memory for `floats` kernel values of n points between the working set and the cache.
+    """Divide memory for `floats` kernel values of n points between working set and cache.
 
     Returns
     -------
@@ -229,7 +228,7 @@ def _division(n: int, floats: int) -> tuple[bool, int, int]:
 
 
 def least_memory(n: int, itemsize: int = 4) -> int:
-    """Return the smallest memory, in bytes, for training on n points; a kernel value takes `itemsize` bytes."""
+    """Return the bytes of kernel values that training on n points requires; a value takes `itemsize` bytes."""
     small = min(n, SMALLEST_SET)
     return itemsize * (small * small + 2 * small * n)
 
@@ -254,11 +253,12 @@ def solve(
         Labels −1 or 1, both present.
     options : SolverOptions
     weights : ndarray of shape (n,), optional
-        Positive weights, by which the C of each point is multiplied.
+        Positive weights of the points. The C of a point is C times its weight.
     start : ndarray of shape (n,), optional
-        Signed dual coefficients to start from, such as the solution of a similar problem. They need not be feasible.
+        Signed dual coefficients to start from, such as the solution of a similar problem. They need not satisfy the
+        constraints.
     scratch : ScratchBuffer, optional
-        Memory for kernel values of an earlier problem, which this problem reuses.
+        Memory of an earlier problem, which this problem overwrites.
     progress : Progress
         Receives a `SolverStep` after every working set.
 
@@ -267,7 +267,7 @@ def solve(
     Cancelled
         If `progress` raises it because the job was cancelled.
     MemoryError
-        If `options.memory` is too small for the smallest working set.
+        If `options.memory` is smaller than `least_memory`.
     """
     n = len(y)
     least = least_memory(n, source.dtype.itemsize)
@@ -318,7 +318,7 @@ def solve(
 
 
 def _certain(solution: Solution, rounding: float, tol: float) -> Solution:
-    """Add the rounding error of the outputs to the gap of a solution, unless the error is far below the tolerance."""
+    """Return the solution with the rounding error of float64 added to its gap, unless this error is negligible."""
     error = rounding * float(np.abs(solution.beta).sum())
     if error < _ERROR * tol:
         return solution
@@ -326,7 +326,7 @@ def _certain(solution: Solution, rounding: float, tol: float) -> Solution:
 
 
 def exact_product(source: VectorRows, beta: Array, points: Indices, progress: Progress = NO_PROGRESS) -> Array:
-    """Return K β in float64 at the given points; β must be 0 at all other points. K is never in memory as a whole."""
+    """Return K β in float64 at the given points; β must be 0 at all other points. K is computed in small tiles."""
     values, total = beta[points], np.zeros(len(points))
     for here in tiles(len(points), _EXACT_ROWS, progress):
         rows = source.exact_rows(points[here], progress)
@@ -344,9 +344,9 @@ def exact_product(source: VectorRows, beta: Array, points: Indices, progress: Pr
 
 
 def _quarter(y: Array, options: SolverOptions) -> Indices:
-    """Return the sorted indices of about a quarter of the points of each class, at least one per class.
+    """Return the sorted indices of about a quarter of the points of each class, at least one point per class.
 
-    If the points are already in random order, the first ones of each class are returned.
+    The points are drawn at random. If `options.shuffled` is True, the first points of each class are returned instead.
     """
     random, parts = np.random.default_rng(options.seed), []
     for label in (-1.0, 1.0):
@@ -358,19 +358,19 @@ def _quarter(y: Array, options: SolverOptions) -> Indices:
 
 
 def _feasible(beta: Array, box: Box) -> Array:
-    """Clip coefficients to their bounds, then scale down the positive or the negative ones until all add up to 0."""
+    """Clip coefficients to their bounds, then scale the positive or the negative ones down so that they sum to 0."""
     beta = np.clip(np.asarray(beta, dtype=np.float64), box.lower, box.upper)
     positive, negative = beta[beta > 0].sum(), -beta[beta < 0].sum()
     if min(positive, negative) == 0.0:
         return np.zeros_like(beta)
-    if abs(positive - negative) <= 1e-9 * positive:  # the sum is 0; scaling would move coefficients off C
+    if abs(positive - negative) <= 1e-9 * positive:  # the sum is already 0; scaling would move coefficients off C
         return beta
     least = min(positive, negative)
     return np.asarray(np.where(beta > 0, beta * (least / positive), beta * (least / negative)))
 
 
 class _WorkingSetSolver:
-    """Solver that solves one working set of points after the other, or all points at once if there are few."""
+    """Solver that optimises one working set of points after another, or all points at once if there are few."""
 
     def __init__(
         self,
@@ -395,16 +395,17 @@ class _WorkingSetSolver:
         self._matrix: NDArray[np.floating] = np.empty((0, 0))
 
     def corrected(self, source: VectorRows, solution: Solution, error: float) -> Solution:
-        """Compute the gap of a solution in float64, and continue to solve while that reduces the gap.
+        """Compute the optimality gap of a solution in float64, and continue to solve while this halves the gap.
 
         Parameters
         ----------
         source : VectorRows
             Source of the float32 kernel values of this solver.
         solution : Solution
+            Solution that was computed with float32 kernel values.
         error : float
-            Bound on the rounding error of the residuals. The residuals of points that satisfy their optimality
-            conditions by clearly more than this bound are not recomputed.
+            Bound on the rounding error of the residuals. The residual of a point is not recomputed if its β is 0 and
+            it satisfies the optimality conditions by more than twice this bound plus the tolerance.
         """
         best = np.inf
         while True:
@@ -426,7 +427,11 @@ class _WorkingSetSolver:
             solution = self.run(beta, solution.steps, residual)
 
     def run(self, beta: Array, steps: int = 0, residual: Array | None = None) -> Solution:
-        """Solve, starting from a feasible β, after `steps` earlier SMO steps; `residual` is y − K̃β if it is known."""
+        """Solve, starting from a feasible β.
+
+        `steps` is the number of earlier SMO steps, which count towards the limit. `residual` is y − K̃β, or None if
+        it has to be computed.
+        """
         self._steps = steps
         options, box = self._options, self._box
         beta = beta.copy()
@@ -446,9 +451,9 @@ class _WorkingSetSolver:
             first = max(gap, options.tol * 10.0) if first is None else first
             done = 1.0 - np.log(max(gap, options.tol) / options.tol) / np.log(first / options.tol)
             self._progress.report(float(np.clip(done, 0.0, 1.0)), SolverStep(gap, n_support))
-            # If a working set cannot contain all support vectors, a step lowers the objective, but often not the gap.
+            # If the support vectors do not fit in a working set, a step lowers the objective, but often not the gap.
             earlier, objective = objective, -0.5 * float(beta @ (self._y + residual))
-            # The second number is the rounding error of the objective, which is large if C or the weights are huge.
+            # The second argument is the rounding error of the objective, which is large if C or the weights are huge.
             least_gain = max(_LEAST_GAIN * gap * gap, float(np.finfo(np.float64).eps * np.abs(beta).sum() ** 2))
             stalled = 0 if gap < 0.99 * best or earlier - objective > least_gain else stalled + 1
             best = min(best, gap)
@@ -464,7 +469,7 @@ class _WorkingSetSolver:
                 return Solution(beta, bias, gap, self._steps, gap < options.tol, residual)
 
     def _step(self, residual: Array, beta: Array, bias: float, gap: float) -> Array:
-        """Solve for one working set and update the residuals of all points in place."""
+        """Optimise one working set, update the residuals of all points in place, and return the new β."""
         points = self._rows.cached_first(self._working_set(residual, beta, bias))
         kernel, box = self._kernel(points), self._box.take(points)
         moved, _ = self._minimise(kernel, residual[points], beta[points], box, _LOOSE * gap)
@@ -477,7 +482,7 @@ class _WorkingSetSolver:
         return beta
 
     def _kernel(self, points: Indices) -> NDArray[np.floating]:
-        """Return the matrix K̃ of the given points, which overwrites the previously returned matrix."""
+        """Return the kernel matrix K̃, with the ridge on its diagonal, of the given points. The next call overwrites it."""
         size = len(points)
         kernel = self._square[: size * size].reshape(size, size)
         self._rows.square(points, kernel)
@@ -494,17 +499,21 @@ class _WorkingSetSolver:
         return beta, residual
 
     def _shift(self, residual: Array, points: Indices, change: Array, keep: Indices) -> None:
-        """Update the residuals y − K̃β of all points for a change of β at `points`; rows of `keep` stay cached."""
+        """Subtract K̃·change from the residuals in place, where only the β of `points` change."""
         if len(points):
             residual -= self._rows.times(points, change, keep)
             residual[points] -= at(self._box.ridge, points) * change
 
     def _working_set(self, residual: Array, beta: Array, bias: float) -> Indices:
-        """Return the sorted working set: free support vectors, and points at or near a violation of optimality."""
+        """Return the sorted indices of the next working set.
+
+        It contains support vectors strictly inside their bounds, points that violate optimality, and points that
+        nearly violate it.
+        """
         box = self._box
         up, down = beta < box.upper, beta > box.lower
         free = up & down
-        # If only one coefficient is free, the bias may be at an end of the gap, where only one class has violations.
+        # A single free coefficient may put the bias at one end of the gap. Then only one class would have violations.
         middle = bias if free.sum() > 1 else 0.5 * (residual[up].max() + residual[down].min())
         excess = residual - middle
         violation = np.maximum(np.where(up, excess, -np.inf), np.where(down, -excess, -np.inf))

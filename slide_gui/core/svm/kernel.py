@@ -1,4 +1,4 @@
-"""The multi-width radial basis function kernel (paper, §5): layer distances and kernel values."""
+"""The multi-width radial basis function kernel (paper, §5): squared distances per layer, and kernel values."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ _DISTANCE_ROWS = 128  # rows per tile: about 20 ms on one core for 2 500 points 
 
 
 def block_sizes(n_columns: int, groups: int | Sequence[int] | None) -> tuple[int, ...]:
-    """Return the number of columns of each block.
+    """Return the number of columns of each block; a block contains the columns of one layer.
 
     Parameters
     ----------
     n_columns : int
-        Number of columns of Z.
+        Number of columns of the training rows.
     groups : int, sequence of int, or None
         Number of blocks of equal size, or the size of each block. None means that all columns are one block.
 
@@ -48,12 +48,12 @@ def block_sizes(n_columns: int, groups: int | Sequence[int] | None) -> tuple[int
 
 
 def blocks_of(sizes: Sequence[int]) -> list[slice]:
-    """Return the slice of columns of each block."""
+    """Return the slice of each block, for consecutive blocks of the given sizes."""
     return [slice(int(end - size), int(end)) for end, size in zip(np.cumsum(sizes), sizes, strict=True)]
 
 
 def _squared_distances(rows: Array, progress: Progress = NO_PROGRESS, out: Array | None = None) -> Array:
-    """Return the squared distances between all rows in float64, with zeros on the diagonal."""
+    """Return the matrix of squared distances between all rows, in float64 and with a zero diagonal."""
     rows = rows - rows.mean(axis=0)
     squares = np.einsum("ij,ij->i", rows, rows)
     distances = np.empty((len(rows), len(rows))) if out is None else out
@@ -102,10 +102,10 @@ def median_distances(
     seed: int = 0,
     progress: Progress = NO_PROGRESS,
 ) -> Array:
-    """Return the median squared distance between two rows for each block of columns, from at most `max_rows` rows.
+    """Return, for each block of columns, the median squared distance between two of at most `max_rows` rows.
 
-    If the two rows are equal in more than half of the pairs of rows, the median is 0, and the mean is returned instead.
-    For a constant block the result is 0. Rows that differ only by the rounding of Z count as equal.
+    If more than half of the pairs consist of equal rows, the median is 0, and the mean is returned instead. For a
+    constant block the result is 0. Rows that differ only by the rounding of Z count as equal.
     """
     rows = np.arange(len(Z))
     if len(Z) > max_rows:
@@ -133,13 +133,13 @@ def _median(values: NDArray[np.floating]) -> Array:
 
 
 def widths_from(medians: ArrayLike, scale: float = 1.0) -> Array:
-    """Return the widths σ_t = sqrt(scale · median D_t). The width of a constant block has no effect and is set to 1."""
+    """Return the widths σ_t = sqrt(scale · median D_t). The width is 1 for constant blocks, which have no effect."""
     squared = scale * np.asarray(medians, dtype=np.float64)
     return np.sqrt(np.where(squared > 0.0, squared, 1.0))
 
 
 def shares_of(widths: ArrayLike, medians: ArrayLike) -> Array:
-    """Return the fraction of the kernel's exponent that each layer contributes: median D_t / σ_t² over their sum."""
+    """Return the fraction of the kernel's exponent that each layer contributes: median D_t / σ_t², scaled to sum 1."""
     parts = np.asarray(medians, dtype=np.float64) / np.square(np.asarray(widths, dtype=np.float64))
     total = parts.sum()
     return np.asarray(parts / total if total > 0.0 else np.full(len(parts), 1.0 / len(parts)))
@@ -149,19 +149,21 @@ Values = NDArray[np.floating]
 Indices = NDArray[np.intp]
 
 _TILE_ROWS = 512
-_TILE_FLOPS = 1.5e9  # number of float32 operations per tile: about 30 ms on one core
-_CACHED_VALUES = 32_768  # number of values that stay in the cache of a core between product and exponential
+_TILE_FLOPS = 1.5e9  # float32 operations per tile: about 30 ms on one core
+_CACHED_VALUES = 32_768  # values of a tile that stay in the processor cache between product and exponential
 _AT_ONCE = 1000  # for a class of at most this many points, all kernel rows are computed at once, which is faster
 _BLOCK_ROWS = 2048
 _EMBEDDED_ROWS = 128
 _CENTRE_ROWS = 1000
 _CENTRE_COLUMNS = 512
-COARSE = 1e-4  # if the error of a kernel value is larger, float32 is too coarse for training and prediction
+COARSE = 1e-4  # if the rounding error of a float32 kernel value may exceed this, float64 is used instead
 
 
 @dataclass(frozen=True)
 class Embedding:
-    """The map from rows h to vectors z = [h⁰/σ_0, h¹/σ_1, …] between which the kernel is exp(−‖z − z'‖²).
+    """The map from rows h = [h⁰, h¹, …] to vectors z, for which the multi-width kernel is exp(−‖z − z'‖²).
+
+    A vector is z = [h⁰/σ_0, h¹/σ_1, …], after `centre` is subtracted from h.
 
     Attributes
     ----------
@@ -170,7 +172,7 @@ class Embedding:
     widths : tuple of float
         Width σ_t of each block.
     centre : ndarray of shape (d,)
-        Vector that is subtracted from each row first. This reduces rounding in float32 and does not change the kernel.
+        Vector that is subtracted from each row first. It reduces rounding in float32 and does not change the kernel.
     """
 
     sizes: tuple[int, ...]
@@ -183,8 +185,8 @@ class Embedding:
     ) -> "Embedding":
         """Return the embedding with these widths, centred on the median of each column.
 
-        Outliers hardly affect the median. They would shift the mean, and thus move all other rows away from 0, where
-        float32 is most precise. The median is computed from at most 1 000 evenly spaced rows.
+        The mean is not used, because outliers would shift it. All other rows would then be far from 0, where float32 is
+        less precise. The median is computed from at most 1 000 evenly spaced rows.
         """
         rows = np.unique(np.linspace(0, len(Z) - 1, min(len(Z), _CENTRE_ROWS)).astype(np.intp))
         sample = take_rows(Z, rows, progress)
@@ -201,7 +203,7 @@ class Embedding:
         progress: Progress = NO_PROGRESS,
         columns: Indices | None = None,
     ) -> Values:
-        """Return the vectors z for Z, or for the given rows and columns of Z, of shape (n, d); Z is read in blocks."""
+        """Return the vectors z of all rows of Z, or of the given rows and columns. Z is read in blocks of rows."""
         per_column = np.repeat(1.0 / np.asarray(self.widths), self.sizes).astype(dtype)
         centre = self.centre.astype(np.result_type(Z.dtype, dtype))
         if columns is not None:
@@ -220,7 +222,7 @@ _LARGEST = 1e15
 
 
 def refuse_large(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -> None:
-    """Raise ValueError if a value is so large that squared distances may overflow; name its row and column."""
+    """Raise a ValueError that gives row and column if a value is so large that squared distances may overflow."""
     for rows in tiles(len(Z), _BLOCK_ROWS, progress):
         block = Z[rows]
         if max(block.max(initial=0.0), -block.min(initial=0.0)) > _LARGEST:
@@ -232,7 +234,7 @@ def refuse_large(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -> N
 
 
 def varying_columns(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -> Indices:
-    """Return the columns of Z that are not constant; only these affect distances. Z is read in blocks."""
+    """Return the columns of Z that are not constant. Other columns do not affect distances. Z is read in blocks."""
     constant = np.arange(Z.shape[1])
     for rows in tiles(len(Z), _BLOCK_ROWS, progress):
         constant = constant[(Z[rows, constant] == Z[0, constant]).all(axis=0)]
@@ -248,7 +250,8 @@ def kernel_rounding(squares: Values) -> float:
     """Return a bound on the rounding error of kernel values between different vectors, given their squared norms.
 
     The error of D = ‖a‖² + ‖b‖² − 2ab is at most e = eps (‖a‖² + ‖b‖²). The error of exp(−D) is at most e · exp(−D),
-    where D ≥ (‖a‖ − ‖b‖)². A long vector far from all others thus causes no error, because its kernel values are 0.
+    where D ≥ (‖a‖ − ‖b‖)². A long vector whose norm differs much from all other norms thus causes no error: its kernel
+    values are 0.
     """
     eps = float(np.finfo(squares.dtype).eps)
     ordered = np.sort(np.asarray(squares, np.float64))
@@ -258,14 +261,14 @@ def kernel_rounding(squares: Values) -> float:
 
 
 def set_self_kernel(values: Values, points: Indices | None = None) -> None:
-    """Set the kernel of each vector with itself to 1; for long vectors, rounding makes the computed value inaccurate.
+    """Set the kernel value of each vector with itself to 1, in place; rounding may make the computed value wrong.
 
     Parameters
     ----------
     values : ndarray of shape (m, n)
         Kernel values between m vectors (rows) and n vectors (columns).
     points : ndarray of int, shape (m,), optional
-        For each row, the column that belongs to the same vector; by default the columns 0 to m − 1.
+        For each row, the column of the same vector; by default 0 … m − 1.
     """
     rows = np.arange(len(values))
     values[rows, rows if points is None else points] = 1.0
@@ -278,11 +281,10 @@ def kernel_tiles(
     progress: Progress = NO_PROGRESS,
     exponential: bool = True,
 ) -> Values:
-    """Return exp(−D), or D if `exponential` is False, between two sets of vectors given with their squared norms.
+    """Return exp(−D), or D if `exponential` is False, for the squared distances D between two sets of vectors.
 
-    D is the squared distance between two vectors.
-
-    If both arguments are the same object, only half of the symmetric matrix is computed.
+    `these` and `other` are pairs of vectors and their squared norms. If both are the same object, only half of the
+    symmetric matrix is computed.
     """
     (a, a_squares), (b, b_squares) = these, other
     if out is None:
@@ -292,7 +294,7 @@ def kernel_tiles(
     flops = _TILE_FLOPS * 4 / a.itemsize
     width = max(256, int(flops / (2.0 * height * max(a.shape[1], 1))))
     if these is other:
-        height = width = min(height, width)  # NumPy computes only one triangle of the product of a tile with itself
+        height = width = min(height, width)  # square tiles: NumPy computes only one triangle of a product A Aᵀ
     for top in range(0, len(a), height):
         for left in range(top if these is other else 0, len(b), width):
             tile = out[top : top + height, left : left + width]
@@ -321,22 +323,22 @@ def vector_distances(data: Values, dtype: DTypeLike, progress: Progress = NO_PRO
 
 
 class ClassVectors:
-    """The vectors of one class between which the kernel is computed, and a cache of kernel rows within the class.
+    """The vectors of one class, and a cache of kernel values between them.
 
     Parameters
     ----------
     data : ndarray of shape (n, d), float32 or float64
-        Vectors that an `Embedding` returned for the rows of the class.
+        Vectors of the class, as an `Embedding` returns them.
     memory : int
-        Number of bytes for cached kernel rows.
+        Number of bytes for cached kernel values.
     exact : callable, optional
-        Function of indices and a progress that returns the vectors with these indices, computed in float64. By default
-        the vectors in `data` are converted to float64.
+        Function that takes indices and a `Progress`, and returns the vectors with these indices, computed in float64.
+        By default `data` is converted to float64.
 
     Attributes
     ----------
     caches : bool
-        True if there is memory for cached rows.
+        True if the memory suffices to cache the kernel values of at least one vector with its class.
     """
 
     def __init__(
@@ -356,7 +358,7 @@ class ClassVectors:
         return take_rows(self.data, points, progress).astype(np.float64, copy=False)
 
     def some(self, points: Indices, progress: Progress) -> tuple[Values, Values]:
-        """Return copies of the vectors `points`, and their squared norms."""
+        """Return copies of the vectors with the indices `points`, and their squared norms."""
         return take_rows(self.data, points, progress), self.squares[points]
 
     def first(self, size: int) -> tuple[Values, Values]:
@@ -364,7 +366,7 @@ class ClassVectors:
         return self.data[:size], self.squares[:size]
 
     def within(self, points: Indices, out: Values, progress: Progress) -> None:
-        """Fill `out` with the kernel between given points (rows) and the first points of the class (columns)."""
+        """Fill `out` with kernel values between the given points (rows) and the first points of the class (columns)."""
         everything, columns = self.first(len(self.data)), self.first(out.shape[1])
         new = points[self._slot[points] < 0][: len(self._rows) - self._used]
         if len(new) and len(self._rows) == len(self.data) <= _AT_ONCE:
@@ -388,15 +390,15 @@ class ClassVectors:
 
 
 class VectorRows:
-    """Source of kernel values between the vectors of one or more classes, which are computed on demand.
+    """Source that computes kernel values between the vectors of an `Embedding` on demand.
 
     Parameters
     ----------
     classes : sequence of ClassVectors
-        The points of the first class have the lowest indices, and so on. Sources can share these objects, and thus
-        their cached kernel rows.
+        Vectors of each class. The points of the source are numbered class by class. Several sources can share these
+        objects, and thus their cached kernel values.
     sizes : sequence of int, optional
-        Number of points of each class to use; by default all.
+        Number of points of each class to use, counted from the first; by default all points.
     """
 
     def __init__(self, classes: Sequence[ClassVectors], sizes: Sequence[int] | None = None) -> None:
@@ -414,24 +416,24 @@ class VectorRows:
 
     @property
     def refined_bytes(self) -> int:
-        """Number of bytes that all vectors would take in float64."""
+        """Number of bytes that all vectors take in float64."""
         return 8 * len(self) * int(self._classes[0].data.shape[1])
 
     @property
     def rounding(self) -> float:
-        """A bound on the rounding error of a kernel value."""
+        """Upper bound on the rounding error of a kernel value."""
         pairs = zip(self._classes, self._sizes, strict=True)
         return kernel_rounding(np.concatenate([each.squares[:size] for each, size in pairs]))
 
     def take(self, points: Indices) -> "VectorRows":
-        """Return the source for the given sorted points; vectors are not copied if they are the first of each class."""
+        """Return a source for the given, sorted points. The first points of each class are used without a copy."""
         parts = self._split(points)
         if all(np.array_equal(part, np.arange(len(part))) for part in parts):
             return VectorRows(self._classes, [len(part) for part in parts])
         return VectorRows.of(self._gathered(points, NO_PROGRESS)[0])
 
     def exact_rows(self, points: Indices, progress: Progress = NO_PROGRESS) -> Values:
-        """Return the vectors of the given points, computed in float64. The indices `points` must be sorted."""
+        """Return the vectors of the given points, computed in float64; `points` must be in rising order."""
         parts = zip(self._classes, self._split(points), strict=True)
         pieces = [each.exact_rows(part, progress) for each, part in parts if len(part)]
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
@@ -439,9 +441,10 @@ class VectorRows:
     def kernel(
         self, rows: Indices, columns: Indices | None = None, out: Values | None = None, progress: Progress = NO_PROGRESS
     ) -> Values:
-        """Return the kernel between the points `rows` and the points `columns`, by default all points.
+        """Return the kernel values between the points `rows` and the points `columns`, by default all points.
 
-        The indices must be sorted. If `rows` is `columns`, only half of the symmetric matrix is computed.
+        The points must be in rising order. If `rows` and `columns` are the same object, only half of the symmetric
+        matrix is computed.
         """
         symmetric = columns is rows
         if columns is not None and not (symmetric and len(rows) == len(self)):
@@ -454,7 +457,7 @@ class VectorRows:
             out = np.empty((len(rows), len(self)), self.dtype)
         others = list(zip(self._classes, self._sizes, blocks_of(self._sizes), strict=True))
         if not symmetric and not any(each.caches for each in self._classes):
-            left = self._gathered(rows, progress)  # the vectors of a class are read only once for all rows
+            left = self._gathered(rows, progress)  # so that the vectors of each class are read only once
             for other, size, width in others:
                 kernel_tiles(left, other.first(size), out[:, width], progress)
             set_self_kernel(out, rows)
@@ -474,12 +477,12 @@ class VectorRows:
         return out
 
     def _split(self, points: Indices) -> list[Indices]:
-        """Return, for each class, the indices within the class of those `points` that belong to the class."""
+        """Return the indices of the given points within their class, separately for each class."""
         parts = np.split(points, np.searchsorted(points, self._ends[:-1]))
         return [part - start for part, start in zip(parts, self._ends - self._sizes, strict=True)]
 
     def _gathered(self, points: Indices, progress: Progress) -> tuple[Values, Values]:
-        """Return copies of the vectors `points`, and their squared norms."""
+        """Return copies of the vectors with the indices `points`, and their squared norms."""
         pieces = [each.some(part, progress) for each, part in zip(self._classes, self._split(points), strict=True)]
         if len(pieces) == 1:
             return pieces[0]
@@ -487,21 +490,21 @@ class VectorRows:
 
 
 class DistanceRows:
-    """Source of kernel values exp(−factor · D) for a precomputed matrix D, which a grid search uses for all widths.
+    """Source of kernel values exp(−factor · D) for a precomputed matrix D, which a whole grid search shares.
 
     Parameters
     ----------
     distances : ndarray of shape (m, m), float32 or float64
         Matrix D of squared distances.
     points : ndarray of int
-        Indices in D of the points of this source.
+        Indices of the rows of D that are the points of this source.
     factor : float
         1/σ² for the common width σ.
 
     Attributes
     ----------
     rounding : float
-        Bound on the rounding error of a kernel value: 0, because the distances are considered exact.
+        Rounding error of a kernel value. It is 0, because the distances are regarded as exact.
     """
 
     rounding = 0.0
@@ -513,13 +516,13 @@ class DistanceRows:
         return len(self.points)
 
     def take(self, points: Indices) -> "DistanceRows":
-        """Return the source for the given points only, with the same distances."""
+        """Return a source for the given points only, which uses the same matrix D."""
         return DistanceRows(self.distances, self.points[points], self.factor)
 
     def kernel(
         self, rows: Indices, columns: Indices | None = None, out: Values | None = None, progress: Progress = NO_PROGRESS
     ) -> Values:
-        """Return the kernel between the points `rows` and the points `columns`, by default all points."""
+        """Return the kernel values between the points `rows` and the points `columns`, by default all points."""
         rows, columns = self.points[rows], self.points if columns is None else self.points[columns]
         if out is None:
             out = np.empty((len(rows), len(columns)), dtype=self.dtype)
@@ -532,4 +535,4 @@ class DistanceRows:
 
 
 KernelRows = VectorRows | DistanceRows
-"""A source from which the solver gets kernel values. All values have one data type."""
+"""A source of kernel values for the solver; all values have the same data type."""

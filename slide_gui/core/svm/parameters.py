@@ -58,7 +58,7 @@ class SvmParameters:
         Number of gradient descents, each from one of the best points of a grid of widths and C.
     retune : bool
         True adjusts C, and multiplies all learned widths by one common factor. Both are selected on held-out rows that
-        the widths were not learned on. It has no effect if at least four fifths of the rows are used for learning.
+        the widths were not learned on. It has no effect if more than four fifths of the rows are used for learning.
     retune_rows : int
         Largest number of rows for this adjustment. If widths are not learned and C is None, C and the factor of median
         widths are searched for on at most 10 000 rows. A value above 10 000 then adds the adjustment on more rows.
