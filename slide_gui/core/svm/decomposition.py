@@ -124,7 +124,7 @@ _MOST_STALLED = 8  # the solver stops after more than this many consecutive oute
 _LEAST_GAIN = 0.02  # decrease of the objective, relative to gap², that counts as progress; an exact SMO step has 0.25
 _NEW_LEAST = 256  # at least this many new points may join a working set
 _LOOSE = 0.05  # tolerance for solving a working set, relative to the optimality gap of all points
-_CLOSE = 0.1  # points within this distance of violating optimality join a working set, too: a step may make them violate
+_CLOSE = 0.1  # points this close to violating optimality join a working set, too, because a step may make them violate
 _START_TOL = 0.1  # tolerance for the first solution, on a quarter of the points, from which the solver starts
 _MANY = 0.4  # above this fraction of support vectors, computing the entire matrix is faster than computing their rows
 _ERROR = 0.5  # largest acceptable rounding error of the SVM outputs, relative to the tolerance
@@ -204,7 +204,7 @@ class Solution:
 
 
 def largest_store(n: int, memory: int) -> int:
-    """Return the number of bytes that the solver uses for float32 kernel values of n points, at most `memory`."""
+    """Return the bytes of float32 kernel values that the solver stores for n points if its limit is `memory`."""
     _, largest, capacity = _division(n, memory // 4)
     return 4 * (largest**2 + capacity * n)
 
@@ -255,8 +255,7 @@ def solve(
     weights : ndarray of shape (n,), optional
         Positive weights of the points. The C of a point is C times its weight.
     start : ndarray of shape (n,), optional
-        Signed dual coefficients to start from, such as the solution of a similar problem. They need not satisfy the
-        constraints.
+        Signed dual coefficients to start from, such as the solution of a similar problem. They may violate the bounds.
     scratch : ScratchBuffer, optional
         Memory of an earlier problem, which this problem overwrites.
     progress : Progress
@@ -427,11 +426,7 @@ class _WorkingSetSolver:
             solution = self.run(beta, solution.steps, residual)
 
     def run(self, beta: Array, steps: int = 0, residual: Array | None = None) -> Solution:
-        """Solve, starting from a feasible β.
-
-        `steps` is the number of earlier SMO steps, which count towards the limit. `residual` is y − K̃β, or None if
-        it has to be computed.
-        """
+        """Solve from a feasible β, after `steps` earlier SMO steps. `residual` is y − K̃β, or None if it is unknown."""
         self._steps = steps
         options, box = self._options, self._box
         beta = beta.copy()
@@ -482,7 +477,7 @@ class _WorkingSetSolver:
         return beta
 
     def _kernel(self, points: Indices) -> NDArray[np.floating]:
-        """Return the kernel matrix K̃, with the ridge on its diagonal, of the given points. The next call overwrites it."""
+        """Return the matrix K̃ of the given points: the kernel plus the ridge. The next call overwrites it."""
         size = len(points)
         kernel = self._square[: size * size].reshape(size, size)
         self._rows.square(points, kernel)
@@ -505,11 +500,7 @@ class _WorkingSetSolver:
             residual[points] -= at(self._box.ridge, points) * change
 
     def _working_set(self, residual: Array, beta: Array, bias: float) -> Indices:
-        """Return the sorted indices of the next working set.
-
-        It contains support vectors strictly inside their bounds, points that violate optimality, and points that
-        nearly violate it.
-        """
+        """Return the sorted working set: points with β strictly inside the bounds, or at or near a violation."""
         box = self._box
         up, down = beta < box.upper, beta > box.lower
         free = up & down

@@ -49,30 +49,31 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     groups : "auto", int, sequence of int, or None, default="auto"
         Blocks of columns, one per layer. "auto" reads them from column names ``h0_…``, ``h1_…``, which `SLIDE` gives
         its data frames (``set_output(transform="pandas")``). Columns without such names form one block, as with None.
-        An integer is a number of blocks of equal size, a sequence their sizes. Blocks that do not fit the columns or
-        contradict their names raise an error. Arrays have no column names. To follow the depth of SLIDE in a pipeline
-        of arrays, use `SLIDEClassifier`.
+        An integer is the number of blocks of equal size; a sequence gives the size of each block. An error is raised if
+        the blocks do not fit the columns or contradict the column names. Arrays have no column names. In a pipeline of
+        arrays, use `SLIDEClassifier`, whose blocks follow the depth of SLIDE.
     widths : {"learn", "median"} or sequence of float, default="learn"
-        Widths σ_t, one per block. "learn" minimises `criterion`. "median" sets σ_t² = σ² · median ‖h_iᵗ − h_jᵗ‖². σ² is
-        the number of blocks if C is given, otherwise it is selected together with C on held-out rows.
+        Widths σ_t, one per block. "learn" minimises `criterion`. "median" sets σ_t² = σ² · median ‖h_iᵗ − h_jᵗ‖². If C
+        is given, σ² is the number of blocks. Otherwise σ² and C are selected together on held-out rows.
     criterion : {"auto", "radius-margin", "span", "hold-out", "press"}, default="auto"
         Criterion that learning the widths minimises. "radius-margin" is the bound R²‖w‖²/n on the error. "span" is the
         smoothed leave-one-out error from the span of the support vectors. "hold-out" is the smoothed error on a
         held-out fifth of the rows. "press" is the leave-one-out squared error of kernel ridge regression. "auto" is
         "span" for two classes and "press" for more.
         With more than two classes, "press" is averaged over one-vs-rest targets, the others over one-vs-one problems.
-        "radius-margin" does not estimate the error. On classes that are far from separable its optimum has such small
-        widths and C that every point is a support vector.
-        With every criterion, the learned widths are compared with scaled median widths on rows that were used for
-        neither of them, unless a class has fewer than three rows. These rows are outside the subset, or they are a
-        held-out fifth of the rows (two fifths in turn if a fifth has fewer than 200 rows). The widths with fewer errors
-        are used, the learned ones in a tie. `chosen_by_` reports the result.
+        "radius-margin" does not estimate the error. If the classes overlap strongly, its optimum has such small widths
+        and C that every point is a support vector.
+        With every criterion, the learned widths are compared with scaled median widths, unless a class has too few
+        rows. The comparison uses rows that neither was fitted to: rows outside the subset, or a held-out fifth of the
+        rows (two fifths in turn if a fifth has fewer than 200 rows). The widths with fewer errors are used; in a tie,
+        the learned widths. `chosen_by_` reports the result.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-        Squared hinge (L2-SVM) or hinge (C-SVC). Widths are always learned with the squared hinge.
+        Squared hinge loss (L2-SVM) or hinge loss (C-SVC). Widths are always learned with the squared hinge loss.
     C : float or None, default=None
-        Penalty of errors. None selects C by cross-validation on the same rows: 1, 3 or 10 times the C that is learned
-        together with the widths, or 1, 10, 100 or 1000 if the loss is the hinge or the comparison selects median
-        widths. If widths are not learned, C is selected from 1, 10, 100 and 1000 on a held-out fifth of the rows.
+        Penalty of errors. None selects C. With learned widths, cross-validation on the rows that they are learned on
+        selects 1, 3 or 10 times the C that is learned together with the widths. With the hinge loss, or if the
+        comparison selects median widths, it selects from 1, 10, 100 and 1000. If widths are not learned, C is selected
+        from 1, 10, 100 and 1000 on a held-out fifth of the rows.
     tol : float, default=1e-3
         Largest allowed violation of the optimality conditions.
     max_iter : int or None, default=None
@@ -82,21 +83,22 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     starts : int, default=2
         Number of gradient descents, each from one of the best points of a grid of widths and C.
     retune : bool, default=True
-        True adjusts C and one common scale of the widths after learning on a subset. The adjustment uses a held-out
-        fifth of at most 10 000 rows, all outside the subset. It is left out if less than a fifth of the rows are
-        outside the subset.
+        True adjusts C, and multiplies all widths by one common factor, after learning on a subset. Both are selected on
+        a held-out fifth of at most 10 000 rows; the held-out rows are outside the subset. Nothing is adjusted if less
+        than a fifth of all rows are outside the subset.
     memory : int, default=2 GiB
         Number of bytes that training may use in addition to its input.
     random_state : int, RandomState instance or None, default=None
         Seed of the subset, the held-out rows and the rows that the solver starts with.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes. At the final widths, the C of a row is C times the weight of its class. "balanced" is
-        n / (n_classes · rows of the class). The criterion "radius-margin" is not defined with weights and raises an
-        error.
+        Weights of the classes. In training at the final widths, the C of a row is C times the weight of its class.
+        "balanced" uses the weights n / (n_classes · rows of the class). The criterion "radius-margin" is not defined
+        with weights and raises an error.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels in sorted order.
     widths_ : ndarray of shape (L,)
         Kernel widths σ_t.
     shares_ : ndarray of shape (L,)
@@ -105,7 +107,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     C_ : float
         The value of C that was used.
     support_ : ndarray of int, shape (n_support,)
-        Indices of the support vectors among the rows.
+        Indices of the support vectors among the training rows.
     n_support_ : ndarray of int, shape (n_classes,)
         Number of support vectors of each class.
     dual_coef_ : ndarray of shape (n_pairs, n_support)
@@ -113,20 +115,19 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     intercept_ : ndarray of shape (n_pairs,)
         Bias of each pair of classes.
     history_ : list of WidthsStep
-        Criterion, prior, widths, layer fractions, C and number of support vectors at each iteration of learning.
+        Record of each iteration of learning: criterion, prior, widths, `shares_`, C and number of support vectors.
     chosen_by_ : str
         Origin of the widths: the criterion that learned them, "median widths (guard)" if median widths had fewer errors
         on held-out rows, "median widths" or "given".
     candidates_ : list of Candidate
         All widths and C that were evaluated to compare learned with median widths, with their errors. `converged` of a
-        candidate is False if the solver reached its limit of steps. The list is empty if widths were not learned or not
-        compared.
+        candidate is False if the solver reached its limit of steps. The list is empty without such a comparison.
     n_iter_ : int
-        Number of SMO steps that the solver took.
+        Number of SMO steps in the final training, summed over all pairs of classes.
     model_ : SvmModel
         The trained model as an immutable object; stored runs contain only `model_.trained`.
     n_features_in_ : int
-        Number of columns of the rows.
+        Number of columns of the training rows.
 
     Examples
     --------
@@ -175,14 +176,16 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         y : array-like of shape (n,)
             Labels of at least two classes.
         sample_weight : array-like of shape (n,), optional
-            Weights of the rows, 0 or more. At the final widths, the C of a row is C times its weight. If widths and C
-            are given, integer weights give the same model as repeated rows, up to `tol`. If they are selected, errors
-            are weighted. The subset, the held-out rows and the median distances ignore weights, so repeated rows may
-            lead to other widths and another C. Rows of weight 0 are left out, but count for class weights "balanced".
+            Weights of the rows, 0 or more. In training at the final widths, the C of a row is C times its weight. If
+            widths and C are given, integer weights give the same model as repeated rows, up to `tol`. If widths or C
+            are selected, errors are weighted. The subset, the held-out rows and the median distances ignore weights, so
+            repeating rows may lead to other widths and another C than weights. Rows of weight 0 are left out, but they
+            count in the class weights "balanced".
         progress : Progress
             Receives progress reports; raises `Cancelled` to stop the training.
         client : distributed.Client, optional
-            Cluster whose workers train the pairs of classes, one task per pair. By default this process trains them.
+            Client of a Dask cluster whose workers train the pairs of classes, one task per pair. By default, the
+            current process trains all pairs.
 
         Raises
         ------
@@ -246,7 +249,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         return self
 
     def _weights(self, sample_weight: Any, classes: NDArray[Any], codes: NDArray[np.intp]) -> Array | None:
-        """Return the weights of the rows times the weights of their classes, or None if all are 1."""
+        """Return the weight of each row times the weight of its class, or None if all these products are 1."""
         weights = row_weights(sample_weight, len(codes))
         if self.class_weight is None:
             return weights
@@ -270,7 +273,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         given = tuple(groups) if isinstance(groups, Iterable) else groups
         if given is not None and names is not None:
             named = None
-            with suppress(ValueError):  # names without layer numbers cannot be compared with the given groups
+            with suppress(ValueError):  # column names without layer numbers do not contradict the given groups
                 named = layer_sizes(names)
             if named is not None and named != block_sizes(len(names), given):
                 raise ValueError(
@@ -282,8 +285,8 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     def decision_function(self, Z: ArrayLike) -> NDArray[np.float64]:
         """Return a decision value for each row, positive for the second of two classes.
 
-        The shape is (n,) for two classes. For more classes it is (n, n_classes), and each value is the number of votes
-        of a class plus its summed margins, scaled to within ±1/3.
+        The shape is (n,) for two classes. For more classes it is (n, n_classes). The value of a class is then the
+        number of its one-vs-one votes plus its summed margins, which are scaled to within ±1/3.
 
         Raises
         ------
@@ -299,7 +302,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         Raises
         ------
         ValueError
-            Same as for `decision_function`.
+            If Z does not have the columns of the training rows, or contains NaN or infinity.
         """
         rows = self._rows(Z)
         return np.asarray(self.classes_[self.model_.predict(rows)])

@@ -15,11 +15,11 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_BLOCK_VALUES = 8_000_000  # kernel values per block of predictions
+_BLOCK_VALUES = 8_000_000  # largest number of kernel values that are computed at once for predictions
 
 
 def pairs_of(n_classes: int) -> list[tuple[int, int]]:
-    """Return all pairs (i, j) of class codes with i < j; a margin is positive for class j."""
+    """Return all pairs (i, j) of class codes with i < j. The margin of a pair is positive if class j is predicted."""
     return list(combinations(range(n_classes), 2))
 
 
@@ -31,12 +31,14 @@ def predicted_codes(margins: NDArray[np.floating], n_classes: int) -> Indices:
 
 
 def class_scores(margins: NDArray[np.floating], n_classes: int) -> NDArray[np.float64]:
-    """Return one score per class: its votes, plus its summed margins scaled to (−1/3, 1/3), which only break ties.
+    """Return one score per row and class: the number of one-vs-one votes, plus a term that breaks ties.
+
+    The term is the sum of the margins of the class, scaled to (−1/3, 1/3).
 
     Parameters
     ----------
     margins : ndarray of shape (n, n_classes · (n_classes − 1) / 2)
-        Margins in the order of `pairs_of`.
+        Margins of the pairs of classes, in the order of `pairs_of`.
 
     Returns
     -------
@@ -57,7 +59,7 @@ def class_scores(margins: NDArray[np.floating], n_classes: int) -> NDArray[np.fl
 
 @dataclass(frozen=True, eq=False)
 class TrainedSvm:
-    """A trained multi-width SVM as it is stored with a run: without its support vectors, which are rows of the data.
+    """A trained multi-width SVM as it is stored with a run: with the indices, but not the values, of support vectors.
 
     Attributes
     ----------
@@ -66,15 +68,15 @@ class TrainedSvm:
     C : float
         Penalty of errors.
     history : tuple of WidthsStep
-        Iterations of learning the widths; empty if they were not learned.
+        Iterations of learning the widths; empty if the widths were not learned.
     grid : tuple of GridPoint
-        Results of cross-validation; empty without it.
+        Evaluated points of the grid search over σ and C; empty if there was no grid search.
     gap : float
         Largest violation of the optimality conditions over all pairs of classes.
     converged : bool
         True if the solver converged for every pair of classes.
     dtype : str
-        Data type of the support vectors after centring and division by the widths.
+        Data type of the support vectors in `SvmModel`, "float32" or "float64".
     support : ndarray of int, shape (n_support,)
         Indices of the support vectors in the training set.
     coefficients : ndarray of shape (n_pairs, n_support)
@@ -82,7 +84,7 @@ class TrainedSvm:
     biases : ndarray of shape (n_pairs,)
         Bias of each pair of classes.
     chosen : ChosenBy or None
-        How learned widths were selected. None if widths were not learned, or if the selection was not recorded.
+        How learned widths were selected. None if the widths were not learned, or the run has no record of it.
     """
 
     widths: tuple[float, ...]
@@ -106,7 +108,7 @@ class TrainedSvm:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes k; there are k (k − 1) / 2 pairs."""
+        """Number of classes k, which follows from the k (k − 1) / 2 pairs of classes."""
         return (1 + isqrt(1 + 8 * len(self.biases))) // 2
 
 
@@ -118,11 +120,11 @@ class SvmModel:
     ----------
     trained : TrainedSvm
     embedding : Embedding
-        Map from rows to vectors z between which the kernel is exp(−‖z − z'‖²).
+        Map from rows to vectors z, for which the kernel is exp(−‖z − z'‖²).
     vectors : ndarray of shape (n_support, d)
-        The support vectors mapped by `embedding`, in float64 if float32 would change the margins visibly.
+        The vectors z of the support vectors, in float64 if float32 would change the margins visibly.
     steps : int
-        Total number of SMO steps of the solver; 0 for a stored SVM.
+        Number of SMO steps of the training, summed over all pairs of classes; 0 for an SVM read from a stored run.
     """
 
     trained: TrainedSvm
@@ -131,10 +133,10 @@ class SvmModel:
     steps: int = 0
 
     def margins(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Array:
-        """Return the margins of each pair of classes, of shape (n, n_pairs), positive for the second class."""
+        """Return the margins of each pair of classes, of shape (n, n_pairs); positive for the second class of a pair."""
         steady = MonotonicProgress(progress)
         n, dtype = len(self.vectors), self.vectors.dtype
-        used = np.flatnonzero(self.vectors.any(axis=0))  # all other columns are 0 and can be left out of the products
+        used = np.flatnonzero(self.vectors.any(axis=0))  # columns of zeros can be left out of the matrix products
         vectors, squares = np.take(self.vectors, used, axis=1), squared_norms(self.vectors)
         by_pair = np.ascontiguousarray(self.trained.coefficients.T, dtype=dtype)
         margins = np.empty((len(Z), len(self.trained.biases)))
@@ -147,7 +149,7 @@ class SvmModel:
         return margins + self.trained.biases
 
     def scores(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Array:
-        """Return (n,) margins for two classes, positive for class 1, or (n, n_classes) scores for more classes."""
+        """Return margins of shape (n,) for two classes, positive for class 1, else `class_scores` (n, n_classes)."""
         margins = self.margins(Z, progress=progress)
         return margins[:, 0] if margins.shape[1] == 1 else class_scores(margins, self.trained.n_classes)
 
