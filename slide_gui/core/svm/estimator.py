@@ -273,7 +273,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         given = tuple(groups) if isinstance(groups, Iterable) else groups
         if given is not None and names is not None:
             named = None
-            with suppress(ValueError):  # column names without layer numbers do not contradict the given groups
+            with suppress(ValueError):  # names are not compared if only some have a layer number
                 named = layer_sizes(names)
             if named is not None and named != block_sizes(len(names), given):
                 raise ValueError(

@@ -133,7 +133,7 @@ class SvmModel:
     steps: int = 0
 
     def margins(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Array:
-        """Return the margins of each pair of classes, of shape (n, n_pairs); positive for the second class of a pair."""
+        """Return the margins of each pair (i, j) of classes, of shape (n, n_pairs); positive values mean class j."""
         steady = MonotonicProgress(progress)
         n, dtype = len(self.vectors), self.vectors.dtype
         used = np.flatnonzero(self.vectors.any(axis=0))  # columns of zeros can be left out of the matrix products

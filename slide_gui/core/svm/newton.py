@@ -1,8 +1,8 @@
-"""Train L2-SVMs to float64 accuracy, which learning the widths requires, by Newton's method on the primal objective.
+"""Train L2-SVMs to float64 accuracy by Newton's method on the primal objective; learning widths requires this accuracy.
 
-With f = Kβ + b the objective is ½ βᵀKβ + (C/2) Σ max(0, 1 − y f)². On the active set A = {y f < 1} its minimum is the
-solution of [K_A + 1/C, 1; 1ᵀ, 0] [β_A; b] = [y_A; 0], with β = 0 elsewhere. Without a line search the iteration can
-cycle between active sets. An exact line search along each step makes it converge.
+With f = Kβ + b the objective is ½ βᵀKβ + (C/2) Σ max(0, 1 − y f)². If the active set A = {y f < 1} is known, the
+minimum is the solution of [K_A + I/C, 1; 1ᵀ, 0] [β_A; b] = [y_A; 0], with β = 0 outside A. Without a line search, the
+iteration may cycle between active sets without end. With an exact line search along each step it converges.
 """
 
 from collections.abc import Callable
@@ -18,18 +18,18 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _MOST_STEPS = 60
-_PART_FROM = 1000  # smallest number of points for which a quarter is solved first
+_PART_FROM = 1000  # from this number of points, an SVM is trained first on a quarter of them
 _SOFTER = 10.0
 _TILE = 256
 
 
 class NotConverged(ArithmeticError):
-    """An SVM did not converge, so quantities that depend on its optimum are unavailable."""
+    """An SVM did not converge, so its optimum and quantities that depend on the optimum are unknown."""
 
 
 @dataclass(frozen=True)
 class NewtonSolution:
-    """Result of `newton`: an L2-SVM, at its optimum if it converged.
+    """Result of `newton`: an L2-SVM, which is optimal if the iteration converged.
 
     Attributes
     ----------
@@ -37,11 +37,11 @@ class NewtonSolution:
         Signed dual coefficients y α, which are 0 outside `active`.
     bias : float
     active : ndarray of int
-        Indices of the support vectors, which are the points with y f < 1.
+        Indices of the support vectors: the points with y f < 1.
     ridge : float or ndarray of shape (n,)
-        Value 1/C on the diagonal; it is larger than requested if the system was singular.
+        Value 1/C that is added to the diagonal of the kernel. It is larger than requested if a system was singular.
     system : Bordered
-        The last solved system; after convergence it belongs to `active`.
+        The last system that was solved. If the iteration converged, it is the system of the points `active`.
     """
 
     beta: Array
@@ -52,7 +52,7 @@ class NewtonSolution:
 
 
 class Bordered:
-    """The bordered system [K_A + r 1; 1ᵀ 0] [x; b] = [v; total] for points A; a large system is factorised only once.
+    """The bordered system [K_A + r I, 1; 1ᵀ, 0] [x; b] = [v; total] of points A. A large one is factorised only once.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ class Bordered:
     points : ndarray of int, shape (m,)
         Indices of the points A.
     ridge : float or ndarray of shape (m,)
-        Ridge r, which is increased gradually if the system is singular.
+        Ridge r on the diagonal. It is increased step by step while the system is singular.
     right : ndarray of shape (m,)
-        First right-hand side v, with total 0.
+        Right-hand side v for which the system is solved first, with total = 0.
     progress : Progress
         Raises `Cancelled` to stop the computation.
 
@@ -71,7 +71,7 @@ class Bordered:
     added : float
         Amount by which the ridge was increased.
     solution : tuple of ndarray, shape (m,), and float
-        Solution x and b for the first right-hand side.
+        Solution x and b for the right-hand side `right`.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Bordered:
         self.solution = self._balanced(both[:, 0], 0.0)
 
     def solve(self, right: Array, total: float = 0.0) -> tuple[Array, float]:
-        """Return x, of shape (m,), and b for another right-hand side."""
+        """Return the solution x, of shape (m,), and b for another right-hand side v and another `total`."""
         return self._balanced(self._solver(right, self._progress), total)
 
     def _balanced(self, x: Array, total: float) -> tuple[Array, float]:
@@ -100,7 +100,10 @@ class Bordered:
 def _softly(
     kernel: Array, points: Indices, diagonal: Array | float, solve: Callable[[Array], Array], progress: Progress
 ) -> tuple[Array, float]:
-    """Solve the system of the given points, with an increased diagonal if it is singular; return x and the increase."""
+    """Call `solve` with the matrix K_A + diagonal. While it is singular, increase its diagonal and call `solve` again.
+
+    Return the solution and the increase.
+    """
     added = 0.0
     while True:
         system = take_submatrix(kernel, points, progress)
@@ -120,16 +123,16 @@ def _softly(
 def bordered_inverse(
     kernel: Array, points: Indices, diagonal: Array | float, progress: Progress = NO_PROGRESS
 ) -> Array:
-    """Return the top-left block of [M 1; 1ᵀ 0]⁻¹ for M = K_A + diag(diagonal).
+    """Return the top-left m × m block of [M 1; 1ᵀ 0]⁻¹, where M = K_A + diag(diagonal).
 
-    The block is M⁻¹ − M⁻¹11ᵀM⁻¹ / 1ᵀM⁻¹1.
+    This block is M⁻¹ − M⁻¹11ᵀM⁻¹ / 1ᵀM⁻¹1.
 
     Parameters
     ----------
     kernel, points, progress
-        Same as in `Bordered`.
+        Kernel matrix K, indices of the m points A, and progress, as in `Bordered`.
     diagonal : float or ndarray of shape (m,)
-        Positive values added to the diagonal of the kernel.
+        Positive values that are added to the diagonal of K_A.
     """
     inverse, _ = _softly(kernel, points, diagonal, lambda system: inverse_definite(system, progress), progress)
     ones = inverse.sum(axis=1)
@@ -160,18 +163,18 @@ def newton(
     y : ndarray of shape (n,)
         Labels −1 or 1, both present.
     ridge : float or ndarray of shape (n,)
-        Value 1/C that is added to the diagonal of K, one for all points or one for each point.
+        1/C, as one value for all points or one value per point.
     start : ndarray of shape (n,), optional
-        Signed dual coefficients of a similar problem, whose support vectors are the first active set.
+        Signed dual coefficients of a similar problem. Its support vectors are the first active set.
     optimal : bool
-        False to return the best point reached if the iteration does not converge.
+        If False and the iteration does not converge, the last iterate is returned instead of raising an error.
     progress : Progress
         Raises `Cancelled` to stop the computation.
 
     Raises
     ------
     NotConverged
-        If the iteration does not converge, unless `optimal` is False.
+        If the iteration does not converge and `optimal` is True.
     """
     n = len(y)
     if start is not None and np.any(start):
@@ -187,7 +190,7 @@ def newton(
     now: _Point | None = None
     for _ in range(_MOST_STEPS):
         progress.report(0.0)
-        if not len(active):  # the start has no points inside the margin, so begin with all points
+        if not len(active):  # the starting solution has no point inside the margin, so begin with all points
             now, active = None, np.arange(n)
         system = Bordered(kernel, active, at(ridge, active), y[active], progress)
         ridge = ridge + system.added
@@ -205,7 +208,7 @@ def newton(
 
 @dataclass(frozen=True)
 class _Point:
-    """Coefficients and bias of an SVM, and its outputs Kβ + b at all points."""
+    """An iterate of `newton`: coefficients β and bias b of an SVM, and its outputs Kβ + b at all points."""
 
     beta: Array
     bias: float
@@ -218,7 +221,7 @@ class _Point:
         return cls(beta, bias, kernel @ beta + bias)
 
     def towards(self, target: "_Point", y: Array, ridge: Array | float) -> "_Point":
-        """Return the point with the smallest objective between this point and the target."""
+        """Return the iterate with the smallest objective on the line from this iterate to the target."""
         step = _line_search(self, target, y, ridge)
         return _Point(
             self.beta + step * (target.beta - self.beta),
@@ -228,14 +231,14 @@ class _Point:
 
 
 def _settled(margin: Array, active: Indices, now: Indices) -> bool:
-    """True if the two active sets differ only by points on the margin, whose β is 0 up to rounding."""
+    """True if the active sets `active` and `now` differ only by points on the margin, whose β is 0 up to rounding."""
     return bool(np.all(np.abs(margin[np.setxor1d(active, now, assume_unique=True)]) < 1e-10))
 
 
 def _line_search(now: _Point, target: _Point, y: Array, ridge: Array | float) -> float:
-    """Return the step in (0, 1] that minimises the objective; its slope along the line is piecewise linear."""
+    """Return the step in (0, 1] from `now` to `target` that minimises the objective, by bisection of its slope."""
     largest = np.max(ridge)
-    C, loss = 1.0 / largest, y * (largest / ridge)  # the C of point i is multiplied by largest / ridge_i
+    C, loss = 1.0 / largest, y * (largest / ridge)  # the C of point i is C · largest/ridge_i
     change, rise = target.beta - now.beta, target.output - now.output
     flat, flat_rise = now.output - now.bias, rise - (target.bias - now.bias)
     slope_0, slope_1 = float(change @ flat), float(change @ flat_rise)

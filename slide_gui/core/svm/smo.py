@@ -1,4 +1,4 @@
-"""Solve two-class SVMs on a small precomputed kernel matrix: SMO steps, then an active-set method."""
+"""Train two-class SVMs on a small, precomputed kernel matrix: by SMO steps, then by an active-set method."""
 
 from dataclasses import dataclass
 
@@ -10,24 +10,26 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 Array = NDArray[np.float64]
 
-_STRIDE = 1000  # SMO steps between two progress reports, 15–30 ms
+_STRIDE = 1000  # number of SMO steps between two progress reports; they take 15–30 ms
 _GAP_STRIDE = 16
 _MOST_RATES = 1024
 _TILE = 256
-_CURVATURE = {"f": 1e-6, "d": 1e-10}  # by data type; added to ‖φ_i − φ_j‖²/2, which is 0 for equal points
+_CURVATURE = {"f": 1e-6, "d": 1e-10}  # by data type; added to ‖φ_i − φ_j‖²/2, which would be 0 for two equal points
 
 
 @dataclass(frozen=True)
 class Box:
-    """Bounds of the signed dual coefficients β_i = y_i α_i, and the ridge of the kernel; both follow from loss and C.
+    """Bounds of the signed dual coefficients β_i = y_i α_i, and the ridge on the diagonal of the kernel matrix.
+
+    Loss and C determine both.
 
     Attributes
     ----------
     lower, upper : ndarray of shape (n,)
-        For the hinge loss 0 ≤ y β ≤ C, where C is multiplied by the weight of the point. For the squared hinge
-        0 ≤ y β.
+        Bounds of β: 0 ≤ y β ≤ C for the hinge loss, where the C of a point is C times its weight, and 0 ≤ y β for the
+        squared hinge loss.
     ridge : float or ndarray of shape (n,)
-        Values that K̃ adds to the diagonal of K: 1/C for the squared hinge, otherwise 0.
+        Values on the diagonal of K̃ − K: 1/C for the squared hinge loss (1/C over the weight of the point), otherwise 0.
     """
 
     lower: Array
@@ -36,11 +38,11 @@ class Box:
 
     @classmethod
     def of(cls, y: Array, limit: Array | float, ridge: Array | float = 0.0) -> "Box":
-        """Return the bounds 0 ≤ y β ≤ limit, with the given ridge."""
+        """Return a `Box` with the bounds 0 ≤ y β ≤ limit and the given ridge."""
         return cls(np.where(y > 0, 0.0, -limit), np.where(y > 0, limit, 0.0), ridge)
 
     def take(self, rows: NDArray[np.intp]) -> "Box":
-        """Return the bounds and the ridge of the points `rows`."""
+        """Return a `Box` with the bounds and the ridge of the points `rows` only."""
         return Box(self.lower[rows], self.upper[rows], at(self.ridge, rows))
 
 
@@ -58,10 +60,11 @@ def kkt_gap(residual: Array, beta: Array, box: Box) -> tuple[float, float]:
     Returns
     -------
     gap : float
-        Largest r of points whose β can increase, minus smallest r of points whose β can decrease. It is −inf if no β
-        can change.
+        Largest r of the points whose β can increase, minus the smallest r of the points whose β can decrease. It is
+        −inf if no β can change.
     bias : float
-        Mean of r over points strictly inside their bounds, or the middle of the gap if there are none.
+        Mean of r over the points whose β is strictly inside its bounds. If there are none, it is the mean of the two
+        values of r that define the gap.
     """
     up, down = beta < box.upper, beta > box.lower
     highest = float(residual[up].max()) if up.any() else -np.inf
@@ -75,7 +78,7 @@ def kkt_gap(residual: Array, beta: Array, box: Box) -> tuple[float, float]:
 
 
 def kernel_product(kernel: NDArray[np.floating], change: Array, tol: float, progress: Progress = NO_PROGRESS) -> Array:
-    """Return the product `kernel @ change`, computed in float64 if float32 is too coarse for the tolerance."""
+    """Return kernel @ change. It is computed in float64 if float32 is too coarse for the tolerance `tol`."""
     moved = np.flatnonzero(change)
     if kernel.dtype == np.float64 or not single_disturbs(change, tol):
         return np.asarray(kernel @ change.astype(kernel.dtype), dtype=np.float64)
@@ -87,29 +90,30 @@ def kernel_product(kernel: NDArray[np.floating], change: Array, tol: float, prog
 
 
 def single_disturbs(factors: Array, tol: float) -> bool:
-    """True if a float32 sum of kernel values times these factors is too coarse for the tolerance."""
+    """True if a sum of kernel values times `factors` must not be computed in float32, given the tolerance `tol`."""
     return bool(3e-7 * np.linalg.norm(factors) > 0.1 * tol)
 
 
 def single_error(beta: Array) -> float:
-    """Return the approximate error of the outputs if kernel values come from float32 products, accurate to 1e-7."""
+    """Return the approximate error of the SVM outputs if kernel values are computed in float32, accurate to 1e-7."""
     return float(1.5e-7 * np.linalg.norm(beta))
 
 
 def pair_steps(
     kernel: NDArray[np.floating], residual: Array, beta: Array, box: Box, tol: float, max_steps: int, progress: Progress
 ) -> tuple[Array, int]:
-    """Take SMO steps, each of which changes the β of two points; return the new β and the number of steps.
+    """Take SMO steps, each of which changes the β of two points. Return the new β and the number of steps.
 
-    Two arrays hold the residuals: one is −inf where β cannot increase, the other +inf where β cannot decrease. Each
-    NumPy call is one in-place pass over q values, so that a step takes about 5 µs at q = 500.
+    Two arrays contain the residuals. In the first, they are −inf where β cannot increase; in the second, +inf where β
+    cannot decrease. All NumPy calls work in place on arrays of q values, so a step takes about 5 µs for q = 500 points.
     """
     both = np.where([beta < box.upper, beta > box.lower], residual, [[-np.inf], [np.inf]]).astype(kernel.dtype)
     up, down = both
     values, lower, upper = beta.tolist(), box.lower.tolist(), box.upper.tolist()
     gain, scratch = np.empty_like(up), np.empty_like(up)
     subtract, multiply, sqrt = np.subtract, np.multiply, np.sqrt
-    # A step on points i and j gains (up_i − down_j)²/4c with the curvature c; 1/√c for all j is computed once per i.
+    # A step on points i and j improves the objective by (up_i − down_j)²/4c, where c is the curvature. The values 1/√c
+    # for all j are computed once per i.
     rates: dict[int, NDArray[np.floating]] = {}
     half = np.full(len(beta), 0.5 * (1.0 + np.asarray(box.ridge) + _CURVATURE[kernel.dtype.char]), kernel.dtype)
     step = 0
@@ -127,7 +131,7 @@ def pair_steps(
                 rates.clear()
             rates[i] = rate = half + half[i]
             subtract(rate, row, out=rate)
-            rate[i] = 1.0  # because of rounding, the value of point i itself may be 0 or negative
+            rate[i] = 1.0  # because of rounding, the curvature of i with itself may be 0 or negative
             np.reciprocal(sqrt(rate, out=rate), out=rate)
         rate = rates[i]
         subtract(highest, down, out=gain)
@@ -156,15 +160,15 @@ def pair_steps(
 
 Values = NDArray[np.floating]
 
-_NEAR = 2.0  # gap, in units of the margin, below which the active-set method is tried after enough SMO steps
-_VERY_NEAR = 0.3  # gap below which SMO steps of earlier working sets count as well
-_NEARER = 0.25  # factor by which the gap must shrink before the active-set method is tried again after a failure
-_LEAST_STEPS = 100  # smallest number of SMO steps per round
-_STEPS_PER_SYSTEM = 0.008  # SMO steps that take as long as the active-set method, per squared number of free points
-_MOST_STALLED_SETS = 20  # largest number of rounds without a smaller gap
+_NEAR = 2.0  # optimality gap, in units of the margin, below which the active-set method is tried after enough SMO steps
+_VERY_NEAR = 0.3  # gap below which the SMO steps of earlier working sets count towards this number of steps as well
+_NEARER = 0.25  # after a failure of the active-set method, the gap must shrink by this factor before the next attempt
+_LEAST_STEPS = 100  # SMO steps are taken in rounds of at least this number of steps
+_STEPS_PER_SYSTEM = 0.008  # this factor times (number of points inside their bounds)² SMO steps take as long as a system
+_MOST_STALLED_SETS = 20  # largest number of consecutive rounds without a smaller gap
 _MOST_SYSTEMS = 30
-_MOST_WORSE = 8  # largest number of consecutive linear systems after which the active set does not change less
-_ROUNDING = {"f": 1e-7, "d": 1e-12}  # added to the diagonal, because rounding may reduce the smallest eigenvalue
+_MOST_WORSE = 8  # largest number of consecutive linear systems after which as many points as before change their set
+_ROUNDING = {"f": 1e-7, "d": 1e-12}  # by data type; added to the diagonal: rounding may reduce the smallest eigenvalue
 
 
 def minimise(
@@ -187,13 +191,13 @@ def minimise(
     residual : ndarray of shape (q,)
         Residuals r = y − K̃β at the start, including the contribution of points outside the working set.
     beta : ndarray of shape (q,)
-        Start, which is not changed.
+        Coefficients at the start; this array is not changed.
     box : Box
-        Bounds of β. The ridge of the box is the diagonal of `kernel` minus 1.
+        Bounds of β. Its ridge is the diagonal of `kernel` minus 1.
     tol : float
-        The iteration stops if the violation of the optimality conditions is below this value.
+        The iteration stops if the largest violation of the optimality conditions is below this value.
     max_steps : int
-        Largest number of SMO steps; solving a linear system counts as one step.
+        Largest number of SMO steps. Solving a linear system counts as one step.
     progress : Progress
         Raises `Cancelled` to stop the computation.
     before : int
@@ -202,9 +206,11 @@ def minimise(
     Returns
     -------
     beta : ndarray of shape (q,)
+        Coefficients at the end.
     residual : ndarray of shape (q,)
+        Residuals at the end.
     steps : int
-        Number of SMO steps plus number of linear systems.
+        Number of SMO steps plus number of linear systems that were solved.
     """
     steps, waited, stalled, best, near = 0, 0, 0, np.inf, _NEAR
     while steps < max_steps:
@@ -221,15 +227,15 @@ def minimise(
             near = _NEARER * gap
             if solution is not None:
                 (beta, residual), near = solution, -np.inf
-                continue  # the gap is checked first; rounding may have made it too large
+                continue  # check the gap again: because of rounding, it may still exceed the tolerance
         most = min(_LEAST_STEPS + patience, max_steps - steps)
         moved, moves = pair_steps(kernel, residual, beta, box, 0.8 * tol, most, progress)
         steps, waited = steps + moves, waited + moves
-        # Residuals in float32 drift, so they are recomputed after each round.
+        # SMO steps accumulate rounding errors in float32 residuals, so the residuals are recomputed after each round.
         change = moved - beta
         new_residual = residual - kernel_product(kernel, change, tol, progress)
         gained = 0.5 * float(change @ (residual + new_residual))
-        if gained <= 0.0:  # the precision of the kernel is exhausted
+        if gained <= 0.0:  # rounding errors of the kernel prevent further progress
             break
         beta, residual = moved, new_residual
     return beta, residual, steps
@@ -238,7 +244,10 @@ def minimise(
 def _active_sets(
     kernel: Values, residual: Array, beta: Array, box: Box, tol: float, max_systems: int, progress: Progress
 ) -> tuple[tuple[Array, Array] | None, int]:
-    """Return the solution β and its residuals, or None if there is no convergence, and the number of solved systems."""
+    """Minimise by an active-set method: solve linear systems for the points strictly inside their bounds.
+
+    Return the pair of β and its residuals, or None without convergence, and the number of solved systems.
+    """
     linear = residual + kernel_product(kernel, beta, tol, progress)  # the residuals at β = 0
     total = float(beta.sum())
     free = (beta > box.lower) & (beta < box.upper)
