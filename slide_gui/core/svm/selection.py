@@ -1,4 +1,4 @@
-"""Select widths and C by cross-validation and on held-out rows, and train a multi-width SVM with them."""
+"""Select widths and C by cross-validation and on held-out rows, and train a multi-width SVM with the selected values."""
 
 import math
 from collections.abc import Sequence
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-SIGMA_FACTORS = (0.1, 0.3, 1.0, 3.0)  # values of σ² in a grid, divided by the number of layers
+SIGMA_FACTORS = (0.1, 0.3, 1.0, 3.0)  # the grid contains the values of σ² that are these factors × number of layers
 C_GRID = (1.0, 10.0, 100.0, 1000.0)
-FINER = (2.0 / 3.0, 1.5)  # after the grid, the best σ² is multiplied by these factors; C stays the same
+FINER = (2.0 / 3.0, 1.5)  # after the grid search, the best σ² is also tried times these factors, with the same C
 
 
 def _folds(codes: Indices, seed: int, row_groups: Indices | None = None) -> Indices:
@@ -55,22 +55,23 @@ def _folds(codes: Indices, seed: int, row_groups: Indices | None = None) -> Indi
 class CrossValidation:
     """Cross-validation of SVMs with kernels exp(−factor · D), where D is a fixed matrix of squared distances.
 
-    For each fold, SVMs are trained on the other folds, and the rows of the fold that they misclassify are recorded.
-    Training starts from the solution for the same fold at the previous C if the kernel is unchanged.
+    For each fold, SVMs are trained on the rows outside the fold and evaluated on the rows of the fold. If the kernel is
+    the same as in the previous call, training starts from the solution for the same fold at the previous C.
 
     Parameters
     ----------
     distances : ndarray of shape (n, n), float32 or float64
+        Matrix D.
     codes : ndarray of int, shape (n,)
         Class codes 0 … k − 1.
     folds : ndarray of int, shape (n,)
         Fold of each row, as `stratified_folds` returns it.
     options : SolverOptions
-        Options of the solver. Each call replaces the C in these options by its own.
+        Options of the solver. Their C is replaced by the argument `C` of `wrong`.
     weights : ndarray of shape (n,), optional
         Weights of the rows in training.
     log : StepLog
-        Log of the slow steps of a training; each call of `wrong` is one step.
+        Log of slow steps, with which an interrupted training resumes. Each call of `wrong` is one step.
     """
 
     distances: NDArray[np.floating]
@@ -85,7 +86,7 @@ class CrossValidation:
     def wrong(
         self, factor: float, C: float, folds: Sequence[int], progress: Progress = NO_PROGRESS
     ) -> tuple[NDArray[np.bool_], bool]:
-        """Return a mask of misclassified rows in the given folds, and True if all trainings converged."""
+        """Return a mask that is True for misclassified rows of the given folds, and whether all trainings converged."""
         if factor != self._factor:
             self._factor, self._starts = factor, {}
         return self.log.step(lambda: self._evaluated(factor, C, folds, progress), self._starts)
@@ -103,11 +104,11 @@ class CrossValidation:
     def _misclassified(
         self, source: DistanceRows, C: float, fold: int, progress: Progress
     ) -> tuple[NDArray[np.bool_], bool]:
-        """Return a mask of misclassified rows in one fold, and True if the trainings of all pairs converged."""
+        """Return a mask that is True for misclassified rows of one fold, and whether all trainings converged."""
         codes, inside = self.codes, self.folds != fold
         n_classes = int(codes.max()) + 1
         outside = np.flatnonzero(~inside)
-        trained: list[tuple[Indices, Array, float]] = []  # support vectors, their β, and bias of each pair
+        trained: list[tuple[Indices, Array, float]] = []  # for each pair of classes: support vectors, β, bias
         converged = True
         for pair in pairs_of(n_classes):
             members = np.flatnonzero(inside & ((codes == pair[0]) | (codes == pair[1])))
@@ -119,7 +120,7 @@ class CrossValidation:
             converged = converged and solution.converged
             support = np.flatnonzero(solution.beta)
             trained.append((members[support], solution.beta[support], solution.bias))
-        # A support vector can occur in several pairs. Its kernel values are computed once and copied, which is faster.
+        # A row can be a support vector of several pairs. Computing its kernel values only once is faster.
         support = np.unique(np.concatenate([members for members, _, _ in trained]))
         values = source.kernel(outside, support, progress=progress)
         margins = np.empty((len(outside), len(trained)))
@@ -133,15 +134,15 @@ def median_width_search(
 ) -> SelectedWidths:
     """Select σ and C of the kernel exp(−(1/σ²) Σ_t D_t/σ_t²) by cross-validation, with σ_t² fixed at the median D_t.
 
-    A grid of σ and C is evaluated first, then two more values of σ around the best. A given C is used at
-    all values of σ. In a tie the first point of the grid is selected. The folds keep the rows of a group together.
+    A grid of σ and C is evaluated first, then two more values of σ near the best σ. If C is given, it is used at all
+    values of σ. In a tie, the point that was evaluated first is selected. All rows of a group are in the same fold.
 
     Parameters
     ----------
     data : TrainingSet
-        Rows without weights. If the only layer is the input, the result is the Raw-SVM of the paper.
+        Rows without weights. If their columns are the raw features as a single layer, the result is the Raw-SVM.
     parameters : SvmParameters
-        Loss, C, memory and seed are used. The distances take 4 n² bytes, and training may use half of `memory`.
+        Loss, C, memory and seed are used. The distances take 4 n² bytes. Training may use half of `memory`.
     progress : Progress
         Receives a `GridPoint` after each evaluation of σ and C.
 
@@ -150,7 +151,7 @@ def median_width_search(
     ValueError
         If a class has fewer than two rows.
     MemoryError
-        If the distances need more memory than is free, or if half of `parameters.memory` is too little for training.
+        If the distances need more memory than is free, or if half of `parameters.memory` is not enough for training.
     """
     Z, sizes, n, memory, seed = data.Z, data.sizes, len(data.codes), parameters.memory, parameters.seed
     check_free(4 * n * n, f"a grid search on {n} rows", "search on fewer rows")
@@ -190,26 +191,27 @@ GLOBAL_SCALES = (1.0, 0.3**0.5, 0.1**0.5, 3.0**0.5)
 NEAR_SCALES = (1.0, 0.5**0.5, 2.0**0.5)
 NEAR_CS = (1.0, 0.3, 3.0)
 MOST_ROWS = 10_000
-"""Largest number of rows on which all points of a grid are evaluated."""
+"""Largest number of rows on which `tune` evaluates all points of a grid by default."""
 
 _MOST_HELD_OUT = 10_000
 
 
 def _spent(done: float) -> float:
-    """Return the fraction of a grid search's duration that has passed, given the fraction of evaluated points.
+    """Return the fraction of the duration of a grid search that has passed, given the fraction of evaluated points.
 
-    The widest kernels are evaluated last. With two classes they take up to three times as long as the others.
+    The two differ because the largest widths are evaluated last. With two classes, these take up to three times as
+    long as the others.
     """
     return (2 * done + done**2) / 3
 
 
 def enough_fresh(n_learned_on: int, n_rows: int) -> bool:
-    """True if at least a fifth of the rows were not used for learning, which suffices for an evaluation."""
+    """True if at least a fifth of the rows were not used for learning, so that widths can be evaluated on them."""
     return 5 * (n_rows - n_learned_on) >= n_rows
 
 
 def few_rows(n_rows: int) -> bool:
-    """True if one fold has too few rows for comparing classifiers, so that two folds are held out in turn."""
+    """True if one fold has too few rows to compare widths on. Then two folds are held out, one after the other."""
     return n_rows < N_FOLDS * _EVALUATED
 
 
@@ -226,7 +228,8 @@ def tune(
 ) -> tuple[float, float]:
     """Return the scale of the widths and the C that misclassify the fewest held-out rows, or the least weight of rows.
 
-    A stratified fifth of the rows is held out, at most about 10 000. In a tie, the first point of the grid is returned.
+    A stratified fifth of the rows is held out, at most about 10 000 rows. In a tie, the first point of the grid is
+    returned. The first point is also returned if no row can be held out.
 
     Parameters
     ----------
@@ -234,7 +237,7 @@ def tune(
         Rows, of which a stratified subset of at most `most_rows` is used. A row is not held out if another row
         of its group is used for training or for learning the widths.
     widths : ndarray of shape (L,)
-        Widths to be multiplied by each scale.
+        Widths, which are multiplied by each scale.
     scales, Cs : sequence of float
         The grid contains every combination of a scale and a C.
     parameters : SvmParameters
@@ -242,7 +245,8 @@ def tune(
     progress : Progress
         Receives progress reports; raises `Cancelled` to stop the search.
     learned_on : ndarray of int, optional
-        Rows that the widths were learned on. They are not held out, because the widths fit them better than other rows.
+        Indices of the rows that the widths were learned on. They are not held out, because learned widths fit these
+        rows better than others.
     """
     points = [(scale, C) for scale in scales for C in Cs]
     rows = stratified_subset(data.codes, most_rows, parameters.seed)
@@ -274,38 +278,38 @@ def tune(
     return best
 
 
-_SCALES = tuple(np.sqrt(SIGMA_FACTORS).tolist())  # factors of the median widths
-_C_FACTORS = (1.0, 3.0, 10.0)  # factors of the learned C, which is often too small because learning smooths errors
-_FEW = 250  # once this many rows are evaluated, the search drops the worse points of a grid
-_BEST = 3
-_EVALUATED = 200  # if a fold has fewer rows, widths are compared on two held-out folds in turn and not on one
+_SCALES = tuple(np.sqrt(SIGMA_FACTORS).tolist())  # the median widths are tried times these factors
+_C_FACTORS = (1.0, 3.0, 10.0)  # the learned C is tried times these: it is often too small, as learning smooths errors
+_FEW = 250  # once the points of a grid are evaluated on this many rows, only the best points are evaluated further
+_BEST = 3  # largest number of these best points
+_EVALUATED = 200  # if a fold has fewer rows, widths are compared on two held-out folds instead of one
 _MOST_EVALUATED = 5000
 _BLOCK = 500
-_STEPS_PER_ROW = 100  # limit on SMO steps in a training, per row; a candidate that reaches it has converged=False
+_STEPS_PER_ROW = 100  # limit of SMO steps in a training, per row; a candidate that reaches it has converged=False
 
 
 def choose_widths(
     data: TrainingSet, sample: WidthsSample, parameters: SvmParameters, progress: Progress = NO_PROGRESS
 ) -> SelectedWidths:
-    """Learn widths, compare them with median widths on held-out rows, and return the better ones.
+    """Learn widths, compare them with median widths on held-out rows, and return the widths with fewer errors.
 
-    If at least a fifth of all rows are outside the sample, both kinds of widths are fitted to the sample and evaluated
-    on up to 5 000 other rows. Otherwise a fifth of the sample is held out, or two fifths in turn if a fifth has fewer
-    than 200 rows. Both kinds are fitted to the remaining rows and evaluated on the held-out fifth. The better kind is
-    then fitted again to the entire sample. Cross-validation on the fitted rows selects C and the scale of the median
-    widths. The better kind has fewer errors on all held-out rows together; in a tie it is the learned widths. If the
-    rows have groups, the comparison always holds out whole groups of the sample.
+    If at least a fifth of all rows are outside the sample, learned and median widths are fitted to the sample and
+    evaluated on up to 5 000 rows outside it. Otherwise a fifth of the sample is held out, or two fifths in turn if a
+    fifth has fewer than 200 rows. Learned and median widths are fitted to the remaining rows and evaluated on the
+    held-out fifth. The widths with fewer errors on all held-out rows together, or the learned widths in a tie, are then
+    fitted again to the entire sample. In each fit, cross-validation on the fitted rows selects C and the scale of the
+    median widths. If the rows have groups, the comparison always holds out whole groups of the sample.
 
     Parameters
     ----------
     data : TrainingSet
         All rows.
     sample : WidthsSample
-        Rows to learn on.
+        Rows that the widths are learned on.
     parameters : SvmParameters
-        While a fifth of the sample is held out, `near` is not used as a start for learning.
+        Its solution `near` of a similar problem is not used as a start while a fifth of the sample is held out.
     progress : Progress
-        Receives each `WidthsStep` on the entire sample, and finally the `ChosenBy`.
+        Receives each `WidthsStep` of learning on the entire sample, and finally the `ChosenBy`.
     """
     comparison = _Comparison(parameters, progress)
     if sample.row_groups is None and enough_fresh(len(sample.rows), len(data.codes)):
@@ -327,7 +331,7 @@ class _Comparison:
         self._held_out: list[Candidate] = []
 
     def on_fresh_rows(self, sample: WidthsSample, data: TrainingSet) -> SelectedWidths:
-        """Compare learned with median widths on rows outside the sample, and return the better ones."""
+        """Compare learned with median widths on rows outside the sample."""
         learned = learn_widths(sample, self._parameters, self._near, progress=self._progress.part(0.0, 0.5))
         if np.bincount(sample.codes).min() < 2:
             return learned  # a class has only one row, which cannot be held out
@@ -352,13 +356,13 @@ class _Comparison:
         return SelectedWidths(widths, best.C, learned.history, chosen)
 
     def on_folds(self, sample: WidthsSample) -> SelectedWidths:
-        """Compare learned with median widths on folds of the sample, then fit the better ones to the entire sample."""
+        """Compare learned with median widths on folds of the sample, and fit the better widths to the entire sample."""
         learned, n = None, len(sample.codes)
         if np.bincount(sample.codes).min() > 2:
             folds = _folds(sample.codes, self._parameters.seed, sample.row_groups)
             n_held_out, more_pairs = 2 if few_rows(n) else 1, len(pairs_of(int(sample.codes.max()) + 1)) - 1
-            learning = 1.0 / (1.5 + 100 * more_pairs / n)  # fraction of a fold's time; comparing takes the rest
-            held_out_time = 0.9 if n_held_out == 2 else 0.75  # fitting the entire sample takes the rest
+            learning = 1.0 / (1.5 + 100 * more_pairs / n)  # fraction of the time for a fold; the rest is comparison
+            held_out_time = 0.9 if n_held_out == 2 else 0.75  # the remaining time is for the fit to the entire sample
             for number, fold in enumerate(np.unique(folds[folds >= 0])[:n_held_out].tolist()):
                 share = held_out_time / n_held_out
                 steady = MonotonicProgress(self._progress.part(number * share, (number + 1) * share))
@@ -404,15 +408,15 @@ class _Comparison:
         progress: Progress,
         baseline: NDArray[np.bool_] | None = None,
     ) -> tuple[Array, Candidate, NDArray[np.bool_]]:
-        """Return the scaled widths, the candidate with the fewest errors in cross-validation, and a mask of its errors.
+        """Return the candidate with the fewest errors in cross-validation: its widths, the candidate and its errors.
 
-        Without learned widths, the candidates have median widths. The best candidates on the first folds are evaluated
+        If `learned` is None, the candidates have median widths. The best candidates on the first folds are evaluated
         on more folds until one is clearly better than the others, or all are clearly worse than `baseline`.
 
         Parameters
         ----------
         baseline : ndarray of bool, optional
-            Mask of the rows that are misclassified with the widths to compare with, on the same folds.
+            Mask of the rows that the best candidate with learned widths misclassifies, with the same folds.
         """
         if learned is None:
             kind, widths, scales = "median", widths_from(sample.medians, float(len(sample.medians))), _SCALES
@@ -449,7 +453,7 @@ class _Comparison:
                     baseline is not None and _clearly_worse(wrong[best], baseline & now, sample.weights)
                 ):
                     break
-                baseline = None  # the compared widths may not have been evaluated on the next folds
+                baseline = None  # the baseline may have been evaluated on the first folds only
         self._tried += points
         return widths * points[best].scale, points[best], wrong[best]
 
@@ -462,7 +466,7 @@ class _Comparison:
         return CrossValidation(distances, sample.codes, folds, options, sample.weights, sample.log)
 
     def _decision(self, learned_widths: SelectedWidths) -> ChosenBy:
-        """Select learned or median widths by their errors on all held-out rows together, and return the selection."""
+        """Return a record that selects the learned or the median widths by their errors on all held-out rows."""
         assert learned_widths.chosen is not None
         by_kind = [[each for each in self._held_out if each.kind == kind] for kind in ("learned", "median")]
         learned, median = (math.fsum(each.wrong for each in some) for some in by_kind)
@@ -474,13 +478,13 @@ class _Comparison:
 
 
 def _clearly_worse(wrong: NDArray[np.bool_], other: NDArray[np.bool_], weights: Array | None) -> bool:
-    """True if `wrong` has more errors than `other`, by more than two standard errors of the difference."""
+    """True if mask `wrong` has more errors than mask `other`, by more than two standard errors of the difference."""
     difference = (wrong.astype(np.float64) - other) * (1.0 if weights is None else weights)
     return bool(difference.sum() > 2.0 * np.sqrt(np.square(difference).sum()))
 
 
 def _without_steps(progress: Progress, end: float) -> Progress:
-    """Return a progress that reports fractions up to `end`, but no `WidthsStep`: these widths are not the result."""
+    """Return a progress that reports fractions up to `end`, but no `WidthsStep`: these widths are only compared."""
     return Listener(lambda fraction, _: progress.report(end * fraction))
 
 
@@ -495,7 +499,7 @@ def _counted(point: Candidate, wrong: NDArray[np.bool_], weights: Array | None, 
 
 
 _MEDIAN_ROWS = 1000
-_SHARES_ROWS = 500  # rows for the medians if widths are given, because the medians then affect only `shares`
+_SHARES_ROWS = 500  # fewer rows suffice for the median distances if widths are given: they then affect only `shares`
 
 
 def fit_svm(
@@ -510,7 +514,7 @@ def fit_svm(
     client: "Client | None" = None,
     log: StepLog | None = None,
 ) -> SvmModel:
-    """Select widths and C as the parameters specify, then train on all rows.
+    """Select widths and C as `parameters` specify, then train a multi-width SVM on all rows.
 
     Parameters
     ----------
@@ -519,24 +523,24 @@ def fit_svm(
     codes : ndarray of int, shape (n,)
         Class codes 0 … k − 1, each present, with k ≥ 2.
     weights : ndarray of shape (n,), optional
-        Positive weights of the rows. At the final widths, the C of a row is C times its weight. If widths and C are
-        selected, errors are weighted. The subset, the held-out rows and the median distances ignore weights.
+        Positive weights of the rows. In training at the final widths, the C of a row is C times its weight. If widths
+        or C are selected, errors are weighted. The subset, the held-out rows and the median distances ignore weights.
     row_groups : ndarray of int, shape (n,), optional
         Group of each row, such as the patient. Splits for selecting widths and C keep the rows of a group together.
     start : TrainedSvm, optional
         SVM trained on the same rows with a similar representation; the solver starts from its coefficients.
     progress : Progress
-        Receives a `WidthsStep` at each step of learning, then a `TrainingStep` at each step of the solver.
+        Receives a `WidthsStep` at each step of learning the widths, then a `TrainingStep` at each step of the solver.
     client : distributed.Client, optional
-        Cluster whose workers train the pairs of classes at the selected widths and C, one task per pair.
+        Client of a Dask cluster whose workers train the pairs of classes at the selected widths and C, one task each.
     log : StepLog, optional
-        Results of the finished steps of an earlier, cancelled run of this training. These steps are not repeated.
+        Log of an earlier run of the same training that was cancelled. Its finished steps are not repeated.
 
     Raises
     ------
     ValueError
-        If parameters are out of range, if there is not one width per layer, if there are fewer than two classes, or if
-        the criterion is not defined with weights.
+        If a parameter is out of range, if the number of given widths is not the number of layers, if there are fewer
+        than two classes, or if the criterion is not defined with weights.
     MemoryError
         If `parameters.memory` is too small, or if too little memory is free. The message gives the required memory.
     Cancelled
@@ -562,15 +566,15 @@ def fit_svm(
 
 
 _LEARNING = 20
-"""Duration of learning widths, in units of one training on as many rows; both durations grow with n² for n rows.
-The measured value is 31 on Convex, 47 on Rectangles and, with ten classes, 117 on MNIST."""
-_TRAINING = 0.4  # duration of the final training in the unit of `_LEARNING`, measured on MNIST
+"""Duration of learning widths, relative to one training on the same n rows; both durations grow with n².
+The measured value was 31 on Convex, 47 on Rectangles and, with ten classes, 117 on MNIST."""
+_TRAINING = 0.4  # duration of the final training, relative to one training during tuning; measured on MNIST
 
 
 def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, float]:
     """Return the fractions of the total progress at which learning the widths ends and at which training starts.
 
-    Between them, C and the scale of the widths are selected on at most `retune_rows` rows.
+    Between them, `tune` selects scale and C.
     """
     subset, learns = min(n, parameters.subset_size), parameters.widths == "learn"
     learning = _LEARNING * math.sqrt(n_classes / 2) * subset**2 if learns else 0
@@ -585,10 +589,10 @@ def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, f
 
 
 def training_bytes(counts: Sequence[int], columns: int, parameters: SvmParameters) -> int:
-    """Return the approximate peak memory, in bytes, of `tune` and of training, without their input.
+    """Return the approximate peak memory, in bytes, of `tune` and of the final training, in addition to the input.
 
-    Learning the widths is not included. `tune` copies up to `retune_rows` rows and trains on four fifths of them. All
-    rows are assumed to be support vectors.
+    Learning the widths is not included. `tune` copies up to `retune_rows` rows and trains on four fifths of them. The
+    estimate assumes that all rows are support vectors.
 
     Parameters
     ----------
@@ -605,7 +609,7 @@ def training_bytes(counts: Sequence[int], columns: int, parameters: SvmParameter
 
 
 def _solving_bytes(counts: Sequence[int], columns: int, memory: int) -> int:
-    """Return the number of bytes that scaled rows, kernel values and support vectors take at given widths and C."""
+    """Return the bytes that training at given widths and C needs: scaled rows, kernel values and support vectors."""
     rows = 4 * sum(counts) * columns
     left = max(memory - rows, 0)
     shared = min(left // 3, 4 * sum(count**2 for count in counts)) if len(counts) > 2 else 0
@@ -615,7 +619,7 @@ def _solving_bytes(counts: Sequence[int], columns: int, memory: int) -> int:
 def _selected_widths(
     data: TrainingSet, medians: Array, parameters: SvmParameters, learned: float, progress: Progress
 ) -> SelectedWidths:
-    """Return the widths and C for training. Learning the widths ends at the fraction `learned` of the progress."""
+    """Return the widths and C for the final training. `learned` is the progress at which learning the widths ends."""
     given, layers = parameters.C, len(data.sizes)
     if parameters.widths == "learn":
         return _learned_widths(data, parameters, learned, progress)
@@ -654,7 +658,7 @@ def adjusted(
     *,
     learned_on: Indices | None = None,
 ) -> SelectedWidths:
-    """Return all widths multiplied by one scale, and C by one factor, both selected on held-out rows (see `tune`)."""
+    """Return all widths times one scale, and C times one factor; `tune` selects both on held-out rows."""
     Cs = tuple(selected.C * factor for factor in (NEAR_CS if parameters.C is None else (1.0,)))
     most = parameters.retune_rows
     scale, C = tune(data, selected.widths, NEAR_SCALES, Cs, parameters, progress, learned_on=learned_on, most_rows=most)

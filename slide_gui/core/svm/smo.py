@@ -29,7 +29,7 @@ class Box:
         Bounds of β: 0 ≤ y β ≤ C for the hinge loss, where the C of a point is C times its weight, and 0 ≤ y β for the
         squared hinge loss.
     ridge : float or ndarray of shape (n,)
-        Values on the diagonal of K̃ − K: 1/C for the squared hinge loss (1/C over the weight of the point), otherwise 0.
+        Values on the diagonal of K̃ − K: 1/C, divided by the weight of the point, for the squared hinge loss, else 0.
     """
 
     lower: Array
@@ -163,8 +163,8 @@ Values = NDArray[np.floating]
 _NEAR = 2.0  # optimality gap, in units of the margin, below which the active-set method is tried after enough SMO steps
 _VERY_NEAR = 0.3  # gap below which the SMO steps of earlier working sets count towards this number of steps as well
 _NEARER = 0.25  # after a failure of the active-set method, the gap must shrink by this factor before the next attempt
-_LEAST_STEPS = 100  # SMO steps are taken in rounds of at least this number of steps
-_STEPS_PER_SYSTEM = 0.008  # this factor times (number of points inside their bounds)² SMO steps take as long as a system
+_LEAST_STEPS = 100  # SMO steps are taken in rounds; the largest number of steps in a round is this or more
+_STEPS_PER_SYSTEM = 0.008  # the active-set method takes as long as this × (number of points inside bounds)² SMO steps
 _MOST_STALLED_SETS = 20  # largest number of consecutive rounds without a smaller gap
 _MOST_SYSTEMS = 30
 _MOST_WORSE = 8  # largest number of consecutive linear systems after which as many points as before change their set
