@@ -1,4 +1,4 @@
-"""Select widths and C by cross-validation and on held-out rows, and train a multi-width SVM with the selected values."""
+"""Select widths and C by cross-validation and on held-out rows, and train a multi-width SVM with the selection."""
 
 import math
 from collections.abc import Sequence
@@ -279,7 +279,7 @@ def tune(
 
 
 _SCALES = tuple(np.sqrt(SIGMA_FACTORS).tolist())  # the median widths are tried times these factors
-_C_FACTORS = (1.0, 3.0, 10.0)  # the learned C is tried times these: it is often too small, as learning smooths errors
+_C_FACTORS = (1.0, 3.0, 10.0)  # the learned C is tried times these; it is often too small: learning uses smoothed errors
 _FEW = 250  # once the points of a grid are evaluated on this many rows, only the best points are evaluated further
 _BEST = 3  # largest number of these best points
 _EVALUATED = 200  # if a fold has fewer rows, widths are compared on two held-out folds instead of one
@@ -408,10 +408,11 @@ class _Comparison:
         progress: Progress,
         baseline: NDArray[np.bool_] | None = None,
     ) -> tuple[Array, Candidate, NDArray[np.bool_]]:
-        """Return the candidate with the fewest errors in cross-validation: its widths, the candidate and its errors.
+        """Find the candidate with the fewest errors in cross-validation.
 
-        If `learned` is None, the candidates have median widths. The best candidates on the first folds are evaluated
-        on more folds until one is clearly better than the others, or all are clearly worse than `baseline`.
+        Return its scaled widths, the candidate, and a mask of the rows that it misclassifies. If `learned` is None, the
+        candidates have median widths. The best candidates on the first folds are evaluated on more folds until one is
+        clearly better than the others, or all are clearly worse than `baseline`.
 
         Parameters
         ----------

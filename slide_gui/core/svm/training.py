@@ -1,4 +1,4 @@
-"""Train a multi-width SVM one-vs-one at given widths and C, in this process or on a Dask cluster."""
+"""Train the one-vs-one problems of a multi-width SVM at given widths and C, in this process or on a Dask cluster."""
 
 import secrets
 import time
@@ -35,23 +35,24 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 T = TypeVar("T")
 
-_SMALL = 1024  # up to this number of rows, kernel values are always computed in float64
+_SMALL = 1024  # training on at most this many rows uses float64
 _BLOCK_ROWS = 128
-_LARGE = 1000.0  # norm of the dual coefficients above which float32 kernel values change the margins visibly
+_LARGE = 1000.0  # if the norm of the coefficients exceeds this, float32 kernel values change the margins visibly
 
 
 class StepLog:
-    """The results of the slow steps of a training, in their order.
+    """The results of the slow steps of a training, in the order of the steps.
 
     Training on the same rows with the same parameters takes the same steps. A training that receives the log of a
-    cancelled training reads the first results from the log and computes the others. Its result is bit-identical.
+    cancelled training reads the results of the finished steps from the log and computes only the remaining steps. The
+    trained model is bit-identical to that of an uninterrupted training.
 
     Attributes
     ----------
     results : list
         Results of the finished steps.
     seconds : float
-        Time that these steps took, in seconds.
+        Time that the finished steps took, in seconds.
     """
 
     def __init__(self) -> None:
@@ -61,20 +62,20 @@ class StepLog:
         self.seconds = 0.0
 
     def rewind(self) -> float:
-        """Start again with the first step, and return the seconds that the logged steps took."""
+        """Let the next call of `step` return the first result, and return the seconds that the finished steps took."""
         self._next = 0
         return self.seconds
 
     def step(self, compute: Callable[[], T], state: dict[Any, Any] | None = None) -> T:
-        """Return the result of the next step. It is read from the log if it is there, otherwise computed and logged.
+        """Return the result of the next step: from the log if the step is finished, otherwise computed and logged.
 
         Parameters
         ----------
         compute : callable
             Returns the result of the step.
         state : dict, optional
-            Values that the step changes and the next step uses, such as the starts of a solver. Only the state after
-            the last logged step is stored and restored, so steps that share a state must be consecutive.
+            Values that the step changes and the next step uses, such as start values of a solver. Only the values
+            after the last logged step are stored and restored, so steps that share a dictionary must be consecutive.
         """
         number, state = self._next, {} if state is None else state
         if number == len(self.results):
@@ -105,7 +106,7 @@ class TrainingSet:
     weights : ndarray of shape (n,) or None
         Positive weights of the rows.
     row_groups : ndarray of int, shape (n,), or None
-        Group of each row. No split separates rows of one group.
+        Group of each row. Splits into training and held-out rows keep all rows of a group together.
     log : StepLog
         Results of the finished steps of this training.
     """
@@ -136,7 +137,7 @@ def rows_of(values: Any, rows: NDArray[Any]) -> Any:
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """State of the solver for one pair of classes after one working set; pairs are numbered from 0."""
+    """Progress after one outer step of the solver on one pair of classes; `pair` is numbered from 0."""
 
     pair: int
     n_pairs: int
@@ -145,19 +146,20 @@ class TrainingStep:
 
 @dataclass(frozen=True, eq=False)
 class PairProblems:
-    """The two-class problems of all pairs of classes, which can be solved independently.
+    """The two-class problems of all pairs of classes. Each problem can be solved independently of the others.
 
     Attributes
     ----------
     data : TrainingSet
     embedding : Embedding
-        Map from rows to the vectors between which the kernel is computed, for the selected widths.
+        Map from rows to the vectors that the kernel at the selected widths is computed from.
     C : float
+        Penalty of errors.
     parameters : SvmParameters
     start : TrainedSvm or None
-        SVM from whose coefficients the solver starts.
+        A similar SVM, from whose coefficients the solver starts.
     exact : bool
-        True if the optimality gaps must be verified in float64.
+        True to compute the optimality gap of each solution in float64.
     """
 
     data: TrainingSet
@@ -169,19 +171,19 @@ class PairProblems:
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """The two class codes of each problem."""
+        """The two class codes of each two-class problem."""
         return pairs_of(self.data.n_classes)
 
     def solved(self, numbers: Sequence[int], progress: Progress = NO_PROGRESS) -> Iterator[tuple[Indices, Solution]]:
-        """Solve the given problems in order. The problems share kernel values if the memory allows it.
+        """Solve the given problems in order. Kernel values are shared between problems if memory allows it.
 
-        For each problem, yield the row indices of the support vectors, and the solution for these rows only, without
-        residuals.
+        For each problem, yield the row indices of its support vectors, and the solution with only their coefficients
+        and without residuals.
 
         Parameters
         ----------
         numbers : sequence of int
-            Indices of the problems in `pairs`.
+            Numbers of the problems to solve: indices into `pairs`.
         """
         p, pairs, codes = self.parameters, self.pairs, self.data.codes
         steady = MonotonicProgress(progress)
@@ -226,7 +228,7 @@ def _as_training_steps(progress: Progress, pair: int, n_pairs: int) -> Progress:
 def _solved_on(client: "Client", problems: PairProblems, progress: Progress) -> list[tuple[Indices, Solution]]:
     """Solve the problems of all pairs of classes on a cluster, one task per pair.
 
-    The rows are sent once. Each task uses one BLAS thread, so a worker should run one task at a time.
+    The rows are sent once for all tasks. A task uses one BLAS thread.
     """
     token = secrets.token_hex(8)
     there = sent(client, problems, f"slide-pairs-{token}")
@@ -252,9 +254,10 @@ def train(
     progress: Progress = NO_PROGRESS,
     client: "Client | None" = None,
 ) -> SvmModel:
-    """Train at the selected widths and C, with the arguments of `fit_svm`.
+    """Train a multi-width SVM at the selected widths and C.
 
-    If `exact` is True, the optimality gap is verified in float64. `medians` are the median distances D_t of the layers.
+    If `exact` is True, the optimality gap is computed in float64. `medians` are the median squared distances D_t of the
+    layers. The other arguments have the same meaning as in `fit_svm`.
     """
     n = len(data.codes)
     if start is not None and (start.n_classes != data.n_classes or start.support.max(initial=0) >= n):
@@ -293,7 +296,7 @@ def train(
 
 
 class _Sources:
-    """Sources of kernel values for pairs of classes; all pairs share kernel values if the memory allows it."""
+    """Sources of kernel values for pairs of classes. All pairs share vectors and values if memory allows it."""
 
     def __init__(self, problems: PairProblems, several: bool, pulse: Progress) -> None:
         data, parameters = problems.data, problems.parameters
@@ -334,11 +337,11 @@ class _Sources:
         )
 
     def _bytes(self, n: int) -> int:
-        """Return the number of bytes that n rows take after their columns are centred and divided by the widths."""
+        """Return the number of bytes that n rows take after the embedding, without constant columns."""
         return self._dtype.itemsize * n * len(self._columns)
 
     def _too_coarse(self, n: int) -> bool:
-        """True if float32 is too coarse for the kernel, because rows far from the centre are close to each other."""
+        """True if float32 is too coarse for the kernel: rows far from the centre may be close to each other."""
         squares = np.empty(n, np.float32)
         for rows in tiles(n, _BLOCK_ROWS, self._pulse):
             squares[rows] = squared_norms(self._embedding(self._Z[rows]))

@@ -1,4 +1,4 @@
-"""Learn one kernel width per layer, and C, by gradient descent on a criterion (paper, "Kernel Parameters")."""
+"""Learn one kernel width per layer, and C, by minimising a criterion with its gradient (paper, "Kernel Parameters")."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,29 +19,29 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress, Stage
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_CACHED_ROWS = 64  # rows per tile: all arrays of a tile of 2 500 columns fit in the cache
+_CACHED_ROWS = 64  # rows per tile; for 2 500 columns, all arrays of a tile fit in the processor cache
 
 
 @dataclass(frozen=True, eq=False)
 class WidthsSample:
-    """Rows that widths are learned on, and the distances between them.
+    """The rows that widths are learned on, and the squared distances between these rows.
 
     Attributes
     ----------
     rows : ndarray of int, shape (n,)
-        Sorted indices of these rows in the training set, a stratified subset.
+        Sorted indices of these rows in the training set, of which they are a stratified subset.
     codes : ndarray of int, shape (n,)
         Class codes of the rows.
     medians : ndarray of shape (L,)
-        Median of D_t in each layer.
+        Median of the squared distances D_t in each layer.
     distances : ndarray of shape (L, n, n)
         Squared distances D_t in each layer.
     weights : ndarray of shape (n,) or None
         Weights of the rows.
     row_groups : ndarray of int, shape (n,), or None
-        Group of each row. No split separates rows of one group.
+        Group of each row. Splits into training and held-out rows keep all rows of a group together.
     log : StepLog
-        Same as in `TrainingSet`.
+        Results of the finished steps of this training.
     """
 
     rows: Indices
@@ -54,12 +54,12 @@ class WidthsSample:
 
     @classmethod
     def of(cls, data: TrainingSet, parameters: SvmParameters, progress: Progress = NO_PROGRESS) -> "WidthsSample":
-        """Draw at most `subset_size` rows, stratified and regardless of their weights.
+        """Return a stratified random sample of at most `subset_size` rows, drawn regardless of their weights.
 
         Raises
         ------
         MemoryError
-            If learning would need more than `parameters.memory` or than is free. The message gives the required memory.
+            If learning needs more memory than `parameters.memory`, or more than is free. The message gives the number.
         """
         rows, layers = stratified_subset(data.codes, parameters.subset_size, parameters.seed), len(data.sizes)
         need = int(8 * len(rows) ** 2 * max(layers + 6, layers + 0.64 * (layers + 6)))
@@ -78,7 +78,7 @@ class WidthsSample:
         return cls(rows, some.codes, medians, distances, some.weights, some.row_groups, data.log)
 
     def on(self, some: Indices, progress: Progress = NO_PROGRESS) -> "WidthsSample":
-        """Return a sample of only the rows at the given positions, with unchanged medians."""
+        """Return a sample of only the rows at the positions `some` in this sample. The medians stay the same."""
         distances = np.empty((len(self.distances), len(some), len(some)))
         for target, whole in zip(distances, self.distances, strict=True):
             target[:] = take_submatrix(whole, some, progress)
@@ -86,7 +86,7 @@ class WidthsSample:
         return WidthsSample(self.rows[some], self.codes[some], self.medians, distances, weights, groups, self.log)
 
     def exponents(self, widths: Array, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
-        """Return the negative exponents of the kernel, Σ_t D_t / σ_t², of shape (n, n)."""
+        """Return the negative exponents of the kernel at the given widths, Σ_t D_t / σ_t², of shape (n, n)."""
         exponents = np.empty(self.distances.shape[1:], np.float32)
         for tile in tiles(len(exponents), _TILE, progress):
             exponents[tile] = np.tensordot(widths**-2.0, self.distances[:, tile], 1)
@@ -94,7 +94,9 @@ class WidthsSample:
 
 
 class Objective:
-    """Criterion J(θ) and its gradient on one set of points; θ = (log σ_t, …), with log C last unless C is given.
+    """The criterion J(θ) on one sample, with its gradient.
+
+    θ contains log σ_t of each layer, followed by log C unless C is given.
 
     Parameters
     ----------
@@ -120,9 +122,9 @@ class Objective:
         self.n_support = 0
 
     def on_part(self, size: int) -> "Objective":
-        """Return the objective on a stratified subset of about `size` rows; held-out rows stay held out.
+        """Return the objective on a stratified subset of about `size` rows. Held-out rows stay held out.
 
-        Return this objective if the subset would contain all rows, or a class whose rows are all held out.
+        If the subset contains all rows, or if one of its classes has only held-out rows, this objective is returned.
         """
         codes = self.sample.codes
         few = stratified_subset(codes, size, self.parameters.seed)
@@ -134,7 +136,7 @@ class Objective:
         return part
 
     def split(self, theta: Array) -> tuple[Array, float]:
-        """Return log σ_t and log C for the parameters θ; log C is not part of θ if C is given."""
+        """Return log σ_t of all layers, and log C, which may be given or part of θ."""
         if self.parameters.C is not None:
             return theta, float(np.log(self.parameters.C))
         return theta[:-1], float(theta[-1])
@@ -154,7 +156,7 @@ class Objective:
         try:
             evaluation = evaluate(self.criterion, kernel, codes, ridge, *known, weights=weights)
         except NotConverged:
-            self.starts.clear()  # for similar kernels, the solver may not converge from these starts either
+            self.starts.clear()  # from the same starts, the solver might not converge for similar kernels either
             return np.inf, np.zeros(len(theta)), self.n_support
         self.progress.report(0.0)
         gradient = evaluation.gradient
@@ -166,7 +168,7 @@ class Objective:
         return evaluation.value, slope, evaluation.n_support
 
     def _kernel(self, rates: Array) -> Array:
-        """Return exp(−Σ_t rate_t D_t); only half of the symmetric matrix is computed."""
+        """Return the kernel matrix exp(−Σ_t rate_t D_t). Only half of this symmetric matrix is computed."""
         first, *others = self.sample.distances
         kernel: Array = np.empty(first.shape)
         for block in tiles(len(kernel), _CACHED_ROWS, self.progress):
@@ -180,7 +182,7 @@ class Objective:
         return kernel
 
     def _contracted(self, gradient: Array, kernel: Array) -> Array:
-        """Return Σ_ij G_ij K_ij D_t,ij for each layer; K and D are symmetric, so half of the products suffice."""
+        """Return Σ_ij G_ij K_ij D_t,ij for each layer t. K and D_t are symmetric, so half of the products suffice."""
         sums = np.zeros(len(self.sample.distances))
         for block in tiles(len(kernel), _CACHED_ROWS, self.progress):
             rest = slice(block.start, None)
@@ -192,16 +194,16 @@ class Objective:
         return sums
 
 
-_SCALES = (0.1, 0.3, 1.0, 3.0)  # σ_t² = scale · L · median D_t
+_SCALES = (0.1, 0.3, 1.0, 3.0)  # scales of the grid of starts, σ_t² = scale · L · median D_t for L layers
 _START_CS = (1.0, 10.0, 100.0)
 _START_ROWS = 600
-_PART_ROWS = 600  # descents begin on a part of the rows (1/2, 1/4, …), which has at least this many rows
+_PART_ROWS = 600  # descents begin on a subset of the rows (1/2, 1/4, …), which has at least this many rows
 _MOST_ITERATIONS = 50  # largest number of iterations of a descent
 _USUAL_STEPS = 6
-_GAIN, _RELATIVE_GAIN = 5e-5, 3e-4  # a descent ends if the next step would lower the objective by less than both
-_FINER = 0.4  # factor of both limits for descents on a part of the rows, where steps are fast
-_FIRST_STEP = 0.3  # length of the first step in log σ: the gradient alone may be a thousandth of a useful step
-_LONGEST_STEP = 0.5  # largest change of a log σ in one step; the line search would shorten longer steps
+_GAIN, _RELATIVE_GAIN = 5e-5, 3e-4  # a descent ends if the next step is expected to reduce the objective by less
+_FINER = 0.4  # on a subset of the rows, where steps are fast, both limits are multiplied by this factor
+_FIRST_STEP = 0.3  # length of the first step in log σ; the norm of the gradient may be a thousandth of a useful step
+_LONGEST_STEP = 0.5  # largest change of log σ_t or log C in one step; the line search would shorten longer steps
 _MOST_HALVINGS = 10  # largest number of times that a step is shortened
 _PRIOR = 0.01
 _REACH = 4.0
@@ -209,19 +211,20 @@ _TILE = 256
 
 
 def best_step(history: Sequence[WidthsStep]) -> WidthsStep:
-    """Return the iteration with the smallest objective (criterion J plus prior) over all starts.
+    """Return the iteration with the smallest objective, J + prior, over all starts.
 
-    Points that a line search rejected are not compared. Without the prior, their J may be lower at extreme widths.
+    The history does not contain points that the line search rejected. Some have a smaller J at extreme widths, which
+    the prior is meant to prevent.
     """
     return min(history, key=lambda step: step.objective)
 
 
 @dataclass
 class _Descent:
-    """A descent by a quasi-Newton method, with its history.
+    """A minimisation of the objective by a quasi-Newton method from one start, with its history.
 
-    The prior and the bounds are centred on `origin`. The descent ends when the quadratic model predicts almost no
-    decrease of the objective, and the last step decreased it little as well.
+    The prior and the bounds of θ are centred on `origin`. The descent ends if the quadratic model predicts that the
+    next step will hardly reduce the objective, and the last step reduced it only little as well.
     """
 
     objective: Objective
@@ -232,7 +235,7 @@ class _Descent:
     fineness: float = 1.0
 
     def evaluated(self, theta: Array) -> tuple[float, Array]:
-        """Return the minimised objective (the criterion J plus the prior) and its gradient."""
+        """Return the objective to minimise, J + prior, and its gradient."""
         value, slope = self.objective(theta)
         return value + self.prior(theta), slope + 2.0 * _PRIOR * (theta - self.origin) / len(theta)
 
@@ -240,7 +243,7 @@ class _Descent:
         return _PRIOR * float(np.mean((theta - self.origin) ** 2))
 
     def note(self, theta: Array, value: float) -> None:
-        """Add the point evaluated last to the history and report it."""
+        """Add a point to the history and report it as progress; it must be the point that was evaluated last."""
         log_widths, log_c = self.objective.split(theta)
         widths, prior = np.exp(log_widths), self.prior(theta)
         step = WidthsStep(
@@ -255,17 +258,18 @@ class _Descent:
         )
         self.history.append(step)
         iterations = sum(1 for past in self.history if past.start == self.start)
-        # Most descents end long before the limit, so the usual number of iterations counts as half of the progress.
+        # Most descents end long before the limit, so half of the progress is reached after the usual number of steps.
         self.progress.report(iterations / (iterations + _USUAL_STEPS), step)
 
     def run(self, theta: Array, curvature: Array | None) -> tuple[Array, Array | None]:
-        """Descend from a point, unless J is infinite there; return the last point and the approximate Hessian.
+        """Descend from a point, unless J is infinite there. Return the last point and the approximate Hessian.
 
         Parameters
         ----------
         theta : ndarray of shape (k,)
+            Starting point.
         curvature : ndarray of shape (k, k), or None
-            Approximate Hessian from a descent on a part of the rows, or None if it is unknown.
+            Approximate Hessian from a descent on a subset of the rows, or None if it is unknown.
         """
         value, slope = self.evaluated(theta)
         if not np.isfinite(value):
@@ -294,7 +298,7 @@ class _Descent:
         return theta, curvature
 
     def _step(self, theta: Array, slope: Array, curvature: Array) -> Array:
-        """Return the step to the minimum of the quadratic model within the bounds, of limited length."""
+        """Return the step to the minimum of the quadratic model, shortened to its largest length and to the bounds."""
         low, high = self.origin - _REACH, self.origin + _REACH
         free = np.flatnonzero(((theta > low) | (slope < 0.0)) & ((theta < high) | (slope > 0.0)))
         step = np.zeros(len(theta))
@@ -303,19 +307,19 @@ class _Descent:
         return np.clip(theta + step, low, high) - theta
 
     def _searched(self, theta: Array, value: float, slope: Array, step: Array) -> tuple[Array, float, Array] | None:
-        """Shorten a step until the objective falls. Return the step, value and gradient; None if it never falls."""
+        """Shorten a step until it reduces the objective. Return step, new value and new gradient, or None on failure."""
         for _ in range(_MOST_HALVINGS):
             new, new_slope = self.evaluated(theta + step)
             expected = float(slope @ step)
             if new <= value + 1e-4 * expected:
                 return step, new, new_slope
-            # Minimum of the parabola through both values with the given slope at the first; 0 if J is infinite.
+            # The minimum of a parabola through both values, with the known slope at the first; 0 if J is infinite.
             step = step * float(np.clip(-0.5 * expected / (new - value - expected), 0.1, 0.5))
         return None
 
 
 def _updated(curvature: Array, step: Array, change: Array) -> Array:
-    """Return the Hessian updated by the change of the gradient (BFGS, damped so that it stays positive definite)."""
+    """Return the approximate Hessian after a BFGS update, damped so that the matrix stays positive definite."""
     along = curvature @ step
     expected, actual = float(step @ along), float(step @ change)
     if actual < 0.2 * expected:
@@ -340,19 +344,19 @@ def learn_widths(
     parameters : SvmParameters
         Criterion, C, starts and seed are used.
     near : sequence of (widths, C)
-        Solutions of similar problems, which are additional starts. If there are any, at most one other start is used:
-        the best point of the grid.
+        Solutions of similar problems, which are additional starts. If there are any, at most one point of the grid,
+        the best, is used as a start as well.
     progress : Progress
         Receives a `WidthsStep` at every iteration.
 
     Raises
     ------
     ValueError
-        If the criterion is unknown, or if it has no finite value at any start.
+        If the criterion is unknown, or if the criterion has no finite value at any start.
     """
     steady = MonotonicProgress(progress)
     objective = Objective(sample, parameters, steady.pulse)
-    # Fraction of the time for evaluating the grid of starts, which uses few rows.
+    # The fraction of the time that evaluating the grid of starts takes; it is small, as few rows are used for it.
     searched = 1.0 / (1.0 + (len(sample.codes) / 450) ** 1.5) if parameters.starts else 0.0
     origins, rest = _origins(objective, near, steady.part(0.0, searched)), steady.part(searched, 1.0)
     starts: list[_Start] = [(number, origin, origin, None) for number, origin in enumerate(origins)]
@@ -381,13 +385,14 @@ def learn_widths(
 
 
 _Start = tuple[int, Array, Array, Array | None]
-"""Number of a start, its origin, the point to begin at, and the approximate Hessian there if it is known."""
+"""Number of a start, centre of prior and bounds, point to begin at, and approximate Hessian there if it is known."""
 
 
 def _descended(part: Objective, starts: list[_Start], progress: MonotonicProgress) -> list[_Start]:
-    """Descend from every start on a part of the rows, which is faster, and return the best start with its end point.
+    """Descend from every start on a subset of the rows, which is faster, and return only the best start.
 
-    If no start has a finite value on the part, all starts are returned unchanged.
+    It continues from the end point of its descent. If the criterion has no finite value at any start on the subset, all
+    starts are returned unchanged.
     """
     ends = []
     for done, (number, origin, begin, curvature) in enumerate(starts):
@@ -402,10 +407,11 @@ def _descended(part: Objective, starts: list[_Start], progress: MonotonicProgres
 
 
 def _origins(objective: Objective, near: Sequence[tuple[Iterable[float], float]], progress: Progress) -> list[Array]:
-    """Return the solutions of similar problems, then the best points of the grid scale × C.
+    """Return the starting points: first the solutions `near` of similar problems, then the best points of a grid.
 
-    The grid is evaluated on a few hundred rows. If there are solutions of similar problems, at most one point of the
-    grid is used. It is a safeguard, because starting only from such solutions may lead to a poor local optimum.
+    The grid contains all combinations of a scale of the median widths and a C. It is evaluated on a few hundred rows.
+    If solutions of similar problems are given, at most one point of the grid is used. It is a safeguard, because
+    starting only from such solutions may lead to a poor local optimum.
     """
     given, medians = objective.parameters.C, objective.sample.medians
     size = len(medians) + (given is None)
