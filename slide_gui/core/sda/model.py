@@ -1,4 +1,4 @@
-"""Stacked denoising autoencoders: parameters, trained models as immutable objects, and their representations."""
+"""Parameters and trained models of stacked denoising autoencoders, and functions to compute with them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,21 +18,21 @@ MOST_ROWS_PER_STEP = 4096
 class SdaParameters:
     """Parameters for pre-training and fine-tuning of stacked denoising autoencoders.
 
-    Rates are per row, as in Vincent et al. (2010), who take a step after each row. A step subtracts the rate times the
-    gradient summed over the rows of a mini-batch. So a rate moves the weights equally far in an epoch whatever the
-    batch size is, provided that each step is small. A rate r for the mean gradient of m rows, as in the deep learning
-    tutorials, is r/m here.
+    Learning rates are per row, as in Vincent et al. (2010), who take a step after each row. A step subtracts the rate
+    times the gradient summed over the rows of a mini-batch. If steps are small, a rate thus moves the weights equally
+    far in an epoch whatever the batch size is. A rate r for the mean gradient of m rows, as in the Deep Learning
+    Tutorials, corresponds to r/m here.
 
     Attributes
     ----------
     n_units : tuple of int
-        Number of hidden units of each layer, lowest first; empty for no layers.
+        Number of hidden units of each layer, lowest layer first; empty for no layers.
     noise : float or tuple of float
-        Noise level 1 − p: the probability that an input of a layer is set to 0, in [0, 1). One number for all layers,
-        or one per layer.
+        Noise level 1 − p, in [0, 1): the probability that an input of a layer is set to 0. It is one number for all
+        layers, or one number per layer.
     pretraining_rate : float
-        Learning rate of pre-training per row; the cross-entropy is summed over the features. On a thousand images, 15
-        epochs at a rate of 0.005 are as good as 50 epochs at the rate of the tutorials, 0.001.
+        Learning rate of pre-training per row; the loss is the cross-entropy summed over the features. On a thousand
+        images, the rate 0.005 reaches in 15 epochs the loss that the tutorials' rate 0.001 reaches in 50 epochs.
     pretraining_epochs : int
         Number of passes over the rows for each layer, 0 or more.
     fine_tuning_rate : float
@@ -40,14 +40,15 @@ class SdaParameters:
     fine_tuning_epochs : int
         Number of passes over the labelled rows, 0 or more. With a validation set, training may stop earlier.
     batch_size : int
-        Number of rows per step, 1 to 4096. With 20, an epoch on a small training set (a thousand rows) has enough
-        steps, and training is two thirds as fast as with 100. Use 100 for tens of thousands of rows.
+        Number of rows per step, 1 to 4096. With 20 rows, an epoch on a small training set (a thousand rows) has enough
+        steps, and training processes two thirds as many rows per second as with 100. For tens of thousands of rows,
+        use 100.
     patience : int
         Number of consecutive epochs without an improvement on the validation set after which fine-tuning stops.
     seed : int
         Seed of the initial weights, the order of rows and the corruption, 0 or more.
     dtype : {"float32", "float64"}
-        Data type of all arrays and products.
+        Data type of all arrays and matrix products.
     """
 
     n_units: tuple[int, ...] = (1000, 1000, 1000)
@@ -68,20 +69,20 @@ class SdaParameters:
 
     @property
     def unsupervised(self) -> Self:
-        """These parameters with the unused settings of fine-tuning set to fixed values.
+        """These parameters with fixed values for fine-tuning, which pre-training does not use.
 
-        Pre-training does not depend on them. The values are not the defaults, because new defaults would change the
-        hashes of stored runs.
+        Runs of pre-training alone are stored under a hash of these parameters. The fixed values are independent of the
+        defaults, so that new defaults do not change the hashes of stored runs.
         """
         return replace(self, fine_tuning_rate=0.1, fine_tuning_epochs=100, patience=10)
 
     def checked(self) -> Self:
-        """Return the parameters, checked and normalised.
+        """Check all parameters, and return them with numbers converted to plain Python types.
 
         Raises
         ------
         ValueError
-            If a parameter is out of range. The message gives its value and the allowed range.
+            If a parameter has an invalid value. The message gives the value and the allowed range.
         """
         n_units = tuple(check_integer("n_units", units, 1) for units in self.n_units)
         return replace(
@@ -110,19 +111,19 @@ def _noises(noise: float | Sequence[float], depth: int) -> float | tuple[float, 
 Values = NDArray[Any]
 
 _TILE_FLOPS = 2e9  # about 30 ms on one core
-_FACTORS = 64  # 2⁻⁶⁴, the smallest product of this many factors, is far above the smallest float32 number
+_FACTORS = 64  # a product of 64 factors, each ½ or more, is at least 2⁻⁶⁴, far above the smallest float32 number
 _LEVELS = 1 << 16
 
 
 def multiply(a: Values, b: Values, out: Values, progress: Progress) -> None:
-    """Write a @ b to `out`, in blocks of rows with a progress report after each."""
+    """Write the product a @ b to `out`. It is computed in blocks of rows, with a progress report after each block."""
     step = max(1, int(_TILE_FLOPS / (2.0 * b.shape[0] * b.shape[1])))
     for rows in tiles(len(a), step, progress):
         np.matmul(a[rows], b, out=out[rows])
 
 
 def sigmoid(values: Values) -> None:
-    """Replace each value a by s(a) = 1/(1 + e^−a) = (1 + tanh(a/2))/2 in place, without overflow."""
+    """Replace each value a by s(a) = 1/(1 + e^−a) = (1 + tanh(a/2))/2 in place. The form with tanh cannot overflow."""
     np.multiply(values, 0.5, out=values)
     np.tanh(values, out=values)
     np.multiply(values, 0.5, out=values)
@@ -130,19 +131,19 @@ def sigmoid(values: Values) -> None:
 
 
 def sigmoid_cross_entropy(values: Values, targets: Values, scratch: Values) -> float:
-    """Replace the values a by z = s(a) in place and return the cross-entropy −Σ x log z + (1 − x) log(1 − z).
+    """Replace each value a by z = s(a) in place, and return the cross-entropy −Σ [x log z + (1 − x) log(1 − z)].
 
-    It is computed as Σ a ([a > 0] − x) − log max(z, 1 − z), where no term is negative and [a > 0] is 1 or 0. To save
-    time, a logarithm is taken only of products of 64 values max(z, 1 − z), each of which is at least ½.
+    The sum over all entries is computed as Σ {a ([a > 0] − x) − log max(z, 1 − z)}, whose terms are not negative. To
+    save time, one logarithm is taken of the product of 64 values max(z, 1 − z), each of which is at least ½.
 
     Parameters
     ----------
     values : ndarray of shape (m, d)
-        Values a, which are overwritten.
+        Values a, which z = s(a) overwrites.
     targets : ndarray of shape (m, d)
         Targets x, from 0 to 1.
     scratch : ndarray of shape (m, d)
-        Memory for intermediate values.
+        Memory for intermediate values, which is overwritten.
     """
     np.greater(values, 0.0, out=scratch)
     np.subtract(scratch, targets, out=scratch)
@@ -157,7 +158,7 @@ def sigmoid_cross_entropy(values: Values, targets: Values, scratch: Values) -> f
 
 
 def log_softmax(values: Values) -> None:
-    """Replace the scores a_c in each row by the log-probabilities a_c − log Σ_c e^a_c in place."""
+    """Replace each row a, with one value a_c per class c, by its log-probabilities a_c − log Σ_k e^a_k in place."""
     values -= values.max(axis=1, keepdims=True)
     values -= np.log(np.exp(values).sum(axis=1, keepdims=True))
 
@@ -171,7 +172,7 @@ class Masks:
         Noise level 1 − p, in [0, 1).
     random : numpy.random.Generator
     shape : (int, int)
-        Shape of the largest block of rows to corrupt.
+        Number of rows of the largest block to corrupt, and number of columns.
     """
 
     def __init__(self, noise: float, random: np.random.Generator, shape: tuple[int, int]) -> None:
@@ -184,7 +185,7 @@ class Masks:
         if self._limit == 0:
             np.copyto(out, rows)
             return
-        # Each draw gives four 16-bit numbers, which takes a third of the time of float32 numbers.
+        # Each draw gives four 16-bit numbers. This takes a third of the time of drawing float32 numbers.
         drawn = self._bits.random_raw(-(-rows.size // 4)).view(np.uint16)[: rows.size].reshape(rows.shape)
         survivors = self._survivors[: len(rows)]
         np.greater_equal(drawn, self._limit, out=survivors)
@@ -197,21 +198,22 @@ FINE_TUNING = "fine-tuning"
 
 @dataclass(frozen=True)
 class SdaEpoch:
-    """One pass over the training rows.
+    """Losses of one epoch, which is one pass over the training rows.
 
     Attributes
     ----------
     phase : {"pre-training", "fine-tuning"}
+        Phase of training that the epoch belongs to.
     layer : int
-        Layer that is pre-trained, 1 … l; 0 in fine-tuning, which trains all layers.
+        Number of the layer that is pre-trained, 1 … l; 0 in fine-tuning, which trains all layers.
     epoch : int
-        Number of the epoch within the layer or the fine-tuning, from 1.
+        Number of the epoch, from 1, within pre-training of the layer or within fine-tuning.
     loss : float
-        Mean loss over the rows during the epoch. In pre-training it is the reconstruction cross-entropy of a row in
-        nats, summed over its features. In fine-tuning it is the negative log-likelihood of the class of a row.
+        Mean loss of the rows during the epoch. In pre-training, the loss of a row is the cross-entropy of its
+        reconstruction in nats, summed over the features. In fine-tuning, it is the negative log-likelihood of its class.
     validation_loss, validation_error : float or None
-        Mean negative log-likelihood on the validation set after an epoch of fine-tuning, and the fraction of
-        misclassified rows. None without a validation set.
+        Mean negative log-likelihood, and fraction of misclassified rows, on the validation set after an epoch of
+        fine-tuning. None in pre-training and without a validation set.
     """
 
     phase: str
@@ -224,12 +226,12 @@ class SdaEpoch:
 
 @dataclass(frozen=True)
 class SdaHistory:
-    """All completed epochs of a training, in order. The progress report after each epoch contains this history."""
+    """All finished epochs in order. The progress report after each epoch contains this history."""
 
     epochs: tuple[SdaEpoch, ...] = ()
 
     def then(self, epoch: SdaEpoch) -> Self:
-        """Return this history with one more epoch."""
+        """Return a history of these epochs followed by `epoch`."""
         return replace(self, epochs=(*self.epochs, epoch))
 
 
@@ -252,7 +254,7 @@ class DenoisingLayer:
     visible_bias: Values
 
     def encode(self, rows: Values, out: Values | None = None) -> Values:
-        """Return s(W x + b) for a block of rows, of shape (m, n_units)."""
+        """Return the hidden representation s(W x + b) of m rows x, of shape (m, n_units)."""
         hidden: Values = np.matmul(rows, self.weights.T, out=out)
         hidden += self.hidden_bias
         sigmoid(hidden)
@@ -268,9 +270,9 @@ class Sda:
     parameters : SdaParameters
     layers : tuple of DenoisingLayer
     n_features : int
-        Number of features d.
+        Number of features d of a row.
     history : SdaHistory
-        Epochs of the training.
+        Epochs of pre-training.
     """
 
     parameters: SdaParameters
@@ -280,11 +282,11 @@ class Sda:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Numbers of columns of x, h¹, …, hˡ, which are the blocks of a multi-width kernel."""
+        """Numbers of columns of x, h¹, …, hˡ. A multi-width kernel has one width for each of these blocks of columns."""
         return (self.n_features, *(len(layer.weights) for layer in self.layers))
 
     def first(self, depth: int) -> Self:
-        """Return a stack of the lowest `depth` layers, which equals the result of pre-training only these layers."""
+        """Return autoencoders of the lowest `depth` layers only, equal to the result of pre-training with this depth."""
         parameters = self.parameters
         noise = parameters.noise[:depth] if isinstance(parameters.noise, tuple) else parameters.noise
         return replace(
@@ -300,7 +302,7 @@ class Sda:
         Parameters
         ----------
         rows : array_like of shape (n, d)
-            Array or memmap, which is read in blocks.
+            Rows x. An array or memmap is read in blocks of rows.
         """
         joined = np.empty((len(rows), sum(self.sizes)), self.parameters.dtype)
         columns = np.split(joined, np.cumsum(self.sizes)[:-1], axis=1)
@@ -320,7 +322,7 @@ class SdaNetwork:
     Attributes
     ----------
     sda : Sda
-        The layers after fine-tuning. Its history contains only the epochs of pre-training.
+        The autoencoders with the weights after fine-tuning. Their history contains only the epochs of pre-training.
     weights : ndarray of shape (n_classes, n_units)
         Weights of the softmax layer.
     bias : ndarray of shape (n_classes,)
@@ -328,8 +330,8 @@ class SdaNetwork:
     history : SdaHistory
         The epochs of pre-training and of fine-tuning.
     best_epoch : int
-        Epoch of fine-tuning whose weights are used: the best on the validation set, or the last if there is no
-        validation set; 0 if there was no epoch.
+        Number of the epoch of fine-tuning whose weights are used: the best epoch on the validation set, or the last
+        epoch without a validation set; 0 if there were no epochs.
     """
 
     sda: Sda

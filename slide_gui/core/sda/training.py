@@ -1,4 +1,4 @@
-"""Train stacked denoising autoencoders: greedy pre-training layer by layer, then back-propagation."""
+"""Train stacked denoising autoencoders: pre-train one layer after another, then fine-tune by back-propagation."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -32,15 +32,15 @@ Codes = NDArray[np.intp]
 
 
 def into_range(rows: Values, limits: tuple[float, float]) -> Values:
-    """Return the rows, shifted and scaled so that the limits become 0 and 1; equal limits both become 0."""
+    """Return the rows, shifted and scaled so that the two limits become 0 and 1. If they are equal, both become 0."""
     if limits == (0.0, 1.0):
         return rows
-    low, high = (rows.dtype.type(limit) for limit in limits)  # rounded like the rows, so that the result is at most 1
+    low, high = (rows.dtype.type(limit) for limit in limits)  # in the data type of the rows, so that no result exceeds 1
     return np.asarray((rows - low) / ((high - low) or rows.dtype.type(1.0)))
 
 
 def first_layer(n_inputs: int, n_units: int, random: np.random.Generator, dtype: str) -> DenoisingLayer:
-    """Return an untrained layer: weights drawn uniformly from ±4 √(6 / (inputs + units)), and biases of 0."""
+    """Return an untrained layer. W is uniformly random within ±4 √(6 / (n_inputs + n_units)); the biases are 0."""
     limit = 4.0 * np.sqrt(6.0 / (n_inputs + n_units))
     weights = random.random((n_units, n_inputs), dtype=np.dtype(dtype).type)
     weights *= 2.0 * limit
@@ -49,17 +49,17 @@ def first_layer(n_inputs: int, n_units: int, random: np.random.Generator, dtype:
 
 
 class DenoisingDescent:
-    """Gradient descent for one denoising autoencoder, with preallocated buffers.
+    """Gradient descent for one denoising autoencoder, with preallocated arrays.
 
-    For a row x and its corrupted copy x̃, let h = s(W x̃ + b), z = s(Wᵀ h + c), where s is the sigmoid, and
-    L = −Σ x log z + (1 − x) log(1 − z). The errors are δ_z = z − x and δ_h = (W δ_z) h (1 − h). The gradients are
-    dL/dW = δ_h x̃ᵀ + h δ_zᵀ, dL/db = δ_h and dL/dc = δ_z, summed over the rows. One buffer contains δ_h and h, another
-    x̃ and δ_z, so that dL/dW is a single matrix product.
+    Let x̃ be a corrupted copy of the row x, h = s(W x̃ + b), z = s(Wᵀ h + c) and L = −Σ [x log z + (1 − x) log(1 − z)].
+    The errors are δ_z = z − x and δ_h = (W δ_z) h (1 − h). The gradients are dL/dW = δ_h x̃ᵀ + h δ_zᵀ, dL/db = δ_h and
+    dL/dc = δ_z, summed over the rows. One array contains δ_h and h, another x̃ and δ_z, so that dL/dW is a single matrix
+    product.
 
     Parameters
     ----------
     layer : DenoisingLayer
-        Start of the descent; its arrays are changed in place.
+        Layer with the weights and biases to start from. Its arrays are changed in place.
     batch_size : int
         Number of rows of the largest mini-batch.
     """
@@ -77,11 +77,11 @@ class DenoisingDescent:
         )
 
     def rows(self, m: int) -> tuple[Values, Values]:
-        """Return two arrays of shape (m, n_inputs) for the uncorrupted and the corrupted rows of a mini-batch."""
+        """Return two arrays of shape (m, n_inputs) for the next mini-batch: one for its rows, one for corrupted copies."""
         return self.clean[:m], self._inputs[:m]
 
     def gradient(self, m: int, scale: float = 1.0, progress: Progress = NO_PROGRESS) -> float:
-        """Return the summed loss of m rows in the buffers, and write `scale` times its gradient to `gradient_of`."""
+        """Return the loss summed over the m rows, and store `scale` times its gradient in `gradient_of`."""
         layer, gradient = self.layer, self.gradient_of
         clean, masked = self.rows(m)
         below, hidden = self._hidden[:m], self._hidden[m : 2 * m]
@@ -115,7 +115,7 @@ class DenoisingDescent:
 
 
 def autoencoder_bytes(n: int, d: int, units: Sequence[int], dtype: str = "float32") -> int:
-    """Return the approximate memory, in bytes, of pre-training on n rows: weights, gradients and encoded rows."""
+    """Return the approximate memory, in bytes, of pre-training on n rows: weights, gradients and hidden outputs."""
     item = 8 if dtype == "float64" else 4
     weights = sum(a * b for a, b in zip((d, *units), units, strict=False))
     encoded = max((a + b for a, b in zip((0, *units), units[:-1], strict=False)), default=0)
@@ -123,13 +123,13 @@ def autoencoder_bytes(n: int, d: int, units: Sequence[int], dtype: str = "float3
 
 
 def pretrain(X: Values, parameters: SdaParameters, progress: Progress = NO_PROGRESS) -> Sda:
-    """Train each layer to reconstruct the output of the layer below from corrupted copies of that output.
+    """Train each layer to reconstruct the output of the layer below, or the rows, from a corrupted copy of this input.
 
     Parameters
     ----------
     X : array_like of shape (n, d)
-        Values from 0 to 1. An array of data type `parameters.dtype` is not copied. In addition to X, the outputs of at
-        most two layers are in memory.
+        Rows with values from 0 to 1. They are copied only if their data type is not `parameters.dtype`. In addition to
+        the rows, the outputs of at most two layers are in memory.
     parameters : SdaParameters
     progress : Progress
         Receives an `SdaHistory` after each epoch.
@@ -159,7 +159,7 @@ def pretrain(X: Values, parameters: SdaParameters, progress: Progress = NO_PROGR
 def _train(
     rows: Values, number: int, noise: float, parameters: SdaParameters, history: SdaHistory, progress: Progress
 ) -> tuple[DenoisingLayer, SdaHistory]:
-    """Train the layer `number` on the rows; return the layer, and the history with the epochs of this layer added."""
+    """Train layer `number` on its input `rows`. Return the layer, and `history` with the epochs of this layer added."""
     random = np.random.default_rng((parameters.seed, number))
     layer = first_layer(rows.shape[1], parameters.n_units[number - 1], random, parameters.dtype)
     batch_size = min(parameters.batch_size, len(rows))
@@ -168,7 +168,7 @@ def _train(
 
     def step(chosen: Codes, pulse: Progress) -> float:
         clean, corrupted = descent.rows(len(chosen))
-        np.take(rows, chosen, axis=0, out=clean, mode="clip")  # mode "raise" would fill a copy of `out` first
+        np.take(rows, chosen, axis=0, out=clean, mode="clip")  # "raise" would write to `out` through a buffer
         masks.apply(clean, corrupted)
         return descent.step(len(chosen), parameters.pretraining_rate, pulse)
 
@@ -190,11 +190,10 @@ def _epochs(
     rate: str,
     progress: Progress,
 ) -> Iterator[tuple[int, float, Progress]]:
-    """Train on n rows in mini-batches; after each epoch, yield its number, its mean loss per row and its progress.
+    """Run epochs: call `step` with each mini-batch of the n rows, which are in a new random order in every epoch.
 
-    In each epoch the rows are in another random order. The function `step` receives the indices of the rows of a
-    mini-batch, takes one gradient step and returns the summed loss. If the loss is not finite, the error message
-    contains the texts `training` and `rate`.
+    After each epoch, yield its number, its mean loss and the part of the progress that belongs to it. If the loss is
+    not finite, raise ValueError; `training` and `rate` name the training and the rate in the message.
     """
     for epoch in range(1, epochs + 1):
         part = progress.part((epoch - 1) / epochs, epoch / epochs)
@@ -208,7 +207,7 @@ def _epochs(
 
 
 def _encoded(rows: Values, layer: DenoisingLayer, progress: Progress) -> Values:
-    """Return the output of a layer for uncorrupted rows, of shape (n, n_units)."""
+    """Return the hidden output of a layer for rows without corruption, of shape (n, n_units)."""
     hidden: Values = np.empty((len(rows), len(layer.weights)), rows.dtype)
     step = rows_per_block(max(layer.weights.shape))
     for block in tiles(len(rows), step, progress):
@@ -217,18 +216,18 @@ def _encoded(rows: Values, layer: DenoisingLayer, progress: Progress) -> Values:
 
 
 class BackPropagation:
-    """Back-propagation through all layers, with preallocated buffers.
+    """Back-propagation through all layers, with preallocated arrays.
 
-    Let hᵏ = s(Wᵏ hᵏ⁻¹ + bᵏ), P = softmax(Wᵒ hˡ + bᵒ) and L = −log P(class). The errors are δᵒ = P − e, where e is the
-    one-hot vector of the class, and δᵏ = (Wᵏ⁺¹ᵀ δᵏ⁺¹) hᵏ (1 − hᵏ). The gradients are dL/dWᵏ = δᵏ hᵏ⁻¹ᵀ and
+    Let hᵏ = s(Wᵏ hᵏ⁻¹ + bᵏ), P = softmax(Wᵒ hˡ + bᵒ) and L = −log P(class). The errors are δᵒ = P − e, where e is 1 for
+    the class of the row and 0 otherwise, and δᵏ = (Wᵏ⁺¹ᵀ δᵏ⁺¹) hᵏ (1 − hᵏ). The gradients are dL/dWᵏ = δᵏ hᵏ⁻¹ᵀ and
     dL/dbᵏ = δᵏ, summed over the rows.
 
     Parameters
     ----------
     weights : sequence of ndarray, each of shape (outputs, inputs)
-        Weights of the hidden layers, lowest first, and of the softmax layer. Training changes them in place.
+        Weights of the hidden layers, lowest layer first, then of the softmax layer. They are changed in place.
     biases : sequence of ndarray, each of shape (outputs,)
-        Biases of these layers. Training changes them in place.
+        Biases of the same layers. They are changed in place.
     batch_size : int
         Number of rows of the largest mini-batch.
     """
@@ -248,7 +247,7 @@ class BackPropagation:
         return self._outputs[0][:m]
 
     def forward(self, m: int, progress: Progress = NO_PROGRESS) -> Values:
-        """Return the log-probabilities of all classes for the m rows of the mini-batch, of shape (m, n_classes)."""
+        """Return the log-probabilities of the classes for the m rows in `rows(m)`, of shape (m, n_classes)."""
         last = len(self.weights) - 1
         for k, (w, b) in enumerate(zip(self.weights, self.biases, strict=True)):
             values = self._outputs[k + 1][:m]
@@ -260,7 +259,7 @@ class BackPropagation:
         return values
 
     def gradient(self, m: int, codes: NDArray[np.intp], scale: float = 1.0, progress: Progress = NO_PROGRESS) -> float:
-        """Return the summed loss of m rows with class codes `codes`, and store its gradients multiplied by `scale`."""
+        """Return the loss summed over m rows with class codes `codes`, and store `scale` times its gradients."""
         log_probabilities = self.forward(m, progress)
         rows = np.arange(m)
         loss = -float(log_probabilities[rows, codes].sum())
@@ -303,28 +302,28 @@ def fine_tune(
     parameters: SdaParameters | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> SdaNetwork:
-    """Put a softmax layer on the stack and train all layers to classify the rows.
+    """Add a softmax layer on top of the autoencoders, and train all layers to classify the rows.
 
-    With a validation set, the result has the weights of the best epoch: the one with the fewest errors, and in a tie
-    with the smallest negative log-likelihood. Training stops after `patience` epochs without an improvement. Without a
-    validation set, the result has the weights after `fine_tuning_epochs` epochs.
+    With a validation set, the result has the weights of the best epoch: the epoch with the fewest errors on this set
+    or, in a tie, with the smallest negative log-likelihood. Training stops after `patience` consecutive epochs without
+    an improvement. Without a validation set, the result has the weights after `fine_tuning_epochs` epochs.
 
     Parameters
     ----------
     sda : Sda
-        The pre-trained layers, which are not changed.
+        The pre-trained autoencoders, which are not changed.
     X : array_like of shape (n, d)
-        Values from 0 to 1.
+        Rows with values from 0 to 1.
     codes : array_like of int, shape (n,)
         Class codes, 0 … n_classes − 1.
     n_classes : int
     X_valid, codes_valid : array_like of shapes (v, d) and (v,), optional
-        Validation set for early stopping.
+        Rows and class codes of a validation set for early stopping.
     parameters : SdaParameters, optional
-        Rate, epochs, batch size, patience and seed of fine-tuning, by default those of `sda.parameters`. The entries
+        Learning rate, epochs, batch size, patience and seed of fine-tuning; by default the parameters of `sda`.
         `n_units`, `noise` and `dtype` are not used.
     progress : Progress
-        Receives an `SdaHistory` of pre-training and fine-tuning after each epoch.
+        After each epoch, it receives an `SdaHistory` of pre-training and fine-tuning.
 
     Raises
     ------
@@ -370,7 +369,7 @@ def fine_tune(
 
 
 def _validation_scores(trainer: BackPropagation, rows: Values, codes: Codes, progress: Progress) -> tuple[float, float]:
-    """Return the fraction of misclassified validation rows, and their mean negative log-likelihood."""
+    """Return the fraction of misclassified rows and the mean negative log-likelihood on a validation set."""
     wrong, loss, step = 0, 0.0, trainer.batch_size
     for start in range(0, len(rows), step):
         truth = codes[start : start + step]

@@ -279,7 +279,7 @@ def tune(
 
 
 _SCALES = tuple(np.sqrt(SIGMA_FACTORS).tolist())  # the median widths are tried times these factors
-_C_FACTORS = (1.0, 3.0, 10.0)  # the learned C is tried times these; it is often too small: learning uses smoothed errors
+_C_FACTORS = (1.0, 3.0, 10.0)  # C is tried times these: the learned C is often too small, as errors are smoothed
 _FEW = 250  # once the points of a grid are evaluated on this many rows, only the best points are evaluated further
 _BEST = 3  # largest number of these best points
 _EVALUATED = 200  # if a fold has fewer rows, widths are compared on two held-out folds instead of one

@@ -228,7 +228,7 @@ def _as_training_steps(progress: Progress, pair: int, n_pairs: int) -> Progress:
 def _solved_on(client: "Client", problems: PairProblems, progress: Progress) -> list[tuple[Indices, Solution]]:
     """Solve the problems of all pairs of classes on a cluster, one task per pair.
 
-    The rows are sent once for all tasks. A task uses one BLAS thread.
+    The rows are sent once for all tasks. A task uses one BLAS thread, so a worker should run one task at a time.
     """
     token = secrets.token_hex(8)
     there = sent(client, problems, f"slide-pairs-{token}")

@@ -200,7 +200,7 @@ _START_ROWS = 600
 _PART_ROWS = 600  # descents begin on a subset of the rows (1/2, 1/4, …), which has at least this many rows
 _MOST_ITERATIONS = 50  # largest number of iterations of a descent
 _USUAL_STEPS = 6
-_GAIN, _RELATIVE_GAIN = 5e-5, 3e-4  # a descent ends if the next step is expected to reduce the objective by less
+_GAIN, _RELATIVE_GAIN = 5e-5, 3e-4  # a descent ends if the expected decrease is below the first, and below the second × J
 _FINER = 0.4  # on a subset of the rows, where steps are fast, both limits are multiplied by this factor
 _FIRST_STEP = 0.3  # length of the first step in log σ; the norm of the gradient may be a thousandth of a useful step
 _LONGEST_STEP = 0.5  # largest change of log σ_t or log C in one step; the line search would shorten longer steps
@@ -307,7 +307,7 @@ class _Descent:
         return np.clip(theta + step, low, high) - theta
 
     def _searched(self, theta: Array, value: float, slope: Array, step: Array) -> tuple[Array, float, Array] | None:
-        """Shorten a step until it reduces the objective. Return step, new value and new gradient, or None on failure."""
+        """Shorten a step until it reduces the objective. Return step, new value and gradient, or None on failure."""
         for _ in range(_MOST_HALVINGS):
             new, new_slope = self.evaluated(theta + step)
             expected = float(slope @ step)
@@ -356,7 +356,7 @@ def learn_widths(
     """
     steady = MonotonicProgress(progress)
     objective = Objective(sample, parameters, steady.pulse)
-    # The fraction of the time that evaluating the grid of starts takes; it is small, as few rows are used for it.
+    # Fraction of the time for evaluating the grid of starts. It is small if n is large, because the grid uses few rows.
     searched = 1.0 / (1.0 + (len(sample.codes) / 450) ** 1.5) if parameters.starts else 0.0
     origins, rest = _origins(objective, near, steady.part(0.0, searched)), steady.part(searched, 1.0)
     starts: list[_Start] = [(number, origin, origin, None) for number, origin in enumerate(origins)]
