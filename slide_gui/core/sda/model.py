@@ -210,7 +210,7 @@ class SdaEpoch:
         Number of the epoch, from 1, within pre-training of the layer or within fine-tuning.
     loss : float
         Mean loss of the rows during the epoch. In pre-training, the loss of a row is the cross-entropy of its
-        reconstruction in nats, summed over the features. In fine-tuning, it is the negative log-likelihood of its class.
+        reconstruction in nats, summed over the features. In fine-tuning, it is the class's negative log-likelihood.
     validation_loss, validation_error : float or None
         Mean negative log-likelihood, and fraction of misclassified rows, on the validation set after an epoch of
         fine-tuning. None in pre-training and without a validation set.
@@ -282,11 +282,11 @@ class Sda:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Numbers of columns of x, h¹, …, hˡ. A multi-width kernel has one width for each of these blocks of columns."""
+        """Numbers of columns of x, h¹, …, hˡ. A multi-width kernel has one width for each of these column blocks."""
         return (self.n_features, *(len(layer.weights) for layer in self.layers))
 
     def first(self, depth: int) -> Self:
-        """Return autoencoders of the lowest `depth` layers only, equal to the result of pre-training with this depth."""
+        """Return only the lowest `depth` layers; the result equals that of pre-training with this many layers."""
         parameters = self.parameters
         noise = parameters.noise[:depth] if isinstance(parameters.noise, tuple) else parameters.noise
         return replace(

@@ -35,7 +35,7 @@ def into_range(rows: Values, limits: tuple[float, float]) -> Values:
     """Return the rows, shifted and scaled so that the two limits become 0 and 1. If they are equal, both become 0."""
     if limits == (0.0, 1.0):
         return rows
-    low, high = (rows.dtype.type(limit) for limit in limits)  # in the data type of the rows, so that no result exceeds 1
+    low, high = (rows.dtype.type(limit) for limit in limits)  # in the type of the rows, so that no result exceeds 1
     return np.asarray((rows - low) / ((high - low) or rows.dtype.type(1.0)))
 
 
@@ -77,7 +77,7 @@ class DenoisingDescent:
         )
 
     def rows(self, m: int) -> tuple[Values, Values]:
-        """Return two arrays of shape (m, n_inputs) for the next mini-batch: one for its rows, one for corrupted copies."""
+        """Return two arrays of shape (m, n_inputs) to fill with the m next rows, and with corrupted copies of them."""
         return self.clean[:m], self._inputs[:m]
 
     def gradient(self, m: int, scale: float = 1.0, progress: Progress = NO_PROGRESS) -> float:
