@@ -53,8 +53,7 @@ class DenoisingDescent:
 
     Let x̃ be a corrupted copy of the row x, h = s(W x̃ + b), z = s(Wᵀ h + c) and L = −Σ [x log z + (1 − x) log(1 − z)].
     The errors are δ_z = z − x and δ_h = (W δ_z) h (1 − h). The gradients are dL/dW = δ_h x̃ᵀ + h δ_zᵀ, dL/db = δ_h and
-    dL/dc = δ_z, summed over the rows. One array contains δ_h and h, another x̃ and δ_z, so that dL/dW is a single matrix
-    product.
+    dL/dc = δ_z, summed over the rows. One array contains δ_h and h, another x̃ and δ_z, so dL/dW is one matrix product.
 
     Parameters
     ----------
