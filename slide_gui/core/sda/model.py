@@ -110,7 +110,7 @@ def _noises(noise: float | Sequence[float], depth: int) -> float | tuple[float, 
 
 Values = NDArray[Any]
 
-_TILE_FLOPS = 2e9  # about 30 ms on one core
+_TILE_FLOPS = 2e9  # operations between two progress reports: about 30 ms on one core
 _FACTORS = 64  # a product of 64 factors, each ½ or more, is at least 2⁻⁶⁴, far above the smallest float32 number
 _LEVELS = 1 << 16
 

@@ -108,7 +108,7 @@ class CachedRows:
         """Remove all rows from the cache, except for the rows of the points `keep`."""
         stay = keep[self._slot[keep] >= 0]
         stay = stay[np.argsort(self._slot[stay])]
-        for target, point in enumerate(stay):  # the order is rising, so that no row is overwritten before it is moved
+        for target, point in enumerate(stay):  # slots in rising order, so that no row is overwritten before it moves
             self._store[target] = self._store[self._slot[point]]
             if target % _TILE == 0:
                 self._progress.report(0.0)
@@ -122,7 +122,7 @@ LARGEST_SET = 4096
 SMALLEST_SET = 512
 _MOST_STALLED = 8  # the solver stops after more than this many consecutive outer steps without progress
 _LEAST_GAIN = 0.02  # decrease of the objective, relative to gap², that counts as progress; an exact SMO step has 0.25
-_NEW_LEAST = 256  # at least this many new points may join a working set
+_NEW_LEAST = 256  # the largest number of new points in a working set is this value or more
 _LOOSE = 0.05  # tolerance for solving a working set, relative to the optimality gap of all points
 _CLOSE = 0.1  # points this close to violating optimality join a working set, too, because a step may make them violate
 _START_TOL = 0.1  # tolerance for the first solution, on a quarter of the points, from which the solver starts
@@ -446,7 +446,7 @@ class _WorkingSetSolver:
             first = max(gap, options.tol * 10.0) if first is None else first
             done = 1.0 - np.log(max(gap, options.tol) / options.tol) / np.log(first / options.tol)
             self._progress.report(float(np.clip(done, 0.0, 1.0)), SolverStep(gap, n_support))
-            # If the support vectors do not fit in a working set, a step lowers the objective, but often not the gap.
+            # If the working set cannot hold all support vectors, a step lowers the objective, but often not the gap.
             earlier, objective = objective, -0.5 * float(beta @ (self._y + residual))
             # The second argument is the rounding error of the objective, which is large if C or the weights are huge.
             least_gain = max(_LEAST_GAIN * gap * gap, float(np.finfo(np.float64).eps * np.abs(beta).sum() ** 2))

@@ -212,7 +212,7 @@ class Embedding:
         for some in tiles(len(embedded), _EMBEDDED_ROWS, progress):
             out, block = embedded[some], Z[some if rows is None else rows[some]]
             if columns is not None:
-                block = np.take(block, columns, axis=1)  # seven times faster than fancy indexing
+                block = np.take(block, columns, axis=1)  # `np.take` is seven times faster than fancy indexing
             np.subtract(block, centre, out=out, casting="same_kind")
             out *= per_column
         return embedded
@@ -457,7 +457,7 @@ class VectorRows:
             out = np.empty((len(rows), len(self)), self.dtype)
         others = list(zip(self._classes, self._sizes, blocks_of(self._sizes), strict=True))
         if not symmetric and not any(each.caches for each in self._classes):
-            left = self._gathered(rows, progress)  # so that the vectors of each class are read only once
+            left = self._gathered(rows, progress)  # one copy, so that the kernel loop reads each class only once
             for other, size, width in others:
                 kernel_tiles(left, other.first(size), out[:, width], progress)
             set_self_kernel(out, rows)

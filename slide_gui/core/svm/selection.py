@@ -372,7 +372,7 @@ class _Comparison:
                 inside = sample.on(np.flatnonzero(folds != fold), steady.pulse)
                 try:
                     learned = learn_widths(inside, self._parameters, progress=_without_steps(steady, learning))
-                except ValueError:  # learning on the entire sample may still succeed
+                except ValueError:  # no finite value on these rows; there may be one on the entire sample
                     continue
                 both = self._selected(inside, learned, steady.part(learning, 1.0))
                 C, learned_C = both[0][1].C, learned.C

@@ -131,7 +131,7 @@ def pair_steps(
                 rates.clear()
             rates[i] = rate = half + half[i]
             subtract(rate, row, out=rate)
-            rate[i] = 1.0  # because of rounding, the curvature of i with itself may be 0 or negative
+            rate[i] = 1.0  # because of rounding, the curvature for j = i may be 0 or negative
             np.reciprocal(sqrt(rate, out=rate), out=rate)
         rate = rates[i]
         subtract(highest, down, out=gain)
@@ -161,13 +161,13 @@ def pair_steps(
 Values = NDArray[np.floating]
 
 _NEAR = 2.0  # optimality gap, in units of the margin, below which the active-set method is tried after enough SMO steps
-_VERY_NEAR = 0.3  # gap below which the SMO steps of earlier working sets count towards this number of steps as well
+_VERY_NEAR = 0.3  # gap below which SMO steps of earlier working sets also count as such steps
 _NEARER = 0.25  # after a failure of the active-set method, the gap must shrink by this factor before the next attempt
 _LEAST_STEPS = 100  # SMO steps are taken in rounds; the largest number of steps in a round is this or more
 _STEPS_PER_SYSTEM = 0.008  # the active-set method takes as long as this × (number of points inside bounds)² SMO steps
 _MOST_STALLED_SETS = 20  # largest number of consecutive rounds without a smaller gap
 _MOST_SYSTEMS = 30
-_MOST_WORSE = 8  # largest number of consecutive linear systems after which as many points as before change their set
+_MOST_WORSE = 8  # the method stops after this many consecutive systems that do not reduce the changes of the active set
 _ROUNDING = {"f": 1e-7, "d": 1e-12}  # by data type; added to the diagonal: rounding may reduce the smallest eigenvalue
 
 

@@ -188,7 +188,7 @@ class Objective:
             rest = slice(block.start, None)
             weighted = gradient[block, rest] + gradient[rest, block].T
             weighted *= kernel[block, rest]
-            weighted[:, : weighted.shape[0]] *= 0.5  # the diagonal tile contains each pair of points twice
+            weighted[:, : weighted.shape[0]] *= 0.5  # the tile on the diagonal contains each pair of points twice
             for layer, distances in enumerate(self.sample.distances):
                 sums[layer] += np.einsum("ij,ij->", weighted, distances[block, rest])
         return sums
