@@ -555,7 +555,7 @@ def fit_svm(
     sizes = block_sizes(Z.shape[1], parameters.groups)
     most = _SHARES_ROWS if not isinstance(parameters.widths, str) else _MEDIAN_ROWS
     needed, rows = training_bytes(np.bincount(codes).tolist(), Z.shape[1], parameters), len(codes)
-    check_free(needed, f"training on {rows} rows of {Z.shape[1]} columns", "use fewer rows or less memory for it")
+    check_free(needed, f"training on {rows} rows of {Z.shape[1]} columns", "use fewer rows or lower the memory limit")
     pulse = progress.part(0.0, 0.0)
     refuse_large(Z, pulse)
     medians = median_distances(Z, sizes, max_rows=most, seed=parameters.seed, progress=pulse)

@@ -115,7 +115,7 @@ class Objective:
             self.held_out = held_out_mask(sample.codes, parameters.seed, None, sample.row_groups)
             if not self.held_out.any():
                 raise ValueError(
-                    f"the criterion {self.criterion} cannot hold out whole groups, because some class would be lost; "
+                    f"the criterion {self.criterion} cannot hold out whole groups, as a class would have no rows left; "
                     "choose another criterion"
                 )
         self.starts: dict[tuple[int, int], Array] = {}
