@@ -269,6 +269,7 @@ class Sda:
     ----------
     parameters : SdaParameters
     layers : tuple of DenoisingLayer
+        Autoencoders, lowest layer first.
     n_features : int
         Number of features d of a row.
     history : SdaHistory

@@ -74,7 +74,7 @@ class KernelProblem:
     y : ndarray of shape (n,) or (n, k)
         Labels −1 and 1. Criteria for any number of classes take a matrix with one column per one-vs-rest problem.
     ridge : float
-        The value 1/C, which is added to the diagonal of K.
+        Value 1/C that is added to the diagonal of K.
     weights : ndarray of shape (n,), optional
         Weights of the points. The C of a point is C times its weight.
     held_out : ndarray of bool, shape (n,), optional
@@ -305,7 +305,7 @@ def evaluate(
     codes : ndarray of int, shape (n,)
         Class codes 0 … k − 1.
     ridge : float
-        The value 1/C, which is added to the diagonal of K.
+        Value 1/C that is added to the diagonal of K.
     held_out : ndarray of bool, shape (n,)
         True for held-out points. Criteria that do not hold out points ignore it.
     starts : dict, optional

@@ -102,8 +102,8 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     widths_ : ndarray of shape (L,)
         Kernel widths σ_t.
     shares_ : ndarray of shape (L,)
-        Fraction of the kernel's exponent that each layer contributes: (median D_t / σ_t²) divided by its sum over the
-        layers.
+        Fraction of the kernel's exponent that each layer contributes: median ‖h_iᵗ − h_jᵗ‖² / σ_t², divided by the sum
+        of these values over all layers.
     C_ : float
         The value of C that was used.
     support_ : ndarray of int, shape (n_support,)

@@ -133,7 +133,7 @@ def _median(values: NDArray[np.floating]) -> Array:
 
 
 def widths_from(medians: ArrayLike, scale: float = 1.0) -> Array:
-    """Return the widths σ_t = sqrt(scale · median D_t). The width is 1 for constant blocks, which have no effect."""
+    """Return σ_t = sqrt(scale · median D_t) for squared distances D_t; 1 for constant layers, which have no effect."""
     squared = scale * np.asarray(medians, dtype=np.float64)
     return np.sqrt(np.where(squared > 0.0, squared, 1.0))
 

@@ -36,6 +36,7 @@ class NewtonSolution:
     beta : ndarray of shape (n,)
         Signed dual coefficients y α, which are 0 outside `active`.
     bias : float
+        Bias b of the decision function f = Kβ + b.
     active : ndarray of int
         Indices of the support vectors: the points with y f < 1.
     ridge : float or ndarray of shape (n,)
@@ -52,11 +53,12 @@ class NewtonSolution:
 
 
 class Bordered:
-    """The bordered system [K_A + r I, 1; 1ᵀ, 0] [x; b] = [v; total] of points A. A large one is factorised only once.
+    """The bordered system [K_A + r I, 1; 1ᵀ, 0] [x; b] = [v; total] of points A. A large matrix is factorised only once.
 
     Parameters
     ----------
     kernel : ndarray of shape (n, n)
+        Kernel matrix K.
     points : ndarray of int, shape (m,)
         Indices of the points A.
     ridge : float or ndarray of shape (m,)

@@ -175,7 +175,7 @@ GUARD = "median widths (guard)"
 
 @dataclass(frozen=True)
 class Candidate:
-    """Widths and C that were evaluated on held-out rows.
+    """Widths and C that were evaluated by cross-validation, or on held-out rows.
 
     Attributes
     ----------

@@ -62,7 +62,7 @@ class StepLog:
         self.seconds = 0.0
 
     def rewind(self) -> float:
-        """Let the next call of `step` return the first result, and return the seconds that the finished steps took."""
+        """Restart at the first step: the next call of `step` returns its result. Return the seconds of logged steps."""
         self._next = 0
         return self.seconds
 
@@ -337,7 +337,7 @@ class _Sources:
         )
 
     def _bytes(self, n: int) -> int:
-        """Return the number of bytes that n rows take after the embedding, without constant columns."""
+        """Return the bytes that n rows take after centring and scaling by the widths, without constant columns."""
         return self._dtype.itemsize * n * len(self._columns)
 
     def _too_coarse(self, n: int) -> bool:
