@@ -53,7 +53,7 @@ class NewtonSolution:
 
 
 class Bordered:
-    """The bordered system [K_A + r I, 1; 1ᵀ, 0] [x; b] = [v; total] of points A. A large matrix is factorised only once.
+    """The bordered system [K_A + r I, 1; 1ᵀ, 0] [x; b] = [v; total] of points A. A large one is factorised only once.
 
     Parameters
     ----------
