@@ -23,7 +23,7 @@ from slide_gui.data.readers.idx import GZIP_MAGIC, is_idx_start, read_idx
 from slide_gui.data.readers.images import has_pictures, read_image_folder
 from slide_gui.data.readers.matlab import MATLAB_73, MATLAB_MAGIC, read_mat
 from slide_gui.data.readers.parts import DataPart, role_of
-from slide_gui.data.readers.tables import is_number, read_amat, read_amat_zip
+from slide_gui.data.readers.tables import read_amat, read_amat_zip
 from slide_gui.data.reading import AS_GUESSED, NO_GUESSES, Guess, ParseOptions, ParseReport
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 from slide_gui.text import clean_name
@@ -193,17 +193,11 @@ def _read_file(
             raise DataError(problem, str(path))
     if not start or any(code < 9 or 13 < code < 32 or code == 127 for code in start):  # not text
         raise DataError(f"has an unknown format (it begins with {start[:8].hex(' ')}), expected {_KINDS}", str(path))
-    suffix, lines = path.suffix.lower(), [line for line in start.splitlines() if line.strip()]
-    first = next((line for line in lines if not line.startswith(b"#")), None)
-    words = first.split() if first else []
-    # The first bytes may contain only comments, one very long column name, or column names with another separator.
-    if suffix in (".csv", ".tsv") and (len(words) < 2 or not any(map(is_number, words))):
-        first = DELIMITERS[0]
-    elif first is None:  # all lines begin with #, which may be the first character of a class name
-        first = b"".join(lines[-2:])  # the last line may be incomplete
-    if any(mark in first for mark in DELIMITERS):
+    lines = [line for line in start.splitlines() if line.strip()]
+    first = next((line for line in lines if not line.startswith(b"#")), b"")
+    if path.suffix.lower() != ".amat" or any(mark in first for mark in DELIMITERS):
         return [read_table(path)]
-    return [read_amat(path, reading, progress=progress)]
+    return [read_amat(path, progress=progress)]
 
 
 def _report_labels_file(path: Path) -> ParseReport:

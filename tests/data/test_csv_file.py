@@ -143,6 +143,8 @@ def test_that_classes_may_be_quoted_and_have_blanks(monkeypatch, block):
     assert part.rows.tolist() == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 6, 7, 8], [2, 0, 0, 0]]
     quoted = read('1,2,3,4,"cat, grey"\n1,2,3,4,"a ""dog"""\n\n1,2,3,4,"cat, grey"\n')
     assert classes(quoted) == ["cat, grey", 'a "dog"', "cat, grey"]
+    of_r = read('"a" "b" "class"\n"1" 0.5 1 "light blue"\n"2" 1.5 2 "red"\n')
+    assert (classes(of_r), of_r.feature_names) == (["light blue", "red"], ("a", "b"))
 
 
 def test_that_a_class_named_y_is_not_a_column_name():

@@ -290,17 +290,15 @@ def test_that_zeros_and_ones_are_read_correctly(tmp_path):
     assert np.array_equal(part.rows, rows)
     assert np.array_equal(part.labels, labels)
     assert (part.image_shape, part.role, is_sure(part)) == ((28, 28), "train", True)
-    assert not is_sure(read_amat(path.rename(tmp_path / "a.txt")))  # the label may be in another column
+    assert not is_sure(open_data([path.rename(tmp_path / "a.txt")]))  # the label may be in another column
 
 
 @pytest.mark.parametrize(
     ("name", "columns", "shape", "n_classes", "note"),
     [
         ("x.amat", [PIXELS_64], (8, 8), 0, "no labels: its 64 columns were read as an image without labels"),
-        ("x.txt", [PIXELS_64], (8, 8), 0, "no labels: its 64 columns were read as an image without labels"),
-        ("zip.train", [CLASSES_3, PIXELS_64], (8, 8), 3, "labels in the first column: it has integers, and the others"),
-        ("iris.txt", [PIXELS_64[:, :4], CLASSES_3], None, 3, "labels in the last column: it is the last one"),
-        ("x.txt", [PIXELS_64[:, :4]], None, 0, "no labels: its last column does not look like classes"),
+        ("zip.train", [CLASSES_3, PIXELS_64], (8, 8), 3, "labels in column 1: it has integers, and the others make"),
+        ("iris.txt", [PIXELS_64[:, :4], CLASSES_3], None, 3, "labels in column 5: it is the last one and has integers"),
     ],
 )
 def test_that_the_last_of_the_numbers_may_be_no_label(tmp_path, name, columns, shape, n_classes, note):
@@ -310,8 +308,14 @@ def test_that_the_last_of_the_numbers_may_be_no_label(tmp_path, name, columns, s
     assert data.n_features == sum(each.size // 30 for each in columns) - bool(n_classes)
     (guess,) = (each for each in data.opened.guesses if "labels" in each.what)
     assert f"{guess.what}: {guess.why}".startswith(note)
-    if not n_classes:
-        assert data.why_no_classes.endswith("; to choose a label column, save the table as CSV")
+    assert n_classes or "choose a label column" in data.why_no_classes
+
+
+def test_that_a_test_set_without_separators_has_the_label_column_of_its_training_set(tmp_path):
+    for name, last_pixel in (("digits.train", np.zeros(30)), ("digits.test", CLASSES_3[::-1])):
+        np.savetxt(tmp_path / name, np.column_stack([CLASSES_3, PIXELS_64[:, 1:], last_pixel]))
+    data = open_data([tmp_path / "digits.train", tmp_path / "digits.test"])
+    assert np.array_equal(data.test_labels, CLASSES_3)
 
 
 @settings(max_examples=40)

@@ -178,9 +178,8 @@ def test_that_sums_of_ones_and_zeros_in_single_precision_are_exact_at_any_depth(
     rows = images(n=300).astype("float32")
     stack = fit_stack(rows, StackParameters(noise=0.3, depth=4, dtype="float32"))
     assert max(fit_shuffled(rows, stack, closed_form.shuffling(64, 9)).differences) < 1e-13
-    assert (
-        fit_shuffled(images(n=300, seed=1).astype("float32"), stack, closed_form.shuffling(64, 9)).differences[0] > 1e-3
-    )
+    others = images(n=300, seed=1).astype("float32")
+    assert fit_shuffled(others, stack, closed_form.shuffling(64, 9)).differences[0] > 1e-3
 
 
 def test_that_shuffled_weights_can_be_unshuffled():

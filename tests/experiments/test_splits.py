@@ -176,9 +176,8 @@ def test_that_divided_data_can_be_joined_and_divided_differently(labels, seed):
     assert np.array_equal(back.train_labels, whole.train_labels)
     assert back.fingerprint == whole.fingerprint == replace(back).fingerprint
     assert np.array_equal(divide(data, other).test, divide(whole, other).test)
-    assert divided_as(data, divide(whole, other).fingerprint, other.checked()).fingerprint == (
-        divide(whole, other).fingerprint
-    )
+    expected = divide(whole, other).fingerprint
+    assert divided_as(data, expected, other.checked()).fingerprint == expected
     assert divided_as(data, whole.fingerprint, None).held_out is None
     assert divided_as(data, "ab" * 32, other) is data
 

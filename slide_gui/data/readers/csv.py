@@ -1,4 +1,4 @@
-"""Read tables of numbers separated by commas, semicolons or tabs, optionally with column names and class names."""
+"""Read tables of numbers between commas, semicolons, tabs or blanks, with or without column names and class names."""
 
 import re
 from collections import Counter
@@ -76,8 +76,9 @@ def read_csv(
     6. The last column, if it has integers of more than one value. If these integers look like a quantity, rule 7 comes
        first.
     7. The first column, if it has integers of more than one value and the other columns make a square image. This rule
-       comes before rule 6 if the integers of the first column are consecutive from 0 or 1 and those of the last column
-       look like pixels.
+       comes before rule 6 if the integers of the first column are consecutive from 0 or 1, and the last column looks
+       like pixels: it has gaps between its integers and contains 0 or a value above 16, or the table has no names and
+       the last column has fewer different values than the first one.
 
     All other text columns are left out. A first column without a name is also left out if it numbers the rows.
 
@@ -392,7 +393,7 @@ def _decimal_commas(cells: list[str], delimiter: bytes, place: str) -> Guess:
 
 def _commented_names(comment: bytes, delimiter: bytes, columns: int, place: str) -> tuple[str, ...]:
     """Return the column names in a comment line, as `numpy.savetxt` writes them, or () if it does not contain names."""
-    if comment.count(delimiter) != columns - 1 or not comment.startswith(b"#"):
+    if (delimiter and comment.count(delimiter) != columns - 1) or not comment.startswith(b"#"):
         return ()
     cells = split_line(comment.lstrip(b"# "), delimiter, place)
     return () if len(cells) != columns or any(map(is_number, cells)) else _unique_names(cells)
@@ -431,10 +432,13 @@ def _has_numbers_like(line: bytes, row: bytes) -> bool:
 
 
 def _delimiter(lines: list[bytes], place: str) -> bytes:
-    """Return the separator of the cells: the candidate for which the largest fraction of the cells are numbers."""
+    """Return the separator of the cells: the candidate for which the largest fraction of the cells are numbers.
+
+    The separator is empty if the cells are separated by blanks.
+    """
     present = [mark for mark in DELIMITERS if mark in lines[0]]
     if len(present) < 2:
-        return present[0] if present else DELIMITERS[0]
+        return present[0] if present else b"" if len(lines[-1].split()) > 1 else DELIMITERS[0]
 
     def number_fraction(mark: bytes) -> float:
         cells = [cell for line in lines for cell in split_line(line, mark, place)]
@@ -589,7 +593,9 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
     first = table.rows[:, 0]
     is_first = bool(square_shape(d - 1, SMALLEST_SQUARE)) and look_like_labels(np.unique(first))
     is_pixel = is_first and looks_like_quantity(table.column) and not looks_like_quantity(first)
-    is_pixel |= is_first and _count_up(np.unique(first)) and not _count_up(values) and values[-1] > _FEW_LEVELS
+    if is_first and not is_pixel and _count_up(classes := np.unique(first)):
+        few = not layout.named and len(values) < len(classes)
+        is_pixel = few or (not _count_up(values) and (values[0] == 0 or values[-1] > _FEW_LEVELS))
     if not unlabelled_image and (layout.reading.bins or (look_like_labels(values) and not is_pixel)):
         why = "it is the last one and has numbers" if layout.reading.bins else "it is the last one and has integers"
         return d - 1, (Guess(f"labels in column {_shown(d - 1, layout.columns)}", why),), ""

@@ -88,6 +88,8 @@ def read_incomplete(
         raise DataError("is not a text file; give a table (.csv)", place)
     with path.open("rb") as file:
         layout = table_layout(utf8_stream(file, size, place, progress=progress)[0], reading, place)
+    if not layout.delimiter:
+        raise DataError("separates its columns by blanks; save it with commas, semicolons or tabs", place)
     apart = [layout.columns[k] for k in (layout.label, layout.group) if k is not None]
     reading = replace(reading, label_column=NO_COLUMN, group=None, left_out=(*reading.left_out, *apart))
     part = read_csv(path, reading, progress=progress)

@@ -22,13 +22,12 @@ from slide_gui.data.readers.parts import (
     SMALLEST_SQUARE,
     DataPart,
     is_missing,
-    look_like_labels,
     role_of,
     skipped_guess,
     square_guess,
     square_shape,
 )
-from slide_gui.data.reading import AS_GUESSED, Guess, ParseOptions, ParseReport
+from slide_gui.data.reading import Guess, ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
@@ -119,13 +118,11 @@ _IS_BLANK = np.zeros(256, bool)
 _IS_BLANK[[ord(c) for c in " \t\n\r\v\f"]] = True
 
 
-def read_amat(path: Path, reading: ParseOptions = AS_GUESSED, *, progress: Progress = NO_PROGRESS) -> DataPart:
+def read_amat(path: Path, *, progress: Progress = NO_PROGRESS) -> DataPart:
     """Read an .amat file, whose lines have d numbers and an integer label, separated by blanks.
 
     If d is a perfect square, the rows are square images. If instead all d + 1 columns make a square image of at least
-    8 × 8, there are no labels. In files without the suffix .amat, smaller squares are not treated as images, and the
-    last column has labels only if it has integers of more than one value. Otherwise the first column may have the
-    labels, if the other columns make a square image.
+    8 × 8, there are no labels.
 
     Lines before the first row that begin with ``#`` are comments.
     Numbers of 16 characters (``%16.7e``, as in the benchmark files) are decoded in blocks, and all other numbers one by
@@ -138,7 +135,7 @@ def read_amat(path: Path, reading: ParseOptions = AS_GUESSED, *, progress: Progr
         the line.
     """
     with path.open("rb") as stream:
-        return _read_numbers(stream, path.stat().st_size, str(path), path.name, reading, progress)
+        return _read_numbers(stream, path.stat().st_size, str(path), path.name, progress)
 
 
 def read_amat_zip(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
@@ -159,36 +156,26 @@ def read_amat_zip(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataP
         step = progress.part(done / total, (done + size) / total)
         with member_stream(path, member) as stream:
             name = Path(member.filename).name
-            parts.append(_read_numbers(cast(BinaryIO, stream), size, place, name, AS_GUESSED, step))
+            parts.append(_read_numbers(cast(BinaryIO, stream), size, place, name, step))
             if stream.tell() != size:
                 raise DataError(f"declares {size} bytes but has {stream.tell()}; download the archive again", place)
         done += size
     return parts
 
 
-def _read_numbers(
-    stream: BinaryIO, size: int, place: str, name: str, reading: ParseOptions, progress: Progress
-) -> DataPart:
+def _read_numbers(stream: BinaryIO, size: int, place: str, name: str, progress: Progress) -> DataPart:
     stream, size = unmarked_stream(stream, size, place)
     table = read_table(stream, size, place, progress=progress)
-    is_amat, d = name.lower().endswith(".amat"), table.columns
-    rows, why, unlabelled = table.rows, "it is the last one", ""
+    rows, unlabelled = table.rows, ""
     labels: NDArray[np.floating] | None = table.column
-    what = "labels in the last column"
-    is_image = square_shape(d, SMALLEST_SQUARE) is not None
-    if is_image or not (is_amat or reading.bins or look_like_labels(np.unique(table.column))):
-        rows, labels, what, why = table.all_columns(), None, "no labels", "its last column does not look like classes"
-        if is_image:
-            why = f"its {d} columns were read as an image without labels"
-        elif square_shape(d - 1, SMALLEST_SQUARE) and look_like_labels(np.unique(rows[:, 0])):
-            labels, rows, what = rows[:, 0], np.ascontiguousarray(rows[:, 1:]), "labels in the first column"
-            why = "it has integers, and the others make an image"
-        unlabelled = "" if labels is not None else f"{why}; to choose a label column, save the table as CSV"
-    shape = square_shape(rows.shape[1], 1 if is_amat else SMALLEST_SQUARE)
+    guesses: tuple[Guess, ...] = ()
+    if square_shape(table.columns, SMALLEST_SQUARE):
+        rows, labels = table.all_columns(), None
+        why = f"its {table.columns} columns were read as an image without labels"
+        guesses, unlabelled = (Guess("no labels", why),), f"{why}; to choose a label column, save the table as CSV"
+    shape = square_shape(rows.shape[1], 1)
     # The format is for images, so the shape needs no check.
-    square = tuple(replace(guess, sure=is_amat) for guess in square_guess(shape))
-    remedy = "" if labels is None else "; to choose another, save the table as CSV"
-    guesses = () if is_amat and labels is table.column else (Guess(what, why + remedy),)
+    square = tuple(replace(guess, sure=True) for guess in square_guess(shape))
     skipped = skipped_guess(table.comments, table.blanks)
     opened = ParseReport(guesses=(*skipped, *square, *guesses), unlabelled=unlabelled)
     return DataPart(rows, labels, shape, place, role_of(name), finite=True, opened=opened)
@@ -390,8 +377,7 @@ def _split_lines(
             for k, each in enumerate(text.split(b"\n")[:-1])
         ]
         return np.array([len(row) for row in rows]), [cell.encode() for row in rows for cell in row]
-    if delimiter:
-        text = text.replace(b'"', b" ")
+    text = text.replace(b'"', b" ")
     codes = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(codes == ord("\n"))
     begins = np.append(0, ends[:-1] + 1)
@@ -416,6 +402,8 @@ def split_line(line: bytes, delimiter: bytes, place: str) -> list[str]:
         If the line cannot be read as cells of a CSV file.
     """
     try:
+        if not delimiter:
+            return ["".join(cell) for cell in re.findall(r'"([^"]*)"|(\S+)', line.decode())]
         return next(csv.reader([line.decode().rstrip("\r\n")], delimiter=delimiter.decode()))
     except (csv.Error, StopIteration, UnicodeDecodeError) as error:  # lines are cut at 16 MiB, perhaps in a character
         raise DataError("has a line that is not a row of cells; save it as CSV with usual line ends", place) from error
@@ -458,6 +446,7 @@ def _floats(
                 raise DataError(f"line {lines[row]} {_LATE_COMMENT}", place)
             limit = " up to 3.4e38" if np.isfinite(numbers[index]) else ""
             unknown = "" if limit or column == table.label else " write NA if it is unknown,"
+            unknown += " move it to the first rows if it is a class," if column == table.label and not limit else ""
             unknown += "" if limit or delimiter else " save a table with text as CSV,"
             problem = f"found {shown!r}, expected a finite number{limit}; correct it,{unknown} or leave the row out"
             if missing:
