@@ -100,7 +100,7 @@ def error_rows(
 def _active_text(
     state: EvaluationState, active: Sequence[SplitProgress], n_splits: int, paused: bool
 ) -> tuple[str, float]:
-    """Return the step of the first running split, and the sum of the finished fractions of all running splits."""
+    """Return the current step of the first running split as text, and the finished fractions of all splits, added."""
     (text, _), *_ = steps = [_step(state.live, split, paused) for split in active]
     where = f"split {active[0].split + 1} of {n_splits}" if n_splits > 1 else ""
     return ": ".join(filter(None, (where, text))), sum(fraction for _, fraction in steps)
@@ -138,10 +138,10 @@ def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str)
     if cell.chosen:
         lines.append(f"Selected on validation: {cell.chosen}")
     if other is not None:
-        texts = [_probability(other.p), f"by Holm {_probability(other.adjusted)}"]
+        texts = [_probability(other.p), f"{_probability(other.adjusted)} after Holm’s correction"]
         if other.rows is not None:
             here, there = count(other.rows.only_first), count(other.rows.only_second)
-            texts.append(f"{here} rows misclassified only here, {there} only there")
+            texts.append(f"{here} rows misclassified only by this method, {there} only by SLIDE-SVM")
         if other.low is not None and other.high is not None:
             ends = f"{100 * other.low:.2f} to {100 * other.high:.2f}"
             texts.insert(0, f"difference {100 * other.difference:.2f} ({ends}) percentage points")
@@ -149,7 +149,7 @@ def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str)
     if cell.paper is not None:
         lines.append(f"Paper: {per_cent(100 * cell.paper.error)}")
     if cell.answers:
-        lines.append("Click or Enter opens its runs on the Runs page")
+        lines.append("Click or press Enter to open the runs of this cell on the Runs page")
     return "\n".join(lines)
 
 
@@ -158,7 +158,7 @@ def _probability(p: float) -> str:
 
 
 def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRow, ...]:
-    """Return a row for each data set of the table; data sets without a measurement have the paper's times only."""
+    """Return one `TimeRow` for each data set of the table; without a measurement, it has only the paper's times."""
     known = {row.data.key: row for row in rows}
     all_rows = []
     for key in dict.fromkeys(cell.data for cell in choice.table):

@@ -22,7 +22,7 @@ from slide_gui.gui.state.session import Session
 from slide_gui.gui.widgets.controls import StartPause, label, name_box, spin_box
 from slide_gui.gui.widgets.layouts import flush, nested
 
-_MOST_SPLITS = 50  # the largest number of splits in the paper
+_MOST_SPLITS = 50  # the paper uses at most this number of splits
 
 
 class _CheckMenu(QPushButton):
@@ -115,16 +115,16 @@ class EvaluationPage(Page):
         self._splits.setSpecialValueText("protocol’s")
         self._splits.setFixedWidth(120)
         self._splits.setToolTip(
-            "Repetitions of selection and training on each data set. 0 selects the protocol’s number; the paper has 50 "
-            "on Rectangles, 10 on Convex and Rectangles-Images, and 1 on MNIST"
+            "Repetitions of selection and training on each data set. 0 selects the protocol’s number; the paper uses "
+            "50 on Rectangles, 10 on Convex and Rectangles-Images, and 1 on MNIST"
         )
         self._splits.valueChanged.connect(self._chosen)
         row.addWidget(self._splits)
         data = {key: data_entry(key).title for key in controller.choice.data}
         methods = {key: row_title(key) for key in controller.choice.methods}
-        tip = "Data sets to run; the others show stored results"
+        tip = "Data sets to run; for all other data sets, stored results are shown"
         self.data_sets = _CheckMenu("Data sets", tip, data, self)
-        tip = "Methods to run; the others show stored results"
+        tip = "Methods to run; for all other methods, stored results are shown"
         self.methods = _CheckMenu("Methods", tip, methods, self)
         for button in (self.data_sets, self.methods):
             button.ticked.connect(self._chosen)
@@ -243,7 +243,7 @@ class EvaluationPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the controller's current state."""
+        """Update tables and controls to the current state of the evaluation, if the page is visible."""
         if not self.isVisible():
             return
         controller, state = self._controller, self._controller.state()

@@ -23,12 +23,12 @@ from slide_gui.text import plain
 
 @dataclass(frozen=True)
 class SignificanceMark:
-    """A result of the comparison with the reference method.
+    """A possible result of the comparison of a method with SLIDE-SVM, and the mark that shows it.
 
     Attributes
     ----------
     symbol, legend, spoken : str
-        Mark, text of the legend, and text for screen readers.
+        Character of the mark, its text in the legend, and its text for screen readers.
     """
 
     symbol: str
@@ -60,15 +60,17 @@ class EvaluationCell:
     Attributes
     ----------
     main, aside, note : str
-        The value, the text to the right of the value, and the line below it, such as the reason why there is no value.
+        Value of the cell, text to the right of the value, and text below the value, such as the reason why there is no
+        value.
     standing : {"", "reference", "better", "worse", "equal"}
-        Result of the comparison with the reference, which sets the mark and its colour.
+        Result of the comparison with SLIDE-SVM, which determines the mark and its colour. "reference" is SLIDE-SVM
+        itself; a cell with "" has no mark.
     fraction : float or None
         Finished fraction of the computation, drawn as a bar; None if the cell is not being computed.
     rank : tuple of float or None
-        Sort key within a column; cells with None come last.
+        Sort key within a column; cells whose rank is None come last.
     keys : tuple of str
-        Keys of the runs that a click opens; may be empty.
+        Keys of the stored runs that a click on the cell opens; may be empty.
     """
 
     main: str = ""
@@ -83,7 +85,7 @@ class EvaluationCell:
 
 @dataclass(frozen=True)
 class EvaluationHead:
-    """A column heading: the name of a data set, and its kind and numbers of training and test rows."""
+    """A column heading: the name of a data set, and a note, such as "generated" and the numbers of its rows."""
 
     title: str
     note: str
@@ -91,7 +93,10 @@ class EvaluationHead:
 
 @dataclass(frozen=True)
 class EvaluationRow:
-    """A row of the table. Sorting leaves rows without a key at the end; lines separate rows of different groups."""
+    """A row of the table.
+
+    Rows with an empty key stay at the end when the table is sorted. A darker line separates rows of different groups.
+    """
 
     key: str
     title: str
@@ -136,7 +141,7 @@ class EvaluationDelegate(QStyledItemDelegate):
 
 
 def _paint_rule(painter: QPainter, view: "EvaluationTable", box: QRectF, line: int) -> None:
-    """Draw the line below a row. Lines between groups of rows are darker unless sorting has mixed the groups."""
+    """Draw the line below a row. A line between two groups of rows is darker, unless sorting has mixed the groups."""
     theme, below = theme_of(view), view.rows[line + 1 : line + 2]
     ends = any(row.group != view.rows[line].group and (view.order is None or not row.key) for row in below)
     painter.fillRect(box.adjusted(0, box.height() - 1, 0, 0), QColor(theme.muted if ends else theme.line))
@@ -151,7 +156,7 @@ def _paint_texts(
     *,
     indented: bool = True,
 ) -> None:
-    """Draw the mark, the value with the text to its right, and the note below them."""
+    """Draw the texts of a cell: the mark, the value, the text to the right of the value, and the note below."""
     theme, indent = theme_of(view), _INDENT if view.ordered and indented else 0
     half = inner.height() / 2
     upper, lower = inner.adjusted(0, 0, 0, -half if cell.note else 0), inner.adjusted(indent, half, 0, 0)
@@ -251,7 +256,7 @@ class EvaluationTable(QTableWidget):
         self.clicked.connect(self._request_runs)
 
     def set_table(self, heads: Sequence[EvaluationHead], rows: Sequence[EvaluationRow]) -> None:
-        """Show a table."""
+        """Replace column headings and rows; the table remains sorted by the same column."""
         self.heads, self._given = tuple(heads), tuple(rows)
         self.setColumnCount(len(heads))
         self.setRowCount(len(rows))
@@ -288,7 +293,7 @@ class EvaluationTable(QTableWidget):
             self.setVerticalHeaderItem(line, title)
             for number, cell in enumerate(row.cells):
                 spoken = SIGNIFICANCE_MARKS[cell.standing].spoken if cell.standing else ""
-                # The text is for screen readers; the delegate draws the cell.
+                # Only screen readers use the text of the item; the delegate draws the cell.
                 item = QTableWidgetItem(", ".join(filter(None, (cell.main, spoken, cell.aside, cell.note))))
                 item.setToolTip(cell.tip)
                 self.setItem(line, number, item)
@@ -298,7 +303,7 @@ class EvaluationTable(QTableWidget):
         if not self.heads:
             return ""
         lines = ["\t".join(["", *(part for head in self.heads for part in (f"{head.title} ({head.note})", "paper"))])]
-        paper = "paper "  # removed from the cells, because the column heading already contains this word
+        paper = "paper "  # The cells omit this word, because it is the heading of their column.
         for row in self.rows:
             cells = (part for cell in row.cells for part in (cell.main or cell.note, cell.aside.removeprefix(paper)))
             lines.append("\t".join([" ".join(filter(None, (row.title, row.note))), *cells]))

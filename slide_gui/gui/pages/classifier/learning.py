@@ -1,4 +1,4 @@
-"""The criterion by iteration while the widths are learned, and the share of each layer in the kernel."""
+"""A plot of the criterion while the widths are learned, and bars for the share of each layer in the kernel."""
 
 import math
 from collections.abc import Sequence
@@ -26,9 +26,10 @@ SIDE = 0.015
 
 
 class CriterionPlot(Plot):
-    """A plot of the criterion against the iteration, with one curve per start of the gradient descent.
+    """A plot of the criterion against the iteration, with one curve per starting point of the gradient descent.
 
-    The best start has the accent colour, and the axis title shows its C. Left and Right move along the iterations.
+    The curve of the best start has the accent colour, and the axis title shows the C of the best iteration. The keys
+    Left and Right move a mark along the iterations of a curve.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -49,7 +50,7 @@ class CriterionPlot(Plot):
     # Contents
 
     def set_history(self, history: Sequence[WidthsStep]) -> None:
-        """Show the iterations of all starts. A shorter history belongs to a new run and resets the zoom."""
+        """Show the iterations of all starts. Fewer iterations than before mean a new run, so that the zoom is reset."""
         if len(history) < len(self.history):
             self.show_full_range()
         if self._current not in history:
@@ -60,13 +61,13 @@ class CriterionPlot(Plot):
         self._renew()
 
     def set_name(self, name: str) -> None:
-        """Set the name of the criterion, such as "Radius-margin bound"."""
+        """Set the title of the vertical axis, which names the criterion."""
         self._name = name
         self.setAccessibleName(f"{name}, by iteration: plot")
         self._renew()
 
     def best(self) -> WidthsStep | None:
-        """Return the step with the smallest criterion so far; a criterion of nan counts as the largest."""
+        """Return the iteration with the smallest criterion so far; values that are not finite count as the largest."""
         return _least(self.history)
 
     def position(self, step: WidthsStep) -> QPointF:
@@ -105,7 +106,7 @@ class CriterionPlot(Plot):
         self._describe()
 
     def _height(self, step: WidthsStep) -> float:
-        """Return the vertical coordinate of a step's criterion, or nan if the axis cannot show this criterion."""
+        """Return the vertical coordinate of the criterion of an iteration, or nan if the axis cannot show this value."""
         if not math.isfinite(step.objective) or (self._log and step.objective <= 0.0):
             return math.nan
         return math.log10(step.objective) if self._log else step.objective
@@ -129,7 +130,7 @@ class CriterionPlot(Plot):
         x, y, brushes = map(list, zip(*dots, strict=True)) if dots else ([], [], [])
         self._ends.setData(x=x, y=y, pen=self._pen(theme.background, 1.5), brush=brushes)
 
-    # Texts next to the axes, and moving marks
+    # Texts next to the axes, and marks that move with the mouse or the arrow keys
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         """Write the smallest criterion of each start next to the plot."""
@@ -166,7 +167,7 @@ class CriterionPlot(Plot):
         return Qt.CursorShape.ArrowCursor  # clicks do nothing
 
     def _at(self, place: QPointF) -> WidthsStep | None:
-        """Return the iteration nearest to a position, on the curve that passes closest to it."""
+        """Return the iteration nearest to a position, on the curve that is closest to this position."""
         if not self.box().adjusted(-4, 0, 4, 0).contains(place):
             return None
         x = self.values(place)[0]
@@ -185,11 +186,11 @@ class CriterionPlot(Plot):
 
 
 def _least(steps: Sequence[WidthsStep]) -> WidthsStep | None:
-    """Return the step with the smallest criterion; training selects the widths and C of this step."""
+    """Return the iteration with the smallest criterion; training selects the widths and C of this iteration."""
     return min(steps, key=lambda s: s.objective if math.isfinite(s.objective) else math.inf, default=None)
 
 
-_MOST = 99  # index of a grid row that is below the rows of all layers
+_MOST = 99  # grid row of the placeholder, below the rows of all layers
 
 
 class ShareBars(QWidget):
@@ -200,7 +201,7 @@ class ShareBars(QWidget):
         self._texts: list[tuple[str, str, str]] = []  # the name, share and σ of each layer
         self._stale = False
         self.bars: list[QProgressBar] = []
-        self._lines: list[Sequence[QLabel]] = []  # the labels of the heading and of each layer
+        self._lines: list[Sequence[QLabel]] = []  # the three labels of the heading, then those of each layer
         self._grid = flush(QGridLayout(self), 10, (8, 4, 8, 8))
         self._grid.setColumnStretch(1, 1)
         self._add_labels("secondary")
@@ -242,7 +243,8 @@ class ShareBars(QWidget):
         for bar, share in zip(self.bars, shares, strict=False):
             bar.setValue(round(1000 * min(share, 1.0)))
         least = min((width for width in widths if 0.0 < width < math.inf), default=1.0)
-        decimals = min(max(2 - math.floor(math.log10(least)), 0), 4)  # the smallest width has three significant digits
+        # The number of decimals is chosen so that the smallest width has three significant digits, but is at most 4.
+        decimals = min(max(2 - math.floor(math.log10(least)), 0), 4)
         sigmas = ["∞" if math.isinf(width) else fixed(width, decimals) for width in widths]
         self._texts = list(zip(names, [per_cent(100 * share, 1) for share in shares], sigmas, strict=True))
         self._stale = stale
