@@ -57,7 +57,7 @@ class PageView:
     text, tip : str
         Text and tooltip of the button that selects the view; the command palette also lists the text.
     about : str
-        Description of the view after the page's title; empty if the page sets it.
+        Description that is shown after the page's title; empty if the page sets the description itself.
     """
 
     text: str
@@ -66,7 +66,10 @@ class PageView:
 
 
 def late(module: str, name: str) -> Callable[..., Any]:
-    """Return a function that imports a class only when called and builds an object of it, for a fast program start."""
+    """Return a function that imports a class and returns a new object of this class.
+
+    The program starts faster, because the import is delayed until the function is called.
+    """
     return lambda *arguments: getattr(import_module(module), name)(*arguments)
 
 
@@ -110,7 +113,7 @@ class Page(QWidget):
         self.heading = QWidget(self)
         self.column.addWidget(self.heading)
         self.head = flush(QHBoxLayout(self.heading), 12)
-        self.head.addStrut(28)  # the same height with and without tabs
+        self.head.addStrut(28)  # the heading has the same height with and without tabs
         self.head.addWidget(label(title, self, "title"))
         self.head.addWidget(self.subtitle, 1)
         row = nested(self.head, QHBoxLayout(), spacing=2)
@@ -120,7 +123,7 @@ class Page(QWidget):
             row.addWidget(button)
 
     def add_stack(self, *widgets: QWidget) -> None:
-        """Add the widgets of the views below the controls; the tabs select the visible one."""
+        """Add one widget for each view, of which the tabs show one at a time, below the controls of the page."""
         self.stack = QStackedWidget(self)
         for widget in widgets:
             self.stack.addWidget(widget)
@@ -157,7 +160,7 @@ class Page(QWidget):
         """Show an object that another page passed; each page defines the type that it accepts."""
 
     def export_options(self) -> tuple[ExportOption, ...]:
-        """Return the possible exports, the most likely first."""
+        """Return the possible exports; the export that users most likely want is the first."""
         return ()
 
     def why_nothing_to_export(self) -> str:

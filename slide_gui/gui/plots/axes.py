@@ -1,8 +1,8 @@
 """The base class of plots: pyqtgraph's view and axes in the window's style, with zoom, reset and callouts.
 
-pyqtgraph draws, pans, zooms and keeps the range within its limits. The widget receives mouse and keys itself and paints
-the scene from a cache. If pyqtgraph's scene received the events, each move of the mouse would search the items of the
-scene (0.2 ms more), and errors in handlers would be printed instead of raised.
+pyqtgraph draws, pans, zooms and keeps the range within its limits. The widget handles mouse and key events itself, and
+paints the scene from a cache. If pyqtgraph's scene received the events, each move of the mouse would search the items
+of the scene (0.2 ms more), and errors in handlers would be printed instead of raised.
 Importing this module imports pyqtgraph, which is slow. Pages therefore import their plots when they are built.
 """
 
@@ -42,9 +42,9 @@ from slide_gui.gui.widgets.painted import (
 )
 from slide_gui.text import count, fixed, number
 
-_MOST_TICKS = 12  # more would be hard to read
+_MOST_TICKS = 12  # more ticks on an axis would be hard to read
 _LEAST_SIZE = QSizeF(40.0, 40.0)
-_TICK_GAPS = (48.0, 44.0)  # smallest distances between ticks of the two axes in pixels
+_TICK_GAPS = (48.0, 44.0)  # smallest distances in pixels between ticks of the horizontal and the vertical axis
 
 pg.setConfigOptions(imageAxisOrder="row-major", antialias=True, useOpenGL=False)
 
@@ -56,13 +56,13 @@ DEEPEST = 1e-3
 """Smallest fraction of the full range that can fill the plot."""
 
 Ticks = Callable[[float, float, int], Sequence[tuple[float, str]]]
-"""A function of the ends of an axis and the approximate number of ticks: returns values and texts of the ticks."""
+"""Function that returns values and texts of ticks, given the ends of an axis and an approximate number of ticks."""
 
 
 def nice_ticks(low: float, high: float, most: int = 6) -> tuple[float, ...]:
     """Return round values, 1, 2 or 5 times a power of ten apart, that enclose the limits.
 
-    The first is at or below `low`, the last at or above `high`; at most `most` + 2 of them.
+    There are at most `most` + 2 values. The first value is at or below `low`, the last at or above `high`.
     """
     if not (math.isfinite(low) and math.isfinite(high)) or high <= low:
         low, high = (low, low + 1.0) if math.isfinite(low) else (0.0, 1.0)
@@ -77,7 +77,7 @@ def nice_ticks(low: float, high: float, most: int = 6) -> tuple[float, ...]:
 
 
 def linear_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
-    """Return round values between the ends.
+    """Return ticks at round values between the ends of a linear axis.
 
     >>> [text for _, text in linear_ticks(1.4, 3.1, 6)]
     ['1.5', '2.0', '2.5', '3.0']
@@ -88,7 +88,9 @@ def linear_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
 
 
 def decade_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
-    """Return ticks of a logarithmic axis: 1, 2 and 5 times powers of ten, or integer powers.
+    """Return ticks of a logarithmic axis whose ends `low` and `high` are decimal logarithms.
+
+    The ticks are 1, 2 and 5 times powers of ten, or only powers of ten if the axis spans many decades.
 
     >>> [text for _, text in decade_ticks(0.0, 3.0, 6)]
     ['1', '10', '100', '1\u202f000']
@@ -100,7 +102,7 @@ def decade_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
         places = [p for p in every if low - 1e-9 <= p <= high + 1e-9]
         if len(places) <= most:
             break
-    if len(places) < 2:  # less than a decade is visible
+    if len(places) < 2:  # the axis shows so small a part of a decade that it has less than two of these ticks
         return [(math.log10(value), text) for value, text in linear_ticks(10.0**low, 10.0**high, most) if value > 0.0]
     values = [round(10.0**p, 12 - math.floor(p)) for p in places]
     return [(p, count(round(v)) if v >= 1.0 else number(v)) for p, v in zip(places, values, strict=True)]
@@ -148,8 +150,8 @@ def _axis(side: str) -> Any:
 class Plot(HoverWidget):
     """Base of the plots: a view between two axes that the wheel zooms and a drag pans.
 
-    The wheel zooms about the mouse, + and − about the middle. A drag or Alt with an arrow key pans. A double-click, 0
-    or the button at the top shows the full range again.
+    The wheel zooms about the mouse pointer, the keys + and − zoom about the middle. A drag or Alt with an arrow key
+    pans. A double-click, the key 0 or the button at the top shows the full range again.
 
     Parameters
     ----------
@@ -188,7 +190,7 @@ class Plot(HoverWidget):
         self._is_outdated = True
         self.is_stale = False
         self._curves: dict[Hashable, Any] = {}
-        # Holder of the items, never visible.
+        # The scene of this view holds the items. The view is never visible; `paint_still` renders the scene.
         self._view = pg.GraphicsView(self, background=None)
         self._view.hide()
         self._box = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0.0)
@@ -212,7 +214,7 @@ class Plot(HoverWidget):
         self._back.hide()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
-    # For the owner of the plot
+    # For code that uses a plot
 
     def box(self) -> QRectF:
         """Return the rectangle between the axes in pixels."""
@@ -223,7 +225,7 @@ class Plot(HoverWidget):
         return self._visible
 
     def at(self, x: float, y: float) -> QPointF:
-        """Return the position in pixels of a pair of values; `ViewBox.mapViewToScene` takes 2.6 times as long."""
+        """Return the position of a pair of values in pixels. `ViewBox.mapViewToScene` would take 2.6 times as long."""
         box, ((left, right), (low, high)) = self._frame, self._visible
         return QPointF(
             box.left() + (x - left) / (right - left) * box.width(),
@@ -231,7 +233,7 @@ class Plot(HoverWidget):
         )
 
     def values(self, place: QPointF) -> tuple[float, float]:
-        """Return the pair of values at a position."""
+        """Return the values on the horizontal and the vertical axis at a position in pixels."""
         box, ((left, right), (low, high)) = self._frame, self._visible
         return (
             left + (place.x() - box.left()) / box.width() * (right - left),
@@ -325,11 +327,11 @@ class Plot(HoverWidget):
         """Draw moving marks, such as rings around dots, above the items. They are not in the cached picture."""
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
-        """Return the anchor and the lines of the callout to show, or None."""
+        """Return the point that the callout describes and its lines of text, or None if no callout is shown."""
         return None
 
     def _at(self, place: QPointF) -> Any:
-        """Return the item at a position, or None."""
+        """Return the item at a position in pixels, or None if there is no item."""
 
     def _values_of(self, target: Any) -> tuple[float, float]:
         """Return the pair of values of an item that was selected with the keyboard."""
@@ -363,7 +365,7 @@ class Plot(HoverWidget):
             axis.setTickFont(figure_font(self, SECONDARY))
 
     def _redraw(self) -> None:
-        """Update the items before the next painting."""
+        """Request a repaint, before which the items are updated."""
         self._is_outdated = True
         self.update()
 
@@ -376,14 +378,14 @@ class Plot(HoverWidget):
         self._changed()
 
     def _changed(self) -> None:
-        """Repaint the cached picture after a change of the range or a text."""
+        """Request that the cached picture is painted again, because the visible range or a text has changed."""
         self._version += 1
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         theme = theme_of(self)
         look = self.devicePixelRatioF(), theme, self.font().key()
-        if look != self._look:  # pens, colours and fonts depend on these
+        if look != self._look:  # pens, colours and fonts depend on these three values
             self._look, self._is_outdated = look, True
             self._dress_axes(theme)
         if self._is_outdated:
@@ -444,7 +446,7 @@ class Plot(HoverWidget):
         self._box.setGeometry(box)
         self._x_axis.setGeometry(QRectF(box.left(), box.bottom(), box.width(), 24))
         self._y_axis.setGeometry(QRectF(0, box.top(), box.left(), box.height()))
-        self._y_axis.setStyle(tickLength=-int(box.width()))  # the ticks of the axis are the lines of the grid
+        self._y_axis.setStyle(tickLength=-int(box.width()))  # the ticks serve as grid lines
         hint = self._back.sizeHint()
         self._back.setGeometry(self.width() - hint.width() - 8, 6, hint.width(), hint.height())
 
@@ -452,7 +454,8 @@ class Plot(HoverWidget):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self._pressed, self._dragging = None, False  # another widget receives the release of the mouse button
+        # The hidden plot will not receive the release of the mouse button.
+        self._pressed, self._dragging = None, False
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton and self._filled:

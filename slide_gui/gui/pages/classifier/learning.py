@@ -106,7 +106,7 @@ class CriterionPlot(Plot):
         self._describe()
 
     def _height(self, step: WidthsStep) -> float:
-        """Return the vertical coordinate of the criterion of an iteration, or nan if the axis cannot show this value."""
+        """Return the vertical coordinate of the criterion of an iteration, or nan if the axis cannot show the value."""
         if not math.isfinite(step.objective) or (self._log and step.objective <= 0.0):
             return math.nan
         return math.log10(step.objective) if self._log else step.objective

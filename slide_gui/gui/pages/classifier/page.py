@@ -46,7 +46,7 @@ _VARIANCES = [
     for variance in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 ]
 _CAPTION = 7  # number of characters of the longest class name that fits below an image
-_LEAST_HEIGHT = 440  # pixels; at a smaller height the widgets of the page would overlap
+_LEAST_HEIGHT = 440  # least height in pixels; below it, the widgets of the page would overlap
 
 
 class ClassifierPage(Page):
@@ -103,7 +103,7 @@ class ClassifierPage(Page):
         row.setStretchFactor(self._method, 2)
         tip = "Criterion that gradient descent minimises over the widths σ_t and C"
         self._by = self._choice(row, "Widths by", tip, LEARNED_BY.values())
-        tip = "The widths are always learned with the squared hinge loss; the hinge loss gives the ordinary SVM"
+        tip = "Loss of the SVM (hinge: the ordinary SVM); the widths are always learned with the squared hinge loss"
         self._loss = self._choice(row, "Loss", tip, LOSSES.values())
         self._by.setMinimumContentsLength(6)
         self._loss.setMinimumContentsLength(9)
@@ -128,7 +128,7 @@ class ClassifierPage(Page):
 
     @Slot()
     def _choose_svm(self) -> None:
-        self._controller.svm = self.svm()  # the error curves use the settings of the SVM, too
+        self._controller.svm = self.svm()  # the error curves use the same SVM settings
         self.chosen.emit()
         self.refresh()
 
@@ -145,7 +145,7 @@ class ClassifierPage(Page):
         return SvmParameters(criterion=self._by.currentData(), loss=self._loss.currentData())
 
     def _method_choice(self) -> tuple[str, float | None]:
-        """Return the method, and the fraction of variance that its projection keeps (None without a projection)."""
+        """Return the selected method, and the fraction of variance to keep (None for a method without a projection)."""
         key = self._method.currentData()
         return key, float(self._variance.currentData()) if METHODS[key].projection else None
 
@@ -155,7 +155,7 @@ class ClassifierPage(Page):
 
     @Slot()
     def _show_shipped(self) -> None:
-        """Show the current state, or the shipped classifier of the open data if there is no result."""
+        """Update the page. If there is no result, request the shipped classifier of the open data."""
         if self.isVisible():
             self._controller.show_shipped()
             self.refresh()
@@ -210,7 +210,7 @@ class ClassifierPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the controller's current state."""
+        """Update the page to the current training, cancelled training or result, if the page is visible."""
         controller = self._controller
         if not self.isVisible():
             return
@@ -222,7 +222,7 @@ class ClassifierPage(Page):
             at, step = place_name(cancelled.stack.noise, cancelled.stack.depth), controller.training.latest
             self.cancelled.setText(f"Cancelled at {at}: {_describe_step(step, cancelled)}.")
             text = f"Continue the cancelled training: {describe_spec(cancelled)}"
-            self.continue_button.setToolTip(f"{text}; the result is the same")
+            self.continue_button.setToolTip(f"{text}; the result is the same as without the interruption")
             self.continue_button.setAccessibleName(text)
         method, variance = self._method_choice()
         self._whitening.setVisible(variance is not None)
@@ -237,7 +237,7 @@ class ClassifierPage(Page):
             self._show_result(controller.result)
         elif controller.cancelled is not None:
             stale = panel_parameters(controller.cancelled.checked().stack) != self._panel()
-            self._show_training(controller.training.latest, stale)  # the progress until it was cancelled
+            self._show_training(controller.training.latest, stale)  # how far the cancelled training had come
             self.rate.setText("")
             self.details.setText("")
         else:
@@ -246,7 +246,7 @@ class ClassifierPage(Page):
             self._clear(_PLACEHOLDERS if self.train_button.isEnabled() else ("",) * len(_PLACEHOLDERS))
 
     def _clear(self, texts: Sequence[str] = _PLACEHOLDERS) -> None:
-        """Remove the result from the page and show these texts in its place."""
+        """Remove the result from the page and show `texts` in the empty widgets."""
         self.criterion.set_placeholder(texts[0])
         self._shares.set_placeholder(texts[1])
         self.confusion.set_placeholder(texts[2])
@@ -261,7 +261,7 @@ class ClassifierPage(Page):
         self._show_filter(0, 0, "")
 
     def _show_training(self, seen: RunProgress, stale: bool = False) -> None:
-        if self._shown is not None:  # the result of an earlier run
+        if self._shown is not None:  # the page still shows the result of an earlier run
             self._clear()
         self.criterion.set_placeholder("The criterion is drawn while the widths are learned on all rows.")
         if seen.history:
@@ -339,7 +339,7 @@ class ClassifierPage(Page):
         held_out, over_folds = result.spec.held_out, self._controller.folds_rate
         if over_folds is not None:
             text = f"test error over all folds, {count(over_folds.n)} {self._unit()}s tested once each"
-            return text if held_out is None else f"{text} · below: {held_out}, {result.rate}"
+            return text if held_out is None else f"{text} · results below: {held_out}, {result.rate}"
         unit = self._unit() if result.spec.evaluate == "test" else "row"
         interval = f"on {count(result.n_test)} {unit}s with its 95 % confidence interval"
         return " · ".join(filter(None, [f"{result.spec.evaluate} error {interval}", str(held_out or "")]))
@@ -367,7 +367,7 @@ class ClassifierPage(Page):
 
     @Slot(object)
     def _narrow(self, cell: tuple[int, int]) -> None:
-        """Show the images of a cell of the confusion matrix, or all if the cell is diagonal or already selected."""
+        """Show the images of a cell of the confusion matrix; if it is diagonal or already selected, show all images."""
         chosen = self._cell = None if cell[0] == cell[1] or cell == self._cell else cell
         self.confusion.set_outlined([chosen] if chosen else ())
         if self._controller.result is not None:
@@ -386,7 +386,8 @@ class ClassifierPage(Page):
 
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
         dataset, on_test = self._workspace.dataset, result.spec.evaluate == "test"
-        if self._gallery_of == (result, cell, stale, dataset):  # filling the gallery again would scroll to its top
+        # The gallery is not filled again with the same images, because it would scroll to its top.
+        if self._gallery_of == (result, cell, stale, dataset):
             return
         self._gallery_of = result, cell, stale, dataset
         if dataset is None or dataset.test_labels is None or not self._controller.shows_open_data or not on_test:
@@ -420,10 +421,14 @@ _BAR_HEIGHT = 32
 
 
 def _bars(values: NDArray[np.float32], low: NDArray[np.float32], high: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return an image of a bar for each feature, scaled to the range of the feature in the training set."""
+    """Return an image with one bar per feature, scaled to the range of the feature in the training set.
+
+    If there are more than 64 features, each bar shows the largest scaled value of a few adjacent features.
+    """
     share = (values - low) / np.where(high > low, high - low, 1)
     share = np.maximum.reduceat(share, np.linspace(0, len(share), min(len(share), 2 * _BAR_HEIGHT), False, dtype=int))
-    height = np.linspace(1, 0, _BAR_HEIGHT, endpoint=False)[:, None]  # every bar has at least one row
+    # Every bar is at least one pixel high, so that the smallest values are visible, too.
+    height = np.linspace(1, 0, _BAR_HEIGHT, endpoint=False)[:, None]
     bars = np.asarray(height <= np.maximum(share, 1 / _BAR_HEIGHT), np.float32)
     return np.repeat(bars, max(1, _BAR_HEIGHT // len(share)), axis=1)
 
@@ -443,7 +448,7 @@ def _criterion_title(criterion: str) -> str:
 
 
 def _describe_step(seen: RunProgress, spec: RunSpec | None) -> str:
-    """Return the current step of a run with its progress if that is known."""
+    """Return the current step of a run as text, with the progress of this step if it is known."""
     solver, depth = seen.training, 0 if spec is None else spec.stack.depth
     if seen.phase == "fit":
         done = 0 if seen.stack is None else len(seen.stack.layers)

@@ -26,7 +26,7 @@ class Thumbnail:
     Parameters
     ----------
     index : int
-        Number that `image_clicked` reports, such as the row of the data set.
+        Number that the signal `image_clicked` reports, such as the row of the image in the data set.
     pixels : ndarray of shape (rows, columns), float32
         Values from 0 to 1.
     caption : str
@@ -77,7 +77,8 @@ class _ImageModel(QAbstractListModel):
             painter.setOpacity(STALE if self._view.stale else 1.0)
             painter.drawImage(inner, image_of(pixels, INK, theme))
         drawn.setDevicePixelRatio(ratio)
-        for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):  # otherwise Qt tints a selected image
+        # Without the second mode, Qt would tint the image while it is selected.
+        for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):
             icon.addPixmap(drawn, mode)
         return icon
 
@@ -89,7 +90,7 @@ class Thumbnails(QListView):
     ----------
     images : tuple of Thumbnail
     stale : bool
-        True if the images are drawn in grey.
+        True if the images are drawn pale, because they are outdated.
 
     Signals
     -------
@@ -111,7 +112,7 @@ class Thumbnails(QListView):
         self.setUniformItemSizes(True)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
-        # Always visible, so that the number of columns does not change when images arrive.
+        # The scroll bar is always visible, so that the number of columns does not depend on the number of images.
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMouseTracking(True)
@@ -125,7 +126,7 @@ class Thumbnails(QListView):
         return QSize(420, 320)
 
     def set_images(self, images: Sequence[Thumbnail], stale: bool = False) -> None:
-        """Replace the images, which must have the same shape. `stale` greys them after a change of parameters."""
+        """Replace the images, which must have the same shape. If `stale`, they are drawn pale."""
         if images:
             height, width = images[0].pixels.shape
             scale = integer_scale(max(height, width), _SIDE, self.devicePixelRatioF())

@@ -89,7 +89,7 @@ class RunsPage(Page):
             return "could not be read", "The runs could not be read."
         n, n_shipped = len(library.stored_runs), len(library.runs) - len(library.stored_runs)
         listed = f"{n} stored, {n_shipped} shipped with the program" if n_shipped else f"{n} stored"
-        listed = f"{listed}, {others} of them (grey) of another results version" if others else listed
+        listed = f"{listed}, {others} of them (grey) computed by another results version" if others else listed
         return listed, "No runs yet. Train a classifier or start a sweep."
 
     def choices(self) -> dict[str, str]:
@@ -165,7 +165,7 @@ class RunsPage(Page):
 
 
 _LONGEST_NAME = 72  # largest width in pixels of a feature's name on its button
-_LEAST_HEIGHT = 400  # pixels; below it the matrices and their captions would overlap
+_LEAST_HEIGHT = 400  # least height in pixels; below it, the matrices and their captions would overlap
 _EMPTY = f"Select two runs in the table and press {with_keys('Compare', 'Ctrl+D')}."
 
 
@@ -217,7 +217,7 @@ class ComparisonView(QWidget):
         self._body.hide()
 
     def show_comparison(self, shown: RunComparison | None) -> None:
-        """Show a comparison of two runs. If it is None, a comparison was stopped: show the previous one again."""
+        """Show a comparison of two runs. If it is None, because it was stopped, show the previous comparison again."""
         self._shown = shown = shown or self._shown
         if shown is None:
             self.answer.setText(f"Stopped. {_EMPTY}")
@@ -237,7 +237,7 @@ class ComparisonView(QWidget):
         self._body.show()
 
     def numbers(self) -> str:
-        """Return both confusion matrices and the compared rows of W as text, or "" without a comparison."""
+        """Return both confusion matrices and the compared rows of the weights W as text, or "" without a comparison."""
         shown = self._shown
         if shown is None or self._body.isHidden():
             return ""
@@ -316,7 +316,7 @@ _CONTRIBUTIONS = (
 
 
 def _complete(shown: RunComparison) -> list[RunResult]:
-    """Return the complete results of the two runs; a shipped run has no complete result."""
+    """Return the complete results of the compared runs. Shipped runs are left out: they have no complete results."""
     return [result for result in (shown.first, shown.second) if isinstance(result, RunResult)]
 
 

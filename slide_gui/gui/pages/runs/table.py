@@ -53,7 +53,8 @@ from slide_gui.text import count, counted, plain, spreadsheet_text
 
 Index = QModelIndex | QPersistentModelIndex
 NONE = QModelIndex()
-# The signal with a layout hint: Qt then tracks one index per selected row, not per cell (0.07 s instead of 1.7 s).
+# Overload of the signals with a layout hint. With the hint VerticalSortHint, Qt tracks one index per selected row
+# instead of one per cell (0.07 s instead of 1.7 s).
 _LAYOUT = "QList<QPersistentModelIndex>", "QAbstractItemModel::LayoutChangeHint"
 
 
@@ -91,14 +92,15 @@ class RunModel(QAbstractTableModel):
     # Content
 
     def set_rows(self, rows: Sequence[StoredRun]) -> None:
-        """Replace all rows."""
+        """Replace all runs, then filter and sort them."""
         self.runs = tuple(rows)
         self._arrange()
 
     def set_filter(self, text: str) -> None:
-        """Show the runs that match every word of `text`, or lack the word if it begins with a minus sign; ignore case.
+        """Show the runs that match every word of `text`. The case of letters is ignored.
 
-        A number after "noise", "depth" or "seed" matches only that value.
+        A run matches a word with a minus sign in front if it does not contain the word. A number after "noise", "depth"
+        or "seed" matches only that value.
         """
         words = _words_of(text)
         if words != self._words:
@@ -148,7 +150,7 @@ class RunModel(QAbstractTableModel):
             text = column.text(row)  # the full text, because the cell may cut it off
             if index.column() == TAG:
                 return f"{text}\n{column.tip}".lstrip()
-            return "\n".join([f"{column.title}: {text}", row.tip, "Enter or a double click loads it on every page"])
+            return "\n".join([f"{column.title}: {text}", row.tip, "Enter or double-click loads the run on every page"])
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -181,7 +183,10 @@ class RunModel(QAbstractTableModel):
 
 
 def _words_of(text: str) -> list[tuple[str, bool]]:
-    """Return each word in the form of `StoredRun.words`, such as "noise=0.30;", and True if runs must contain it."""
+    """Return the words of a filter in the form of `StoredRun.words`, such as "noise=0.30;".
+
+    Each word is paired with True if runs must contain it, and with False if runs must not contain it.
+    """
 
     def exact(match: re.Match[str]) -> str:
         sign, name, value = match[1], match[2], float(match[3])
@@ -199,14 +204,14 @@ def _is_missing(value: Any) -> bool:
 ROW = 28
 PADDING = 3  # pixels; the style sheet sets the same padding for the column titles
 TEXT = SECONDARY + 1
-_SAMPLE = 500  # number of rows whose texts set the widths of columns
+_SAMPLE = 500  # approximate number of rows whose texts determine the widths of the columns
 _WIDEST, _NARROWEST_TAG = 320, 80
 _LEAST_WIDTHS = {1: 104, 2: 80}  # index of the column of data sets or methods → its least width
-_WIDER = 10  # pixels by which a key widens a column
+_WIDER = 10  # pixels by which one key press changes the width of a column
 
 
 class RunDelegate(QStyledItemDelegate):
-    """Draws a cell: selected rows have a tinted background, and the row with the cursor has an accent bar."""
+    """Draws a cell: selected rows have a tinted background, and the row of the cursor has an accent bar on the left."""
 
     def __init__(self, view: "RunView", model: RunModel) -> None:
         super().__init__(view)
@@ -266,7 +271,7 @@ class RunView(QTableView):
             head.moveSection(at, min(max(at + right, 0), head.count() - 1))
 
     def set_empty_text(self, text: str) -> None:
-        """Set the text that is shown if the table is empty; use "" if it has rows."""
+        """Set the text that is shown in the empty table; it must be "" if the table has rows."""
         if text != self._empty:
             self._empty = text
             self.setAccessibleDescription(text)
@@ -369,7 +374,7 @@ class RunTable(QWidget):
         return [self._model.rows[line] for line in lines]
 
     def shown(self) -> tuple[str, ...]:
-        """Return the keys of the selected runs, or else of all visible runs, in the order of the table."""
+        """Return the keys of the selected runs, or of all visible runs if none is selected, in table order."""
         return self.selected() or tuple(run.hash for run in self._model.rows)
 
     def select(self, keys: Sequence[str]) -> None:
@@ -382,7 +387,10 @@ class RunTable(QWidget):
 
     @Slot()
     def _restore_selection(self) -> None:
-        """Select the runs that were selected before. After "select all", Qt alone would also select new rows."""
+        """Select the runs that were selected before the rows changed.
+
+        Otherwise Qt would extend the selection to new rows if all rows had been selected.
+        """
         keys, selection = set(self._selected), QItemSelection()
         lines = [line for line, run in enumerate(self._model.rows) if run.hash in keys]
         # Adjacent rows form one range, because Qt compares all pairs of ranges and many ranges would be slow.
@@ -392,11 +400,11 @@ class RunTable(QWidget):
         self._view.selectionModel().select(selection, QItemSelectionModel.SelectionFlag.ClearAndSelect)
 
     def view(self) -> QTableView:
-        """Return the table itself, whose column widths the settings store."""
+        """Return the table without the filter; the program stores its column widths in the settings."""
         return self._view
 
     def text(self) -> str:
-        """Return the selected rows, or else all visible rows, as tab-separated text with column titles."""
+        """Return the selected rows, or all visible rows if none is selected, as tab-separated text with titles."""
         keys = set(self.shown())
         lines = [[column.title for column in SHOWN]]
         lines += [[column.text(run) for column in SHOWN] for run in self._model.rows if run.hash in keys]
@@ -409,7 +417,7 @@ class RunTable(QWidget):
         for name, text, keys, tip, slot in (
             ("open", "Open", "Return", "Load this run on every page", self._open),
             ("compare", "Compare", "Ctrl+D", "Compare two selected runs", self._compare),
-            ("delete", "Delete", "Delete", "Delete the selected, stored runs; this can be undone", self._delete),
+            ("delete", "Delete", "Delete", "Delete the selected runs except shipped ones; can be undone", self._delete),
             ("tag", "Edit tag", "F2", "Add a tag to the run, or change it", self._edit_tag),
             ("copy", "Copy", "Ctrl+C", "Copy the selected rows as tab-separated text", self._copy),
         ):
@@ -455,7 +463,8 @@ class RunTable(QWidget):
         view.setAccessibleName("Runs")
         view.verticalHeader().hide()
         view.verticalHeader().setDefaultSectionSize(ROW)
-        # An empty selection model; with the model of the table, the header would ask for the selection of every cell.
+        # The header has its own, empty selection model. With the selection model of the table, the header would query
+        # the selection of every cell.
         head.setSelectionModel(QItemSelectionModel(self._model, head))
         view.setItemDelegate(RunDelegate(view, self._model))
         self._fit_columns(())
@@ -473,7 +482,7 @@ class RunTable(QWidget):
     # Widths
 
     def _fit_columns(self, rows: Sequence[StoredRun]) -> None:
-        """Fit the columns to their texts or to a typical text; columns that the user resized keep their widths.
+        """Fit each column to its texts or, if set, to `column.widest`; columns resized by the user keep their widths.
 
         If there are many rows, only a sample is measured; tooltips show the texts that do not fit.
         """
@@ -516,7 +525,7 @@ class RunTable(QWidget):
         chosen, shown, total = len(self._selected), len(self._model.rows), len(self._model.runs)
         text = counted(total, "run") if total else ""  # if there are no runs, the placeholder explains why
         text = f"{count(shown)} of {text}" if shown != total else text
-        self._count.setText(f"{text} · {count(chosen)} chosen" if chosen else text)
+        self._count.setText(f"{text} · {count(chosen)} selected" if chosen else text)
         n_stored = sum(not run.is_shipped for run in runs)
         possible = {
             "open": chosen == 1,
