@@ -102,7 +102,7 @@ def decade_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
         places = [p for p in every if low - 1e-9 <= p <= high + 1e-9]
         if len(places) <= most:
             break
-    if len(places) < 2:  # the axis shows so small a part of a decade that it has less than two of these ticks
+    if len(places) < 2:  # the axis shows so little of a decade that it has fewer than two of these ticks
         return [(math.log10(value), text) for value, text in linear_ticks(10.0**low, 10.0**high, most) if value > 0.0]
     values = [round(10.0**p, 12 - math.floor(p)) for p in places]
     return [(p, count(round(v)) if v >= 1.0 else number(v)) for p, v in zip(places, values, strict=True)]

@@ -155,7 +155,7 @@ class ClassifierPage(Page):
 
     @Slot()
     def _show_shipped(self) -> None:
-        """Update the page. If there is no result, request the shipped classifier of the open data."""
+        """Update the page. If no result is shown, load the shipped classifier of the open data."""
         if self.isVisible():
             self._controller.show_shipped()
             self.refresh()

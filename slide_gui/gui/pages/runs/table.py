@@ -400,7 +400,7 @@ class RunTable(QWidget):
         self._view.selectionModel().select(selection, QItemSelectionModel.SelectionFlag.ClearAndSelect)
 
     def view(self) -> QTableView:
-        """Return the table without the filter; the program stores its column widths in the settings."""
+        """Return the table without the filter; the settings store the column widths of this table."""
         return self._view
 
     def text(self) -> str:
