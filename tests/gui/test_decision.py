@@ -99,9 +99,7 @@ def test_that_training_images_are_not_unlike_and_new_data_are_compared_again(win
     window.workspace.show_test(0)
     assert part.notice.text().startswith("Unlike the training images")
     compared = []
-    monkeypatch.setattr(
-        flow, "Likeness", lambda images, progress: compared.append(images) or Likeness(images, progress)
-    )
+    monkeypatch.setattr(flow, "Likeness", lambda *given: compared.append(given[0]) or Likeness(*given))
     window.workspace.open(StubSource(labelled(1)))
     wait(lambda: compared and not window.queue.busy)
     assert [images is window.workspace.dataset.train for images in compared] == [True]

@@ -89,7 +89,7 @@ class RunsPage(Page):
             return "could not be read", "The runs could not be read."
         n, n_shipped = len(library.stored_runs), len(library.runs) - len(library.stored_runs)
         listed = f"{n} stored, {n_shipped} shipped with the program" if n_shipped else f"{n} stored"
-        listed = f"{listed}, {others} of them (grey) computed by another results version" if others else listed
+        listed = f"{listed}, {others} of them (grey) from another results version" if others else listed
         return listed, "No runs yet. Train a classifier or start a sweep."
 
     def choices(self) -> dict[str, str]:
@@ -326,7 +326,8 @@ def _short(result: RunResult | StoredRun) -> str:
         return describe_choice(replace(result.spec, held_out=None)) or "depth 0"
     if stack.depth == 0:
         return "depth 0"
-    return f"noise {fixed(stack.noise, 2)}, {counted(stack.depth, 'layer')}"
+    widths = ", median widths" if result.spec.svm.widths == "median" else ""
+    return f"noise {fixed(stack.noise, 2)}, {counted(stack.depth, 'layer')}{widths}"
 
 
 def _describe(result: RunResult | StoredRun) -> str:
