@@ -256,14 +256,14 @@ class Dataset:
         (repeated, shared), warnings = self.n_repeated, []
         if shared:
             what = f"{count(shared)} of {counted(self.n_test, 'test row')} also in the training set"
-            why = "the test error may be too low; leave repeated rows out, or name a column of groups"
+            why = "the test error may be too low; leave repeated rows out, or choose groups (Groups in, or --group)"
             few = shared < _FEW_SHARED * self.n_test
             warnings.append(Guess(what, why, sure=bool(self.key) or few))
         if repeated:
             what = f"{count(repeated)} of {counted(len(self.train), 'training row')} equal to an earlier one"
             warnings.append(Guess(what, "the validation error may be too low", sure=True))
         for name in islice(self._separating(), 3):
-            why = "if it numbers the rows or repeats the label, delete it in the file or use --leave-out"
+            why = "if it numbers the rows or repeats the label, leave it out (Left out, or --leave-out)"
             warnings.append(Guess(f"feature {name} separates all classes", why))
         return (*self.opened.guesses, *warnings)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QSettings, Qt, Signal, Slot
-from PySide6.QtGui import QIcon, QPixmap
+from PySide6.QtGui import QIcon, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -23,12 +23,13 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.data.reading import NO_COLUMN, ParseOptions, ParseReport
+from slide_gui.data.readers.parts import SMALLEST_SQUARE
+from slide_gui.data.reading import NO_COLUMN, ParseOptions, ParseReport, requested_column
 from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import DARK
-from slide_gui.gui.widgets.controls import ElidedBox, ElidedLabel, PlainLabel, add_button, label, literal
+from slide_gui.gui.widgets.controls import ElidedBox, ElidedLabel, PlainLabel, add_button, literal
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.painted import INK, image_of
 from slide_gui.text import count, label_names, printable, told_apart
@@ -125,6 +126,20 @@ _LOWEST_WINDOW = 700  # pixels; in a lower window the preview of the first rows 
 _SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _SIDE = 3, 6, 8, 48
 
 
+class _WrappedLabel(PlainLabel):
+    """A label that always has the height of its wrapped text; without it, a layout that lacks space cuts the text."""
+
+    def __init__(self, text: str, parent: QWidget) -> None:
+        super().__init__(text, parent)
+        self.setProperty("role", "secondary")
+        self.setWordWrap(True)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.setMinimumHeight(0)  # the height for a width is at least the minimum height
+        self.setMinimumHeight(self.heightForWidth(self.width()))
+
+
 class ReadingPreview(QFrame):
     """A bar that shows how the open files were read, with controls to change it.
 
@@ -137,7 +152,7 @@ class ReadingPreview(QFrame):
         self._workspace = workspace
         self.setProperty("role", "panel")
         self.setAccessibleName("How the files were read")
-        self._title, self._why = ElidedLabel("", self, "heading"), label("", self, wraps=True)
+        self._title, self._why = ElidedLabel("", self, "heading"), _WrappedLabel("", self)
         self._table = QWidget(self)
         size = range(_SHOWN_ROWS + 1), range(_SHOWN_IMAGES + 1)
         self._cells = [[PlainLabel("", self._table) for _ in size[1]] for _ in size[0]]
@@ -166,6 +181,7 @@ class ReadingPreview(QFrame):
         self.labels_button.clicked.connect(self._use_labels)
         self._captions: dict[QComboBox, PlainLabel] = {}
         self.label_column = self._box(row, "Classes in", "Column of the class labels")
+        self.groups = self._box(row, "Groups in", "Rows with the same value in this column stay on one side of a split")
         self.shape = self._box(row, "Shape", "Rows × columns of the images, or features that are not pixels")
         self.header = self._check(row, "Header line", "The first line contains the names of the columns")
         tip = "The file stores the pixels of each image column by column"
@@ -225,6 +241,7 @@ class ReadingPreview(QFrame):
         elif opened.labels_file:
             why = f"{printable(Path(opened.labels_file).name)} is in the same folder. Use it?"
         self._why.setText(why)
+        self._why.resizeEvent(QResizeEvent(self._why.size(), self._why.size()))
         self._fill_choices(dataset)
         self._show_images()
         self.show()
@@ -236,8 +253,13 @@ class ReadingPreview(QFrame):
         self.label_column.addItems([*columns, "no column"])
         self.label_column.setCurrentIndex(_label_index(opened))
         self.header.setChecked(bool(opened.header))
+        self.groups.clear()
+        self.groups.addItems(["no column", *columns])
+        self.groups.setCurrentIndex(_group_index(reading, opened))
         for widget in (self.label_column, self._captions[self.label_column], self.header):
             widget.setVisible(bool(opened.columns))
+        for widget in (self.shape, self._captions[self.shape]):
+            widget.setVisible(d >= SMALLEST_SQUARE or not opened.columns or dataset.image_shape is not None)
         self.choose_button.setVisible(opened.quantity and bool(opened.columns))
         self.left_out.setText(f"Left out: {len(opened.left_out)} ▾")
         self._columns.clear()
@@ -274,7 +296,8 @@ class ReadingPreview(QFrame):
         self.transposed.setEnabled(bool(shape))
         self.transposed.setVisible(bool(shape))
         self.scaled.setVisible(not shape)
-        self.left_out.setVisible(not shape and bool(dataset.opened.columns))
+        for widget in (self.left_out, self.groups, self._captions[self.groups]):
+            widget.setVisible(not shape and bool(dataset.opened.columns))
         if shape:
             self._show_pictures(dataset, (shape[0], shape[1]))
         else:
@@ -337,10 +360,13 @@ class ReadingPreview(QFrame):
         if label not in (None, NO_COLUMN, before.label_column):
             left_out = tuple(each for each in left_out if each not in (str(k + 1), opened.columns[k]))
         scaled = before.scaled if self.scaled.isChecked() == opened.scaled else self.scaled.isChecked()
-        if header != before.header and label not in (None, NO_COLUMN):
-            label = f"#{k + 1}"  # the names of the columns are not known before the file is read again
+        g = self.groups.currentIndex()
+        group = before.group if g == _group_index(before, opened) else names[g - 1] if g else None
+        if header != before.header:  # the names of the columns are not known before the file is read again
+            label = label if label in (None, NO_COLUMN) else f"#{k + 1}"
+            group = group and f"#{g}"
         bins = before.bins if label == before.label_column else None
-        return ParseOptions(label, header, sides, transposed, left_out, None if wanted else scaled, bins, before.group)
+        return ParseOptions(label, header, sides, transposed, left_out, None if wanted else scaled, bins, group)
 
     @Slot()
     def _open(self) -> None:
@@ -388,3 +414,8 @@ def _class_of(dataset: Dataset, row: int) -> str:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _group_index(reading: ParseOptions, opened: ParseReport) -> int:
+    """Return 1 + the index of the column of groups, or 0 if there is none."""
+    return 0 if reading.group is None else 1 + requested_column(reading.group, opened.columns, "")

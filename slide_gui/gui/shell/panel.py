@@ -53,16 +53,8 @@ _SLIDERS = {
         "Added to the diagonal, W = E[P] (E[Q] + ridge · I)⁻¹, with S summed over all rows, 1e−8 to 1000. The paper’s "
         "Algorithm 1 uses 1e−5. A larger ridge keeps the weights of features that are almost always 0 small.",
     ),
-    "depth": (
-        "Depth",
-        (0, MOST_LAYERS, 1, 4),
-        f"Number of stacked denoisers, 0 to {MOST_LAYERS}: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2).",
-    ),
-    "threshold": (
-        "Threshold t",
-        (0.0, 1.0, 0.01, 0.5),
-        "T(a) = 1 if a > t, else 0. From 0 to 1; the paper uses 0.5 (§6).",
-    ),
+    "depth": ("Depth", (0, MOST_LAYERS, 1, 4), "Number of stacked denoisers: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2)."),
+    "threshold": ("Threshold t", (0.0, 1.0, 0.01, 0.5), "T(a) = 1 if a > t, else 0. The paper uses 0.5 (§6)."),
     "window": ("Window", (3, 15, 2, 9), "Side of the shared kernel in pixels, an odd number from 3 to 15"),
 }
 _COLOR_TEXTS = {"auto": "diverging, by theme"} | {key: MAPS[key] for key in (*DIVERGING, "jet")}

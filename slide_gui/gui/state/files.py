@@ -48,8 +48,11 @@ class FileChoices:
         settings.sync()
 
     def recall(self, source: DataSource) -> DataSource | None:
-        """Return the source with the settings stored for its files, or None if no settings are stored."""
-        if not source.paths or source != DataSource(paths=source.paths, seed=source.seed):
+        """Return the source with the settings stored for its files, or None if no settings are stored.
+
+        The source may give a split, which then replaces the stored one.
+        """
+        if not source.paths or source != DataSource(paths=source.paths, seed=source.seed, held_out=source.held_out):
             return None
         settings = QSettings(self._place, self._format)
         settings.beginGroup(_GROUP)
@@ -60,8 +63,8 @@ class FileChoices:
             text = settings.value(start + _digest(source), "")
             document = source.document() | json.loads(str(text))
             known: DataSource = checked_value(DataSource, document, "source")
-            checked = replace(known, reading=known.reading.checked())
-            return checked if known.held_out is None else replace(checked, held_out=known.held_out.checked())
+            held_out = source.held_out or known.held_out
+            return replace(known, reading=known.reading.checked(), held_out=held_out and held_out.checked())
         except (TypeError, ValueError, OSError, RecursionError):
             return None
 

@@ -261,14 +261,18 @@ class Workspace(QObject):
     def _open_again(
         self, title: str, source: DataSource, load: Callable[[Progress], Dataset], failure: str, *, confirmed: bool
     ) -> None:
-        """Load the open data with other settings in the job queue, and store the settings."""
-        choices = self.choices
+        """Load the open data with other settings in the job queue, and store the settings.
+
+        Even if `confirmed` is True, the user is asked to check guesses that were not shown for the data before.
+        """
+        choices, shown = self.choices, set(self.dataset.checks if self.dataset else ())
 
         def work(progress: Progress) -> Opened:
             dataset = load(progress)
             if choices is not None:
                 choices.remember(source)
-            return _ready(source, dataset, confirmed=confirmed)
+            new = {guess for guess in dataset.checks if not guess.sure} - shown
+            return _ready(source, dataset, confirmed=confirmed and not new)
 
         self._submit_opening(title, work, failure)
 

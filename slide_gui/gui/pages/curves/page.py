@@ -430,7 +430,10 @@ class CurvesPage(Page):
         elif isinstance(controller.trial.latest, Trial):
             parts.insert(0, controller.trial.latest.details.removesuffix("."))
         elif controller.estimate.running:
-            parts.insert(0, "estimating the error for the sliders’ settings…")
+            parts.insert(0, "estimating the error at the sliders’ noise level and depth…")
+        now = self._workspace.state.parameters
+        if setting is not None and replace(setting.spec.stack, noise=now.noise, depth=now.depth) != now:
+            parts.append("curves and estimate with other parameters than those in the panel; press Sweep to use these")
         self.status.setText(" · ".join(filter(None, parts)))
 
     def _best(self, shown: list[ErrorPoint], setting: Setting | None) -> str:
