@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from slide_gui.gui.shell.main_window import MainWindow
     from slide_gui.gui.state.jobs import JobQueue
 
-_SWITCH_SECONDS = 0.001  # longest time for which a worker blocks the GUI thread
+_SWITCH_SECONDS = 0.001  # longest time, in seconds, for which a worker blocks the GUI thread
 _COLLECT_MILLISECONDS = 2000
 _SCREENSHOT_MILLISECONDS = 60_000
-_PAUSE = 0.01  # seconds of sleep between events; without the sleep, the worker could not get the interpreter's lock
+# Seconds of sleep between two checks for Qt events. Without the sleep, the worker thread could not get the global
+# interpreter lock.
+_PAUSE = 0.01
 
 
 def run(files: Sequence[Path], source: "DataSource | None" = None) -> int:
@@ -30,7 +32,7 @@ def run(files: Sequence[Path], source: "DataSource | None" = None) -> int:
     Parameters
     ----------
     files : sequence of Path
-        Files to open as one data set; without files, the last session or the generated Rectangles are opened.
+        Files to open as one data set; without files, the last session or the generated data set Rectangles is opened.
     source : DataSource, optional
         The same files, with settings for reading and splitting them.
     """
@@ -98,7 +100,7 @@ def tear_down(window: "QWidget | JobQueue") -> None:
 
 
 def make_application() -> "QApplication":
-    """Return the application, with the theme that the settings store."""
+    """Return the Qt application with the theme that is stored in the settings."""
     from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
 
@@ -136,7 +138,7 @@ def store_path() -> Path:
 def make_window(
     files: Sequence[Path], source: "DataSource | None" = None, *, keeps_session: bool = False
 ) -> "MainWindow":
-    """Return the window, which opens the files, the last session, or the generated Rectangles."""
+    """Return the main window with the given files, else the last session, else the generated data set Rectangles."""
     from slide_gui.gui.shell.main_window import MainWindow
 
     store = store_path()
@@ -146,7 +148,7 @@ def make_window(
 
 
 def take_screenshot(path: Path) -> None:
-    """Open a window in the light theme with generated Rectangles, wait for all layers, and save a screenshot.
+    """Save a screenshot of a window in the light theme after all layers are fitted to the generated Rectangles data.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ class Action(QAction):
         self.keys = keys_text(command.shortcut)
         self._describe()
         self.triggered.connect(self._run)
-        window.addAction(self)  # makes the shortcut work everywhere in the window
+        window.addAction(self)  # adding the action to the window makes its shortcut work everywhere in the window
 
     @Slot()
     def trigger(self) -> None:
@@ -99,7 +99,7 @@ class Action(QAction):
         self.setToolTip(with_keys(why_not or tip or self.text().rstrip(" …"), self.command.shortcut))
 
     def follow(self) -> str:
-        """Update the state and the text, and return the reason why the command is unavailable, or ""."""
+        """Update the state and the text of the action, and return why the command is unavailable, or ""."""
         command, window = self.command, self._window
         if command.checked is not None:
             self.setChecked(command.checked(window))
@@ -147,7 +147,10 @@ def _not_trainable(window: MainWindow) -> str:
 
 
 def _no_tour(window: MainWindow) -> str:
-    """Return why the tour cannot start, or "": the tour opens other data, which would cancel requested jobs."""
+    """Return the reason why the tour cannot start, or "".
+
+    The tour opens other data, and opening data would cancel a training, a sweep or a trial that the user requested.
+    """
     runs = window.session.built_runs
     requested = () if runs is None else (runs.training, runs.sweep, runs.trial)
     is_busy = any(task.running for task in requested) and not window.is_touring
@@ -176,7 +179,7 @@ def _try(window: MainWindow) -> None:
 def _train(window: MainWindow) -> None:
     page = cast("ClassifierPage", window.pages.turn_to("classifier"))
     if not window.session.runs.training.running:
-        page.train_button.click()  # tells the user why training is impossible
+        page.train_button.click()  # if training is impossible, the click shows the user the reason
 
 
 def _sweep(window: MainWindow) -> None:
@@ -237,7 +240,7 @@ def _copy_report(window: MainWindow) -> None:
 
     text = report(window)
     QGuiApplication.clipboard().setText(text)
-    sentence = "It lists versions, settings and the last lines of the log; Details shows it."
+    sentence = "The report lists versions, settings and the last lines of the log; click Details to read it."
     window.notice.show_message(UserMessage("The report was copied", sentence, kind="information", details=text))
 
 
@@ -314,7 +317,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "save_session", "Save session…", "Ctrl+S", _save_session,
-            "Save the data, parameters, pins and page choices to a file, which Open restores",
+            "Save the parameters, pins, page choices and paths of the data to a file, which Open restores",
         ),
         Command("export", "Export…", "Ctrl+E", _export, "Export the contents of the page"),
         Command(
@@ -355,7 +358,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         _step("shallower", "Remove a layer", "Ctrl+PgDown", "depth", -1, 0, "The depth is already 0"),
         Command(
             "try", "Try on my data", "Ctrl+Shift+T", _try,
-            "Compare SLIDE with a plain SVM within the time in the settings, and open the Error curves page",
+            "Compare SLIDE with a plain SVM within the time limit of the settings, and open the Error curves page",
             starts_group=True,
         ),
         Command(
@@ -372,7 +375,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "cancel", "Cancel all jobs", "Esc", _cancel,
-            "Results so far stay; if no job is running, the notice is dismissed", _not_cancellable,
+            "Results obtained so far are kept; if no job is running, the notice is hidden", _not_cancellable,
         ),
         Command(
             "cluster", "Where runs are computed…", "Ctrl+Alt+R", _cluster,
@@ -380,7 +383,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "settings", "Settings…", "Ctrl+,", lambda w: w.ask_for_settings(),
-            "Choose the theme, the size, what is remembered and where runs are computed",
+            "Choose the theme, the size of text and controls, what is remembered and where runs are computed",
         ),
     ),
     "View": (
@@ -392,7 +395,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         _image(
             "corrupt_again", "New corruption", "Ctrl+Shift+K",
-            lambda w: w.weights_page.set_view(FLOW).corrupt_again(), "Set other pixels to 0 in the Flow view",
+            lambda w: w.weights_page.set_view(FLOW).corrupt_again(), "Set other random pixels to 0 in the Flow view",
         ),
         _drawing(
             "reset_drawing", "Reset the drawn image", "Ctrl+R", lambda w: w.workspace.draw(None),
@@ -423,7 +426,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         _experiment(
             "shuffle", "Shuffle pixels", "Ctrl+J", lambda w: _weights(w).set_view(SHUFFLE).start(),
-            "Fit the layers to shuffled pixels and compare W", _no_layer,
+            "Fit the layers to shuffled pixels and compare the weights W of both fits", _no_layer,
         ),
         Command(
             "panel", "Show panel", "Ctrl+B", lambda w: w.show_panel(not w.shows_panel),

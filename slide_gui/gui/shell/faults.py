@@ -16,7 +16,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 _log = logging.getLogger("slide_gui")
-_LOG, _LOG_BYTES = "slide-gui.log", 8192  # the last lines are read from this many bytes at the end of the log
+_LOG, _LOG_BYTES = "slide-gui.log", 8192  # `last_log_lines` reads only this many bytes at the end of the file
 
 
 def log_folder() -> Path:
@@ -120,7 +120,7 @@ class FaultReporter(QObject):
             _log.warning("no log file: %s cannot be written", log_folder())
 
     def close(self) -> None:
-        """Restore the previous hooks, unless other hooks have been installed since."""
+        """Restore the previous exception hooks, unless other hooks were installed later, and close the log file."""
         if sys.excepthook == self._on_error:
             sys.excepthook, threading.excepthook = self._previous
         if self._handler is not None:
@@ -183,7 +183,7 @@ class Interruption(QObject):
             self.interrupted.emit()
 
     def stop(self) -> int | None:
-        """Restore the previous handlers, and return the number of the signal that arrived, or None."""
+        """Restore the previous signal handlers, and return the number of the signal that arrived, or None."""
         self._timer.stop()
         for number, handler in self._previous.items():
             signal.signal(number, handler)

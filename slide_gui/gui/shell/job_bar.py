@@ -10,9 +10,9 @@ from slide_gui.text import time_left
 
 
 class JobBar(QWidget):
-    """The name of the running job, a thin progress bar, the remaining time and a button Cancel.
+    """The name of the running job, a thin progress bar, the remaining time and a Cancel button.
 
-    Without a job only a text is visible. The height never changes.
+    If no job is running, the progress bar, the remaining time and the button are hidden. The height never changes.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -36,7 +36,7 @@ class JobBar(QWidget):
             policy.setRetainSizeWhenHidden(True)
             each.setSizePolicy(policy)
         layout.addStretch(1)
-        self.setFixedHeight(26)  # with the margins, this fits into the 32 pixels of the status bar
+        self.setFixedHeight(26)  # pixels; together with its margins, the status bar is then 32 pixels high
         self.setAccessibleName("Running job")
         self._cancel.clicked.connect(self._stop)
         self.show_status(None)
@@ -46,7 +46,7 @@ class JobBar(QWidget):
 
     @Slot(object)
     def show_status(self, status: JobStatus | None) -> None:
-        """Show the running job, or that no job is running."""
+        """Show the running job; None if no job is running."""
         self._status = status
         self._text.setText("" if status is None else status.title)
         if status is not None:

@@ -84,11 +84,12 @@ class TitleBar(QFrame):
         action = self._actions[name]
         button = add_button(self, row, action.text(), action.toolTip(), kind)
         button.setAccessibleName(action.text().rstrip(" …"))
-        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # as for buttons in tool bars; the command has a shortcut
+        # Like a button in a tool bar, the button takes no keyboard focus; its command has a shortcut.
+        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         button.clicked.connect(action.trigger)
 
 
-_LEAST_WIDTH, _MARGINS = 72, 8  # pixels; least width of the navigation, and margins around its longest word
+_LEAST_WIDTH, _MARGINS = 72, 8  # pixels; minimum width of the navigation, and total margin beside its longest word
 
 
 class Navigation(QFrame):
@@ -156,7 +157,7 @@ class Navigation(QFrame):
 _INITIAL_SIZE, _SMALLEST_SIZE = QSize(1280, 800), QSize(848, 472)
 _NARROW = 900  # pixels; in a narrower window, such as one on a small screen, the panel is hidden by default
 _GEOMETRY = "window/geometry"
-_SENT_TO_SCHEDULER = "Data and parameters of sweeps, benchmarks and trials travel there, and results return"
+_SENT_TO_SCHEDULER = "Data and parameters of sweeps, benchmarks and trials are sent to it; it returns the results"
 
 
 class MainWindow(QMainWindow):
@@ -181,13 +182,14 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.setObjectName("main")
         self.setWindowTitle("slide-gui")
-        self.resize(_INITIAL_SIZE.boundedTo(self.screen().availableSize() - QSize(16, 48)))  # less on a small screen
+        # On a small screen, the window is smaller than its usual initial size.
+        self.resize(_INITIAL_SIZE.boundedTo(self.screen().availableSize() - QSize(16, 48)))
         self.setMinimumSize(_SMALLEST_SIZE)
         self.setAcceptDrops(True)
         self._example: DataSource | None = None
         self.is_full: bool = False
         self.settings, self._store = settings, store
-        # True if the panel is shown, for a wide (False) and for a narrow window (True).
+        # Whether the panel is shown: the key is True for a narrow window and False for a wide one.
         self._panel_is_shown = {False: not settings.value("panel_folded", False, bool), True: False}
         self.session = Session(store, self, settings=settings)
         self.queue = self.session.queue
@@ -213,7 +215,8 @@ class MainWindow(QMainWindow):
         wrap_tips(self.panel)
         self.panel.more.setChecked(bool(self.settings.value("panel_more", False, bool)))
         self.pages: PageStack = PageStack(self.session, central)
-        # Connected before the keeper, because `_show_title` hides the notice, and the messages of the keeper must stay.
+        # Connected before the session keeper is built: `_show_title` hides the notice, but must not hide a message that
+        # the session keeper shows for the same signal.
         self.workspace.dataset_changed.connect(self._show_title)
         self.keeper = SessionKeeper(self.workspace, self.pages, sessions, self)
         self.keeper.known_folders = lambda: [*self.opening.folders(), *self.recent.folders]
@@ -237,7 +240,7 @@ class MainWindow(QMainWindow):
         self.notice = Notice(central)
         below.addWidget(self.notice)
         self.setCentralWidget(central)
-        central.setFocus()  # no control has the focus at first
+        central.setFocus()  # at the start, no control has the keyboard focus
         self._build_status()
 
     def _build_status(self) -> None:
@@ -272,7 +275,8 @@ class MainWindow(QMainWindow):
         self.pages.turned.connect(self._leave_full)
         self.pages.changed.connect(self._show_panel)
         self.pages.turn_to("weights")
-        self.workspace.dataset_changed.connect(self.keeper.restore_choices)  # after the Weights page was connected
+        # Connected after the Weights page, so that the page shows the new data before its settings are restored.
+        self.workspace.dataset_changed.connect(self.keeper.restore_choices)
 
     @property
     def weights_page(self) -> WeightsPage:
@@ -294,7 +298,7 @@ class MainWindow(QMainWindow):
     # Data ------------------------------------------------------------------------------------------------------
 
     def start(self, files: list[Path], source: DataSource | None = None) -> None:
-        """Open these files as `source` describes, or else the last session, or else the example data."""
+        """Open `source`, if given, else the files, else the last session, else the generated example data."""
         self.workspace.fallback = self._example = DataSource(key="rectangles", generated=True)
         self.keeper.start(resume=not files and bool(self.settings.value(REOPEN, True, bool)))
         if source is not None:
@@ -323,14 +327,15 @@ class MainWindow(QMainWindow):
             self.recent.add(paths)
 
     def restore_place(self) -> None:
-        """Restore the geometry that the window had when it was closed; Qt keeps it on the screen."""
+        """Restore the window's geometry at its last closing; Qt moves the window if it would be off the screen."""
         geometry = self.settings.value(_GEOMETRY)
         if isinstance(geometry, QByteArray):
             self.restoreGeometry(geometry)
 
     def _inputs(self) -> Callable[[], list[Path]]:
-        """Return a function that lists the files of the open data and of the store."""
-        from slide_gui.experiments.store.database import store_files  # late, because this module imports SQLite
+        """Return a function that lists the files of the open data and of the run store."""
+        # Imported only when needed, because this module imports SQLite.
+        from slide_gui.experiments.store.database import store_files
 
         source, store = self.workspace.source, self.session.library.path
         return lambda: [*([] if source is None else source.files()), *store_files(store)]
@@ -343,13 +348,13 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _show_title(self, dataset: Dataset) -> None:
         self.recent.add(() if self.workspace.source is None else self.workspace.source.paths)
-        title = dataset.title.replace("[*]", "[*][*]")  # Qt shows [*][*] as [*], and removes a single [*]
+        title = dataset.title.replace("[*]", "[*][*]")  # in a window title, Qt shows [*][*] as [*] and hides one [*]
         self.setWindowTitle(f"{title} – slide-gui")
-        if self.workspace.source is not self._example:  # keep the notice that explains the example
+        if self.workspace.source is not self._example:  # the notice that explains the example data stays visible
             self.notice.hide()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Accept files."""
+        """Accept dragged local files."""
         if event.mimeData().hasUrls() and all(url.isLocalFile() for url in event.mimeData().urls()):
             event.acceptProposedAction()
 
@@ -450,7 +455,8 @@ class MainWindow(QMainWindow):
         if full:
             self._before_full = self.geometry(), self.windowState()
             self.showFullScreen()
-            self.setGeometry(self.screen().geometry())  # without a window manager, the window would keep its size
+            # Without a window manager, `showFullScreen` does not resize the window.
+            self.setGeometry(self.screen().geometry())
             return
         geometry, state = self._before_full
         self.setWindowState(state)
@@ -494,10 +500,11 @@ class MainWindow(QMainWindow):
         line = self.focusWidget()
         is_edited = isinstance(line, QLineEdit) and line.isModified()
         if is_edited and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
-            event.accept()  # Escape restores the number or text that is being edited, and cancels no job
+            event.accept()  # Escape only reverts the number or text that is being edited; it must not cancel a job
             return True
         if event.type() == QEvent.Type.ShortcutOverride:
-            self._follow_jobs()  # at once, because the signal of a new job is delayed
+            # The command Cancel is updated here, because the signal that a new job has started is emitted later.
+            self._follow_jobs()
             if not self.workspace.is_at_rest:
                 self.follow()
         return super().event(event)
@@ -516,8 +523,8 @@ class MainWindow(QMainWindow):
     def _follow_jobs(self) -> None:
         self.actions_by_name["cancel"].follow()
         if not self.session.busy:
-            # If this import came later, it would delay the first plot. It must not run in a worker thread: PySide6
-            # creates classes when they are first used, and crashes if two threads create classes at the same time.
+            # Importing this module only for the first plot would delay the plot. The import must not run in a worker
+            # thread: PySide6 creates classes at their first use, and crashes if two threads do so at the same time.
             import slide_gui.gui.plots.axes  # noqa: F401
 
     @Slot()
@@ -528,13 +535,14 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Cancel the jobs, wait for the worker, and close."""
-        self.setFocus()  # applies a number that is being edited
+        self.setFocus()  # a text field that loses the focus applies the number that the user has typed
         self.set_full(False)
         if "tour" in vars(self):
             self.tour.leave()
         self.settings.setValue(_GEOMETRY, self.saveGeometry())
         self.keeper.close()
         self.session.close()
-        self.workspace.history.clear()  # otherwise the destructor emits signals, whose slots use the destroyed history
+        # The destructor of a history that is not empty emits signals, and their slots would use the destroyed history.
+        self.workspace.history.clear()
         self.faults.close()
         super().closeEvent(event)
