@@ -55,7 +55,7 @@ PAGES = (
                 "Error against noise with 95 % confidence intervals",
                 "error against noise, one line per depth",
             ),
-            PageView("Heat map", "The same points by noise and depth", "error at every noise level and depth"),
+            PageView("Heat map", "Errors of the curves by noise and depth", "error at every noise level and depth"),
         ),
         "Error curves",
     ),

@@ -85,7 +85,8 @@ class CommandPalette(QDialog):
         self._entries = list(self._all_entries())
         self._filter.clear()
         self._filter.setFocus()
-        self._list.ensurePolished()  # before the first layout, which sets the height of the rows
+        # The style sheet is applied before the first layout of the list, because that layout sets the row height.
+        self._list.ensurePolished()
         self._narrow("")
         self.open()
 
@@ -109,7 +110,7 @@ class CommandPalette(QDialog):
     def _narrow(self, text: str) -> None:
         words = text.lower().split()
         fitting = [each for each in self._entries if _contains(f"{each.text} {each.hint} {each.tip}", words)]
-        if words:  # texts that begin with the typed words come first, matches only by the tooltip last
+        if words:  # entries that begin with the first typed word come first, entries that match only by tooltip last
             fitting.sort(
                 key=lambda each: (
                     not each.text.lower().startswith(words[0]),

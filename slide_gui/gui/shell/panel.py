@@ -32,7 +32,7 @@ from slide_gui.gui.widgets.layouts import VerticalScroll, flush, nested
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.text import count, counted, plural, printable, significant
 
-_WIDTH, _BAR = 240, 10  # pixels; the style sheet gives the scroll bar the same width
+_WIDTH, _BAR = 240, 10  # pixels; widths of the panel and of its scroll bar, whose width the style sheet also sets
 _OPEN = "open"
 _MOST_RECENT, _ENTRY_MARGINS, _WIDEST_MENU = 6, 24, 560
 _RIDGES = (*(float(f"{digit}e{power}") for power in range(-8, 3) for digit in (1, 2, 5)), 1000.0)
@@ -50,8 +50,8 @@ _SLIDERS = {
     "ridge": (
         "Ridge",
         (_RIDGES[0], _RIDGES[-1], 1, RIDGE),
-        "Added to the diagonal, W = E[P] (E[Q] + ridge · I)⁻¹, with S summed over all rows, 1e−8 to 1000. The paper’s "
-        "Algorithm 1 uses 1e−5. A larger ridge keeps the weights of features that are almost always 0 small.",
+        "Added to the diagonal of E[Q]: W = E[P] (E[Q] + ridge · I)⁻¹, with S summed over all rows. From 1e−8 to 1000; "
+        "the paper’s Algorithm 1 uses 1e−5. A larger ridge keeps the weights of features that are almost always 0 small.",
     ),
     "depth": ("Depth", (0, MOST_LAYERS, 1, 4), "Number of stacked denoisers: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2)."),
     "threshold": ("Threshold t", (0.0, 1.0, 0.01, 0.5), "T(a) = 1 if a > t, else 0. The paper uses 0.5 (§6)."),
@@ -74,7 +74,7 @@ _BOXES = {
     ),
     "sharing": (
         "Weights",
-        "One row of W for each pixel, as in the paper (eq. 8), or one kernel for all of them, whose side Window sets",
+        "One row of W for each pixel, as in the paper (eq. 8), or one kernel for all pixels; Window sets its side",
         tuple(SHARING.values()),
     ),
     "show": (
@@ -196,7 +196,7 @@ class SplitControls(QWidget):
         return HeldOut(self.share.value() / 100 if kind == _SHARE else 0.0, self.seed.value()).checked()
 
     def set_dataset(self, dataset: Dataset) -> None:
-        """Show how the data are split, or hide the controls if the split is fixed."""
+        """Show how the data are split, or hide the controls if no rows can be held out, as with a fixed test set."""
         self._shown = dataset.held_out or HeldOut(0.0)
         self.setVisible(can_hold_out(dataset))
         with ExitStack() as blocked:
@@ -288,17 +288,18 @@ class ParameterPanel(VerticalScroll):
         inside = QWidget(self)
         inside.setProperty("role", "panel")
         self.setProperty("role", "panel")
-        self.setWidget(inside)  # before controls are added, because a new parent would restyle all of them
+        # Done before controls are added to `inside`, because its new parent would make Qt style all of them again.
+        self.setWidget(inside)
         self._parts: dict[str, QWidget] = {}
         self._boxes: dict[str, _ChoiceBox] = {}
         self._needed: frozenset[str] = frozenset()
-        inside.setFixedWidth(_WIDTH - _BAR)  # the same width with and without a scroll bar
+        inside.setFixedWidth(_WIDTH - _BAR)  # the contents keep their width if the scroll bar appears
         self._layout: QVBoxLayout = flush(QVBoxLayout(inside), 4, (12, 16, 6, 16))
         with self._part("data"):
             self._build_data()
         with self._part("stack"):
             self.sliders = {name: self._add_slider(name) for name in _FIRST}
-        self.more = self._add_button("More", "Show or hide the other parameters", "fold")
+        self.more = self._add_button("More", "Show or hide the less frequently used parameters", "fold")
         self.more.setCheckable(True)
         self.more.toggled.connect(self._show_parts)
         with self._part("more"):
@@ -331,7 +332,7 @@ class ParameterPanel(VerticalScroll):
         self._name_more(self._workspace.state)
 
     def _name_more(self, state: State) -> None:
-        """Show how many of the hidden parameters differ from their defaults."""
+        """Show on the button More how many of the hidden parameters differ from their defaults."""
         settings, usual = _settings(state), _settings(State())
         changed = [text for name, text in _MORE.items() if settings[name] != usual[name]]
         count_text = f" · {len(changed)} changed" if changed and not self.more.isChecked() else ""
@@ -385,7 +386,7 @@ class ParameterPanel(VerticalScroll):
         row = nested(self._layout, QHBoxLayout())
         row.setSpacing(8)
         self._badge = label("", self, "badge")
-        self._badge.hide()  # it is shown when data are open
+        self._badge.hide()  # `_show_dataset` shows the badge when a data set is opened
         self._counts = label("loading…", self, wraps=True, height=30)
         row.addWidget(self._badge, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._counts, 1)
@@ -393,7 +394,7 @@ class ParameterPanel(VerticalScroll):
             "Get the real files…", "Download the original files of the benchmark after you confirm"
         )
         self._fetch.clicked.connect(self._ask_for_files)
-        self._opened_as = self._add_button("How it was read…", "Show how the files were read and change it")
+        self._opened_as = self._add_button("How it was read…", "Show how the files were read, and change the settings")
         self._opened_as.clicked.connect(self.reading_requested)
         self._layout.addSpacing(4)
         self._try = self._add_button(
@@ -418,7 +419,7 @@ class ParameterPanel(VerticalScroll):
                 with self._part(name):
                     self._boxes[name] = self._add_box(name, self._workspace.select)
 
-    # From the controls -----------------------------------------------------------------------------------------
+    # Changes made with the controls ----------------------------------------------------------------------------
 
     @Slot(int)
     def _choose_dataset(self, index: int) -> None:
@@ -437,7 +438,7 @@ class ParameterPanel(VerticalScroll):
         if source is not None and source.key:
             self.download_requested.emit(source.key)
 
-    # From the workspace ----------------------------------------------------------------------------------------
+    # Changes of the workspace ----------------------------------------------------------------------------------
 
     @Slot(object)
     def _show_dataset(self, dataset: Dataset) -> None:
@@ -498,7 +499,7 @@ class ParameterPanel(VerticalScroll):
         self._restore_dataset()
 
     def _restore_dataset(self) -> None:
-        """Show in the menu the title of the open data, even without an entry, or that data are being opened."""
+        """Show in the menu the title of the open data, even if they are not an entry; otherwise show "opening…"."""
         dataset = self._workspace.dataset
         known = dataset is not None and dataset.key
         self._datasets.setCurrentIndex(self._datasets.findData(known) if known else -1)
@@ -542,6 +543,6 @@ class ParameterPanel(VerticalScroll):
                 text = f"{text}\n{workspace.fitting.problem}"
             self._note.setText(text)
             self._note.setToolTip(
-                "Expected squared error per feature, over all corruptions, of the first and last\n"
-                "layers, each reconstructing its own input (eq. 5 in the limit; eq. 11)"
+                "Expected squared error per feature, over all corruptions, with which the first and the last\n"
+                "layer reconstruct their inputs (eq. 5 for infinitely many corrupted copies; eq. 11)"
             )

@@ -31,14 +31,18 @@ def report(window: "MainWindow") -> str:
 
 
 def without_folders(line: str) -> str:
-    """Return a line with the home folder as ~ and without folders in absolute paths, except folders of a package."""
+    """Return a line in which the home folder is ~ and absolute paths are shortened.
+
+    An absolute path is shortened to the file name, or to the part from ``site-packages`` or ``slide_gui`` on.
+    """
 
     def shorten(match: re.Match[str]) -> str:
         names = re.split(r"[\\/]", match[0])
         package = max((at for at, name in enumerate(names) if name in _PACKAGED), default=len(names) - 1)
         return "/".join(names[package:])
 
-    home = re.compile(re.escape(str(Path.home())) + r"(?![\w\\/])")  # not if the path continues after the home folder
+    # The home folder is replaced only at the end of a path; `_FOLDERS` shortens longer paths.
+    home = re.compile(re.escape(str(Path.home())) + r"(?![\w\\/])")
     return _FOLDERS.sub(shorten, home.sub("~", line))
 
 

@@ -31,8 +31,8 @@ from slide_gui.gui.shell.panel import COLORS
 from slide_gui.gui.state.jobs import UserMessage, sentence
 from slide_gui.gui.state.workspace import State, Workspace
 
-_REST_MILLISECONDS = 2000  # changes are written when nothing has changed for this long
-_MOST_RECOVERED = 5  # largest number of stored sessions of windows that crashed
+_REST_MILLISECONDS = 2000  # the session is stored when its state has not changed for this time
+_MOST_RECOVERED = 5  # maximum number of stored sessions of crashed windows
 _TITLE = "The session could not be opened"
 
 
@@ -101,7 +101,7 @@ class SessionKeeper(QObject):
         )
 
     def picture_text(self) -> str:
-        """Return the session text of an exported picture, or "" if no data are open."""
+        """Return the current state as text to embed in an exported picture, or "" if no data are open."""
         record = self.record()
         return "" if record is None else picture_text(record)
 
@@ -154,7 +154,10 @@ class SessionKeeper(QObject):
             self.open(path, [folder])
 
     def _copy_of_last_session(self, path: Path) -> Path:
-        """Return the path, or the path of a copy if the file is the last session, which will be overwritten."""
+        """Return the path of a session file; copy the file first if it is the automatic session.
+
+        The automatic session is copied because the next change of the state overwrites it.
+        """
         if path == self._path:
             with suppress(OSError):
                 return shutil.copyfile(path, path.with_name(f"missing{SUFFIX}"))
@@ -191,7 +194,7 @@ class SessionKeeper(QObject):
             path.parent.mkdir(parents=True, exist_ok=True)
         mark = path.with_name("open")
         has_crashed = mark.exists()
-        for name in ("open", "open.rmlock"):  # Qt locks the second file while it removes the first
+        for name in ("open", "open.rmlock"):  # Qt holds a lock on "open.rmlock" while it removes the lock file "open"
             _remove_if_empty(path.with_name(name))
         self._lock = QLockFile(str(mark))
         self._lock.setStaleLockTime(0)
@@ -202,7 +205,7 @@ class SessionKeeper(QObject):
             with suppress(OSError):
                 restore = partial(self.open, self._keep_recovered(path))
                 title = "slide-gui did not close properly last time"
-                text = "Its session was saved; meanwhile the example is open."
+                text = "The session of that time was saved; for now, example data are open."
                 self.message.emit(UserMessage(title, text, "Restore it", restore, "information"))
         elif resume and path.is_file():
             self.open(path)
@@ -234,7 +237,9 @@ class SessionKeeper(QObject):
     def _store_session(self) -> None:
         record = self.snapshot or self.record()
         if record is not None and self._lock is not None and self._path is not None:
-            with suppress(OSError):  # no message now, for example if the disk is full; `save` reports the error
+            # If automatic storing fails, for example because the disk is full, no message is shown. If the user saves
+            # the session, `save` reports the error.
+            with suppress(OSError):
                 write_session(record, self._path)
 
 
@@ -246,9 +251,10 @@ def _remove_if_empty(mark: Path) -> None:
             if is_empty and sys.platform != "win32":
                 import fcntl
 
-                fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails if an open window uses the lock file
+                # Raises an OSError if an open window uses the lock file; the file is then not removed.
+                fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
                 mark.unlink()
-        if is_empty and sys.platform == "win32":  # Windows cannot remove a file that any window has open
+        if is_empty and sys.platform == "win32":  # Windows refuses to remove a file that a program has open
             mark.unlink()
 
 

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 _DATA = DataSource(key="rectangles", generated=True)
 _STATE = State(selection=Selection(sample=16))
 _LOOK_MILLISECONDS = 100
-_NARROW = 1060  # pixels; in a narrower window, a page without the panel also needs the panel's width
+# Pixels. If the window is narrower and the panel is hidden, the card is shown below the page, so that the page gets the
+# width of the panel.
+_NARROW = 1060
 _OFFER, _UNSEEN = -1, object()
 
 
@@ -40,7 +42,8 @@ class Stop:
     control : str
         Accessible name or text of the outlined control.
     watch : callable
-        Returns a state or None. The card is done when the state is not None and differs from the first state.
+        Returns a state of the window, or None. The card is done when the state is not None and differs from the state
+        at the beginning of the card.
     parameters : mapping
         Parameters of the stack to set; all others get their defaults. None leaves all parameters unchanged.
     prepare : callable
@@ -94,7 +97,10 @@ def _result(window: MainWindow) -> RunResult | None:
 
 
 def _opened_run(window: MainWindow) -> object:
-    """Return the result that is shown, or the run that is being trained because the point has no stored result."""
+    """Return the run that is being trained, or else the result that the window shows.
+
+    A run is trained when the user clicks a point of the curves for which no result is stored.
+    """
     runs = window.session.runs
     return runs.spec if runs.training.running else runs.result
 
@@ -120,11 +126,12 @@ def _show_misclassified(window: MainWindow) -> None:
 
 def _flipped(window: MainWindow) -> bool | None:
     """Return True if the test image with the user's strokes is classified correctly, else None."""
-    from slide_gui.gui.state.decision import DecisionController  # late: not needed while the tour is only offered
+    # Imported only when needed: most windows show only the offer of the tour.
+    from slide_gui.gui.state.decision import DecisionController
 
     decider, state, dataset = window.findChild(DecisionController), window.workspace.state, window.workspace.dataset
     if state.test_row is None:
-        _show_misclassified(window)  # the training may have ended after the card appeared
+        _show_misclassified(window)  # needed again if the training ended only after the card was shown
     decision = None if decider is None else decider.decision
     if decision is None or state.drawing is None or state.test_row is None or dataset is None:
         return None
@@ -134,7 +141,7 @@ def _flipped(window: MainWindow) -> bool | None:
 
 
 def _cells(window: MainWindow) -> tuple[tuple[int, int], ...] | None:
-    """Return (row, column) of the cells under the mouse and with the keyboard cursor, or None if there are none."""
+    """Return (row, column) of the table cell under the mouse and of the current cell, or None without such cells."""
     table = cast("QAbstractItemView | None", _visible(window, _TABLE))
     if table is None:
         return None
@@ -278,7 +285,7 @@ class Tour(QObject):
         self.card.back.setVisible(number > 0)
         self.card.show_text(self._texts[number], self._state(), ("&Leave", "Fi&nish" if last else "&Next"))
         self._surround()
-        self._clock.start()  # the first check follows after the layout of the window is computed
+        self._clock.start()  # the timer calls `look` for the first time after Qt has computed the layout of the window
         (self.card.next if has_focus else self.control or self.card.next).setFocus()
 
     def _state(self) -> str:
@@ -298,7 +305,7 @@ class Tour(QObject):
             self.card.set_wide(wide)
 
     def _surround(self) -> None:
-        """Outline the control, and place the card for the width of the page."""
+        """Outline the control, and put the card below the page if the panel is hidden and the window is narrow."""
         window, stop = self._window, STOPS[self.number]
         wide = not window.panel.isVisible() and window.width() < _NARROW
         if wide != self.card.is_wide:
@@ -311,7 +318,7 @@ class Tour(QObject):
 
     @Slot()
     def look(self) -> None:
-        """Check the watched state. Once the card is done and mouse and window rest, show the next card."""
+        """Check the watched state. If the card is done, wait until mouse and state rest, and show the next card."""
         window, stop = self._window, STOPS[self.number]
         self._surround()
         if window.workspace.source != _DATA or window.workspace.is_opening:
@@ -384,7 +391,7 @@ def _visible(window: MainWindow, name: str) -> QWidget | None:
 
 
 def _scroll_to(control: QWidget | None) -> None:
-    """Scroll the areas around a control until it is visible."""
+    """Scroll all scroll areas that contain a control so that the control is visible."""
     area = None if control is None else control.parentWidget()
     while control is not None and area is not None:
         if isinstance(area, QScrollArea):
