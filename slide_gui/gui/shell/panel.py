@@ -50,8 +50,8 @@ _SLIDERS = {
     "ridge": (
         "Ridge",
         (_RIDGES[0], _RIDGES[-1], 1, RIDGE),
-        "Added to the diagonal of E[Q]: W = E[P] (E[Q] + ridge · I)⁻¹, with S summed over all rows. From 1e−8 to 1000; "
-        "the paper’s Algorithm 1 uses 1e−5. A larger ridge keeps the weights of features that are almost always 0 small.",
+        "Added to the diagonal of E[Q]: W = E[P] (E[Q] + ridge · I)⁻¹, with S summed over all rows. 1e−8 to 1000; the "
+        "paper’s Algorithm 1 uses 1e−5. A larger ridge keeps the weights of features that are almost always 0 small.",
     ),
     "depth": ("Depth", (0, MOST_LAYERS, 1, 4), "Number of stacked denoisers: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2)."),
     "threshold": ("Threshold t", (0.0, 1.0, 0.01, 0.5), "T(a) = 1 if a > t, else 0. The paper uses 0.5 (§6)."),
