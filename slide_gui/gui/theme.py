@@ -81,7 +81,7 @@ _COLOURS = {  # light, dark
     "hover": ("#EEEFF2", "#2D3137"),
     "danger": ("#B42318", "#FF8A80"),
     "danger_wash": ("#FDECEA", "#432A2C"),
-    "better": ("#0072B2", "#56B4E9"),  # "better" and "worse" differ for all kinds of colour vision
+    "better": ("#0072B2", "#56B4E9"),  # distinct from "worse" with every kind of colour vision
     "worse": ("#D55E00", "#E69F00"),
     "paper": ("#FFFFFF", "#17181B"),
     "ink": ("#1B1B1D", "#FFFFFF"),
@@ -98,11 +98,14 @@ _MAGNITUDES = {
     (ORANGE, "light"): ("#FFF2E6", "#FBD0A8", "#F2A262", "#D8701F", "#A1480A", "#6B2A02"),
     (ORANGE, "dark"): ("#32291F", "#59391D", "#8D521B", "#C6742B", "#EFA566", "#FFE1C4"),
 }
-_INKS = ("#000000", "#FFFFFF")  # on any colour, one of these two is readable
+_INKS = ("#000000", "#FFFFFF")  # colours of text: on any background, at least one of the two is readable
 
 
 def sequential(theme: Theme, share: float, hue: str = BLUE) -> QColor:
-    """Return the colour of a magnitude from 0 to 1. Large ones are dark in the light theme, light in the dark one."""
+    """Return the colour of a magnitude from 0 to 1.
+
+    In the light theme, large magnitudes have dark colours; in the dark theme, they have light colours.
+    """
     anchors = _MAGNITUDES[hue, theme.name]
     place = min(max(share, 0.0), 1.0) * (len(anchors) - 1)
     left = min(int(place), len(anchors) - 2)
@@ -110,7 +113,7 @@ def sequential(theme: Theme, share: float, hue: str = BLUE) -> QColor:
 
 
 def towards(colour: QColor, page: QColor, share: float) -> QColor:
-    """Return a mixture: the fraction `share` of a colour, and for the rest the colour of the page."""
+    """Return a mixture of the fraction `share` of one colour and the fraction 1 − `share` of the colour `page`."""
     return QColor(*(round(share * a + (1 - share) * b) for a, b in zip(_rgb(colour), _rgb(page), strict=True)))
 
 
@@ -160,7 +163,10 @@ def stored_scale(settings: QSettings) -> float:
 
 
 def theme_of(widget: QWidget) -> Theme:
-    """Return the theme of `widget`. During a change of the theme, widgets differ, because Qt updates them in turn."""
+    """Return the theme of `widget`.
+
+    While the theme changes, two widgets can have different themes, because Qt updates one widget after another.
+    """
     return DARK if QApplication.palette(widget).color(QPalette.ColorRole.Window).lightness() < 128 else LIGHT
 
 
@@ -199,7 +205,7 @@ class _Follower(QObject):
     def follow(self, choice: str) -> None:
         self._choice = choice
         hints = self._app.styleHints()
-        # The platform also needs the choice, to draw the frame of the window.
+        # Qt is told the choice as well, because the platform draws the frame of the window to match.
         if choice == "system":
             hints.unsetColorScheme()
         else:
@@ -254,7 +260,9 @@ def icon(drawing: str, theme: Theme) -> QIcon:
     ):
         svg = _SVG.format(colour=colour, drawing=drawing.replace("currentColor", colour))
         renderer = QSvgRenderer(QByteArray(svg.encode()))
-        for size in (20, 30, 40, 60):  # for the navigation, at 1 to 3 device pixels per logical pixel
+        # Sizes in device pixels of an icon of the navigation (20 logical pixels) at 1, 1.5, 2 and 3 device pixels per
+        # logical pixel.
+        for size in (20, 30, 40, 60):
             pixmap = _render(renderer, size)
             for state in states:
                 tinted.addPixmap(pixmap, mode, state)
@@ -270,7 +278,7 @@ def _render(renderer: QSvgRenderer, size: int) -> QPixmap:
 
 
 def palette(theme: Theme) -> QPalette:
-    """Return the palette of the Fusion style and of painted widgets."""
+    """Return the Qt palette of a theme, from which the Fusion style and the painted widgets take their colours."""
     role = QPalette.ColorRole
     roles = {
         theme.background: (role.Window, role.ToolTipText),

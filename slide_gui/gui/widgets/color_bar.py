@@ -9,11 +9,11 @@ from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.painted import MIDDLE, colour_table, frame, write
 
 _BAR, _TICK, _LINE, _EDGE = 12, 4, 16, 2
-_WIDTH = 200  # usual width in pixels
+_WIDTH = 200  # preferred width of a colour bar in pixels
 
 
 class ColorBar(QWidget):
-    """A horizontal bar with signed ticks below it, and a note to its left, such as "per tile".
+    """A horizontal colour bar with labelled ticks below it, and a note to its left, such as "per tile".
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class ColorBar(QWidget):
         scale : ColorScale or None
             None leaves an empty frame with the note.
         note : str
-            A short note: what shares the limits, such as "per tile", or the name of the values.
+            A short note: the tiles that share the limits, such as "per tile", or the name of the values.
         labels : tuple of str
             Labels that replace the values, evenly spaced from the lower to the upper limit, such as
             ``("−limit", "0", "+limit")`` if every tile has its own limits.
@@ -68,7 +68,7 @@ class ColorBar(QWidget):
             note = QRectF(_EDGE, 0, box.left(), _BAR + 2 * _EDGE)
             write(painter, note, MIDDLE, self._note, theme.muted, figure_font(self, SECONDARY))
             if self.scale is not None:
-                colours = colour_table(self.scale)[1:].copy()  # from the lower limit; entry 0 is for missing values
+                colours = colour_table(self.scale)[1:].copy()  # entry 0 of the table is the colour of missing values
                 picture = QImage(colours.data, colours.size, 1, 4 * colours.size, QImage.Format.Format_RGB32)
                 painter.drawImage(box, picture)
                 self._paint_ticks(painter, self.scale)

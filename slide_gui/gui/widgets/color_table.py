@@ -96,7 +96,8 @@ class ColorTable(QTableWidget):
             head.setHighlightSections(False)
             head.setFont(figure_font(self, SECONDARY))
         self.horizontalHeader().setFixedHeight(_HEAD)
-        self.verticalHeader().setTextElideMode(Qt.TextElideMode.ElideRight)  # headings of rows begin with numbers
+        # Long row headings are cut off at the end, so that numbers at their beginning remain visible.
+        self.verticalHeader().setTextElideMode(Qt.TextElideMode.ElideRight)
         self.verticalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.clicked.connect(self._report)
         self.setMinimumSize(280, 140)
@@ -177,7 +178,10 @@ class ColorTable(QTableWidget):
         self._fit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Report the current cell on Enter. In some styles, Qt's signal `activated` is also emitted after a click."""
+        """Report the current cell on Enter.
+
+        Qt's signal `activated` is not used, because in some styles it is also emitted after a click.
+        """
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._report(self.currentIndex())
         else:

@@ -61,11 +61,14 @@ class ConfusionMatrix(ColorTable):
         n_rows, wrong = int(matrix.sum()), int(matrix.sum() - np.trace(matrix))
         description = f"{count(wrong)} of {count(n_rows)} misclassified ({per_cent(100 * wrong / max(n_rows, 1))})"
         columns = [(text, f"predicted {name}") for text, name in zip(short, labels, strict=True)]
-        legend = f"columns: predicted; errors up to {per_cent(100 * worst, 1)} of the class"
+        legend = f"columns: predicted; orange: errors, 0 to {per_cent(100 * worst, 1)} of the true class"
         self.set_cells(rows, columns, cells, (legend, ORANGE), description, stale)
 
 
 def worst_mistake(counts: NDArray[np.int64]) -> float:
-    """Return the largest fraction of a true class that is predicted as one other class; it is always above 0."""
+    """Return the largest fraction of a true class that is predicted as one other class.
+
+    Without errors, the value is slightly above 0, so that colours can be scaled by it.
+    """
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     return max(float((shares * (1.0 - np.eye(len(shares)))).max(initial=0.0)), 1e-12)

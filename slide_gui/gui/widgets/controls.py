@@ -87,7 +87,7 @@ def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = 
 
 
 class ElidedLabel(PlainLabel):
-    """A label of one line that can shrink. A text that does not fit ends in …, and the tooltip begins with all of it.
+    """A label of one line that can shrink. If its text does not fit, it ends in …, and the tooltip shows the full text.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class ElidedBox(QComboBox):
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
         box, field = QStyle.ComplexControl.CC_ComboBox, QStyle.SubControl.SC_ComboBoxEditField
-        room = self.style().subControlRect(box, option, field, self).width() - 4  # minus the margins of the text
+        room = self.style().subControlRect(box, option, field, self).width() - 4  # the margins of the text: 4 pixels
         text = self.currentText() or self.placeholderText()
         return self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, room)
 
@@ -159,7 +159,7 @@ class ElidedBox(QComboBox):
         option, painter = QStyleOptionComboBox(), QStylePainter(self)
         self.initStyleOption(option)
         option.currentText = self.shown_text()
-        with painter:  # an active painter would crash after an exception
+        with painter:  # ends the painter even after an exception, because Qt would crash if it stayed active
             painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
             painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
 
@@ -202,7 +202,8 @@ def spin_box(name: str, low: int, high: int, parent: QWidget) -> QSpinBox:
     box = QSpinBox(parent)
     box.setRange(low, high)
     box.setAccessibleName(name)
-    box.lineEdit().setTextMargins(7, 0, 0, 0)  # as in other fields; the style sheet has no effect here
+    # The same text margin as in other fields; in a spin box, the style sheet cannot set this margin.
+    box.lineEdit().setTextMargins(7, 0, 0, 0)
     return box
 
 

@@ -124,9 +124,9 @@ Image = NDArray[np.float32]
 
 
 class DrawingCanvas(ImageView):
-    """An image to draw on: the left button draws ones, the right button or Shift erases to zero.
+    """An image to draw on: the left button sets pixels to 1; the right button, or Shift and a button, sets them to 0.
 
-    Arrow keys move the cell cursor; Space or Enter toggles the cell.
+    Arrow keys move the cursor from pixel to pixel; Space or Enter toggles the pixel between 0 and 1.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class DrawingCanvas(ImageView):
     def __init__(self, parent: QWidget | None = None, pins: bool = False) -> None:
         super().__init__(parent)
         self._pins_pixels = pins
-        self._is_click = False  # True until the mouse reaches another pixel
+        self._is_click = False  # True after a press of a mouse button until the mouse reaches another pixel
         self._given: Image | None = None
         self._before: Image | None = None  # image before the current stroke
         self._brush = 1
@@ -174,18 +174,18 @@ class DrawingCanvas(ImageView):
         return self._values is not None and self._given is not None and not np.array_equal(self._values, self._given)
 
     def set_image(self, values: Image, drawn: Image | None = None) -> None:
-        """Show an image. If `drawn`, the image with earlier strokes, has the same shape, show that instead."""
+        """Show an image, or the image with earlier strokes, `drawn`, if it is given and has the same shape."""
         self._given, self._ink = values, None
         self._show(values if drawn is None or drawn.shape != values.shape else drawn)
 
     @Slot(int)
     def set_brush(self, side: int) -> None:
-        """Set the width of strokes in cells, 1 to `LARGEST_BRUSH`."""
+        """Set the width of strokes in image pixels, 1 to `LARGEST_BRUSH`."""
         self._brush = min(max(side, 1), LARGEST_BRUSH)
         self.update()
 
     def set_erasing(self, erases: bool) -> None:
-        """Let the left button erase if `erases`, and otherwise draw."""
+        """If `erases` is True, let the left button erase; otherwise let it draw."""
         self._erases = erases
 
     @Slot()
@@ -210,7 +210,7 @@ class DrawingCanvas(ImageView):
         return slice(max(row - before, 0), row + after), slice(max(column - before, 0), column + after)
 
     def _stroke(self, index: int, ink: float) -> None:
-        """Draw from the last cell to this one."""
+        """Set the pixels on the line from the last pixel of the stroke to this pixel to the value `ink`."""
         if self._values is None:
             return
         values, columns = self._values.copy(), self._values.shape[1]
@@ -249,7 +249,7 @@ class DrawingCanvas(ImageView):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self._end_stroke()  # another widget receives the mouse release
+        self._end_stroke()  # a hidden widget does not receive the mouse release that would end the stroke
 
     def _end_stroke(self) -> None:
         if self._ink is not None:
@@ -310,7 +310,7 @@ class FeatureBars(Picker):
     def set_values(self, values: NDArray[np.float32], names: tuple[str, ...] = ()) -> None:
         """Show a sample of shape (d,), optionally with the names of the features."""
         self._values, self._names, self._still = values, names, CachedPixmap()
-        finite = values[np.isfinite(values)]  # the range contains zero
+        finite = values[np.isfinite(values)]  # `initial` below extends the range of the bars to 0
         self._range = float(finite.min(initial=0.0)), float(finite.max(initial=0.0)) + 1e-12
         self._set_count(values.size)
 

@@ -1,4 +1,4 @@
-"""Helpers that build layouts and scroll areas, without PySide wrappers of layout items that Qt deletes later."""
+"""Helpers that build layouts and scroll areas. They create no PySide wrappers of layout items; see `nested`."""
 
 from typing import Any, TypeVar
 
@@ -40,14 +40,14 @@ def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: 
     """
     if inner.count():
         raise ValueError("the layout already contains items; nest it before adding them")
-    add: Any = outer.addLayout  # the two types of layouts take different arguments after the layout
+    add: Any = outer.addLayout  # after the layout, QBoxLayout takes other arguments than QGridLayout
     add(inner, *place)
     inner.setSpacing(spacing)
     return inner
 
 
 def form(outer: QBoxLayout) -> QGridLayout:
-    """Add and return a grid for lines of a name, a control and a hint; the controls get the free width."""
+    """Add a grid to a layout and return it. Its columns hold names, controls and hints; controls get the free width."""
     grid = nested(outer, QGridLayout())
     grid.setHorizontalSpacing(12)
     grid.setVerticalSpacing(8)
@@ -60,7 +60,8 @@ class VerticalScroll(QScrollArea):
 
     def __init__(self, parent: QWidget | None) -> None:
         super().__init__(parent)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the controls inside get the focus, and the area scrolls to them
+        # The area takes no focus itself. When a control inside gets the focus, the area scrolls to the control.
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -107,12 +107,14 @@ class NumberSlider(QWidget):
     def set_value(self, value: float) -> None:
         """Set the value to the nearest step within the range without emitting a signal.
 
-        With uneven steps the number shows the value itself.
+        If the slider has uneven steps, the number field shows `value` itself instead of the nearest step.
         """
         before = self._slider.value()
         with QSignalBlocker(self._slider):
             self._slider.setValue(self._position_of(value))
-        if self._slider.value() != before:  # during a drag, setting the same value does not end the drag
+        # If the value did not change, `_settled` stays as it is. During a drag it is the value before the drag, so that
+        # the end of the drag emits `value_settled`.
+        if self._slider.value() != before:
             self._settled = self.value()
         self._show_text(value if self._decimals is None else self.value())
 
@@ -140,11 +142,12 @@ class NumberSlider(QWidget):
         self._slider.setAccessibleDescription("; ".join(filter(None, (self._shown_text, self.toolTip()))))
 
     def _go(self, value: float) -> None:
-        """Move to a value that the user chose."""
+        """Move the slider to the step nearest to a value that the user chose, and emit the signals."""
         before, text_before = self._slider.value(), self._shown_text
         self._slider.setValue(self._position_of(value))
         self._show_text(self.value())
-        if self._slider.value() == before and self._shown_text != text_before:  # the value was between two steps
+        # If the previous value was between two steps, the value can change although the slider does not move.
+        if self._slider.value() == before and self._shown_text != text_before:
             self._settled = math.nan
             self.value_changed.emit(self.value())
         self._settle()
@@ -165,7 +168,7 @@ class NumberSlider(QWidget):
 
     @Slot(str)
     def _type(self, text: str) -> None:
-        """Replace the number by typed text, which the Return key accepts."""
+        """Replace the number in the number field with typed text; the Return key then applies the text."""
         self._number.setFocus()
         self._number.selectAll()
         self._number.insert(text)
@@ -173,11 +176,11 @@ class NumberSlider(QWidget):
     @Slot()
     def _typed(self) -> None:
         if self._number.text() == self._shown_text:
-            return  # the field only lost the focus; keep a value between two steps
+            return  # the text is unchanged: the field only lost the focus, and a value between two steps must stay
         text = self._number.text().strip().replace("−", "-").replace(",", ".")
         try:
             self._go(float(text))
-        except ValueError:  # raised for nan and inf, too
+        except ValueError:  # `_position_of` raises it for nan and inf
             self._number.setText(self._shown_text)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -232,7 +235,8 @@ class _Slider(QSlider):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton and not self.handle().contains(event.position().toPoint()):
-            # For the middle button, Qt moves the handle to the mouse and starts a drag there.
+            # A left click beside the handle is changed to a middle click, because Qt then moves the handle to the mouse
+            # and starts to drag it.
             middle, place = Qt.MouseButton.MiddleButton, event.position()
             event = QMouseEvent(event.type(), place, event.globalPosition(), middle, middle, event.modifiers())
         super().mousePressEvent(event)

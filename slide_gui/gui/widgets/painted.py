@@ -34,7 +34,7 @@ MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
 RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 INK = ColorScale("grey", 0.0, 1.0)
-"""Scale that `image_of` draws as black on white in the light theme and as white on near black in the dark theme."""
+"""Colour scale that `image_of` draws in black on white in the light theme, in white on near black in the dark theme."""
 
 ARROWS = {Qt.Key.Key_Left: (0, -1), Qt.Key.Key_Right: (0, 1), Qt.Key.Key_Up: (-1, 0), Qt.Key.Key_Down: (1, 0)}
 """Key → step in (row, column) on the screen."""
@@ -80,7 +80,7 @@ class PixelGrid:
         return QRectF(self.x + column * self.scale, self.y + row * self.scale, self.scale, self.scale)
 
     def moved(self, index: int | None, step: tuple[int, int]) -> int:
-        """Return the pixel one step from this pixel on the screen, within the image; for None, the central pixel."""
+        """Return the pixel that `step` reaches from this pixel, within the image; for None, the central pixel."""
         rows, columns = self.shape
         if index is None:
             return rows // 2 * columns + columns // 2
@@ -140,7 +140,10 @@ def coloured_image(indices: NDArray[np.uint8], table: NDArray[np.uint32]) -> QIm
 
 
 def image_of(values: NDArray[np.float32], scale: ColorScale, theme: Theme, *, zeroth: QColor | None = None) -> QImage:
-    """Return the image of values, shape (rows, columns), in the colours of a scale; NaN gets `zeroth` if given."""
+    """Return the image of values, shape (rows, columns), in the colours of a scale.
+
+    If `zeroth` is given, it is the colour of NaN.
+    """
     table = colour_table(scale, zeroth)
     if scale is INK and not theme.is_dark:
         table = np.concatenate([table[:1], table[:0:-1]])
@@ -166,7 +169,7 @@ def ring(painter: QPainter, around: QRectF, colour: QColor, halo: QColor, width:
 
 
 def write(painter: QPainter, box: QRectF, at: int, text: str, colour: QColor | str, font: QFont | None = None) -> None:
-    """Draw a text in a box with the alignment `at`, such as `MIDDLE`. The default is the painter's font."""
+    """Draw a text in a box with the alignment `at`, such as `MIDDLE`. Without `font`, the painter's font is used."""
     if font is not None:
         painter.setFont(font)
     painter.setPen(QColor(colour))
@@ -455,7 +458,8 @@ class CachedPixmap:
             self._pixmap = QPixmap(round(widget.width() * ratio), round(widget.height() * ratio))
             self._pixmap.setDevicePixelRatio(ratio)
             self._pixmap.fill(Qt.GlobalColor.transparent)
-            with QPainter(self._pixmap) as inner:  # an active painter would crash after an exception
+            # `with` ends the painter even after an exception, because Qt would crash if the painter stayed active.
+            with QPainter(self._pixmap) as inner:
                 inner.setFont(widget.font())
                 paint(inner)
             self._key = full

@@ -90,7 +90,9 @@ def row_tile(
     quantity: str = "",
     stale: bool = False,
 ) -> Tile:
-    """Return the tile of a row of W with its bias last, whose caption shows the largest value and the bias.
+    """Return the tile of a row of W. The caption shows the largest magnitude of a weight and the bias.
+
+    The bias is the last element of the row and is not drawn.
 
     Parameters
     ----------
@@ -203,7 +205,11 @@ def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, i
 
 
 def strongest(values: NDArray[np.float32], count: int, axis: int) -> NDArray[np.float32]:
-    """Shrink an axis to at most `count` values, the largest in magnitude of each interval, or repeat each value."""
+    """Shrink or stretch an axis to at most `count` values.
+
+    A longer axis is divided into intervals, of which only the value of largest magnitude is kept. On a shorter axis,
+    each value is repeated equally often.
+    """
     size = values.shape[axis]
     if size <= count:
         return np.repeat(values, count // size, axis)
@@ -253,7 +259,7 @@ NARROW = 420
 """If the widget is narrower than this, in pixels, the gaps shrink to leave more space for the tiles."""
 LARGEST, LARGEST_IN_ROOM, LEGIBLE, SMALLEST = 196, 560, 84, 24
 ENLARGED = 336
-"""Side of an enlarged tile if no height is given."""
+"""Largest height of an enlarged tile, in pixels, if the available height is unlimited."""
 BARS_HEIGHT, BARS_LARGEST, MATRIX = 72, 480, 200
 IN_ONE_LINE = 5
 """Largest number of tiles of a row that are drawn in one line; more tiles are drawn in two lines."""
@@ -385,7 +391,9 @@ class TileLayout(ImageLayout):
         if self.height_room:
             rows = self.rows
             if self.has_mosaics and self.only is None:
-                rows = 4 - self.lines  # mosaics, the selected pixel and, if a row is one line, a pin
+                # The rows that must fit: the mosaics, the row of the selected pixel and, if a row takes one line, the
+                # row of one pin.
+                rows = 4 - self.lines
             least = SMALLEST if self.has_mosaics else LEGIBLE
             tall = max((self.height_room - self._around(rows)) / max(rows * self.lines, 1), least)
             most = LARGEST_IN_ROOM
@@ -479,7 +487,8 @@ class TileLayout(ImageLayout):
         box = self.tile(row, column)
         if self.lines == 1:
             return QRectF(box.x(), EDGE, box.width() + self.gap - 2, HEAD - 2)
-        width = box.width() if self._is_mosaics(row) else LABEL - 2  # no captions above mosaics
+        # Mosaics have no captions, so that a heading above a mosaic can have the full width.
+        width = box.width() if self._is_mosaics(row) else LABEL - 2
         return QRectF(box.x(), box.y() - HEAD, width, HEAD - 2)
 
     def label(self, row: int) -> QRectF:

@@ -276,7 +276,8 @@ class WeightTiles(PaintedWidget):
                 focus_ring(painter, self)
                 return
             fonts = figure_font(self, SECONDARY), figure_font(self, SECONDARY, strong=True)
-            area = QRectF(event.rect()).adjusted(0, 0, 0, LINE + HEAD)  # include labels and captions
+            # The area also includes tiles just below it, because their labels and captions can be inside it.
+            area = QRectF(event.rect()).adjusted(0, 0, 0, LINE + HEAD)
             visible = {place: box for place, box in layout.boxes.items() if box.intersects(area)}
             painter.setFont(fonts[0])
             painter.setPen(QColor(theme.muted))
@@ -314,7 +315,7 @@ class WeightTiles(PaintedWidget):
         painter.drawRects([box.adjusted(-0.5, -0.5, 0.5, 0.5) for box in boxes])
         painter.setPen(QColor(theme.muted))
         for place, (_, tile, _) in zip(visible, tiles, strict=True):
-            if tile is not None and tile.caption and not tile.stale:  # the numbers of a stale tile are wrong
+            if tile is not None and tile.caption and not tile.stale:  # captions of stale tiles show outdated numbers
                 box = layout.captions(*place)
                 first, _, last = tile.caption.partition(" · ")
                 texts = (text for text in (tile.caption, last, first) if metrics.horizontalAdvance(text) <= box.width())
@@ -337,7 +338,7 @@ class WeightTiles(PaintedWidget):
 
     def _image(self, tile: Tile, box: QRectF, theme: Theme) -> QImage:
         ratio, is_bars = self.devicePixelRatioF(), self.layout_of().bars
-        size = 0, 0  # other images are enlarged by Qt
+        size = 0, 0  # images that are neither mosaics nor bars are enlarged by Qt, and need no size
         if isinstance(tile, Mosaic) or is_bars:
             size = round(box.width() * ratio), round(box.height() * ratio)
         drawn_for, image = self._images.get(tile.identity, (None, None))
@@ -418,7 +419,8 @@ class WeightTiles(PaintedWidget):
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
             escapes = event.key() == Qt.Key.Key_Escape and self.enlarged is not None
             pins = event.key() in CLICKS and bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
-            if escapes or (pins and self.rows):  # otherwise Esc cancels jobs and Ctrl+Enter starts training
+            # If the event were not accepted, Esc would cancel jobs and Ctrl+Enter would start training.
+            if escapes or (pins and self.rows):
                 event.accept()
                 return True
         return super().event(event)
@@ -472,7 +474,7 @@ class WeightTiles(PaintedWidget):
             self.reached.emit(self.layout_of().tile(row, column))
 
     def _pointed(self) -> tuple[int, int, int] | None:
-        """Return (row, column, selected pixel) of the tile with the cursor; at first the marked pixel is selected."""
+        """Return (row, column, index of the selected pixel) of the current tile; by default, of its marked pixel."""
         (row, column), hovered = self._current, self._hovered
         tile = self.rows[row].tiles[column]
         if tile is None:
@@ -549,7 +551,7 @@ class TileScroll(VerticalScroll):
         self.ensureVisible(place.x(), place.y(), 0, math.ceil(0.5 * tile.height()) + HEAD)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Move the focus without scrolling; when the tiles lose the focus, Qt would scroll to their middle."""
+        """Move the focus without scrolling. Qt would scroll to the middle of the tiles when they lose the focus."""
         bar, before = self.verticalScrollBar(), self.verticalScrollBar().value()
         moved = super().focusNextPrevChild(forward)
         bar.setValue(before)
