@@ -138,7 +138,7 @@ def store_path() -> Path:
 def make_window(
     files: Sequence[Path], source: "DataSource | None" = None, *, keeps_session: bool = False
 ) -> "MainWindow":
-    """Return the main window with the given files, else the last session, else the generated data set Rectangles."""
+    """Return the window, which opens the given files, else the last session, else the generated data set Rectangles."""
     from slide_gui.gui.shell.main_window import MainWindow
 
     store = store_path()

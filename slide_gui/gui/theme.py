@@ -113,7 +113,7 @@ def sequential(theme: Theme, share: float, hue: str = BLUE) -> QColor:
 
 
 def towards(colour: QColor, page: QColor, share: float) -> QColor:
-    """Return a mixture of the fraction `share` of one colour and the fraction 1 − `share` of the colour `page`."""
+    """Return a mixture of the fraction `share` of `colour` and the fraction 1 − `share` of `page`."""
     return QColor(*(round(share * a + (1 - share) * b) for a, b in zip(_rgb(colour), _rgb(page), strict=True)))
 
 
@@ -205,7 +205,7 @@ class _Follower(QObject):
     def follow(self, choice: str) -> None:
         self._choice = choice
         hints = self._app.styleHints()
-        # Qt is told the choice as well, because the platform draws the frame of the window to match.
+        # The choice is also passed to the platform, which draws the frame of the window in a matching colour.
         if choice == "system":
             hints.unsetColorScheme()
         else:

@@ -120,7 +120,7 @@ class FaultReporter(QObject):
             _log.warning("no log file: %s cannot be written", log_folder())
 
     def close(self) -> None:
-        """Restore the previous exception hooks, unless other hooks were installed later, and close the log file."""
+        """Close the log file, and restore the previous exception hooks unless others have been installed since."""
         if sys.excepthook == self._on_error:
             sys.excepthook, threading.excepthook = self._previous
         if self._handler is not None:

@@ -46,7 +46,7 @@ class JobBar(QWidget):
 
     @Slot(object)
     def show_status(self, status: JobStatus | None) -> None:
-        """Show the running job; None if no job is running."""
+        """Show the running job; `status` is None if no job is running."""
         self._status = status
         self._text.setText("" if status is None else status.title)
         if status is not None:

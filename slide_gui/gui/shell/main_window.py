@@ -89,7 +89,7 @@ class TitleBar(QFrame):
         button.clicked.connect(action.trigger)
 
 
-_LEAST_WIDTH, _MARGINS = 72, 8  # pixels; minimum width of the navigation, and total margin beside its longest word
+_LEAST_WIDTH, _MARGINS = 72, 8  # pixels; minimum width of the navigation, and sum of the margins of its longest word
 
 
 class Navigation(QFrame):
@@ -157,7 +157,7 @@ class Navigation(QFrame):
 _INITIAL_SIZE, _SMALLEST_SIZE = QSize(1280, 800), QSize(848, 472)
 _NARROW = 900  # pixels; in a narrower window, such as one on a small screen, the panel is hidden by default
 _GEOMETRY = "window/geometry"
-_SENT_TO_SCHEDULER = "Data and parameters of sweeps, benchmarks and trials are sent to it; it returns the results"
+_SENT_TO_SCHEDULER = "Data and parameters of sweeps, benchmarks and trials go to the scheduler; it returns the results"
 
 
 class MainWindow(QMainWindow):
@@ -215,8 +215,8 @@ class MainWindow(QMainWindow):
         wrap_tips(self.panel)
         self.panel.more.setChecked(bool(self.settings.value("panel_more", False, bool)))
         self.pages: PageStack = PageStack(self.session, central)
-        # Connected before the session keeper is built: `_show_title` hides the notice, but must not hide a message that
-        # the session keeper shows for the same signal.
+        # Connected before the slots of the session keeper: `_show_title` hides the notice, but must not hide a message
+        # that the session keeper shows for the same signal.
         self.workspace.dataset_changed.connect(self._show_title)
         self.keeper = SessionKeeper(self.workspace, self.pages, sessions, self)
         self.keeper.known_folders = lambda: [*self.opening.folders(), *self.recent.folders]
@@ -327,7 +327,7 @@ class MainWindow(QMainWindow):
             self.recent.add(paths)
 
     def restore_place(self) -> None:
-        """Restore the window's geometry at its last closing; Qt moves the window if it would be off the screen."""
+        """Restore the geometry of the window at its last closing; Qt moves a window that would be off the screen."""
         geometry = self.settings.value(_GEOMETRY)
         if isinstance(geometry, QByteArray):
             self.restoreGeometry(geometry)

@@ -499,7 +499,7 @@ class ParameterPanel(VerticalScroll):
         self._restore_dataset()
 
     def _restore_dataset(self) -> None:
-        """Show in the menu the title of the open data, even if they are not an entry; otherwise show "opening…"."""
+        """Show the title of the open data in the menu, even if the menu has no entry; without data, show "opening…"."""
         dataset = self._workspace.dataset
         known = dataset is not None and dataset.key
         self._datasets.setCurrentIndex(self._datasets.findData(known) if known else -1)

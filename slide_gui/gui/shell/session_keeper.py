@@ -205,7 +205,7 @@ class SessionKeeper(QObject):
             with suppress(OSError):
                 restore = partial(self.open, self._keep_recovered(path))
                 title = "slide-gui did not close properly last time"
-                text = "The session of that time was saved; for now, example data are open."
+                text = "The last session was saved; for now, the example data are open."
                 self.message.emit(UserMessage(title, text, "Restore it", restore, "information"))
         elif resume and path.is_file():
             self.open(path)

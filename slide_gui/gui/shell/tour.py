@@ -126,7 +126,7 @@ def _show_misclassified(window: MainWindow) -> None:
 
 def _flipped(window: MainWindow) -> bool | None:
     """Return True if the test image with the user's strokes is classified correctly, else None."""
-    # Imported only when needed: most windows show only the offer of the tour.
+    # Imported only when needed, because this module is also loaded if the tour is only offered.
     from slide_gui.gui.state.decision import DecisionController
 
     decider, state, dataset = window.findChild(DecisionController), window.workspace.state, window.workspace.dataset

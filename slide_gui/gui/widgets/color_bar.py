@@ -13,7 +13,7 @@ _WIDTH = 200  # preferred width of a colour bar in pixels
 
 
 class ColorBar(QWidget):
-    """A horizontal colour bar with labelled ticks below it, and a note to its left, such as "per tile".
+    """A horizontal colour bar with ticks and signed values below it, and a note to its left, such as "per tile".
 
     Attributes
     ----------

@@ -87,7 +87,7 @@ def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = 
 
 
 class ElidedLabel(PlainLabel):
-    """A label of one line that can shrink. If its text does not fit, it ends in …, and the tooltip shows the full text.
+    """A label of one line that can shrink. If its text does not fit, the text ends in …, and all of it is in the tooltip.
 
     Parameters
     ----------

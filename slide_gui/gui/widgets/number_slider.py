@@ -235,8 +235,8 @@ class _Slider(QSlider):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton and not self.handle().contains(event.position().toPoint()):
-            # A left click beside the handle is changed to a middle click, because Qt then moves the handle to the mouse
-            # and starts to drag it.
+            # A left click outside the handle is changed to a middle click, because Qt then moves the handle to the
+            # mouse and starts to drag it.
             middle, place = Qt.MouseButton.MiddleButton, event.position()
             event = QMouseEvent(event.type(), place, event.globalPosition(), middle, middle, event.modifiers())
         super().mousePressEvent(event)

@@ -363,7 +363,7 @@ def test_that_the_legend_fits_next_to_long_names_of_rows(shown):
     matrix = shown(ConfusionMatrix(), 280, 240)
     matrix.set_counts([[50, 50], [40, 60]], ["Amphibians 1", "Amphibians 2"])
     legend, metrics = matrix.legend_box().toRect(), QFontMetrics(figure_font(matrix, SECONDARY))
-    text = "columns: predicted; orange: errors, 0 to 50.0 % of the true class"
+    text = "columns: predicted; error scale: 0–50.0 % of a class"
     assert legend.contains(metrics.boundingRect(legend, Qt.TextFlag.TextWordWrap, text))
 
 
