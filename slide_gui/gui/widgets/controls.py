@@ -87,7 +87,9 @@ def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = 
 
 
 class ElidedLabel(PlainLabel):
-    """A label of one line that can shrink. If its text does not fit, the text ends in …, and all of it is in the tooltip.
+    """A label of one line that can shrink.
+
+    If the text does not fit, it is shortened with … at the end, and the tooltip begins with the full text.
 
     Parameters
     ----------
