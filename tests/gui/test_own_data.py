@@ -196,7 +196,7 @@ def test_that_features_above_1_are_scaled_unless_the_user_declines(window, tmp_p
 
 def test_that_a_quantity_as_label_offers_another_column_and_three_ranges(window, tmp_path, monkeypatch):
     shown_popup = []
-    rows = [f"{k % 7},{k % 2},{(37 * k) % 101 + k % 3}\n" for k in range(150)]
+    rows = [f"{k / 7:.2f},{k % 2},{(37 * k) % 101 + k % 3}\n" for k in range(150)]
     (tmp_path / "d.csv").write_text("age,sex,progression\n" + "".join(rows))
     open_file(window, tmp_path / "d.csv")
     preview = window.reading_preview

@@ -137,7 +137,7 @@ class _WrappedLabel(PlainLabel):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.setMinimumHeight(0)  # the height for a width is at least the minimum height
-        self.setMinimumHeight(self.heightForWidth(self.width()))
+        self.setMinimumHeight(max(0, self.heightForWidth(self.width())))  # −1 if there is no text
 
 
 class ReadingPreview(QFrame):

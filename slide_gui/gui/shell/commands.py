@@ -292,14 +292,11 @@ def _weights_view(number: int, view: ViewSpec) -> Command:
 
 def _theme(number: int, theme: str) -> Command:
     name, text, keys = f"theme_{theme}", f"Theme: {theme}", f"Ctrl+Alt+{number}"
-    return Command(
-        name,
-        text,
-        keys,
-        lambda w: w.set_theme(theme),
-        checked=lambda w: stored_theme(w.settings) == theme,
-        submenu="Theme",
-    )
+
+    def is_current(window: MainWindow) -> bool:
+        return stored_theme(window.settings) == theme
+
+    return Command(name, text, keys, lambda w: w.set_theme(theme), checked=is_current, submenu="Theme")
 
 
 _MOST_NOISE = f"The noise level is at its maximum, {LARGEST_NOISE:g}"
@@ -442,10 +439,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
             "tour", "Take the tour", "Ctrl+F1", lambda w: w.tour.start(),
             "Learn from generated Rectangles what SLIDE does, in eleven cards", _no_tour,
         ),
-        Command(
-            "palette", "Command palette…", "Ctrl+Shift+P", _palette,
-            "Search commands, data sets and recent files by name",
-        ),
+        Command("palette", "Command palette…", "Ctrl+Shift+P", _palette, "Search commands, data sets and recent files"),
         Command(
             "licences", "Licences", "Ctrl+Shift+F1", lambda w: _guide(w, "licences.md"),
             "List the program's components and their licences",

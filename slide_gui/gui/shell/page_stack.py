@@ -50,11 +50,7 @@ PAGES = (
         '<path d="M4 4v16h16"/><path d="M7.5 8c2 6 5 8.5 7.5 6.5s3-4.5 5-7"/>',
         late("slide_gui.gui.pages.curves.page", "CurvesPage"),
         (
-            PageView(
-                "Curves",
-                "Error against noise with 95 % confidence intervals",
-                "error against noise, one line per depth",
-            ),
+            PageView("Curves", "Error against noise with 95 % intervals", "error against noise, one line per depth"),
             PageView("Heat map", "Errors of the curves by noise and depth", "error at every noise level and depth"),
         ),
         "Error curves",

@@ -263,16 +263,19 @@ class Workspace(QObject):
     ) -> None:
         """Load the open data with other settings in the job queue, and store the settings.
 
-        Even if `confirmed` is True, the user is asked to check guesses that were not shown for the data before.
+        Even if `confirmed` is True, the user is asked to check suspicious features that were not shown before, and
+        labels that look like a quantity.
         """
-        choices, shown = self.choices, set(self.dataset.checks if self.dataset else ())
+        choices, before = self.choices, self.dataset
+        shown = set(before.checks if before else ())
 
         def work(progress: Progress) -> Opened:
             dataset = load(progress)
             if choices is not None:
                 choices.remember(source)
-            new = {guess for guess in dataset.checks if not guess.sure} - shown
-            return _ready(source, dataset, confirmed=confirmed and not new)
+            new = {guess for guess in dataset.checks if not guess.sure}.difference(shown, dataset.opened.guesses)
+            asks = new or (dataset.opened.quantity and not (before and before.opened.quantity))
+            return _ready(source, dataset, confirmed=confirmed and not asks)
 
         self._submit_opening(title, work, failure)
 
