@@ -71,9 +71,7 @@ class ClusterDialog(QDialog):
         buttons.addStretch(1)
         close = add_button(self, buttons, "Close")
         close.setAutoDefault(False)
-        self.connect_button = add_button(
-            self, buttons, "Connect", "Connect and check the versions of the workers", kind="primary"
-        )
+        self.connect_button = add_button(self, buttons, "Connect", "Connect and check the workers’ versions", "primary")
         self.connect_button.setDefault(True)
         close.clicked.connect(self.reject)
         self.connect_button.clicked.connect(self._choose)

@@ -397,9 +397,7 @@ class ParameterPanel(VerticalScroll):
         self._opened_as = self._add_button("How it was read…", "Show how the files were read, and change the settings")
         self._opened_as.clicked.connect(self.reading_requested)
         self._layout.addSpacing(4)
-        self._try = self._add_button(
-            "Try on my data", "Compare SLIDE with a plain SVM on these data, in about a minute", "wash"
-        )
+        self._try = self._add_button("Try on my data", "Compare SLIDE with a plain SVM in about a minute", "wash")
         self._try.clicked.connect(self.try_requested)
         self._layout.addSpacing(8)
 

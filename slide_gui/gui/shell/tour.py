@@ -114,12 +114,9 @@ def _trained(window: MainWindow) -> object:
 def _show_misclassified(window: MainWindow) -> None:
     """Show the misclassified test image nearest to the decision boundary."""
     result = _result(window)
-    if (
-        result is not None
-        and result.spec.evaluate == "test"
-        and window.session.runs.shows_open_data
-        and len(result.misclassified)
-    ):
+    if result is None or result.spec.evaluate != "test" or not len(result.misclassified):
+        return
+    if window.session.runs.shows_open_data:
         nearest = np.abs(result.decisions).max(axis=1).argmin()
         window.weights_page.show_item(int(result.misclassified[nearest]))
 
@@ -281,6 +278,8 @@ class Tour(QObject):
             wanted = panel_parameters(_STATE.parameters) | dict(stop.parameters)
             window.workspace.set_parameters(gesture=f"tour {number}", **wanted)
         window.run_command(stop.command)
+        if stop.command.startswith("page_"):  # the user may have left the page on another view
+            window.pages.shown().choose({"view": "0", "shown": ""})
         stop.prepare(window)
         self.card.back.setVisible(number > 0)
         self.card.show_text(self._texts[number], self._state(), ("&Leave", "Fi&nish" if last else "&Next"))

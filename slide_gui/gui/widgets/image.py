@@ -379,12 +379,13 @@ class FeatureBars(Picker):
         painter.setPen(QColor(theme.muted))
         foot = QRectF(box.x(), box.bottom() + 2, box.width(), FOOT - 2)
         first, last = (self._names[0], self._names[-1]) if self._names else (0, self._count - 1)
-        text = painter.fontMetrics().elidedText(f"{first} … {last}", Qt.TextElideMode.ElideRight, int(box.width()))
+        text = f"{first} … {last}"
         if self._current is not None:
             self._outline(painter, self._current, QColor(theme.accent))
             painter.setPen(QColor(theme.muted))
             name = self._names[self._current] if self._names else str(self._current)
             text = f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−")
+        text = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, int(box.width()))
         painter.drawText(foot, isolated(text))
 
     def _outline(self, painter: QPainter, index: int, colour: QColor) -> None:

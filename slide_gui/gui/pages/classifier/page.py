@@ -36,7 +36,7 @@ from slide_gui.text import THIN, count, counted, fixed, label_names, per_cent, p
 
 _PLACEHOLDERS = (
     "Press Train to draw the criterion while the widths are learned.",
-    "The fraction of each layer in the kernel appears after training.",
+    "The share of each layer in the kernel appears after training.",
     "The confusion matrix appears after the test.",
     "Misclassified images appear after a test on the open data.",
 )
@@ -118,6 +118,7 @@ class ClassifierPage(Page):
 
     def _choice(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
         caption = label(name, self)
+        row.addSpacing(8)
         row.addWidget(caption)
         box = ElidedBox(self, name, tip, least=7)
         caption.setBuddy(box)

@@ -50,7 +50,7 @@ class ErrorPlot(Plot):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         titles = "Noise level 1 − p", "Test error (%)"
-        super().__init__(QMargins(44, 36, 132, 48), titles, parent=parent)
+        super().__init__(QMargins(44, 36, 144, 48), titles, parent=parent)
         self._points: tuple[ErrorPoint, ...] = ()
         self._current: ErrorPoint | None = None
         self._placeholder = "There are no points yet."
@@ -227,6 +227,8 @@ class ErrorPlot(Plot):
         left, values = box.right() + 14, {}
         if self._noise is not None and self._is_cursor_shown():
             values = {depth: ("" if exact else "≈ ") + fixed(e, 2) for depth, e, exact in self.values_at(self._noise)}
+            place = QRectF(left + SWATCH + 6, box.top() - 20, 100, 16)
+            write(painter, place, RIGHT, f"at {fixed(self._noise, 2)}", theme.muted)
         for depth, end, y in self.end_labels():
             colour = theme.pin(depth)
             colour.setAlphaF(0.5)
@@ -236,7 +238,7 @@ class ErrorPlot(Plot):
             painter.drawPolyline([start, knee, QPointF(left - 2, y)])
             painter.setPen(self._depth_pen(theme, depth, 2.5))
             painter.drawLine(QPointF(left, y), QPointF(left + SWATCH, y))
-            place = QRectF(left + SWATCH + 6, y - 8, 88, 16)
+            place = QRectF(left + SWATCH + 6, y - 8, 100, 16)
             write(painter, place, MIDDLE, f"depth {depth}", theme.muted if values else theme.text)
             write(painter, place, RIGHT, values.get(depth, ""), theme.text)
 

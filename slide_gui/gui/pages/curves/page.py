@@ -107,7 +107,7 @@ class CurvesPage(Page):
         if spec is None:
             return None
         chosen = Setting.from_text(self._chosen)
-        if chosen is not None:
+        if chosen is not None and (self._trial_points or chosen.text in self._n_runs()):
             return chosen
         if controller.requested_sweep is not None:
             return Setting.of(controller.requested_sweep.points()[-1].spec)
@@ -119,9 +119,7 @@ class CurvesPage(Page):
         counts = Counter(run.setting for run in self._controller.current_runs() if run.method == "slide-svm")
         settings = [each for each in map(Setting.from_text, counts) if each is not None and not each.warm]
         deep = [each for each in settings if each.spec.stack.depth]
-        flat = [
-            each for each in settings if not each.spec.stack.depth and not any(other.covers(each) for other in deep)
-        ]
+        flat = [each for each in settings if not (each.spec.stack.depth or any(one.covers(each) for one in deep))]
         return {each.text: counts[each.text] for each in sorted([*deep, *flat], key=lambda each: each.text)}
 
     @Slot(int)

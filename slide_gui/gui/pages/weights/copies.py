@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QMargins, QPointF, QRectF, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QHideEvent, QPainter
+from PySide6.QtGui import QColor, QFontMetricsF, QHideEvent, QPainter
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.core.slide.stack import Layer
@@ -191,7 +191,9 @@ class CopiesPlot(Plot):
             painter.drawEllipse(QPointF(box.right() + 13, place), 3.5, 3.5)
             text = "dashed: c/√m" if series.slope is None else f"slope {fixed(series.slope, 2)}"
             line = QRectF(box.right() + 21, place - 8, _LABELS - 21, 16)
-            write(painter, line, MIDDLE, series.name, theme.text, figure_font(self, SECONDARY, strong=True))
+            font = figure_font(self, SECONDARY, strong=True)
+            name = QFontMetricsF(font).elidedText(series.name, Qt.TextElideMode.ElideRight, line.width())
+            write(painter, line, MIDDLE, name, theme.text, font)
             write(painter, line.translated(0, 15), MIDDLE, text, theme.muted, figure_font(self, SECONDARY))
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:

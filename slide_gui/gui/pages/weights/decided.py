@@ -254,7 +254,8 @@ class DecidedPart(QWidget):
     def _show_decision(self, decision: Decision, names: tuple[str, ...]) -> None:
         dataset, flip = self._workspace.dataset, self.controller.flip
         assert dataset is not None
-        self.title.setText(f"{names[decision.first]}, by {fixed(decision.margin, 2)} over {names[decision.second]}")
+        first, second = (f"“{names[code]}”" for code in (decision.first, decision.second))
+        self.title.setText(f"{first}, by {fixed(decision.margin, 2)} over {second}")
         self.about.setText(self._about())
         shown = _bars(decision, names)[:_MOST_BARS]
         advance = self._bars[0][0].fontMetrics().horizontalAdvance
@@ -369,5 +370,5 @@ def _bars(decision: Decision, names: tuple[str, ...]) -> list[tuple[str, float, 
 def _flip_text(flip: Flip, noun: str, name: str) -> str:
     if not flip.features:
         return f"The search found no change of up to {MOST_CHANGES} {noun}s that flips the prediction."
-    which = "the minimum" if flip.fewest else "fewer may suffice"
-    return f"Changing {counted(len(flip.features), noun)} gives {name}\n{which}"
+    which = "this is the minimum" if flip.fewest else "fewer may suffice"
+    return f"Changing {counted(len(flip.features), noun)} gives “{name}”\n{which}"

@@ -472,7 +472,7 @@ def _tile(
 def _lit(values: NDArray[Any]) -> str:
     """Return the number of ones if all values are 0 or 1, and otherwise the range of the values, as text."""
     if np.isin(values, (0, 1)).all():
-        return f"{count(int(values.sum()))} ones"
+        return counted(int(values.sum()), "one")
     return _reach(values)
 
 
