@@ -190,5 +190,5 @@ def test_that_a_new_run_replaces_the_shipped_one_and_keeps_the_shipped_benchmark
 def test_that_flow_predicts_with_the_shipped_classifier_at_the_first_click(fresh):
     fresh.actions_by_name["view_flow"].trigger()
     decided = fresh.findChild(DecidedPart)
-    wait(lambda: decided.title.text().startswith("wider, by"))
+    wait(lambda: decided.title.text().startswith("“wider”, by"))
     assert fresh.session.runs.result.hash == shipped_results().classifier.hash

@@ -118,7 +118,6 @@ class ClassifierPage(Page):
 
     def _choice(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
         caption = label(name, self)
-        row.addSpacing(8)
         row.addWidget(caption)
         box = ElidedBox(self, name, tip, least=7)
         caption.setBuddy(box)

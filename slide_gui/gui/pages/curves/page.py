@@ -106,12 +106,12 @@ class CurvesPage(Page):
         controller, spec = self._controller, self._controller.spec_of(self._controller.svm)
         if spec is None:
             return None
-        chosen = Setting.from_text(self._chosen)
-        if chosen is not None and (self._trial_points or chosen.text in self._n_runs()):
-            return chosen
+        chosen, counts = Setting.from_text(self._chosen), self._n_runs()
+        if chosen is not None and (self._trial_points or not counts or chosen.text in counts):
+            return chosen  # unless it belongs to other data, as after a restart
         if controller.requested_sweep is not None:
             return Setting.of(controller.requested_sweep.points()[-1].spec)
-        usual, counts = Setting.of(spec).text, self._n_runs()
+        usual = Setting.of(spec).text
         return Setting.from_text(max(counts, key=lambda text: (counts[text], text == usual), default=usual))
 
     def _n_runs(self) -> dict[str, int]:
