@@ -1,4 +1,4 @@
-"""Exports: the figures and tables that pages offer, the dialog that asks for format and path, and the writing."""
+"""The figures and tables that pages offer for export, the export dialog, and the job that writes the files."""
 
 import shutil
 import sys
@@ -50,17 +50,18 @@ class ExportOption:
     Attributes
     ----------
     name : str
-        Base name of its files.
+        Base name of the exported files.
     title : str
         Title as used in sentences, such as “the weight figure” in “Export the weight figure”.
     export : callable
-        Draws the figure or table. It runs in the job queue, so it must not use the window and has its own data.
+        Draws the figure or table. It runs in the job queue, so it must hold all data that it needs and must not
+        use the window.
     style : Style
         Initial style of the dialog.
     kinds : tuple of str
-        `FIGURE`, `TABLE`, `TABLES` or `ANIMATION`.
+        Formats that the dialog offers: `FIGURE`, `TABLE`, `TABLES` or `ANIMATION`.
     about : str
-        Sentence about the figure or table in the dialog, or "".
+        Sentence about the figure or table that the dialog shows, or "".
     of_weights : bool
         True if colour limits, colour map and biases can be chosen.
     """
@@ -124,7 +125,8 @@ class ExportController(QObject):
         why_nothing : str
             Sentence that is shown if there are no options.
         session : callable
-            Returns the session text for a picture, as `slide_gui.experiments.files.session.picture_text` does.
+            Returns the session as a text to embed in exported pictures, in the form that
+            `slide_gui.experiments.files.session.picture_text` returns.
         """
         if not options:
             self.message.emit(UserMessage("Nothing to export yet", why_nothing))
@@ -139,10 +141,10 @@ class ExportController(QObject):
         """Show a file's folder, or a folder's contents, in the system's file manager."""
         folder = path if path.is_dir() else path.parent
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
-            self.message.emit(UserMessage("The folder could not be shown", f"No program opened it: {folder}"))
+            self.message.emit(UserMessage("The folder could not be shown", f"No program opened {folder}"))
 
     def copy_table(self, text: str, why_nothing: str) -> None:
-        """Copy numbers to the clipboard, or report why there are none."""
+        """Copy a table of numbers to the clipboard. If `text` is empty, report `why_nothing` instead."""
         if text:
             QApplication.clipboard().setText(spreadsheet_text(text))
         else:
@@ -188,8 +190,8 @@ class ExportController(QObject):
         self.message.emit(UserMessage("The export could not be written", reason))
 
 
-_SAME = "Equal figures give identical files."
-_TEXT = f"Text remains text. {_SAME}"
+_SAME = "Exporting the same figure again gives an identical file."
+_TEXT = f"Text is stored as text, not as outlines. {_SAME}"
 # Title and note of each format.
 _FORMATS = {
     "pdf": ("PDF, for print", _TEXT),
@@ -212,7 +214,8 @@ _WIDTH_TITLES = {
     "double": "double column",
     "slide": "slide, 16:9",
 }
-_SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 300  # size of the dialog, and largest fraction of the window
+# Largest size of the dialog in pixels and as a fraction of the window, and width of the column of choices in pixels.
+_SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 300
 _ENTRY_MARGINS = 24
 _FINE = 100  # dots per inch below which a figure is drawn at twice the size and reduced, so that type stays legible
 _REST_MILLISECONDS = 120  # a preview starts when the choices have not changed for this long
@@ -269,7 +272,7 @@ class ExportDialog(QDialog):
         buttons = QDialogButtonBox(self)
         self.save_button = save = buttons.addButton("Choose path…", QDialogButtonBox.ButtonRole.AcceptRole)
         save.setProperty("kind", "primary")
-        save.style().polish(save)  # needed because the property changed after the button was polished
+        save.style().polish(save)  # applies the style sheet again, because the property was set afterwards
         save.setDefault(True)
         buttons.addButton(QDialogButtonBox.StandardButton.Cancel).setIcon(QIcon())
         buttons.accepted.connect(self._choose_path)
@@ -284,7 +287,7 @@ class ExportDialog(QDialog):
         return box
 
     def ask(self, options: Sequence[ExportOption]) -> None:
-        """Open the dialog for these options, at least one."""
+        """Open the dialog for the given options. There must be at least one."""
         self.options = tuple(options)
         titles = [option.title for option in self.options]
         _fill(self.figure_box, {str(number): f"{text[:1].upper()}{text[1:]}" for number, text in enumerate(titles)})
@@ -297,7 +300,7 @@ class ExportDialog(QDialog):
         self.open()
 
     def _enlarge(self) -> None:
-        """Enlarge the dialog for the preview, within the window."""
+        """Enlarge the dialog so that the preview has more space, but keep it smaller than the window."""
         window = self.parentWidget()
         if self._paper.isHidden() or window is None:
             self.adjustSize()
@@ -320,7 +323,8 @@ class ExportDialog(QDialog):
         kind = self._settings.value("export/format", "pdf")
         _fill(self.format_box, {kind: _FORMATS[kind][0] for kind in option.kinds}, kind)
         entries = self.format_box.view()
-        entries.setMinimumWidth(entries.sizeHintForColumn(0) + _ENTRY_MARGINS)  # the closed box may be narrower
+        # The list must show whole entries even if the closed combo box is narrower.
+        entries.setMinimumWidth(entries.sizeHintForColumn(0) + _ENTRY_MARGINS)
         _choose(self._levels, option.style.levels)
         _choose(self._colors, option.style.colors)
         for row in (self._levels, self._colors, self.bias_box):
@@ -376,7 +380,7 @@ class ExportDialog(QDialog):
             export = option.export(progress) if ready is None else ready
             draw, small = export.draw, replace(style, dpi=dots)
             assert draw is not None
-            progress.report(0.5)  # drawing cannot be interrupted
+            progress.report(0.5)  # last point at which the job can be cancelled, because drawing cannot be interrupted
             return option, export, figure_bytes(lambda figure: draw(figure, small), ".png", small), wanted / dots
 
         self._queue.submit(
@@ -416,7 +420,7 @@ class ExportDialog(QDialog):
         folder = Path(str(self._settings.value("folder/export", "")))
         folder = folder if folder.is_absolute() and folder.is_dir() else Path.home()
         path = self._ask_for_folder(folder) if kind == "bundle" else self._ask_for_file(folder, kind)
-        if path is None or not self.options:  # cancelled, or this dialog was closed meanwhile
+        if path is None or not self.options:  # the user cancelled, or this dialog was closed meanwhile
             return
         self._settings.setValue("folder/export", str(path.parent))
         if len(option.kinds) > 1:
@@ -426,7 +430,7 @@ class ExportDialog(QDialog):
         self.accept()
 
     def _ask_for_folder(self, folder: Path) -> Path | None:
-        """Return a new or empty folder: the chosen one, or else a new one inside it."""
+        """Ask for a folder. If the chosen folder is new or empty, return it, else return a new folder inside it."""
         title = f"Where to create the folder “{self._option().name}”"
         name = QFileDialog.getExistingDirectory(self, title, str(folder))
         if not name:
@@ -436,12 +440,12 @@ class ExportDialog(QDialog):
         return unused(chosen / self._option().name) if is_used else chosen
 
     def _ask_for_file(self, folder: Path, kind: str) -> Path | None:
-        """Return a new file, or one that the user agreed to overwrite."""
+        """Ask for a file, and return the path of a new file or of a file that the user agreed to overwrite."""
         suggestion = unused(folder / f"{self._option().name}.{kind}")
         name, _ = QFileDialog.getSaveFileName(self, "Export as", str(suggestion), f"{kind.upper()} (*.{kind})")
         if not name or Path(name).suffix.lower() == f".{kind}":
             return Path(name) if name else None
-        return unused(Path(f"{name}.{kind}"))  # the file dialog did not check whether this name exists
+        return unused(Path(f"{name}.{kind}"))  # the file dialog did not check whether a file with this suffix exists
 
 
 def _fill(box: QComboBox, choices: dict[str, str], chosen: object = None) -> None:

@@ -29,7 +29,7 @@ class FigurePreview(QScrollArea):
         self.picture.setAccessibleName("Preview")
         self.setWidget(self.picture)
         self.setWidgetResizable(True)
-        self.setAccessibleName("Preview, to be scrolled")
+        self.setAccessibleName("Scrollable preview")
 
     def dots(self, style: Style) -> float:
         """Return the dots per inch at which to draw a figure of this style for the screen."""

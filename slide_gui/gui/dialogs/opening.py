@@ -71,7 +71,7 @@ class Opening(QObject):
             self.files_chosen.emit([Path(name)])
 
     def ask_where_to_save(self) -> Path | None:
-        """Ask for the path of a new session file; None if the user cancels."""
+        """Ask for the path of a new session file, and return it; return None if the user cancels."""
         place, kinds = Path(self._folder()) / f"session{SUFFIX}", f"Sessions (*{SUFFIX})"
         name, _ = QFileDialog.getSaveFileName(self._window, "Save session", str(place), kinds)
         return Path(name) if name else None
@@ -82,7 +82,7 @@ class Opening(QObject):
         return Path(name) if name else None
 
     def folders(self) -> list[Path]:
-        """Return the folders to search for the data of a session: the last one used, and those of downloads."""
+        """Return the folders to search for the data of a session: the folder opened last and the download folders."""
         from slide_gui.data.catalogue import data_folders
 
         return [Path(self._folder()), *data_folders()]
@@ -121,8 +121,8 @@ class Opening(QObject):
         return str(self._settings.value("folder/open", str(Path.home())))
 
 
-_LONGEST, _MOST_IN_MENU = 12, 100  # most letters of a shown name, and most columns to choose from in a menu
-_LOWEST_WINDOW = 700  # pixels; in a lower window the preview of the first rows is hidden
+_LONGEST, _MOST_IN_MENU = 12, 100  # largest numbers of letters in a class or column name, and of columns in the menu
+_LOWEST_WINDOW = 700  # least height of the window, in pixels, at which the preview of the first rows is shown
 _SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _SIDE = 3, 6, 8, 48
 
 
@@ -304,7 +304,7 @@ class ReadingPreview(QFrame):
             self._show_table(dataset)
 
     def fit(self) -> None:
-        """Hide the first rows if they would leave the page too little height."""
+        """Show the preview of the first rows only if the window is high enough, so that the page keeps enough space."""
         self._table.setVisible(self.window().height() >= _LOWEST_WINDOW)
 
     def _show_pictures(self, dataset: Dataset, shape: tuple[int, int]) -> None:
@@ -341,7 +341,10 @@ class ReadingPreview(QFrame):
     # Requests ---------------------------------------------------------------------------------------------------
 
     def reading(self) -> ParseOptions:
-        """Return the settings of the controls; a guessed setting that the user did not change is guessed again."""
+        """Return the settings that the controls show.
+
+        A setting that was guessed and that the user did not change remains unset, so that it is guessed again.
+        """
         dataset, before = self._workspace.dataset, self._source_options()
         if dataset is None:
             return before
@@ -378,7 +381,8 @@ class ReadingPreview(QFrame):
 
     @Slot()
     def _show_columns(self) -> None:
-        # QPushButton.setMenu opens the menu at the press, so that the release selects a column of a long menu.
+        # QPushButton.setMenu is not used: it opens the menu when the mouse button is pressed, and if the menu is long,
+        # releasing the mouse button then selects a column.
         self._columns.popup(self.left_out.mapToGlobal(self.left_out.rect().bottomLeft()))
 
     @Slot()
@@ -398,7 +402,7 @@ def _label_index(opened: ParseReport) -> int:
 
 
 def _by_columns(rows: NDArray[np.float32], shape: tuple[int, int]) -> NDArray[np.float32]:
-    """Return images with their pixels in the order of a file that stores each image column by column."""
+    """Reorder the pixels of each image of the given shape from row by row to column by column."""
     return rows.reshape(-1, *shape).swapaxes(1, 2).reshape(len(rows), -1)
 
 

@@ -1,4 +1,4 @@
-"""The dialog with all settings of the program, what it remembers, and a reset."""
+"""The dialog that shows all settings of the program, forgets recent files, and restores the defaults."""
 
 from collections.abc import Iterable
 
@@ -35,7 +35,7 @@ class SettingsDialog(QDialog):
     theme_chosen(str), scale_chosen(float)
         The user chose a theme or the size of the contents.
     place_requested()
-        The user asks for the dialog that chooses where runs are computed.
+        The user asks for the dialog in which to choose where runs are computed.
     reset_requested()
         The user confirmed that all settings return to their defaults.
     """

@@ -23,13 +23,13 @@ _HERE = "one after the other, without further setup"
 _LOCAL = "processes on this computer, with one thread each"
 _FAR = "tcp://HOST:PORT, tls://HOST:PORT, or the scheduler’s .json file"
 _TRAVELS = (
-    "Sweeps, benchmarks and trials are computed there; training and the pages use this window. Data, parameters and "
-    "results travel to the scheduler, so use one that strangers cannot reach, or tls://."
+    "Sweeps, benchmarks and trials are computed at this place; training and the pages use this window. Data, "
+    "parameters and results are sent to the scheduler, so use one that strangers cannot reach, or tls://."
 )
 
 
 class ClusterDialog(QDialog):
-    """The choice between this window, worker processes on this computer, and a Dask scheduler.
+    """The dialog in which to choose this window, worker processes on this computer, or a Dask scheduler.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The window of the guide, which shows the pages in resources/help with a search."""
+"""The window of the guide, which shows the pages in resources/help and searches them."""
 
 from PySide6.QtCore import Qt, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QTextCursor, QTextDocument, QTextFormat
@@ -18,7 +18,7 @@ GUIDE_PAGES = {
     "cluster.md": "Clusters",
     "licences.md": "Licences",
 }
-"""Titles of the pages by file."""
+"""Title of each page, by file name."""
 
 _ABOVE_HEADING, _ABOVE_PARAGRAPH, _ABOVE_ITEM = 18, 8, 4
 
@@ -45,7 +45,7 @@ class Guide(QDialog):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle("Guide to slide-gui")
-        self.resize(880, 600)  # fits on a screen of 960 × 640 with its title bar
+        self.resize(880, 600)  # with its title bar, the window fits on a screen of 960 × 640 pixels
         self.tabs = QTabBar(self)
         self.tabs.setAccessibleName("Pages of the guide")
         self.tabs.setDrawBase(False)
@@ -54,7 +54,7 @@ class Guide(QDialog):
         self.text = QTextBrowser(self)
         self.text.setAccessibleName("Text of the guide")
         self.text.setOpenLinks(False)
-        self.text.setSearchPaths([str(resource("help"))])  # the folder of the pictures
+        self.text.setSearchPaths([str(resource("help"))])  # contains the pictures of the pages
         self.text.document().setDocumentMargin(12)
         # All text wraps, but Qt rounds up the width of tables, so a horizontal scroll bar would appear without need.
         self.text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -104,14 +104,14 @@ class Guide(QDialog):
         self.missing.clear()
 
     def _space_out(self) -> None:
-        """Add space around paragraphs and headings and wrap long lines of code, which Qt's Markdown reader omits."""
+        """Add space around paragraphs and headings, and wrap long lines of code. Qt's Markdown reader does neither."""
         block = self.text.document().begin().next()
         while block.isValid():
             layout = block.blockFormat()
             heading = layout.headingLevel() > 0
             if QTextCursor(block).currentTable() is None:
                 above = _ABOVE_ITEM if block.textList() is not None else _ABOVE_PARAGRAPH
-                fence = QTextFormat.Property.BlockCodeFence  # each line of code has this property
+                fence = QTextFormat.Property.BlockCodeFence  # Qt sets this property for each line of code
                 if layout.hasProperty(fence) and block.previous().blockFormat().hasProperty(fence):
                     above = 0
                 layout.setTopMargin(_ABOVE_HEADING if heading else above)
@@ -121,7 +121,7 @@ class Guide(QDialog):
 
     @Slot(QUrl)
     def _follow(self, link: QUrl) -> None:
-        """Follow a link to a page, a command or a data set; the system opens all others."""
+        """Follow a link to a page, a command or a data set; let the operating system open any other link."""
         name = link.path()
         if link.scheme() == "command":
             self.command_requested.emit(name)
@@ -141,7 +141,7 @@ class Guide(QDialog):
 
     @Slot()
     def _find_next(self) -> None:
-        """Mark the next match, and continue at the top after the last one."""
+        """Select the next match of the search text; after the last match, continue at the top of the page."""
         wanted = self.search.text()
         has_match = not wanted or self.text.find(wanted)
         if not has_match:

@@ -12,8 +12,8 @@ from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.resources import resource
 
 _RING = 3  # pixels between a control and the outside of its outline
-_STATE = 96  # width of the state if it is in one row with the texts
-_ANY = 16_777_215  # Qt's largest size of a widget
+_STATE = 96  # width of the label `state`, in pixels, if all texts are in one row
+_ANY = 16_777_215  # QWIDGETSIZE_MAX, the largest size of a widget in Qt
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class TourCard(QFrame):
             column.addWidget(each)
         for each in (self.action, self.result):
             column.addWidget(each, 1)
-            each.setTextFormat(Qt.TextFormat.MarkdownText)  # the texts are the program's own
+            each.setTextFormat(Qt.TextFormat.MarkdownText)  # safe, because all texts come from this program
         row = nested(column, QHBoxLayout(), spacing=4)
         self.leave = add_button(self, row, "&Leave", "Leave the tour and restore the window", "flat")
         row.addStretch(1)
@@ -97,7 +97,8 @@ class TourCard(QFrame):
         """Arrange the texts and buttons in one row, or in a column of the width given to the constructor."""
         self.is_wide = wide
         self._rule.setVisible(not wide)
-        self.state.setFixedWidth(_STATE if wide else self._width - 24)  # no text moves when the state changes
+        # The width is fixed, so that no text moves when the state changes.
+        self.state.setFixedWidth(_STATE if wide else self._width - 24)
         self._column.setDirection(QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom)
         self._column.setContentsMargins(12, 12 if wide else 0, 12, 12)
         self._fit()
@@ -110,7 +111,7 @@ class TourCard(QFrame):
             self.setFixedSize(self._width, self._column.totalHeightForWidth(self._width))
 
     def set_state(self, state: str) -> None:
-        """Show and announce the state."""
+        """Show the state of the tour, and announce it with the texts of the card to screen readers."""
         plain = f"{self.action.text()} {self.result.text()}".replace("*", "")
         self.state.setText(state)
         self.setAccessibleName(f"Tour, {state}: {self._title.text()}")
@@ -128,7 +129,7 @@ class Outline(QWidget):
         self.hide()
 
     def surround(self, control: QWidget | None) -> None:
-        """Surround the visible part of a control, or hide the ring if there is none."""
+        """Surround the visible part of a control, or hide the ring if no part is visible or `control` is None."""
         box, each, host = QRect(), control, self._host
         if each is not None and each.isVisible():
             box = each.rect()

@@ -62,7 +62,7 @@ class ClusterController(QObject):
         self._path = path
         self.queue = JobQueue(self)
         self._settings = settings
-        self._cluster: Cluster | None = None  # only the thread of `queue` opens and closes it
+        self._cluster: Cluster | None = None  # only the thread of `queue` opens and closes the connection
         self._known = ClusterState()
         self.state = ClusterState(ClusterChoice() if settings is None else _stored(settings))
         self._workers_counted.connect(self._show_known, Qt.ConnectionType.QueuedConnection)
@@ -104,7 +104,10 @@ class ClusterController(QObject):
         task.start(work, queue=None if choice.is_here else self.queue)
 
     def _open(self, choice: ClusterChoice, progress: Progress) -> Cluster | None:
-        """Connect if needed and return the connection; for this window, disconnect. Runs in the thread of `queue`."""
+        """Connect if needed, and return the connection. For runs in this window, disconnect and return None.
+
+        This method is called in the thread of `queue`.
+        """
         if self._cluster is None or self._cluster.choice != choice or self._cluster.client.status != "running":
             self._leave()
             if choice.is_here:

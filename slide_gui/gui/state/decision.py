@@ -23,7 +23,7 @@ Image = NDArray[Any]
 
 
 class DecisionController(QObject):
-    """Predicts the class of one image after another by the SVM of the current result.
+    """Predicts the class of one image after another with the SVM of the current result.
 
     `follow` starts the predictions, and `rest` stops them while no view shows them.
 
@@ -34,7 +34,7 @@ class DecisionController(QObject):
     decision : Decision or None
         Prediction for the current image; None while it is being computed.
     flip : Flip or None
-        Fewest changes that flip the prediction; None while they are being searched.
+        Fewest changed pixels that flip the prediction; None until they have been found.
     is_stopped : bool
         True if the last computation failed or was stopped; the next image starts a new computation.
 
@@ -73,7 +73,10 @@ class DecisionController(QObject):
         return () if self._decider is None else self._decider.labels
 
     def follow(self, image: Image) -> None:
-        """Predict the class of this image, again after each change of the classifier until `rest`; emit `changed`."""
+        """Predict the class of this image and emit `changed`.
+
+        Until `rest` is called, the prediction is repeated after each change of the classifier.
+        """
         self._following = True
         self._take_result()  # needed before the prediction, because the current classifier may belong to other data
         if self._image is None or not np.array_equal(image, self._image):
@@ -87,7 +90,8 @@ class DecisionController(QObject):
     def rest(self) -> None:
         """Compute nothing until the next call of `follow`."""
         self._following = False
-        self._image = None if self.flip is None else self._image  # an unfinished search is repeated
+        # Without the image, the next call of `follow` repeats a search that was not finished.
+        self._image = None if self.flip is None else self._image
         if self._decider is not None:  # the preparation of a decider is not stopped
             self._stop()
 
@@ -97,7 +101,7 @@ class DecisionController(QObject):
 
     @Slot()
     def train_as_default(self) -> None:
-        """Train with default settings of the classifier and the parameters of the panel."""
+        """Train with the default settings of the classifier and the parameters in the parameter panel."""
         from slide_gui.core.svm.parameters import SvmParameters
 
         spec = self._runs.spec_of(SvmParameters())

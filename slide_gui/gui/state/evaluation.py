@@ -81,7 +81,8 @@ class EvaluationController(QObject):
         super().__init__(parent)
         self._library, self._cluster = library, cluster
         self.choice = EvaluationChoice.everything(shipped_extent())
-        self._read_requested = False  # True to read the stored cells when the library has listed the runs
+        # True if the stored cells are to be read as soon as the library has listed the runs.
+        self._read_requested = False
         library.changed.connect(self._read_listed)
         stopped = "The benchmark stopped; finished runs are stored"
         self.runs = Task(queue, "evaluation", "Benchmark", stopped, EvaluationState, self, background=True)
@@ -110,7 +111,7 @@ class EvaluationController(QObject):
         return stored if self.runs.latest is None else merged(stored, self.runs.latest)
 
     def cost(self) -> str:
-        """Return a text with the largest number of runs that Start would compute and their duration, or "".
+        """Return a text with the largest number of runs that the Start button would compute and their duration, or "".
 
         The evaluation computes fewer runs if it eliminates candidates early.
         """
