@@ -128,7 +128,7 @@ class EvaluationController(QObject):
         return self._read_requested or self.reading.running
 
     def read(self) -> None:
-        """Read the stored cells of the current choice, unless the evaluation is running, which this would interrupt."""
+        """Read the stored cells of the current choice, unless this would interrupt a running evaluation."""
         if self.runs.running:
             return
         self._read_requested = True
@@ -148,7 +148,7 @@ class EvaluationController(QObject):
 
         def work(progress: Progress) -> tuple[object, ...]:
             state = stored_evaluation(table, rows, progress=progress)
-            progress.report(1.0, (table, state, {}))  # the page need not wait for the cost, which takes a second
+            progress.report(1.0, (table, state, {}))  # shows the cells before the cost, which takes a second
             return table, state, remaining_cost(table, state, rows)
 
         self.reading.start(work)
@@ -207,8 +207,8 @@ class EvaluationController(QObject):
 def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
     """Return the stored table, updated with the results of the running evaluation.
 
-    Stored results of a data set are omitted if the evaluation uses other data for it, for example because the real
-    files were moved.
+    Stored results of a data set are omitted if the evaluation uses other data under the same key, for example because
+    the real files were moved.
     """
     before = {info.key: info.fingerprint for info in stored.data}
     other = {info.key for info in live.data if before.get(info.key, info.fingerprint) != info.fingerprint}
@@ -219,7 +219,8 @@ def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
             cell = running or Cell(cell.data, cell.method, cell.n_splits)
         elif running is not None and len(running.answers) >= len(cell.answers):
             results = [[(each.spec_hash, each.error) for each in one.answers] for one in (running, cell)]
-            if results[0] == results[1]:  # the user has repeated a shipped run; keep the shipped tests
+            # If the user has repeated shipped runs with equal errors, keep the shipped rate and comparison.
+            if results[0] == results[1]:
                 running = replace(running, shipped_rate=cell.shipped_rate, shipped_comparison=cell.shipped_comparison)
             cell = running
         cells.append(cell)

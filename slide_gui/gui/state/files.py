@@ -59,7 +59,7 @@ class FileChoices:
         try:
             start = f"{_size(source)}-"
             if not any(name.startswith(start) for name in settings.childKeys()):
-                return None  # no settings exist for this size, so the files need not be hashed
+                return None  # no settings are stored for files of this size, so they need not be hashed
             text = settings.value(start + _digest(source), "")
             document = source.document() | json.loads(str(text))
             known: DataSource = checked_value(DataSource, document, "source")

@@ -28,14 +28,14 @@ class Fitting(QObject):
     preview : Preview or None
         Weights that are newer than `stack`, shown until the layers are fitted.
     seconds : float
-        Duration of the fit.
+        Duration of the last fit.
     problem : str
         A warning if the threshold makes almost all features equal in all rows; otherwise empty.
 
     Signals
     -------
     changed()
-        `stack`, `preview` or their staleness changed.
+        `stack` or `preview` changed, or has become current or outdated.
     """
 
     changed = Signal()
@@ -55,13 +55,16 @@ class Fitting(QObject):
         self.problem = ""
 
     def use(self, explorer: Explorer, parameters: StackParameters, shown: Callable[[], object]) -> None:
-        """Discard the stack and fit another data set from now on. The worker calls `shown` after each new layer."""
+        """Discard the stack, and fit layers to another data set from now on.
+
+        The worker thread calls `shown` each time it has reported a preview or fitted layers.
+        """
         self.explorer, self.parameters, self._shown = explorer, parameters, shown
         self.stack = self.preview = None
         self._watched = ()
 
     def watch(self, features: tuple[int, ...]) -> None:
-        """Set which rows of the first layer are previewed while the noise slider moves."""
+        """Set which rows of the first layer's weights are previewed while the noise slider moves."""
         self._watched = features
 
     @property
@@ -75,7 +78,7 @@ class Fitting(QObject):
     def is_current(self, parameters: StackParameters) -> bool:
         """True if these parameters equal the current parameters, apart from the depth."""
         wanted = self.parameters
-        return vars(parameters) | {"depth": wanted.depth} == vars(wanted)  # ten times as fast as `replace`
+        return vars(parameters) | {"depth": wanted.depth} == vars(wanted)  # ten times as fast as `dataclasses.replace`
 
     def is_fresh(self, layer: int) -> bool:
         """True if the layer with this number (from 1) is fitted with the current parameters."""
@@ -99,7 +102,8 @@ class Fitting(QObject):
             return
         shown = parameters if self.stack is None else self.stack.parameters
         if (shown.fit_on, shown.sharing) != (parameters.fit_on, parameters.sharing):
-            features = ()  # no preview, because views combine it with the scatter of the stack
+            # No preview is computed, because views would combine it with the scatter matrices of the earlier stack.
+            features = ()
         seconds = _SETTLE_SECONDS if settle else 0.0
 
         def work(progress: Progress) -> Fit:
@@ -113,7 +117,7 @@ class Fitting(QObject):
             assert fit is not None
             progress.report(1.0, fit)
             explorer.prepare(parameters, progress)
-            # If this import came later, it would delay the first run; if earlier, the display of the fitted layers.
+            # This slow import would delay the first run if it came later, and the display of the layers if earlier.
             import slide_gui.experiments.sweeps.trial  # noqa: F401
 
             return fit
@@ -152,5 +156,5 @@ class Fitting(QObject):
                 return  # the last report has delivered this result already
             self.stack, self.seconds, self.problem = fit.stack, fit.seconds, fit.problem
             if before is None or self.is_fresh(self.parameters.depth) or not self.is_current(before.parameters):
-                self.preview = None  # otherwise keep it for the layers that are not fitted yet
+                self.preview = None  # otherwise show the preview for the layers that are not fitted yet
         self.changed.emit()

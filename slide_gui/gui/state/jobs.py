@@ -81,7 +81,7 @@ def sentence(error: Exception) -> str:
 
 @dataclass(eq=False)
 class _Job(Progress):
-    """A submitted job, and the progress that its function reports to."""
+    """A submitted job, which is also the `Progress` object to which its function reports."""
 
     queue: "JobQueue"
     number: int
@@ -159,7 +159,8 @@ class JobQueue(QObject):
     status_changed = Signal(object)
     busy_changed = Signal()
     problem = Signal(object)
-    _wake = Signal()  # no payload: if Qt drops a queued event, it would release a Python object in any thread
+    # The signal carries no payload. If Qt dropped the queued event, it could release the Python object in any thread.
+    _wake = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -286,7 +287,7 @@ class JobQueue(QObject):
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _wake_up(self, job: _Job, *, urgent: bool = False) -> None:
-        """Signal to the GUI thread that a job has reported or ended. Unless `urgent`, send no second pending signal."""
+        """Signal to the GUI thread that a job has reported or ended. If a signal is pending, do so only if `urgent`."""
         with job.lock:
             if (job.awake and not urgent) or job.unwanted.is_set():
                 return
@@ -321,7 +322,7 @@ class JobQueue(QObject):
         assert job.future is not None
         error = job.future.exception()
         if isinstance(error, Cancelled) and (job.background or job.automatic or job.restarts):
-            self._jobs[job.number] = self._jobs.pop(job.number)  # move it behind the jobs that interrupted it
+            self._jobs[job.number] = self._jobs.pop(job.number)  # move the job behind the jobs that interrupted it
             job.fraction, job.seconds_left, job.time_left = 0.0, None, TimeLeft()
             self._start(job)
             if not job.background:

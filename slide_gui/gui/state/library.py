@@ -58,7 +58,8 @@ class RunLibrary(QObject):
         # A separate queue, so that computations do not delay the table. The jobs in this queue multiply no matrices.
         self._queue = JobQueue(self)
         self._queue.problem.connect(workspace.problem)
-        # Hashes of runs to delete → hashes that this window has deleted; other processes had deleted the others before.
+        # For each deletion: hashes of the runs to delete → hashes of the runs that this window has deleted.
+        # Other processes had deleted the remaining runs before.
         self.deleted: dict[tuple[str, ...], list[str]] = {}
         self._jobs = 0
 
@@ -235,6 +236,6 @@ def opened_store(path: Path) -> RunStore:
         return RunStore(path, read_only=True)
     except DataError as error:
         try:
-            return RunStore(path)  # waits for the process that is creating the store
+            return RunStore(path)  # waits until the process that is creating the store has finished
         except OSError:
             raise error from None

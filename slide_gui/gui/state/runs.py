@@ -51,7 +51,10 @@ def stored_budget(settings: QSettings) -> float:
 
 
 def _without_time_left(progress: Progress) -> Progress:
-    """Return a progress without the remaining time: a run reports only its own, although other runs follow."""
+    """Return a `Progress` that removes the remaining time from reports.
+
+    A run reports only its own remaining time, although other runs follow.
+    """
 
     def report(fraction: float, payload: object) -> None:
         progress.report(fraction, replace(payload, seconds_left=None) if isinstance(payload, RunProgress) else payload)
@@ -67,7 +70,7 @@ def _is_light(spec: RunSpec, dataset: Dataset) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Trained:
-    """The result on the open data set, the error over all folds of a cross-validation, and the stored runs."""
+    """The outcome of a training: the result on the open data set, the error over all folds, and the stored runs."""
 
     result: RunResult
     rate: ErrorRate | None
@@ -131,8 +134,9 @@ class RunController(QObject):
         self.svm = SvmParameters()
         self.requested_sweep: SweepSpec | None = None
         self._reuse = Reuse()
-        self._shown_next: RunResult | None = None  # a result to show when its data are open
-        self._earlier: tuple[RunResult | None, ErrorRate | None] = None, None  # shown again if training ends early
+        self._shown_next: RunResult | None = None  # a result to show as soon as its data are open
+        # Result and `folds_rate` before the training; they are shown again if the training is cancelled or fails.
+        self._earlier: tuple[RunResult | None, ErrorRate | None] = None, None
         self.training.ended.connect(self._show_trained)
         self.estimate.ended.connect(self._end_estimate)
         self.sweep.ended.connect(library.refresh)
@@ -334,7 +338,7 @@ class RunController(QObject):
         self._cluster.start(self.sweep, partial(run_sweep, dataset, sweep, pause=self.sweep.pause))
 
     def start_trial(self, budget: float = BUDGET) -> None:
-        """Compare noise levels and depths on validation rows and test the best pair, within a budget in seconds."""
+        """Compare noise levels and depths on validation rows and test the best combination, within `budget` seconds."""
         dataset, source = self._workspace.dataset, self._workspace.source
         if dataset is None or source is None or self.why_not():
             self._workspace.problem.emit(UserMessage("The trial cannot start", self.why_not()))
@@ -372,7 +376,7 @@ class RunController(QObject):
             return
         setting = Setting.from_text(shipped.setting)
         if base is None or setting is None or base.fingerprint != shipped.fingerprint:
-            text = f"Its model on {shipped.title} is not in the package. Open these data, or run the benchmark."
+            text = f"The package lacks the model of this run on {shipped.title}. Open these data, or run the benchmark."
             self._workspace.problem.emit(UserMessage("The run came with the program", text, kind="information"))
             return
         spec = setting.at(base, shipped.noise, shipped.depth, shipped.split, shipped.seed)

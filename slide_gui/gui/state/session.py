@@ -55,7 +55,7 @@ class Session(QObject):
 
     @property
     def busy(self) -> bool:
-        """True if a job is running, here or on a cluster."""
+        """True if a job is running, in this window or on a cluster."""
         return self.queue.busy or ("cluster" in vars(self) and self.cluster.queue.busy)
 
     @cached_property
@@ -115,4 +115,5 @@ class Session(QObject):
         for part in ("runs", "evaluation", "cluster"):
             if part in vars(self):
                 getattr(self, part).stop()
-        self.queue.stop()  # stopped last: when the evaluation ends, a job starts in it that reads stored cells
+        # This queue is stopped last, because the end of the evaluation starts a job in it that reads stored cells.
+        self.queue.stop()

@@ -62,5 +62,5 @@ class _Change(QUndoCommand):
             self._apply(self.before)
 
     def redo(self) -> None:
-        if self._is_undone:  # QUndoStack.push also calls `redo`, but then the change is already applied
+        if self._is_undone:  # False when QUndoStack.push calls `redo`, because the change is already applied
             self._apply(self.after)

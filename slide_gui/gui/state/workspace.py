@@ -288,7 +288,8 @@ class Workspace(QObject):
         return self._fitted_model(dataset, stack)
 
     def _fitted_model(self, dataset: Dataset, stack: "Stack") -> "FittedModel":
-        from slide_gui.experiments.files.model_file import FittedModel  # late, because this module imports the SVM
+        # Imported only when needed, because this import also loads the SVM modules.
+        from slide_gui.experiments.files.model_file import FittedModel
 
         return FittedModel.of(dataset, stack, self.fitting.seconds)
 
@@ -451,7 +452,8 @@ def _ready(
     """
     if len(dataset.train) < 2:
         raise DataError("has 1 training row, but a denoiser needs at least two; add rows", dataset.source)
-    # Both are computed here to keep the GUI thread free; the first data set is hashed only after layer 1 is fitted.
+    # `checks` and `fingerprint` are computed and cached here, so that they do not block the GUI thread later.
+    # The first data set is hashed only after layer 1 is fitted.
     _ = dataset.checks, first or dataset.fingerprint
     return Opened(source, dataset, Explorer(dataset.train, dataset.image_shape), confirmed, state)
 
