@@ -9,14 +9,14 @@ from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type
 
 T = TypeVar("T")
 
-# Largest integer that a JSON document may contain, so that SQLite can store all of them in 64 bits.
+# Largest absolute value of the integers in a JSON document. SQLite stores integers in 64 bits.
 _MOST = (1 << 63) - 1
 
 
 def from_document(
     kind: Callable[..., T], document: object, name: str = "", given: Mapping[str, Any] = MappingProxyType({})
 ) -> T:
-    """Return the dataclass that a JSON object describes. Omitted fields have their defaults.
+    """Return an object of a dataclass with the field values in a JSON object. Omitted fields have their defaults.
 
     Parameters
     ----------
@@ -33,7 +33,8 @@ def from_document(
     Raises
     ------
     ValueError
-        If a field is unknown, missing or of another type. The message names it.
+        If `document` is not a JSON object, has an unknown field or lacks a required one, or if a value has the wrong
+        type. The message names the field.
     """
     name = name or kind.__name__
     if not isinstance(document, dict):
@@ -64,7 +65,7 @@ _Reader = Callable[[object, str], Any]
 
 @lru_cache(maxsize=64)
 def _fields(kind: Any) -> tuple[dict[str, _Reader], tuple[str, ...]]:
-    """Return a reader for each field of a dataclass, and the names of the required fields."""
+    """Return a function for each field of a dataclass that checks its value, and the names of the required fields."""
     hints, settable = get_type_hints(kind), [each for each in fields(kind) if each.init]
     needed = (each.name for each in settable if each.default is MISSING and each.default_factory is MISSING)
     return {each.name: _reader(hints[each.name]) for each in settable}, tuple(needed)
@@ -72,7 +73,7 @@ def _fields(kind: Any) -> tuple[dict[str, _Reader], tuple[str, ...]]:
 
 @lru_cache(maxsize=256)
 def _reader(hint: Any) -> _Reader:
-    """Return a cached function that checks values against a type hint. A store has thousands of values to check."""
+    """Return a function that checks a value against a type hint. It is cached, because a store has many values."""
     if get_origin(hint) in (Union, UnionType):
         return _reader_of_choices(hint)
     if get_origin(hint) is tuple:
@@ -93,7 +94,8 @@ def _reader_of_choices(hint: Any) -> _Reader:
     def read(value: object, name: str) -> Any:
         if value is None and optional:
             return None
-        if len(readers) == 1:  # if only one type is possible, the error message of its reader is more precise
+        # If only one type is possible, the function that checks this type raises an error with a more precise message.
+        if len(readers) == 1:
             return readers[0](value, name)
         for reader in readers:
             try:
@@ -128,8 +130,8 @@ def _is_text(value: object) -> bool:
     if type(value) is not str or "\0" in value:
         return False
     try:
-        value.encode("utf-8", "surrogateescape")  # a file name may contain bytes that are not UTF-8
-    except UnicodeEncodeError:  # a lone surrogate, which JSON can contain
+        value.encode("utf-8", "surrogateescape")  # file names with bytes that are not UTF-8 are valid
+    except UnicodeEncodeError:  # the text has a lone surrogate, which JSON allows
         return False
     return True
 

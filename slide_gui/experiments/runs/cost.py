@@ -81,16 +81,16 @@ class RunShape:
 
 
 _START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0e-7, 1.8e-11, 1.2e-10, 1.2e-11
-"""Seconds on two cores: starting a run; learning widths and tuning C for two classes, per squared number of rows;
-evaluating, per row, support vector and column; fitting, per layer and d³ + d² n/12; features, per row and weight.
-For 4 to 784 features, 2 to 10 classes and 110 to 10 000 rows, predicted times are right within a factor of 4."""
+"""Seconds on two cores: per run; for learning widths, and for tuning C, per squared number of rows of two classes; for
+evaluating, per row, support vector and column; for fitting a layer to n rows of d columns, per d³ + d² n/12; for
+features, per row and weight. For 4–784 columns, 2–10 classes, 110–10 000 rows, estimates are within a factor of 4."""
 _SUPPORT = 40.0  # support vectors per √(training rows). With 10 000 rows, MNIST has 24 and Convex has 58.
 _RETUNING = 0.5  # time of tuning C with learned widths, as a fraction of the time with median widths
 _TWO_FOLDS = 1.6  # time of learning widths with two folds, each held out once, relative to one held-out fold
 _FIRST_STEPS = 0.4  # seconds that learning widths takes even with very few rows
 _PAIR_LEARNING, _PAIR_TUNING, _ROW_TUNING = 0.09, 0.03, 6.0e-4
-"""The first two are seconds of learning widths and of tuning C per pair of classes after the first. For 50 classes of
-20 rows, these steps took 68 and 36 s. The third is the least time of tuning with median widths, per row and class."""
+"""Seconds for learning widths and for tuning C, per pair of classes after the first pair. With 50 classes of 20 rows,
+these steps took 68 and 36 s. `_ROW_TUNING`: least seconds for tuning C with median widths, per row and class."""
 _PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # seconds per row, autoencoder weight and epoch, without early stopping
 
 
@@ -108,9 +108,9 @@ def peak_bytes(spec: RunSpec, shape: RunShape) -> int:
 
 
 def run_parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
-    """Return the typical seconds of fitting the representation, of training and of evaluating.
+    """Return the typical seconds for fitting the representation, for training and for evaluating.
 
-    If the run averages the decision values of other runs (`RunSpec.members`), these are the sums over the other runs.
+    If the run averages the decision values of other runs (`RunSpec.members`), each number is the sum over those runs.
     """
     if spec.members:
         parts = [run_parts(each, shape) for each in spec.members]
@@ -135,7 +135,8 @@ def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
     """Return the typical seconds of learning widths, tuning C and training."""
     layers, learned = len(spec.group_names) - 1, min(rows, spec.svm.subset_size)
     classes = math.sqrt(2 / n_classes)  # each pairwise SVM is trained on the rows of two classes only
-    pairs = n_classes * (n_classes - 1) / 2 - 1  # all pairs of classes except the first, which other terms include
+    # Number of pairs of classes except the first pair, whose time the terms with `_TUNING` and `_LEARNING` include.
+    pairs = n_classes * (n_classes - 1) / 2 - 1
     tuning = _TUNING * min(rows, MOST_ROWS) ** 2 * (1 + layers / 3) * classes
     if not _learns(spec):
         return tuning + max(_PAIR_TUNING * pairs, _ROW_TUNING * min(rows, MOST_ROWS) * n_classes)
@@ -164,12 +165,12 @@ class CostModel:
         return any(map(kind.is_like, self._seconds))
 
     def add(self, kind: RunKind, seconds: float) -> None:
-        """Add the measured duration of a run of this kind."""
+        """Add the measured duration, in seconds, of a run of the given kind."""
         self._seconds.setdefault(kind, []).append(seconds)
         self._expected.clear()
 
     def seconds(self, kind: RunKind) -> float:
-        """Return the estimated duration of a run of this kind, in seconds."""
+        """Return the estimated duration of a run of the given kind, in seconds."""
         if kind not in self._expected:
             self._expected[kind] = self._nearest(kind)
         return self._expected[kind]
@@ -196,10 +197,11 @@ class CostModel:
     ) -> float:
         """Return the estimated seconds until several runs are complete, one of which is being computed.
 
-        `kinds` contains the number of runs of each kind, including the run of kind `first` that is being computed. That
-        run has done `fraction` of its work in `spent` seconds. `reported` is its own estimate of its remaining seconds,
-        whose weight grows with `fraction`. Until a similar run is measured, the estimates of all similar runs are
-        scaled by the ratio of actual to expected time of the current run.
+        `kinds` contains the number of runs of each kind, including the current run, which is of kind `first`. The
+        current run has done `fraction` of its work in `spent` seconds. Its progress report estimates that it needs
+        another `reported` seconds, and this estimate has more weight as `fraction` grows. Until a run similar to the
+        current one is measured, the estimates of all similar runs are scaled by the ratio of actual to expected time of
+        the current run. If no run at all was measured, the estimates of all runs are scaled.
         """
         expected, pace = self.seconds(first), 1.0
         left = (1.0 - fraction) * expected

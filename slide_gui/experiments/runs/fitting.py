@@ -121,14 +121,14 @@ class Networks:
         *,
         progress: Progress = NO_PROGRESS,
     ) -> SdaFeatures:
-        """Return autoencoders pre-trained on the training set, if possible the lowest layers of cached autoencoders.
+        """Return autoencoders pre-trained on the training set. If possible, reuse the lowest layers of cached ones.
 
         Parameters
         ----------
         parameters : SdaParameters
-            Parameters in their normal form.
+            Parameters as returned by `SdaParameters.checked`.
         rows : ndarray of int, optional
-            Rows to train on. Default: all.
+            Indices of the training rows to use. Default: all.
         """
         key = dataset.fingerprint, "" if rows is None else hashlib.sha256(rows.tobytes()).hexdigest()
         for of, known in self._pretrained:
@@ -139,7 +139,7 @@ class Networks:
         return network
 
     def fine_tuned(self, features: SdaFeatures, data: RunData, progress: Progress) -> Tuned:
-        """Return autoencoders fine-tuned on the rows of a run. If it has validation rows, fine-tuning stops early."""
+        """Return autoencoders fine-tuned on the rows of a run. With validation rows, fine-tuning can stop early."""
         key = replace(data.spec, evaluate="test", test_rows=None).hash
         if key in self._tuned:
             return self._tuned[key]
@@ -184,12 +184,13 @@ def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progr
     sda = pretrain(into_range(rows, limits), parameters.unsupervised, Listener(note))
     ends: list[float] = []
     for layer in range(1, len(parameters.n_units) + 1):
-        ends.append(ends_of_layers.get(layer, ends[-1] if ends else 0.0))  # without epochs, a layer takes no time
+        # A layer that is trained for 0 epochs ends at the same time as the layer before it.
+        ends.append(ends_of_layers.get(layer, ends[-1] if ends else 0.0))
     return SdaFeatures(sda, limits, tuple(ends))
 
 
 def _begins(deeper: SdaParameters, wanted: SdaParameters) -> bool:
-    """Return True if the first parameters describe autoencoders whose lowest layers are the wanted autoencoders."""
+    """Return True if autoencoders with parameters `deeper` have the layers of `wanted` as their lowest layers."""
     depth = len(wanted.n_units)
     if deeper.n_units[:depth] != wanted.n_units or deeper.noises[:depth] != wanted.noises:
         return False
@@ -244,7 +245,7 @@ class Reuse:
         return replace(self._stack[1], parameters=parameters, layers=self._stack[1].layers[: parameters.depth])
 
     def log_of(self, spec_hash: str) -> StepLog:
-        """Return the training log of a run. If an earlier computation of it was cancelled, that log is returned."""
+        """Return the training log of an earlier, cancelled computation of the run, or a new log if there is none."""
         log = self.logs[spec_hash] = self.logs.pop(spec_hash, StepLog())
         if len(self.logs) > _MOST:
             del self.logs[next(iter(self.logs))]
@@ -394,10 +395,10 @@ def train_svm(
 
 
 def _near(neighbour: TrainedSvm, medians: NDArray[np.float64]) -> tuple[tuple[float, ...], float]:
-    """Return initial widths and C for an SVM, taken from the SVM of the run that it starts from.
+    """Return initial widths and C for a new SVM, given the SVM of the run whose widths are the starting point.
 
-    Each width is scaled by the ratio of the median distances in both runs, so that the layer's typical contribution to
-    the kernel's exponent stays the same.
+    Each width is scaled by the ratio of the layer's median distances in the new and the earlier run, so that the
+    layer's typical contribution to the kernel's exponent stays the same.
     """
     pairs = zip(medians.tolist(), neighbour.medians, strict=True)
     ratios = [m / n if m > 0.0 and n > 0.0 else 1.0 for m, n in pairs]

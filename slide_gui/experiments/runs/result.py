@@ -77,12 +77,12 @@ _OF_CLASSIFIER = ("support", "coefficients", "biases")
 
 @dataclass(frozen=True)
 class Timings:
-    """Wall-clock seconds of the parts of a run.
+    """Duration of each step of a run, in wall-clock seconds.
 
     Attributes
     ----------
     fit : float
-        Fitting the representation, without results that other runs computed.
+        Fitting the representation. The time in which other runs computed reused results is not included.
     widths : float
         Learning the widths and comparing them with the median widths, or the grid search for one width and C.
     train : float
@@ -111,13 +111,19 @@ class Timings:
 
 
 def describe_widths(chosen_by: str) -> str:
-    """Describe how the widths were selected, given a criterion's key or `GUARD`. The text is empty for an empty key."""
+    """Describe how the widths were selected, given a value of `RunResult.chosen_by`.
+
+    The text is empty if the value is empty.
+    """
     name = width_criterion(chosen_by)
     return name if chosen_by in ("", GUARD) else f"widths by {name}"
 
 
 def width_criterion(chosen_by: str) -> str:
-    """Return the display name of a criterion for widths, given its key. `GUARD` and unknown keys stay as they are."""
+    """Return the display name of a criterion for widths, given its key.
+
+    For `GUARD` (median widths replaced the learned widths) and unknown keys, the argument is returned.
+    """
     if chosen_by == GUARD:
         return "median widths (guard)"
     return CRITERIA[chosen_by].short if chosen_by in CRITERIA else chosen_by
@@ -172,7 +178,7 @@ class RunResult:
     dataset : str
         Name of the data set.
     generated : bool
-        True if the data are generated.
+        True if a program generated the data.
     labels : tuple of int
         The classes, in the order of the confusion matrix.
     classifier : TrainedSvm or None
@@ -266,7 +272,7 @@ class RunResult:
 
     @property
     def row_errors(self) -> bytes:
-        """The error of each evaluated row, packed by `error_rate.row_errors`, to compare runs on the same rows."""
+        """Whether each evaluated row is misclassified, packed by `error_rate.row_errors` for comparing runs by row."""
         return row_errors(f"{self.spec.fingerprint} {self.spec.evaluate}", self.judged, self.misclassified)
 
     @property
@@ -317,7 +323,7 @@ class RunResult:
             if arrays[name].dtype != np.dtype(dtype) or arrays[name].ndim != ndim:
                 raise ValueError(f"{name} is {arrays[name].ndim}-D {arrays[name].dtype}, expected {ndim}-D {dtype}")
         if not isinstance(document, dict) or not isinstance(document.get("versions"), dict):
-            raise ValueError("a result must be an object with the versions that computed it")
+            raise ValueError("a result must be a JSON object with the program and library versions of its run")
         inner = {key: value for key, value in document.items() if key not in ("classifier", "versions")}
         versions = checked_value(tuple[tuple[str, str], ...], list(document["versions"].items()), "versions")
         classifier = document.get("classifier")
@@ -337,8 +343,8 @@ class RunResult:
             "judged": n > 0 and self.judged.min() >= 0 and _rises(self.judged),
             "misclassified": _rises(self.misclassified) and bool(np.isin(self.misclassified, self.judged).all()),
             "predicted": len(self.predicted) == m and bool(((self.predicted >= 0) & (self.predicted < k)).all()),
-            # There is one column per class of the training set, or one column for two classes. The number of classes
-            # k includes those that occur only in the test set.
+            # The decision values have one column for two classes, otherwise one column per class in the training rows.
+            # This can be fewer than k columns, because k includes classes that occur only in the test set.
             "decisions": self.decisions.shape in {(m, columns) for columns in (1, *range(3, k), k)},
         }
         classifier = self.classifier
@@ -355,7 +361,7 @@ def _rises(rows: Integers) -> bool:
 
 
 def _plain(classifier: TrainedSvm) -> dict[str, Any]:
-    """Return a classifier without its arrays as values for JSON."""
+    """Return the fields of a classifier, except its arrays, as values for JSON."""
     without_arrays: Any = dict.fromkeys(_OF_CLASSIFIER)
     document = asdict(replace(classifier, **without_arrays))
     return {name: value for name, value in document.items() if name not in _OF_CLASSIFIER}

@@ -126,7 +126,7 @@ def predict_in_blocks(
         Receives an `Estimate` of the error after each block.
     """
     steady = MonotonicProgress(progress)
-    order = order.copy()  # each block is sorted in place
+    order = order.copy()  # the loop below sorts each block of `order` in place
     decisions: list[NDArray[np.float64]] = []
     predicted = np.empty(len(order), np.intp)
     wrong, start, size = 0, 0, _FIRST
@@ -184,11 +184,11 @@ class RunProgress:
     history : tuple of WidthsStep
         Completed steps of learning the widths.
     chosen : ChosenBy or None
-        How the widths were selected. None until they are.
+        How the widths were selected. None before the selection.
     training : TrainingStep or None
         Latest step of the solver.
     stage : Stage or None
-        Current stage within the phase, if it has a name.
+        Current stage within the phase. None if the phase is not divided into named stages.
     epochs : SdaHistory or None
         Epochs of training the autoencoders so far.
     train, validation, test : Estimate or None
@@ -238,14 +238,17 @@ def _pace(spent: float, typical: float) -> float:
 
 
 class ProgressCollector:
-    """Combines the progress reports of all phases of a run, typically `total` seconds long, into one `RunProgress`."""
+    """Combines the progress reports of all phases of a run into one `RunProgress`.
+
+    The run is expected to take `total` seconds.
+    """
 
     def __init__(self, progress: Progress, seconds_before: float, total: float) -> None:
         self._progress, self._total, self._left = progress, total, total
         self._state = RunProgress(seconds_before=seconds_before)
         self.started = time.perf_counter()
         self.learned = self._sent = self.started
-        """Time of the latest report on learning widths or on the grid search (`learned`), and of any report."""
+        """Times of the latest report on learning widths or on the grid search, and of the latest report sent."""
 
     def phase(self, name: str, typical: float) -> Progress:
         """Return the progress of the next phase of the run, which typically takes `typical` seconds."""
@@ -265,7 +268,7 @@ class ProgressCollector:
         return Listener(report)
 
     def _seen(self, phase: str, payload: object, seconds_left: float) -> RunProgress | None:
-        """Add a payload to the state. Return it if it changed, or if the last report is over `REFRESH` s old."""
+        """Add a payload to the state. Return the state if it changed or was last sent over `REFRESH` s ago."""
         change: dict[str, object] = {}
         name = phase if isinstance(payload, Estimate) else _FIELDS.get(type(payload))
         if name is not None:
@@ -283,7 +286,7 @@ class ProgressCollector:
         return self._state
 
 
-_TRAIN_ROWS = 5_000  # largest number of rows for the training error
+_TRAIN_ROWS = 5_000  # largest number of training rows on which the training error is computed
 
 
 def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, reuse: Reuse | None = None) -> RunResult:
@@ -296,9 +299,9 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     progress : Progress
         Receives a `RunProgress` at every change.
     reuse : Reuse, optional
-        Intermediate results of runs on the same data, which save time. Without them, every bit of the result is the
-        same. If the run starts from the widths of another run (`RunSpec.neighbour`) whose result is missing, the other
-        run is computed first.
+        Intermediate results of runs on the same data, which save time. The result is bit for bit the same with and
+        without them. If the run starts from the widths of another run (`RunSpec.neighbour`) and `reuse` does not
+        contain the result of that run, it is computed first.
 
     Raises
     ------
@@ -403,7 +406,7 @@ def _result_of(
     )
 
 
-_TRAINING = 0.9  # fraction of the progress for training the runs to average, before their mean is evaluated
+_TRAINING = 0.9  # fraction of the progress range for training the averaged runs; the rest is for evaluating the mean
 
 
 def _mean_of_members(data: RunData, progress: Progress, reuse: Reuse) -> RunResult:

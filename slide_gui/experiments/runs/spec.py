@@ -39,7 +39,7 @@ class Method(Choice):
         Linear projection of the input. The projected columns are the whole representation, or are added to the columns
         of SLIDE's layers.
     takes_parts : bool
-        True if a scikit-learn transformer may replace SLIDE, or a scikit-learn classifier the SVM.
+        True if a scikit-learn transformer may replace SLIDE, or a scikit-learn classifier may replace the SVM.
     omits_input : bool
         True if the SVM uses h¹, …, hˡ without h⁰.
     averages : bool
@@ -186,7 +186,7 @@ class RunSpec:
         Parameter of a projection: the fraction of the variance (pca-svm, white-svm, slide-white-svm), or the number of
         directions (randproj-svm).
     sda : SdaParameters or None
-        Parameters of the autoencoders (sda-svm, sda). None means the defaults. The seed of the run replaces theirs.
+        Parameters of the autoencoders (sda-svm, sda). None means the defaults. The run replaces their seed by its own.
         Fine-tuning (sda) stops early by the error on the split's validation rows. It completes all epochs if the whole
         training set is used.
     transformer, classifier : Estimator or None
@@ -195,7 +195,7 @@ class RunSpec:
         Number of labelled rows, drawn as a stratified sample, on which the classifier is trained. None means all.
     fit_rows : {"training", "split", "labelled"}
         Fit the representation, without labels, on the whole training set, on the split's 80 %, or on the labelled rows
-        only. With "split", the validation rows do not affect the representation. Test rows never do.
+        only. With "split", the validation rows do not affect the representation. Test rows never affect it.
     held_out : HeldOut or None
         Rule that held out the test set, as `Dataset.held_out`. The fingerprint includes it, too.
     members : tuple of RunSpec
@@ -263,7 +263,9 @@ class RunSpec:
             raise ValueError("training on the whole training set leaves no validation rows; train on the split")
         self._check_parts(method)
         normal = self._normal_mean(numbers) if method.averages else self._normal_alone(method, numbers)
-        if repr(normal) == repr(self):  # then keep this object and its cached hash; 3 and 3.0 differ in their repr
+        # If the specs are equal, `checked` returns this object, whose hash may be cached. Comparing the texts
+        # distinguishes 3 from 3.0, whose hashes in JSON differ.
+        if repr(normal) == repr(self):
             return None
         vars(normal)["_normal"] = None  # `normal` is already in its normal form
         return normal
@@ -341,7 +343,7 @@ class RunSpec:
 
     @property
     def group_names(self) -> tuple[str, ...]:
-        """Names of the groups of columns that have one kernel width each: h⁰, h¹, … and "white"."""
+        """Names of the groups of columns that have one kernel width each: h⁰, h¹, … and "white" for a projection."""
         method = METHODS[self.method]
         names = [layer_name(k) for k in range(method.omits_input, self.layers + 1)]
         return tuple([*names, "white"] if method.regroups and method.projection else names)
@@ -443,7 +445,7 @@ def _describe_sda(sda: SdaParameters, method: str) -> str:
 
 
 _MOST_MEMBERS = 10
-_LARGEST = 10**18  # largest seed or split number; the table of runs stores 64-bit integers
+_LARGEST = 10**18  # largest seed or split number, because the table of runs stores 64-bit integers
 # Fields that must be equal in a run that averages other runs and in these runs, its members.
 _ROWS = ("fingerprint", "split", "seed", "training", "evaluate", "test_rows", "labels", "held_out")
 _FIT_ROWS = "fitted_on"  # name of the field fit_rows in JSON documents
@@ -490,7 +492,7 @@ def noise_axis(text: str) -> tuple[float, ...]:
         if not (step > 0 and 1 <= count <= _MOST):
             raise ValueError
     except (ValueError, ZeroDivisionError, OverflowError):
-        expected = "FROM:TO:STEP, both ends included, or values with commas between"
+        expected = "FROM:TO:STEP, both ends included, or values separated by commas"
         raise ValueError(f"noise {text!r}: expected {expected}") from None
     # Round, so that 0:0.9:0.1 contains 0.3 rather than 0.30000000000000004.
     return tuple(round(first + i * step, 12) for i in range(count))
@@ -505,7 +507,7 @@ def depth_axis(text: str) -> tuple[int, ...]:
         If the text has neither form.
     """
     if not re.fullmatch(r"\d{1,3}(,\d{1,3})*|\d{1,3}:\d{1,3}", text):
-        raise ValueError(f"depth {text!r}: expected FROM:TO, both ends included, or values with commas between")
+        raise ValueError(f"depth {text!r}: expected FROM:TO, both ends included, or values separated by commas")
     if ":" not in text:
         return tuple(int(part) for part in text.split(","))
     first, last = (int(part) for part in text.split(":"))
@@ -531,7 +533,7 @@ def axis_text(values: Sequence[float]) -> str:
 
 
 def _normal_svm(svm: SvmParameters, method: Method) -> SvmParameters:
-    """Return the parameters of an SVM, where those that the method does not use have their default values."""
+    """Return the parameters of an SVM. Parameters that the method does not use are set to their defaults."""
     unused = SvmParameters()
     if not method.learns:
         svm = replace(svm, widths="median")
@@ -575,7 +577,7 @@ class SweepPoint:
 
 
 LONGEST_CHAIN = 100
-"""Largest number of runs that start from each other's widths in turn. Each spec contains all specs before it."""
+"""Largest number of runs that start in turn from the previous one. A spec contains all specs it starts from."""
 
 
 @dataclass(frozen=True)
@@ -594,8 +596,9 @@ class SweepSpec:
         True if a run that learns widths starts from the widths of the run at the previous noise level with the same
         depth. Runs at the first noise level, and then at every `LONGEST_CHAIN`-th one, start from no other run.
     choose : {"none", "each", "pooled"}
-        Selection by validation error after all points are computed. The selected points are trained again on the whole
-        training set and tested.
+        Selection of noise and depth by validation error, after all points are computed: no selection, one for each
+        split and seed, or one for all splits. The selected points are trained again on the whole training set and
+        tested.
     """
 
     base: RunSpec

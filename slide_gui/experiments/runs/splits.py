@@ -1,4 +1,4 @@
-"""Select the rows for training and evaluation: stratified and seeded, independent of the order in files."""
+"""Select the rows for training and evaluation by stratified random draws with a seed, not by their order in files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -93,7 +93,8 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     else:
         n_folds = min(N_FOLDS, len(np.unique(groups)))
         dealt = deal_groups(codes, groups, (1.0 / n_folds,) * n_folds, seed)
-        folds = np.unique(dealt, return_inverse=True)[1]  # without empty folds, which single-class groups can cause
+        # Number the folds again without empty folds, which can occur if every group contains a single class.
+        folds = np.unique(dealt, return_inverse=True)[1]
         n_folds = int(folds.max()) + 1
     held_out = np.flatnonzero(folds == fold % max(n_folds, 1))
     if groups is None:
@@ -106,9 +107,10 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
 
 
 def different_splits(dataset: Dataset, splits: Sequence[int], seeds: Sequence[int] = (0,)) -> tuple[int, ...]:
-    """Return the splits except those that have the same validation rows as an earlier split for all seeds.
+    """Return the splits, without those that repeat an earlier split.
 
-    If the data have few groups, several splits can have the same validation rows.
+    A split repeats another one if both have the same validation rows for every seed. This can occur if the data have
+    few groups.
 
     Raises
     ------
@@ -155,7 +157,7 @@ def can_hold_out(dataset: Dataset) -> bool:
 
 
 def with_filled(dataset: Dataset, progress: Progress = NO_PROGRESS) -> Dataset:
-    """Fill all missing cells by a `LinearImputer` fitted on the training rows.
+    """Fill all missing cells with the values that a `LinearImputer` fitted on the training rows predicts.
 
     Raises
     ------
@@ -164,7 +166,7 @@ def with_filled(dataset: Dataset, progress: Progress = NO_PROGRESS) -> Dataset:
     """
     if dataset.missing is None:
         return dataset
-    from slide_gui.core.imputation import LinearImputer  # imported late, because importing scikit-learn is slow
+    from slide_gui.core.imputation import LinearImputer  # imported here, because importing scikit-learn is slow
 
     try:
         train, test = dataset.known_cells
@@ -177,7 +179,7 @@ def with_filled(dataset: Dataset, progress: Progress = NO_PROGRESS) -> Dataset:
 
 
 def with_test_part(dataset: Dataset, held_out: HeldOut | None = None, *, progress: Progress = NO_PROGRESS) -> Dataset:
-    """Return the data with a test set, which is their own or held-out rows, and with missing cells filled.
+    """Return the data with missing cells filled and a test set: either their own test set, or held-out rows.
 
     Parameters
     ----------
@@ -282,12 +284,12 @@ def undivided(dataset: Dataset) -> Dataset:
         order=None,
         whole="",
     )
-    whole.__dict__["fingerprint"] = dataset.whole  # already known; hashing all rows again would be slow
+    whole.__dict__["fingerprint"] = dataset.whole  # stored, because hashing all rows is slow
     return whole
 
 
 def divided_as(dataset: Dataset, fingerprint: str, held_out: HeldOut | None) -> Dataset:
-    """Return the data with the test set that a run requires. Data that do not belong to the run are unchanged."""
+    """Return the data with the test set that a run requires. Other data are returned unchanged."""
     if dataset.fingerprint == fingerprint:
         return dataset
     whole = dataset.whole or dataset.fingerprint
@@ -335,7 +337,7 @@ class RunData:
         return cls(dataset, spec, classes, *_rows(classes, spec, dataset.name))
 
     def take(self, rows: Indices) -> NDArray[np.float32]:
-        """Return the given rows of the training set. If they are all of its rows, they are not copied."""
+        """Return the given rows of the training set. If all rows are requested, the array is not copied."""
         train = self.dataset.train
         return train if len(rows) == len(train) else train[rows]
 
@@ -366,7 +368,7 @@ def _rows(classes: Classes, spec: "RunSpec", place: str) -> tuple[Indices, Indic
             raise DataError(str(error), place) from None
     if (codes[rows] == codes[rows[0]]).all():  # for example if the held-out groups contain all rows of a class
         raise DataError("the training rows are all of one class; use another split, or leave out the groups", place)
-    if spec.fit_rows == "split":  # the normal form then has training "split", too
+    if spec.fit_rows == "split":  # `training` is then "split", too, because the spec is in its normal form
         fit_rows = rows
     if spec.labels is None:
         return rows, validation, fit_rows
@@ -390,7 +392,10 @@ def _whole_groups(codes: Indices, groups: Indices, held_out: HeldOut) -> Indices
 
 
 def _share(codes: Indices, held_out: HeldOut) -> Indices:
-    """Return the held-out rows, sorted: the first rows of a stratified order, without the last row of each class."""
+    """Return the held-out rows, sorted: the first rows of a stratified order.
+
+    The last row of each class in this order is never held out, so that each class keeps a training row.
+    """
     order = stratified_order(codes, held_out.seed)
     last = len(codes) - 1 - np.unique(codes[order][::-1], return_index=True)[1]
     return np.sort(np.delete(order, last)[: round(held_out.share * len(codes))])

@@ -21,7 +21,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.files import read_only
 
 _WAIT = 60.0  # longest time in seconds to wait until another process releases its lock
-_LARGEST = 64 << 20  # bytes of one value
+_LARGEST = 64 << 20  # largest size of one value, in bytes
 _WORLD = {  # errors that are caused by the environment, not by a damaged file
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_BUSY,
@@ -34,13 +34,14 @@ _WORLD = {  # errors that are caused by the environment, not by a damaged file
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_AUTH,
 }
-_FAILURES = (sqlite3.Error, UnicodeDecodeError)  # the latter occurs if SQLite's message quotes text that is not UTF-8
-_PROBE = 64 << 10  # bytes, twice the size of the additional files that SQLite creates when it opens a database
+# UnicodeDecodeError is raised if an error message of SQLite quotes text that is not UTF-8.
+_FAILURES = (sqlite3.Error, UnicodeDecodeError)
+_PROBE = 64 << 10  # size of a test file in bytes: twice the size of the files that SQLite creates on opening a database
 
 
 def store_files(path: Path) -> list[Path]:
     """Return all paths of a run store: the file, SQLite's additional files, and the folder of arrays."""
-    paths = {path, Path(os.path.realpath(path))}  # if it is a symbolic link, also its target
+    paths = {path, Path(os.path.realpath(path))}  # the target too, if `path` is a symbolic link
     return [each.with_name(f"{each.name}{end}") for each in paths for end in ("", "-wal", "-shm", ".arrays")]
 
 
@@ -122,7 +123,7 @@ class Database:
         Raises
         ------
         DataError
-            If the database is damaged. Nothing is written in this case, because it could overwrite undamaged data.
+            If the database is damaged. Nothing is written in this case, because writing could overwrite undamaged data.
         StoreReplaced
             If the file was removed, moved or replaced since it was opened, so that changes would be lost.
         OSError
@@ -132,7 +133,7 @@ class Database:
             self._db.execute("BEGIN IMMEDIATE")
             self._check_identity()
             if not self._proved:
-                damage = self.damage()  # with a damaged index, a statement could change a wrong row
+                damage = self.damage()  # with a damaged index, a statement could change the wrong row
                 if damage:
                     raise self._damaged(damage[0], checked_by(self.path))
                 self._proved = True
@@ -151,7 +152,7 @@ class Database:
         return self._db.execute(statement, values).rowcount
 
     def keep_write_ahead_log(self) -> None:
-        """Switch to a write-ahead log, so that others can read during a write, and make every commit durable."""
+        """Switch to a write-ahead log, so that other processes can read during a write. Make every commit durable."""
         # SQLite itself does not wait while another process is switching to a write-ahead log.
         until = time.monotonic() + _WAIT
         while True:
@@ -183,10 +184,10 @@ class Database:
         if os.access(self.path, os.W_OK) and os.access(self.path.absolute().parent, os.W_OK):
             try:
                 return self._connected("mode=rw", self.path, "PRAGMA query_only = ON")
-            except OSError:  # the file cannot be written to although its permissions allow it
+            except OSError:  # Permissions do not reveal every reason why a file cannot be opened for writing.
                 pass
-        # SQLite would create an index of the write-ahead log next to the file, which is not possible here. A file
-        # without a log is therefore declared immutable. A file with a log is copied, and the copy is read.
+        # Without write access, SQLite cannot create the index of the write-ahead log next to the file. A file without
+        # a log is therefore declared immutable. A file with a log is copied, and the copy is read.
         log = self.path.with_name(self.path.name + "-wal")
         if not log.exists() or log.stat().st_size == 0:
             return self._connected("immutable=1", self.path)
