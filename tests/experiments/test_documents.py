@@ -152,7 +152,7 @@ def test_that_arrays_that_do_not_fit_are_refused(name, array):
     [
         ("labels", [0, 1], "confusion contradicts the other values"),
         ("labels", ["a"], "labels is 'a', expected an integer"),
-        ("versions", [], "the versions that computed it"),
+        ("versions", [], "program and library versions"),
         ("versions", {"numpy": 2}, "versions is 2, expected a text"),
         ("timings", {}, "timings has no entry 'fit'"),
         ("classifier", [], "classifier is .*, expected an object"),

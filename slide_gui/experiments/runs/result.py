@@ -178,7 +178,7 @@ class RunResult:
     dataset : str
         Name of the data set.
     generated : bool
-        True if a program generated the data.
+        True if the data were made by a seeded generator, False if they were read from files.
     labels : tuple of int
         The classes, in the order of the confusion matrix.
     classifier : TrainedSvm or None

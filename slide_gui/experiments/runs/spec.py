@@ -577,7 +577,7 @@ class SweepPoint:
 
 
 LONGEST_CHAIN = 100
-"""Largest number of runs that start in turn from the previous one. A spec contains all specs it starts from."""
+"""Largest length of a chain of runs, each starting from the widths of the run before. A spec contains all before it."""
 
 
 @dataclass(frozen=True)

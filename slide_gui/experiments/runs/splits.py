@@ -179,7 +179,7 @@ def with_filled(dataset: Dataset, progress: Progress = NO_PROGRESS) -> Dataset:
 
 
 def with_test_part(dataset: Dataset, held_out: HeldOut | None = None, *, progress: Progress = NO_PROGRESS) -> Dataset:
-    """Return the data with missing cells filled and a test set: either their own test set, or held-out rows.
+    """Return the data with missing cells filled and, if possible, a test set: their own, or held-out rows.
 
     Parameters
     ----------

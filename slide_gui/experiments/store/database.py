@@ -254,7 +254,7 @@ def checked_by(path: Path) -> str:
 
 
 def _forbids_writing(path: Path) -> bool:
-    """Return True if the header requires a later write version of the format, which SQLite can only read."""
+    """Return True if the header of the file requires a newer format version for writing than SQLite knows."""
     with suppress(OSError), path.open("rb") as stream:
         return stream.read(19)[18:] > b"\2"
     return False

@@ -2,9 +2,9 @@
 
 A run is one row, whose key is the hash of its spec and results version, and one .npz file of arrays. Runs of older
 results versions are kept, but not reused. The .npz is written under a temporary name, synchronised and renamed. Then
-the row is committed with the SHA-256 of its document and arrays. Both happen under the write lock. Nothing is
-overwritten: if a run is computed again, its arrays are written to a new .npz file. Only the owner may access the SQLite
-file and the folder. All values that are read are checked before their use.
+the row is committed with the SHA-256 of its document and arrays. The write lock is held from the writing of the .npz
+to the commit. Nothing is overwritten: if a run is computed again, its arrays are written to a new .npz file. Only the
+owner may access the SQLite file and the folder. All values that are read are checked before use.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _APPLICATION = 0x534C4944  # "SLID", stored as SQLite's application_id
 _FILE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.npz")
 # Columns of stores of earlier versions that this version does not use, because other columns determine them.
 _DROPPED = ("half",)
-# Results versions of runs that do not record their version.
+# Results versions that a run which does not record its version can have, newest first.
 _UNRECORDED = ("3", "2", "1")
 _REMEDY = "compute the run again"
 
@@ -155,7 +155,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return [self._line(dict(zip(_NAMES, row, strict=True))) for row in self._db.rows(query)]
 
     def hashes(self, beginning: str) -> list[str]:
-        """Return the hashes of runs that begin with a text, including deleted runs and damaged rows."""
+        """Return all hashes that begin with the given text, including those of deleted runs and of damaged rows."""
         query = "SELECT hash FROM runs WHERE substr(hash, 1, ?) = ? ORDER BY hash"
         return [spec_hash for (spec_hash,) in self._db.rows(query, (len(beginning), beginning))]
 
@@ -251,8 +251,8 @@ class RunStore(AbstractContextManager["RunStore"]):
     def save(self, result: RunResult) -> None:
         """Save a result and flush it to the disk.
 
-        If the store already contains the run, it stays unchanged, but is restored if it was deleted. A damaged run is
-        replaced.
+        If the store already contains the run, the stored run is kept, and its deletion mark is removed if it has one. A
+        damaged run is replaced.
 
         Raises
         ------
@@ -274,19 +274,22 @@ class RunStore(AbstractContextManager["RunStore"]):
         self._saved.append(line.hash)
 
     def _rescue(self, result: RunResult, line: StoredRun) -> str:
-        """Save all results saved through this object and one more to a new store. Return a sentence that names it."""
+        """Save `result` and all results that this object saved before to a new store.
+
+        Return a text that names the new store, as the end of an error message.
+        """
         names = (self.path.with_stem(f"{self.path.stem}-rescued{number}") for number in ("", *range(2, 1000)))
         try:
             target = next(name for name in names if not (name.exists() or _array_folder(name).exists()))
             with RunStore(target) as new:
                 for spec_hash in self._saved:
-                    with suppress(DataError, KeyError):  # the arrays of that run may be gone, too
+                    with suppress(DataError, KeyError):  # the array file may have been removed with the store
                         new._keep(self.load(spec_hash), self.stored(spec_hash))
                 new._keep(result, line)
                 n = len(new.runs())
         except (OSError, StopIteration, DataError):
-            return "the runs computed since could not be saved elsewhere"
-        return f"{counted(n, 'run')} computed since {'was' if n == 1 else 'were'} saved to {target}"
+            return "the runs computed since it was opened could not be saved elsewhere"
+        return f"{counted(n, 'run')} computed since it was opened {'was' if n == 1 else 'were'} saved to {target}"
 
     def _keep(self, result: RunResult, line: StoredRun) -> None:
         """Save a result and its row of the table in one transaction."""
@@ -315,7 +318,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         """Mark runs as deleted, or remove the mark with `undo`. Return the hashes of the runs that this call changed.
 
         The table does not show deleted runs, but their data stay in the store, so that a sweep can reuse them. To undo
-        a deletion, pass the hashes that it returned: they do not include runs that were deleted before.
+        a deletion, pass the hashes that this method returned for it. They exclude runs that were already deleted.
         """
         change = "UPDATE runs SET deleted = ? WHERE hash = ? AND deleted IS NOT ?"
         with self._db.writing():
@@ -344,13 +347,15 @@ class RunStore(AbstractContextManager["RunStore"]):
     # Kind of file
 
     def _check_kind(self, read_only: bool) -> None:
-        """Raise DataError for a file that is not a store, or a database with more than plain tables."""
+        """Raise DataError if the file is not a store, or contains more than plain tables and indexes."""
         # The folder, the tables and the application ID must be read in this order, because another thread or process
-        # may be creating the store at this moment. It writes the ID together with the table, and then the array files.
+        # may be creating the store at this moment. The creator writes the ID together with the table, and the array
+        # files after them.
         has_arrays = self.folder.is_dir() and any(_FILE.fullmatch(file.name) for file in self.folder.iterdir())
         schema = self._db.rows("SELECT type, name, sql FROM sqlite_master")
         (application,), (version,) = (self._db.rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
-        if not schema and self.path.exists() and self.path.stat().st_size == 1:  # SQLite would overwrite the byte
+        # SQLite takes a file of one byte for an empty database and would overwrite the byte.
+        if not schema and self.path.exists() and self.path.stat().st_size == 1:
             raise DataError("is not a run store; give another name", str(self.path))
         if not schema and not read_only and not has_arrays:
             return
@@ -547,7 +552,7 @@ def get_or_run(
     Cancelled
         If `progress` cancels the computation.
     """
-    from slide_gui.experiments.runs.fitting import Reuse  # imported late, so that reading a store starts fast
+    from slide_gui.experiments.runs.fitting import Reuse  # imported here, so that reading a store starts fast
     from slide_gui.experiments.runs.run import RunProgress, run
 
     if store is not None:

@@ -1,7 +1,8 @@
 """Columns of the table of runs, each defined once, and the common setting of runs on one curve.
 
-The fields of `StoredRun` define the SQL table of the store and the header of the CSV, and how each value is read from a
-result. `SHOWN` defines the tables of the window and the command line. A new column takes one or two lines here.
+The fields of `StoredRun` define the columns of the SQL table and of the CSV file, and how the value of each column is
+read from a result. `SHOWN` defines the columns of the table in the window and on the command line. To add a column to
+any of these tables, add one or two lines to this module.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ class Setting:
     spec : RunSpec
         Spec in its normal form, without data and with default noise, depth, split and seed.
     warm : bool
-        True if the learning of widths started from the widths of the run at another noise level. The objective that
-        the learning minimises is the same in both cases.
+        True if the learning of widths started from the widths of the run at another noise level. The starting point
+        does not change the objective that the learning minimises.
     """
 
     spec: RunSpec
@@ -67,15 +68,16 @@ class Setting:
         return json.dumps({**different, **({"warm": True} if self.warm else {})}, sort_keys=True)
 
     def at(self, base: RunSpec, noise: float, depth: int, split: int, seed: int) -> RunSpec:
-        """Return the spec of a run with this setting, on the data of `base`."""
+        """Return the spec of a run with this setting and the given values, on the data of `base`."""
         stack = replace(self.spec.stack, noise=noise, depth=depth)
         places = {name: getattr(base, name) for name in ("fingerprint", "source", "held_out")}
         return replace(self.spec, stack=stack).on(**places, split=split, seed=seed).checked()
 
     def covers(self, other: Setting) -> bool:
-        """Return True if a run with the other setting belongs to a curve of this setting.
+        """Return True if a run with the setting `other` belongs to a curve of this setting.
 
-        If one of both has depth 0, the parameters of the stack are not compared, because they have no effect.
+        If either setting has depth 0, the parameters of the stack are not compared, because they have no effect on a
+        run without layers.
         """
         mine, theirs = self.spec, other.spec
         if theirs.stack.depth == 0 or mine.stack.depth == 0:
@@ -112,7 +114,7 @@ class Setting:
         return " · ".join(parts)
 
 
-_NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # `words` does not list these by name
+_NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # `words` omits or rephrases these
 
 
 def _widths(svm: SvmParameters, n_classes: int) -> str:
@@ -167,7 +169,7 @@ def stored(of_result: Callable[[RunResult], Any] | None, *, added: bool = False)
         Function that reads the value from a result. None for values that only the store contains.
     added : bool
         True if stores of earlier versions lack the column. When such a store is opened, the column is added and filled
-        from the stored results. It is None for results that cannot be read.
+        from the stored results. Its value is None for results that cannot be read.
     """
     metadata = {"of_result": of_result, "added": added}
     return field(default=None, metadata=metadata) if added else field(metadata=metadata)
@@ -184,7 +186,7 @@ class StoredRun:
     data, fingerprint : str
         Name of the data set and SHA-256 of its contents.
     generated : bool
-        True if the data are generated.
+        True if the data were made by a seeded generator, False if they were read from files.
     method, noise, depth, split, seed, training, evaluate
         As in `RunSpec`.
     error : float
@@ -215,7 +217,7 @@ class StoredRun:
     setting : str or None
         The parameters that runs on one curve have in common, as `Setting.text`. None if unknown.
     row_errors : bytes or None
-        The error of each evaluated row, packed by `error_rate.row_errors`. None if unknown.
+        Whether each evaluated row is misclassified, packed by `error_rate.row_errors`. None if unknown.
     n_train : int or None
         Number of training rows. None if unknown.
     features : float or None
@@ -302,7 +304,7 @@ class StoredRun:
         return {name: getattr(self, name) for name in READABLE} | {"held_out": str(self.held_out or "")}
 
     def with_tags(self, text: str) -> StoredRun:
-        """Return the row with new tags, given as a text with commas between them."""
+        """Return the row with new tags, given as comma-separated text."""
         return replace(self, tags=tags_of(text))
 
     is_shipped: ClassVar[bool] = False
@@ -336,7 +338,10 @@ class StoredRun:
 
     @property
     def split_name(self) -> str:
-        """Short description of the training rows, of the held-out test rows, and of validation rows if evaluated."""
+        """Short description of the training rows and the held-out test rows.
+
+        It ends with "val." if the run is evaluated on validation rows.
+        """
         return _split_name(self.training, self.split, self.held_out, self.evaluate)
 
     @property
@@ -396,7 +401,7 @@ def _held_out(text: str) -> HeldOut:
 
 
 def tags_of(text: str) -> tuple[str, ...]:
-    """Return the tags in a text, separated by commas."""
+    """Return the tags in a comma-separated text."""
     return tuple(filter(None, (clean_name(part.strip()) for part in text.split(",")))) if text else ()
 
 
@@ -490,7 +495,7 @@ SHOWN = (
     TextColumn("Depth", "Layers of the stack", lambda r: r.depth, lambda r: count(r.depth), "00"),
     TextColumn(
         "Split",
-        ("The random 80 % that was trained on; whole: all training samples; "
+        ("Number of the split whose random 80 % was trained on; whole: all training samples; "
             "25 %, fold: rule that held out the test set; val.: evaluated on the other 20 %"),
         lambda r: r.split_name, lambda r: r.split_name,
     ),
