@@ -184,7 +184,7 @@ def test_that_the_search_resumes_on_return_and_a_stopped_step_says_so_until_the_
                 window.session.runs.show(replace(window.session.runs.result))
             window.workspace.select(sample=(wanted := wanted + 1))
             stop(window)
-            assert label.text() == "Stopped; another image starts it again."
+            assert label.text() == "Stopped. Show another image to continue."
         window.workspace.select(sample=(wanted := wanted + 1))
         wait(lambda: decided.controller.flip is not None)
     monkeypatch.setattr(decision, "_AT_ONCE", 0)

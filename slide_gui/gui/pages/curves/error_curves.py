@@ -69,13 +69,14 @@ class ErrorPlot(Plot):
         if tuple(points) != self._points:
             self._points, current = tuple(points), self._current
             if current is not None:
-                place = current.noise, current.depth  # not the key, because unfinished points have none
+                # Points are matched by noise level and depth, because an unfinished point has no key.
+                place = current.noise, current.depth
                 self._current = next((p for p in points if (p.noise, p.depth) == place), None)
             self._renew()
             self._describe()
 
     def set_part(self, part: str) -> None:
-        """Set the rows on which errors are counted, for the axis title: "test" or "validation"."""
+        """Name the rows on which errors are counted, for the title of the error axis: "test" or "validation"."""
         titles = (self._titles[0], f"{part.capitalize()} error (%)")
         if titles != self._titles:
             self._titles = titles
@@ -88,7 +89,7 @@ class ErrorPlot(Plot):
             self._renew()
 
     def set_depth(self, depth: int | None) -> None:
-        """Select the line whose intervals are shown while no point is hovered or selected by keys."""
+        """Select the line that shows its confidence intervals while no point is under the mouse or selected by keys."""
         if depth != self._depth:
             self._depth = depth
             self._redraw()
@@ -109,7 +110,11 @@ class ErrorPlot(Plot):
         return self.at(*self._values_of(point))
 
     def values_at(self, noise: float) -> list[tuple[int, float, bool]]:
-        """Return (depth, error, is_computed) of each line at a noise level; other errors are interpolated linearly."""
+        """Return (depth, error, is_computed) of each line at a noise level.
+
+        If the line has no point at this noise level, the error is interpolated linearly. `is_computed` is True only
+        for a finished point.
+        """
         read = [(depth, *_read(line, noise)) for depth, line in self._lines.items()]
         return [(depth, error, exact) for depth, error, exact in read if math.isfinite(error)]
 
@@ -167,7 +172,7 @@ class ErrorPlot(Plot):
         """Return the pen of a line in the colour of its depth, dashed if a smaller depth already has this colour."""
         return self._pen(theme.pin(depth), width, (1.8, 1.2) if depth >= len(PINS[theme.name]) else ())
 
-    # Texts next to the axes, and moving marks
+    # Texts next to the axes, the cursor, and the rings around points
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         box = self.box()
@@ -264,7 +269,7 @@ class ErrorPlot(Plot):
             at = self.position(target) - place
             return math.hypot(at.x(), at.y())
 
-        # In reverse order, because the last of several points at one position is the visible one.
+        # The search runs in reverse order: of several points at one position, the last one is drawn on top.
         points = [point for point in reversed(self._points) if distance(point) <= REACH]
         return min(points, key=distance, default=None)
 
@@ -330,7 +335,11 @@ class ErrorPlot(Plot):
         return self._first() if current is None else self._lines[current.depth][-1 if last else 0]
 
     def _stepped(self, step: tuple[int, int]) -> ErrorPoint | None:
-        """Return the point that an arrow key selects: the next on its line, or the nearest on the next line."""
+        """Return the point that an arrow key selects.
+
+        Left and Right select the next point of the same line. Up and Down select the point with the nearest noise level
+        on the line above or below.
+        """
         now, (down, right) = self._current, step
         if now is None:
             return self._first()
@@ -345,7 +354,10 @@ class ErrorPlot(Plot):
 
 
 def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
-    """Return a line's error at a noise level (nan beyond the ends of the line), and True if it was computed there."""
+    """Return a line's error at a noise level, and True if the line has a finished point at this level.
+
+    The error is interpolated between points, and nan beyond the ends of the line.
+    """
     known = [p for p in line if p.is_known]
     exact = next((p for p in known if abs(p.noise - noise) < 1e-6), None)
     if exact is not None:
@@ -362,7 +374,8 @@ def _limits(points: Sequence[ErrorPoint], paper: float | None) -> tuple[float, f
     settled = [p for p in points if p.state == "done" and math.isfinite(p.low + p.high)]
     for point in settled:
         values += [point.low, point.high]
-    # The intervals of unfinished points shrink, so the axis would jump; use the interval width of finished points.
+    # The confidence interval of an unfinished point shrinks while the point is computed, and the axis would change with
+    # it. The axis therefore reserves the width of the widest finished interval for each unfinished point.
     usual = max((0.5 * (p.high - p.low) for p in settled), default=0.0)
     for point in points:
         if point.is_known and point.state in ("running", "refining"):
@@ -375,12 +388,12 @@ def _limits(points: Sequence[ErrorPoint], paper: float | None) -> tuple[float, f
     if low < 0.4 * high or high == 0.0:
         low = 0.0
     high = max(high, low + 0.1)
-    room = _ROOM * (high - low)  # for the marks around the outermost points
+    room = _ROOM * (high - low)  # leaves space for the circles and rings of the outermost points
     return max(low - room, 0.0) if low else 0.0, high + room
 
 
 def _draw_ring(painter: QPainter, theme: Theme, centre: QPointF, radius: float) -> None:
-    """Draw a ring with a halo that separates it from its surroundings."""
+    """Draw a ring around `centre`, with a halo in the background colour."""
     painter.setBrush(Qt.BrushStyle.NoBrush)
     for pen in (QPen(QColor(theme.background), 4.0), QPen(QColor(theme.text), 2.0)):
         painter.setPen(pen)

@@ -44,7 +44,10 @@ _NEAR = 0.004  # two noise levels count as equal if they differ by less than thi
 
 
 class CurvesPage(Page):
-    """The page that plots stored runs, points that a sweep is computing, and an estimate for the panel's sliders."""
+    """The page that plots the errors of stored runs, of points that a sweep is computing, and of an estimate.
+
+    The estimate belongs to the noise level and depth that the user has set in the panel.
+    """
 
     def __init__(self, session: Session, views: Sequence[PageView], parent: QWidget | None = None) -> None:
         super().__init__("Error curves", views[0].about, views, parent=parent)
@@ -101,7 +104,8 @@ class CurvesPage(Page):
     def setting(self) -> Setting | None:
         """Return the settings of the runs whose errors are plotted, or None without labelled data.
 
-        They are the user's selection, or else the settings of the sweep, or else the most frequent settings of runs.
+        They are the settings that the user selected; without a selection, the settings of the requested sweep; without
+        such a sweep, the settings with the most stored runs.
         """
         controller, spec = self._controller, self._controller.spec_of(self._controller.svm)
         if spec is None:
@@ -115,7 +119,11 @@ class CurvesPage(Page):
         return Setting.from_text(max(counts, key=lambda text: (counts[text], text == usual), default=usual))
 
     def _n_runs(self) -> dict[str, int]:
-        """Count the runs on the open data by setting; omit depth-0 settings that a setting with layers covers."""
+        """Return the number of SLIDE-SVM runs on the open data for each setting.
+
+        Runs of depth 0 also belong to the curves of settings with layers. A setting of depth 0 is therefore left out if
+        a setting with layers differs from it only in parameters of the stack.
+        """
         counts = Counter(run.setting for run in self._controller.current_runs() if run.method == "slide-svm")
         settings = [each for each in map(Setting.from_text, counts) if each is not None and not each.warm]
         deep = [each for each in settings if each.spec.stack.depth]
@@ -138,7 +146,7 @@ class CurvesPage(Page):
 
     @Slot()
     def _follow_trial(self) -> None:
-        """Show the points that a trial ("Try on my data") compares as a heat map."""
+        """Show a heat map of the points that a trial ("Try on my data") compares."""
         trial = self._controller.trial.latest
         if isinstance(trial, TrialState) and self._trial_points != trial.points:
             self._trial_points, self._chosen = trial.points, Setting.of(trial.points[-1].spec).text
@@ -166,7 +174,7 @@ class CurvesPage(Page):
             return
         dataset, usual = self._workspace.dataset, self._controller.requested_sweep or self._controller.usual_sweep()
         if dataset is None or usual is None:
-            self._controller.start_sweep()  # reports to the user why the sweep cannot start
+            self._controller.start_sweep()  # This call reports to the user why the sweep cannot start.
             return
         if self._dialog is None:
             from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
@@ -199,7 +207,10 @@ class CurvesPage(Page):
 
     @Slot()
     def _estimate(self) -> None:
-        """Compute the point at the panel's noise level and depth unless it is known, or a sweep or trial is running."""
+        """Estimate the error at the noise level and depth that are set in the panel.
+
+        Nothing is computed if this error is already known or if a sweep or trial is running.
+        """
         self._workspace.history.end_gesture()
         parameters, setting, bases = self._workspace.state.parameters, self.setting(), self._controller.bases()
         busy = self._controller.sweep.running or self._controller.trial.running
@@ -308,7 +319,8 @@ class CurvesPage(Page):
         is_paper_figure = paper is not None and dataset is not None and dataset.key == key
         self._plot.setToolTip(statements if is_paper_figure else "")
         self._show_status(points, setting)
-        if not points and paper is not None and not self.status.text():  # the plot shows only the paper's mark
+        # The plot shows its reason for being empty only if it shows nothing else, not if it shows the paper's error.
+        if not points and paper is not None and not self.status.text():
             self.status.setText(self._why_empty())
 
     def _why_empty(self) -> str:
@@ -362,7 +374,7 @@ class CurvesPage(Page):
         trial, done = self._controller.trial.latest, () if sweep is None else sweep.done
         if isinstance(trial, TrialState | Trial):
             done += trial.done
-        # A running sweep may compute deleted runs again.
+        # Results of deleted runs are left out, unless a sweep is running, which may have computed these runs again.
         deleted = set[str]() if self._controller.sweep.running else set().union(*self._controller.library.deleted)
         done = tuple(each for each in done if each.point.spec.hash not in deleted)
         arguments = setting, self._controller.bases(), self._controller.library.runs, done
@@ -371,7 +383,7 @@ class CurvesPage(Page):
         return self._known_of[1]
 
     def _chosen_places(self, known: dict[Place, dict[str, PointResult]]) -> tuple[Place, ...]:
-        """Return the points selected on validation rows, or none while the sweep is running."""
+        """Return (noise level, depth) of points selected on validation rows; none while a sweep or trial is running."""
         keys = tuple((place, tuple(answers)) for place, answers in known.items())
         if self._controller.sweep.running or self._controller.trial.running:
             return ()
@@ -384,7 +396,7 @@ class CurvesPage(Page):
         return self._places[1]
 
     def _point(self, place: Place, known: dict[str, PointResult], chosen: tuple[Place, ...]) -> ErrorPoint:
-        """Return a point with its mean error over splits and seeds, or its error over all folds."""
+        """Return a point whose error is the mean over splits and seeds, or, in cross-validation, over all folds."""
         dataset = self._workspace.dataset
         held_out = None if dataset is None else dataset.held_out
         fingerprint = "" if dataset is None else dataset.fingerprint
@@ -445,7 +457,7 @@ class CurvesPage(Page):
             return ""
         points = "; ".join(place_name(point.noise, point.depth) for point in chosen)
         stored = {run.hash: run.rate for run in self._controller.library.runs if run.hash in self._finals}
-        # The error of the selected points after they were retrained on all training rows.
+        # Test error of the classifiers that were retrained on all training rows at the selected noise level and depth
         rate = ErrorRate.of_folds(list(stored.values())) if stored and len(stored) == len(self._finals) else None
         best = f"best on validation{', different by fold' if len(chosen) > 1 else ''}: {points}"
         return best if rate is None else f"{best}, retrained on all rows: test error {rate} on {counted(rate.n, 'row')}"
@@ -457,7 +469,10 @@ def _part(setting: Setting | None) -> str:
 
 
 def _rows(points: Iterable[ErrorPoint], part: str) -> str:
-    """Return a text with the number of rows that the errors of curves, current point and estimate are based on."""
+    """Return as text the number of rows on which errors are counted.
+
+    The text has an entry for the curves, for the point that a sweep is computing and for the estimate.
+    """
     texts = []
     for state, name in (("done", "curves"), ("running", "current point"), ("refining", "estimate, widths not learned")):
         rates = [point.rate for point in points if point.state == state and point.rate is not None]
@@ -472,7 +487,7 @@ def _rows(points: Iterable[ErrorPoint], part: str) -> str:
 
 
 def _decided(points: Iterable[ErrorPoint]) -> str:
-    """Return the criteria that learned the widths, most frequent first, each with the number of its points."""
+    """Return the criteria by which the widths were learned, most frequent first, each with its number of points."""
     counts = Counter(point.by for point in points if point.by).most_common()
     if len(counts) < 2:
         return "".join(by for by, _ in counts)
@@ -480,7 +495,7 @@ def _decided(points: Iterable[ErrorPoint]) -> str:
 
 
 def _live_point(place: Place, seen: RunProgress | None, part: str, state: PointState) -> ErrorPoint:
-    """Return a point that a sweep or an estimate is computing; an estimate does not learn widths."""
+    """Return an unfinished point of a sweep or of an estimate; an estimate does not learn widths."""
     estimate: Estimate | None = None if seen is None else getattr(seen, part)
     if estimate is None or estimate.done == 0:
         return ErrorPoint(*place, None, "", "running")

@@ -31,7 +31,7 @@ class ErrorPoint:
     note : str
         Further lines of the tooltip, such as the computing time.
     by : str
-        Criterion that learned the widths, in words, for the tooltip.
+        Criterion by which the widths were learned, in words, for the tooltip.
     validation : float or None
         Error on the validation rows in per cent, or None without such rows.
     chosen : bool

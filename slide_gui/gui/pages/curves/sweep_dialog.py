@@ -43,15 +43,15 @@ class SweepDialog(QDialog):
         self.noises = self._add("Noise level 1 − p", QLineEdit(self), "from:to:step, or values separated by commas")
         self.depths = self._add("Depth", QLineEdit(self), "from:to, or values separated by commas; 0 is the raw input")
         splits, labels = spin_box("Splits", 1, _MOST_SPLITS, self), spin_box("Labels", 1, 1, self)
-        self.splits = self._add("Splits", splits, "number of folds (5: one cross-validation); each point is their mean")
+        self.splits = self._add("Splits", splits, "number of folds (5: one cross-validation); points show the mean")
         self.seeds = self._add("Seeds", QLineEdit(self), "random seeds of splits and classifiers, separated by commas")
         self.labels = self._add("Labels", labels, "labelled rows that each run is trained on")
-        self.criterion = self._add("Widths by", QComboBox(self), "criterion that learns the widths")
+        self.criterion = self._add("Widths by", QComboBox(self), "criterion by which widths are learned")
         self.part = self._add("Evaluate on", QComboBox(self), "rows whose errors the curves show")
         self.choice = QCheckBox("Select the best point on validation rows", self)
         self.choice.setToolTip(
             "Every run is trained on 80 % of the training set and also evaluated on the other "
-            "20 %. The point with the fewest errors there is retrained on all training rows and tested"
+            "20 %. The point with the fewest errors on these 20 % is retrained on all training rows and tested"
         )
         self._grid.addWidget(self.choice, self._grid.rowCount(), 1, 1, 2)
         self.labels.setSpecialValueText("all")
@@ -99,7 +99,7 @@ class SweepDialog(QDialog):
         n_rows : int
             Number of training rows, the largest possible number of labelled rows.
         plan : callable
-            Function that returns the cost of a sweep, or None.
+            Function that returns the cost of a sweep, or None if the sweep is impossible.
         """
         self._sweep, self._plan = sweep, plan
         self.noises.setText(axis_text(sweep.noises))

@@ -244,11 +244,11 @@ class CopiesView(Experiment):
     Attributes
     ----------
     copies : Copies or None
-        The copies computed so far.
+        The weights W_m computed so far, with their errors.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
-        super().__init__(context, parent, "Input, and row of Wₘ, of its limit, and their difference")
+        super().__init__(context, parent, "Input, row of Wₘ, row of the limit W, and their difference")
         self._data = self._workspace.dataset  # the data set that is corrupted
         self._fitted: Layer | None = None  # the layer to which `_study` belongs
         self._study: CopiesStudy | None = None  # None if the study is complete
@@ -370,7 +370,7 @@ class CopiesView(Experiment):
         point = None if copies is None else self._point(copies)
         if copies is not None:
             n, total = count(copies.n_rows), count(copies.n_all)
-            rows = f"a sample of {n} of {total} rows, for W too" if copies.n_rows < copies.n_all else f"{n} rows"
+            rows = f"a sample of {n} of {total} rows, also for W" if copies.n_rows < copies.n_all else f"{n} rows"
         self.status.setText(f"{rows} · mean of {copies.seeds} seeds · dashed: c/√m" if copies else "")
         self.plot.set_copies(copies, a, self._workspace.feature_name(a), stale)
         self.plot.set_chosen(None if point is None else point.copies)
@@ -417,7 +417,7 @@ class CopiesView(Experiment):
 
             return copies_export(result, source)
 
-        return (ExportOption("copies", "the copies against their limit", export, style),)
+        return (ExportOption("copies", "the errors of m corrupted copies", export, style),)
 
     def numbers(self) -> str:
         copies, names, cells = self.copies, [], []

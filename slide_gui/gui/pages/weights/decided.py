@@ -34,11 +34,14 @@ from slide_gui.text import count, counted, fixed, label_names, number, per_cent
 _SIDE, _GAP, _NARROW_GAP = 64, 20, 6
 _BARS, _CARD, _FLIP = 216, 74, 190  # widths in pixels of the class bars, a support vector and the changed image
 _MOST_BARS = 5
-_STOPPED = "Stopped; another image starts it again."
+_STOPPED = "Stopped. Show another image to continue."
 
 
 class SupportVectorCard(QWidget):
-    """A support vector: its image, which is a button, its class, its term in the margin and the layers' shares.
+    """A support vector: its image, which is a button, its class, its contribution to the margin and a bar.
+
+    The bar shows the contribution of each layer to the squared distance between the input and the support vector.
+
 
     Signals
     -------
@@ -89,7 +92,7 @@ class SupportVectorCard(QWidget):
 
 
 class DecidedPart(QWidget):
-    """The prediction of the classifier; if none is trained, the reason for this and a button that trains one."""
+    """The prediction of the classifier. Without a classifier: the reason, and a button that trains one."""
 
     def __init__(self, workspace: Workspace, runs: RunController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -98,7 +101,7 @@ class DecidedPart(QWidget):
         self._input, self._brief, self._unlike = "x", False, False
         self.brief, self._details, self._hint = label("", self, "", wraps=True, height=32), QWidget(self), QWidget(self)
         self.title, self.about = ElidedLabel("", self._details, ""), label("", self._details, wraps=True, height=30)
-        self.title.setToolTip("The predicted class, and its margin over the next one")
+        self.title.setToolTip("The predicted class, and its margin over the next best class")
         self._bars = [self._bar() for _ in range(_MOST_BARS)]
         self.cards = [SupportVectorCard(self._details)]
         self._legend, self._flip = PlainLabel("", self._details), QWidget(self._details)
@@ -167,7 +170,13 @@ class DecidedPart(QWidget):
             self._show()
 
     def follow(self, image: NDArray[Any], name: str, unlike: bool = False) -> None:
-        """Classify an input named x or x̃; hide the prediction if the input is unlike the training images."""
+        """Classify an input of the stack; hide the prediction if the input is unlike the training images (`unlike`).
+
+        Parameters
+        ----------
+        name : str
+            Symbol of the input, for the texts: x, or x̃ if it is corrupted.
+        """
         self._input, self._unlike = name, unlike
         self.controller.follow(image)
 
@@ -195,7 +204,7 @@ class DecidedPart(QWidget):
 
     @Slot()
     def _show_shipped(self) -> None:
-        """Use the shipped classifier of the open data if there is no result."""
+        """Use the shipped classifier of the open data if no result of a classifier is shown."""
         if self.isVisible():
             self._runs.show_shipped()
 
@@ -204,11 +213,12 @@ class DecidedPart(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Show as many support vectors as fit, and the changed image if a support vector fits next to it."""
+        """Show as many support vectors as fit; show the changed image only if it leaves space for a support vector."""
         decision, width = self._decision(), self.width() - _BARS - _GAP
         has_flip = width >= _CARD + _GAP + _FLIP
         fitting = (width - (_GAP + _FLIP) * has_flip) // (_CARD + _NARROW_GAP)
-        shown = 1 if decision is None else min(len(decision.nearest), max(fitting, 1))  # one card reserves the height
+        # Before the first prediction, one empty card reserves the height.
+        shown = 1 if decision is None else min(len(decision.nearest), max(fitting, 1))
         for position, card in enumerate(self.cards):
             card.setVisible(position < shown)
         self._flip.setVisible(has_flip)
@@ -294,13 +304,13 @@ class DecidedPart(QWidget):
         return f"input {self._input}, SVM trained at noise {number(stack.noise)}, {counted(stack.depth, 'layer')}"
 
     def _share_texts(self, shares: tuple[float, ...]) -> list[str]:
-        """Return the name of each layer with its share."""
+        """Return the name of each layer with its share of the squared distance to the support vectors, in per cent."""
         assert self.controller.result is not None
         names = self.controller.result.spec.group_names
         return [f"{name} {per_cent(100 * share, 0)}" for name, share in zip(names, shares, strict=False)]
 
     def _legend_of(self, shares: tuple[float, ...], width: int) -> QPixmap:
-        """Return a legend with the colour and share of each layer; layers that exceed the width are left out."""
+        """Return a legend with each layer's colour and share of the squared distance, for as many layers as fit."""
         theme, font, ratio = theme_of(self), figure_font(self, SECONDARY), self.devicePixelRatioF()
         texts = self._share_texts(shares)
         widths = [QFontMetricsF(font).horizontalAdvance(text) + 24 for text in texts]
@@ -357,7 +367,10 @@ def _tip(vector: SupportVector, name: str, favoured: str, shares: str) -> str:
 
 
 def _bars(decision: Decision, names: tuple[str, ...]) -> list[tuple[str, float, str]]:
-    """Return (name, length, text) of each class's bar, predicted class first; bars of two classes show the margin."""
+    """Return (name, length, text) of the bar of each class; the predicted class is first.
+
+    The bars show votes or, if there are only two classes, the margin.
+    """
     order = [decision.first, decision.second]
     order += sorted(set(range(len(names))) - set(order), key=lambda c: (-decision.votes[c], decision.margins[c]))
     if len(names) == 2:

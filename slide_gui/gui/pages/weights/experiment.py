@@ -58,7 +58,7 @@ class Experiment(View):
         return max(self.layers.currentIndex(), 0) + 1
 
     def set_layer(self, layer: int) -> None:
-        """List the layers of the current depth, and select this one, or the last if the depth is smaller."""
+        """List the layers of the current depth, and select layer `layer`, or the last layer if the depth is smaller."""
         depth = self._workspace.state.parameters.depth
         if self.layers.count() != depth:
             self.layers.clear()
@@ -72,7 +72,7 @@ class Experiment(View):
         return button
 
     def _scale(self, row: NDArray[np.float64], a: int) -> ColorScale:
-        """Return the colour scale for the row of pixel a; `row` has no bias."""
+        """Return the colour scale for the row of pixel a; `row` must not contain the bias."""
         return ColorScale.symmetric(
             self._source.color_map, self._source.strength * nearby_peak(row, a, self._source.shape)
         )
@@ -89,13 +89,13 @@ class Experiment(View):
         return TileRow(title, subtitle, QColor(theme_of(self).accent), False, tuple(tiles))
 
     def _set_tiles(self, heads: Sequence[str], tiles: Sequence[Tile | None]) -> None:
-        """Show the image, followed by these tiles, in a row named after the selected pixel."""
+        """Show the image, followed by `tiles`, in one row; the row's title is the name of the selected pixel."""
         a = self._pixels.target
         row = self._tile_row(self._workspace.feature_name(a), "", (self._image(a), *tiles))
         self.tiles.set_content((self._workspace.worded("image"), *heads), (row,))
 
     def _image_pixel(self, spot: tuple[int, int, int]) -> int | None:
-        """Return the pixel of a spot (row, column, pixel) if the spot is in the tile of the image, or else None."""
+        """Return the pixel of a spot (row of tiles, column of tiles, pixel) if its tile shows the image, or else None."""
         return spot[2] if spot[1] == 0 else None
 
     @Slot(object)

@@ -1,4 +1,4 @@
-"""The experiment that computes one weight step by step (§3): S, E[P], E[Q] and W with their numbers."""
+"""The experiment that computes one weight step by step (§3) and shows the values of S, E[P], E[Q] and W."""
 
 import re
 from dataclasses import dataclass, replace
@@ -78,7 +78,7 @@ class FormulaTable(QTextEdit):
         self.setAccessibleName("The numbers behind one weight: table of formulas")
 
     def set_lines(self, title: str, reason: str, lines: tuple[ExplainLine, ...], stale: bool = False) -> None:
-        """Show a title, the choice of a and b (`reason`), and the steps, which are grey if the numbers are stale."""
+        """Show a title, how pixel b was chosen (`reason`), and the steps, which are grey if the numbers are stale."""
         self.title, self._reason, self.lines, self._stale = title, reason, lines, stale
         steps = [f"{plain_math(line.name)} = {plain_math(line.formula)} = {line.value}" for line in lines]
         self.setAccessibleDescription("; ".join([title, reason, *steps]))
@@ -144,7 +144,10 @@ def _amount(value: float) -> str:
 
 
 class ExplainedWeight(Experiment):
-    """Computes the weight from pixel b to the selected pixel a; b is under the cursor or has the largest weight."""
+    """Computes the weight with which pixel b reconstructs the selected pixel a.
+
+    Pixel b is the pixel under the mouse, or else the pixel with the largest weight except a itself.
+    """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent, "Input, and row a of S, E[P], E[Q] and W")

@@ -17,13 +17,13 @@ _MOST = 3000  # largest number of features for which the best linear map for the
 
 
 class FillView(Experiment):
-    """Hides random pixels and fills them in two ways. It hides the fraction 1 − p, but at least one pixel.
+    """Hides random pixels and fills them in two ways. A fraction 1 − p of the pixels is hidden, but at least one.
 
     Attributes
     ----------
     pictures : ndarray or None
-        Four images: the original, the same with NaN for hidden pixels, the one filled by W, and the one filled by the
-        best linear map for these hidden pixels. None until they are computed for the open data.
+        Four images: the original, the original with NaN for hidden pixels, the image filled by W, and the image filled
+        by the best linear map for these hidden pixels. None until the images are computed for the open data.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
@@ -74,7 +74,7 @@ class FillView(Experiment):
         if not parameters.depth or shown is None or layer is None or layer.scatter is None:
             return "Layer 1 is being fitted." if parameters.depth else NO_LAYER
         if len(shown) > _MOST:
-            return f"A mask is filled with up to {count(_MOST)} features. Open data with fewer features."
+            return f"Data with over {count(_MOST)} features are not filled. Open data with fewer features."
         weights, scatter = layer.weights, layer.scatter
         image = parameters.squash(shown) if parameters.fit_on == "thresholded" else shown
         order = np.random.default_rng(self._seed).permutation(np.setdiff1d(np.arange(len(image)), self._shown.missing))

@@ -40,7 +40,8 @@ from slide_gui.text import count, counted, dataset_title, layer_name, number, po
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
 
-_AT_ONCE = 16_000_000  # most multiplications per image (l·d²) that run in the GUI thread (6 ms); others run in a job
+# Up to this many multiplications per image (l·d²), the layers are computed in the GUI thread (6 ms), else in a job.
+_AT_ONCE = 16_000_000
 _BRUSHES = (1, 2, 3, 5)
 _LOW = 540  # if the view is lower than this, in pixels, the prediction is shortened to one line
 _IMAGE_ROW, _BAR = 232, 260  # pixels: least width of the image selection, largest width of the colour bar
@@ -191,7 +192,7 @@ class FlowPart(View):
 
     @Slot()
     def corrupt_again(self) -> None:
-        """Replace the corruption by a new random one."""
+        """Corrupt the input with a new random mask."""
         self._seed += 1
         self._corrupt.setChecked(True)
         self.refresh()
@@ -243,7 +244,8 @@ class FlowPart(View):
         if dataset.image_shape is None:
             self.refresh()
         else:
-            self._shown.show_on(self.view.canvas)  # a changed image refreshes the view, as a stroke does
+            # If this changes the image, the canvas emits a signal, as for a stroke, and the view is refreshed.
+            self._shown.show_on(self.view.canvas)
 
     @Slot(object)
     def _drawn(self, image: NDArray[np.float32]) -> None:
@@ -270,7 +272,8 @@ class FlowPart(View):
             self._show(stack, self._forward.flow(stack, image, surviving))
             return
         if self.flow is not None and not (foreign or self._workspace.fitting.is_current(stack.parameters)):
-            self._show(stack, self.flow)  # shows the previous result in grey until the new layers are fitted
+            # The previous result stays visible, in grey, until the new layers are fitted.
+            self._show(stack, self.flow)
         self._workspace.queue.submit(
             "Passing the input through the layers",
             lambda _progress: self._forward.flow(stack, image, surviving),
@@ -311,7 +314,7 @@ class FlowPart(View):
         if model.image_shape is None or here is None or there is None or np.array_equal(here, there):
             return text
         (low, size), (other, other_size) = here[:, 0], there[:, 0]
-        return f"{text}; 0 … 1 is {low:g} … {low + size:g} here, but {other:g} … {other + other_size:g} there"
+        return f"{text}; 0 … 1 is {low:g} … {low + size:g} in the image, {other:g} … {other + other_size:g} in training"
 
     def _take_stack(self) -> None:
         """Store the selected layers; during a new fit to the same data, keep the last complete stack."""
@@ -412,9 +415,10 @@ def flow_columns(
     depth : int
         Number of layers. The tiles of layers that `flow` does not contain yet are empty.
     shape : tuple of (rows, columns), or None
+        Shape of the image, or None for features that are not pixels.
     colors : str
         Colour map of hᵏ.
-    limit : float, optional
+    limit : float or None
         Absolute value at both ends of the colour map; None scales each tile to its largest value.
     stale : bool
         True to grey the layers and omit their numbers.
