@@ -95,7 +95,7 @@ class Experiment(View):
         self.tiles.set_content((self._workspace.worded("image"), *heads), (row,))
 
     def _image_pixel(self, spot: tuple[int, int, int]) -> int | None:
-        """Return the pixel of a spot (row of tiles, column of tiles, pixel) if its tile shows the image, or else None."""
+        """Return the pixel of a spot (tile row, tile column, pixel) if its tile shows the image, or else None."""
         return spot[2] if spot[1] == 0 else None
 
     @Slot(object)

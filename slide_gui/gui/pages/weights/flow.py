@@ -178,7 +178,7 @@ class FlowPart(View):
         super().resizeEvent(event)
         self._decided.set_brief(self.height() < _LOW)
 
-    # From the window -------------------------------------------------------------------------------------------
+    # Methods that the window calls -----------------------------------------------------------------------------
 
     @Slot()
     def toggle_corruption(self) -> None:

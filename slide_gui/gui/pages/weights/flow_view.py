@@ -34,7 +34,7 @@ _CANVAS, _LARGEST = 252, 336  # logical pixels: preferred side of the canvas, an
 _DRAWABLE = 6  # side of an image pixel, in logical pixels, that is easy to hit with the mouse
 _LINES = 2  # number of lines of text below each lower tile
 _WORDS, _MARGIN = 96, 10  # width of a line of text, and the gap between this line and the text of the next column
-_SYMBOLS = 80  # least width of a tile and the gap next to it, so that the labels of both arrows fit
+_SYMBOLS = 80  # least width of a tile plus the gap next to it; the labels of both arrows must fit
 _IN_ONE_LINE, _BETWEEN = 5, 12  # largest number of layers in one row of columns, and the gap between two rows
 
 
@@ -47,7 +47,7 @@ class FlowLayout(ImageLayout):
 
     @cached_property
     def per_line(self) -> int:
-        """Return the number of layers in each of the one or two lines."""
+        """Return the number of layers in the first line; a second line, if needed, has as many or one less."""
         return self.depth if self.depth <= _IN_ONE_LINE else (self.depth + 1) // 2
 
     @property
@@ -178,10 +178,11 @@ class FlowLayout(ImageLayout):
     def across(self, column: int) -> list[QPointF]:
         """Return the corners of the arrow from the lower tile of a column to the upper tile of the next column."""
         start, stop = self.lower(column), self.upper(column + 1)
-        middle = stop.left() - 0.35 * ARROW  # left of the tile at the arrow's end
+        # x coordinate of the vertical segment, a little to the left of the tile at which the arrow ends
+        middle = stop.left() - 0.35 * ARROW
         turns = [QPointF(middle, start.center().y())]
         if self.wraps and column == self.per_line:  # the next column begins the second line
-            middle += 0.1 * ARROW  # to the right of the arrow that comes from the input column
+            middle += 0.1 * ARROW  # The segment must be to the right of the arrow that comes from the input column.
             right, between = start.right() + self.gap - 4, stop.top() - HEAD - 0.5 * _BETWEEN
             turns = [QPointF(right, start.center().y()), QPointF(right, between), QPointF(middle, between)]
         ends = QPointF(start.right() + 4, start.center().y()), QPointF(stop.left() - 4, stop.center().y())
@@ -282,7 +283,7 @@ class FlowView(Picker):
     # Contents
 
     def set_columns(self, columns: tuple[FlowColumn, ...]) -> None:
-        """Show these columns. A visible canvas paints x; the first upper tile then provides only its texts."""
+        """Show these columns. If the canvas is visible, it paints x, and only the texts of the tile of x are used."""
         same = len(columns) == len(self.columns)
         self.columns = columns
         first = columns[0].lower.values if columns else None

@@ -43,7 +43,7 @@ VIEWS = (
     ),
     ViewSpec(
         "Flow",
-        "One image on its way through the layers, which can be drawn on (§4)",
+        "One image on its way through the layers; you can draw on the image (§4)",
         name=FLOW,
         title="Flow of one image",
         make=late("slide_gui.gui.pages.weights.flow", "FlowPart"),
@@ -82,7 +82,8 @@ class WeightsPage(Page):
         self._view_of: dict[str, View] = {}
         self._brush = 1
         self._views = QStackedWidget(self)
-        self._views.setMinimumSize(200, 160)  # otherwise the largest view sets it, even if hidden
+        # Without this minimum size, the page could not be smaller than its largest view, even if that view is hidden.
+        self._views.setMinimumSize(200, 160)
         self.tabs.idClicked.connect(self._tab_chosen)
         self.column.addWidget(self._views, 1)
         self._view(VIEWS[0])
@@ -109,7 +110,7 @@ class WeightsPage(Page):
         return shown
 
     def _spec(self) -> ViewSpec:
-        """Return the visible view or experiment."""
+        """Return the description of the visible view or experiment."""
         view = self.shown_view()
         return view.experiment if isinstance(view, WhyView) else VIEWS[self.tabs.checkedId()]
 
@@ -138,7 +139,7 @@ class WeightsPage(Page):
         super().showEvent(event)
         self.refresh()
 
-    # From the window -------------------------------------------------------------------------------------------
+    # Methods that the window calls -----------------------------------------------------------------------------
 
     def needs(self) -> frozenset[str]:
         return super().needs() | self._spec().needs
@@ -188,7 +189,8 @@ class WeightsPage(Page):
         if model is None or source is None or dataset is None or not model.stack.layers:
             return ()
         pixels, chosen = self._figure_pixels(), self._workspace.state.selection
-        colors = "blue-white-red" if chosen.colors == "auto" else chosen.colors  # in an export, zero is white
+        # In exported figures zero is white, even if the window has the dark theme, in which zero is black.
+        colors = "blue-white-red" if chosen.colors == "auto" else chosen.colors
         style = Style(width="double", colors=colors, levels=chosen.levels, show=chosen.show)
 
         def export(moves: bool, _progress: Progress) -> "FigureExport":
@@ -212,7 +214,7 @@ class WeightsPage(Page):
         return "The layers are still being fitted. Try again in a moment."
 
     def _figure_pixels(self) -> tuple[int, ...]:
-        """Return the features whose rows an export shows: the pins, or else the selected pixel."""
+        """Return the features whose rows an export shows: the pinned pixels, or else the selected pixel."""
         return self._workspace.state.selection.pins or self.pixels.features()[:1]
 
     def shown_view(self) -> View:
@@ -224,7 +226,7 @@ class WeightsPage(Page):
         return self._rows() if view.shows_rows else view.numbers()
 
     def _rows(self) -> str:
-        """Return the rows of W that an export shows as text, one per line, or "" if there are none."""
+        """Return as text, one per line, the rows of W that an export shows, or "" if no row is up to date."""
         names, cells = [], []
         for feature in self._figure_pixels():
             for k, row in self._source.fresh_rows(feature):
@@ -233,7 +235,7 @@ class WeightsPage(Page):
         heads = ("bias", *self._workspace.feature_names)
         return table_text((self._workspace.worded("weights of pixel"), "layer"), names, heads, cells) if cells else ""
 
-    # From the workspace ----------------------------------------------------------------------------------------
+    # Reactions to changes of the workspace ---------------------------------------------------------------------
 
     @Slot()
     def _show_subtitle(self) -> None:

@@ -222,7 +222,11 @@ class TileSource:
         return tuple(mosaics)
 
     def _fields(self, layer: int) -> tuple[float, NDArray[np.float32]]:
-        """Return the largest weight of a typical row of a layer, and all rows of the layer as images or as a matrix."""
+        """Return the largest absolute weight of a typical row of a layer, and all rows as images or as a matrix.
+
+        The first value is the median of the largest absolute weights of all rows. If tiles show contributions, weights
+        are replaced with contributions.
+        """
         layers, contributes = self._layers(), self.shows_contributions()
         key = layers[layer - 1], contributes
         if key not in self._known:

@@ -28,7 +28,7 @@ class ShuffleView(Experiment):
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
-        super().__init__(context, parent, "Input and row of W of features in their places and shuffled")
+        super().__init__(context, parent, "Input and row of W: original, shuffled and put back")
         self._seed = -1
         self._order: NDArray[np.int64] | None = None
         self.fit: ShuffledFit | None = None
@@ -69,7 +69,7 @@ class ShuffleView(Experiment):
         self._order = self.fit = None
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Cancel the fit."""
+        """Cancel the fit to shuffled pixels when the view is hidden."""
         super().hideEvent(event)
         self._workspace.queue.cancel(channel=_CHANNEL)
 
@@ -108,14 +108,18 @@ class ShuffleView(Experiment):
         self.tiles.set_content(("original", "shuffled", "put back"), rows)
 
     def _original(self, spot: tuple[int, ...]) -> int:
-        """Return the original pixel at a spot (row, column, position); in a shuffled tile, pixels have moved."""
+        """Return the original pixel of a spot (tile row, tile column, position in the tile).
+
+        The tiles of the second column are shuffled: a position there shows a pixel from another position.
+        """
         return int(self._order[spot[2]]) if spot[1] == 1 and self._order is not None else spot[2]
 
     def _image_pixel(self, spot: tuple[int, int, int]) -> int | None:
         return self._original(spot) if spot[0] == 0 else None
 
     def _feature_of(self, row: int) -> int | None:
-        return None  # no weight is selected: at this position, other views show another pixel
+        # No weight is selected, because a position in a shuffled tile and in the other views shows different pixels.
+        return None
 
     @Slot(object)
     def _pin(self, spot: tuple[int, ...]) -> None:
@@ -125,8 +129,8 @@ class ShuffleView(Experiment):
         if self.fit is not None:
             worst, most = significant(max(self.fit.differences), 2), significant(max(self.fit.largest), 2)
             if self.fit.stack.windows is not None:
-                return f"A kernel depends on the positions of pixels: put back, W differs by {worst} of {most}."
-            return f"Put back, W differs by at most {worst}; its largest weight is {most}."
+                return f"A kernel depends on pixel positions: with pixels put back, W differs by {worst} of {most}."
+            return f"With features put back, W differs by at most {worst}; its largest weight is {most}."
         if self._workspace.queue.wants(_CHANNEL):
             return f"Fitting to shuffled features, seed {self._seed}…"
         if not self._workspace.state.parameters.depth:

@@ -64,7 +64,7 @@ class View(QWidget):
         raise NotImplementedError
 
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
-        """Return the exports of this view. `style` is the style of figures set on the page."""
+        """Return the exports of this view; `style` is the style of the exported figures."""
         return ()
 
     def numbers(self) -> str:
@@ -112,7 +112,7 @@ class ViewSpec(PageView):
     make : callable
         Class of the view, or a function from `late`, which imports the class only when the view is built.
     needs : frozenset of str
-        Settings for tiles in the panel that affect the view, as in `Page.needs`.
+        Names of those of the panel's settings for tiles that affect the view, as in `Page.needs`.
     """
 
     name: str
@@ -254,7 +254,8 @@ class ImageRow(QWidget):
 
     @Slot()
     def _follow(self) -> None:
-        # The class comes first, because a long text is elided at its end. Before that, the total is omitted.
+        # The class is shown first, because a text that is too long is elided at its end. Before the text is elided, the
+        # total number of images is left out.
         place, *others = self._shown.caption.split(" · ")
         place = place if self._shown.is_mean else place.replace(" of ", "/")
         self._caption.setToolTip(self._shown.caption)

@@ -46,7 +46,7 @@ class Readout(QWidget):
         self.setAccessibleName("Values under the cursor: table")
         text = (
             "In each layer: the weight, the weight times the root mean square (RMS) of its input, the bias b of the "
-            "row, and, of what the tiles show (weights or contributions), the rank by size and the share of the row"
+            "row, and the rank by size and the share in the row, both of the weight or contribution in the tiles"
         )
         self.setToolTip(wrapped(text))
 
@@ -79,7 +79,7 @@ class WeightsView(View):
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
         self._left = QWidget(self)
-        self._left.hide()  # until there is an image
+        self._left.hide()  # This column stays hidden until there is an image.
         self.image, self.bars = DrawingCanvas(self, pins=True), FeatureBars(self)
         self.image.stroked.connect(self._shown.keep_stroke)
         self._pointer = QStackedWidget(self)
@@ -90,7 +90,7 @@ class WeightsView(View):
         self.readout, self._bar = Readout(self), ColorBar(self)
         self._noise = NumberSlider(
             *("Noise level", 0.0, LARGEST_NOISE, 0.01, 0.3, 2),
-            "The first layer follows exactly, deeper ones approximately until they are fitted",
+            "The first layer is updated exactly, deeper ones approximately until they are fitted",
             self,
         )
         self._noise.hide()
@@ -111,7 +111,7 @@ class WeightsView(View):
         self._pixels.crossed.connect(self._crossed)
 
     def show_noise(self, shown: bool) -> None:
-        """Show or hide a slider for the noise level. In full-screen mode it replaces the panel."""
+        """Show or hide a slider for the noise level. In full-screen mode, this slider replaces the panel."""
         self._noise.setVisible(shown)
         self.refresh()
 
@@ -148,7 +148,7 @@ class WeightsView(View):
         self._pointer.setFixedSize(wide + 2 * MARGIN, tall + 2 * MARGIN)
         width = max(wide + 2 * MARGIN, _LEAST_WIDTH)
         self._left.setFixedWidth(width)
-        self.readout.setFixedSize(width, numbers)  # fixed: a new text moves no other widget
+        self.readout.setFixedSize(width, numbers)  # The size is fixed, so that a new text does not move other widgets.
 
     # Contents --------------------------------------------------------------------------------------------------
 

@@ -48,7 +48,7 @@ EXPERIMENTS = (
         about="one W for all masks, or one per mask",
     ),
 )
-"""The experiments in the order of their tabs. The view shows the tip of an experiment as a sentence above it."""
+"""The experiments in the order of their tabs. The view shows each tip as a sentence above the experiment."""
 
 
 class WhyView(View):
