@@ -129,8 +129,8 @@ class ShuffleView(Experiment):
         if self.fit is not None:
             worst, most = significant(max(self.fit.differences), 2), significant(max(self.fit.largest), 2)
             if self.fit.stack.windows is not None:
-                return f"A kernel depends on pixel positions: with pixels put back, W differs by {worst} of {most}."
-            return f"With features put back, W differs by at most {worst}; its largest weight is {most}."
+                return f"A kernel depends on the positions of pixels: W, put back, differs by {worst} of {most}."
+            return f"With all features put back, W differs by at most {worst}; its largest weight is {most}."
         if self._workspace.queue.wants(_CHANNEL):
             return f"Fitting to shuffled features, seed {self._seed}…"
         if not self._workspace.state.parameters.depth:
