@@ -56,7 +56,7 @@ ESTIMATORS: Mapping[str, Mapping[str, Mapping[str, Rule]]] = {
         },
     },
 }  # fmt: skip
-"""Allowed types and words of each parameter of each class, by kind. `float` accepts integers; None is always allowed.
+"""Types and texts allowed for each parameter of each class, by kind. `float` accepts integers. None is always allowed.
 
 None of these parameters opens a file, unpickles data or starts a process.
 """
@@ -97,11 +97,11 @@ class Estimator:
         ------
         ValueError
             If the entry "name" or "parameters" is missing, if the name is not that of a scikit-learn class, or if a
-            value is not a number, a word, a list of numbers, true, false or null.
+            value is not a number, a text, a list of numbers, true, false or null.
         """
         name, parameters = document.get("name"), document.get("parameters")
         if not isinstance(name, str) or not isinstance(parameters, dict):
-            raise ValueError("an estimator is a name and an object of parameters")
+            raise ValueError("describe an estimator by a name and an object of parameters")
         estimator = cls.of(name, parameters)
         if not _NAME.fullmatch(estimator.name):
             raise ValueError(f"{name!r:.80} is not the name of a class of scikit-learn")
@@ -120,13 +120,14 @@ class Estimator:
         Parameters
         ----------
         kind : {"classifier", "transformer"}
+            Key of `ESTIMATORS`: the use of the class.
         seed : int
             Used as `random_state` if the class has this parameter and its value is None or not given.
 
         Raises
         ------
         ValueError
-            If the class is not in `ESTIMATORS` for this kind, or if a parameter or its value is not allowed there.
+            If `ESTIMATORS` does not contain the class for this kind, or does not allow a parameter or its value.
         """
         from importlib import import_module
 
@@ -139,7 +140,8 @@ class Estimator:
                 raise ValueError(f"{self.name} takes no parameter {key!r:.60}; it takes {', '.join(sorted(allowed))}")
             if value is not None and not _fits(value, allowed[key]):
                 raise ValueError(f"{self.name} with {key}={value!r:.60}: expected {_described(allowed[key])}")
-        if "random_state" in allowed and given.get("random_state") is None:  # None would make each fit differ
+        # With the random state None, two fits to the same rows would give different results.
+        if "random_state" in allowed and given.get("random_state") is None:
             given["random_state"] = seed
         module, _, name = self.name.rpartition(".")
         return getattr(import_module(f"sklearn.{module}"), name)(**given)
@@ -256,7 +258,7 @@ class Projection:
         return value
 
     def estimator(self, amount: float) -> Estimator:
-        """Return the scikit-learn transformer that keeps this fraction of the variance or number of directions."""
+        """Return the scikit-learn transformer; `amount` is the fraction of the variance or the number of directions."""
         components = int(amount) if self.keeps == "directions" else amount
         return Estimator.of(self.name, {"n_components": components, **dict(self.parameters)})
 
@@ -314,7 +316,8 @@ class OtherClassifier:
         -------
         codes : ndarray of int, shape (n,)
         decisions : ndarray of shape (n, 1) for two classes, else (n, k)
-            Results of `decision_function` if the classifier has it. Otherwise probabilities, minus ½ for two classes.
+            Results of `decision_function` if the classifier has this method. Otherwise the class probabilities or, for
+            two classes, the probability of the second class minus ½.
         """
         codes = np.asarray(self.estimator.predict(Z)).astype(np.intp)
         if hasattr(self.estimator, "decision_function"):

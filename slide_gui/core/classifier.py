@@ -21,7 +21,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
     """The paper's SLIDE-SVM: stacked linear denoisers, followed by an SVM with one kernel width per layer.
 
     The number of kernel widths always follows `depth`: one width for each of h⁰, h¹, …, hˡ. A grid search over `depth`
-    is therefore possible. A pipeline of `SLIDE` and `MultiWidthSVC` on arrays needs other `groups` for each depth.
+    is therefore possible. A pipeline of `SLIDE` and `MultiWidthSVC` on arrays needs different `groups` for each depth.
 
     Parameters
     ----------
@@ -121,7 +121,8 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         rows, classes, codes = labelled_rows(self, X, y, _DTYPES)
         given = self.get_params(deep=False)
         slide = SLIDE(**{name: given[name] for name in SLIDE().get_params(deep=False)})
-        slide.set_output(transform="default")  # an array, even if scikit-learn is set to return data frames
+        # The result must be an array, even if scikit-learn is configured to return data frames.
+        slide.set_output(transform="default")
         Z = slide.fit_transform(rows, sample_weight=sample_weight, progress=progress.part(0.0, 0.3))
         include_input = check_flag("include_input", self.include_input)
         if not (include_input or slide.weights_):

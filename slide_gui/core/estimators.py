@@ -15,14 +15,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from slide_gui.core.validation import check_integer, empty
 
-_LAYER = re.compile(r"(?:.*?__)??h(\d+)_")  # may follow the prefix that a column transformer or feature union adds
+# Column transformers and feature unions may put a prefix such as ``slide__`` before the layer in the column name.
+_LAYER = re.compile(r"(?:.*?__)??h(\d+)_")
 
 
 _SIZES: dict[int, tuple[int, ...]] = {}  # id of an array that SLIDE returned → number of columns of each layer
 
 
 def remember_layers(features: NDArray[Any], sizes: tuple[int, ...]) -> NDArray[Any]:
-    """Return `features` unchanged. Store `sizes`, the number of columns of each layer, as long as the array exists."""
+    """Store `sizes`, the number of columns of each layer, until the array `features` is deleted. Return `features`."""
     if len(sizes) > 1:
         _SIZES[id(features)] = sizes
         weakref.finalize(features, _SIZES.pop, id(features), None).atexit = False
@@ -49,7 +50,7 @@ def layer_sizes(names: Sequence[str]) -> tuple[int, ...] | None:
     for name, match in zip(names, matches, strict=True):
         if match is None:
             raise ValueError(
-                f"column {name!r} belongs to no layer, but others do (h0_…, h1_…); give the block sizes in groups"
+                f"column {name!r} belongs to no layer, but others do (h0_…, h1_…); give the layer sizes in groups"
             )
     if layers != sorted(layers):
         raise ValueError("the columns are not ordered by layer; sort them, h0_… before h1_…")

@@ -157,7 +157,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
 
 
 def _moments(rows: NDArray[np.floating]) -> tuple[Array, Array]:
-    """Return mean and standard deviation of the known cells of each column; exactly 0 deviation if it is constant."""
+    """Return mean and standard deviation of the known cells of each column. The deviation of a constant column is 0."""
     known = np.maximum(np.sum(~np.isnan(rows), axis=0), 1)
     low, high = (each.reduce(rows).astype(np.float64) for each in (np.fmin, np.fmax))
     mean = np.where(high > low, np.nansum(rows, axis=0, dtype=np.float64) / known, np.nan_to_num(low))

@@ -17,7 +17,7 @@ WHOLE = 1024  # largest number of features for which a linear system is solved i
 _PIECE = 512  # number of rows of a large matrix that are processed at a time
 _STRIPS = 8  # a triangular matrix is multiplied in this number of groups of rows
 _LEAF = 64  # largest number of rows of a triangular matrix that is inverted without splitting it
-_ROWS = 1024  # largest number of rows in a product; such a block of 784 float32 columns fits in the cache
+_ROWS = 1024  # largest number of rows in a product; 1 024 rows of 784 float32 columns fit in the processor cache
 
 
 def rows_per_block(d: int) -> int:
@@ -124,7 +124,7 @@ def inverse_factor(a: NDArray[Any], progress: Progress = NO_PROGRESS) -> NDArray
 
 
 def factor_steps(a: Array, out: NDArray[Any], progress: Progress = NO_PROGRESS) -> Iterator[None]:
-    """Write the result of `inverse_factor` to `out`, which must contain zeros. Yield where the caller may pause."""
+    """Write the result of `inverse_factor` to `out`, which must contain zeros. Yield None when the caller may pause."""
     n = len(a)
     if n <= _LEAF:
         out[:] = np.tril(np.linalg.inv(np.linalg.cholesky(a)))
@@ -170,11 +170,12 @@ def _add_square(out: Array, sign: float, b: Array, progress: Progress) -> None:
 
 
 def weighted_square(a: Array, weights: Array, progress: Progress = NO_PROGRESS) -> Array:
-    """Return a diag(weights) a for symmetric a and nonnegative weights. Half of it is copied from the other half."""
+    """Return a diag(weights) a for symmetric a and nonnegative weights; the upper half is copied from the lower."""
     scaled, result = a * np.sqrt(weights), np.empty_like(a)
     for rows in tiles(len(a), WHOLE, progress):
         before = slice(0, rows.start)
-        result[rows, rows] = scaled[rows] @ scaled[rows].T  # NumPy computes only one triangle of this product
+        # NumPy computes only one triangle of the product of a matrix and its own transpose.
+        result[rows, rows] = scaled[rows] @ scaled[rows].T
         if rows.start:
             progress.report(0.0)
             result[rows, before] = product(scaled[rows], scaled[before].T, progress)
@@ -195,7 +196,10 @@ def leading_digits(a: Array, length: int) -> Array:
 
 
 def _factorise(a: Array, progress: Progress) -> tuple[list[slice], list[Array]]:
-    """Write the Cholesky factor below the diagonal blocks of a. Return the blocks and their inverse factors."""
+    """Write the part of the Cholesky factor of a that is below the diagonal blocks to a.
+
+    Return the rows of each diagonal block as a slice, and the inverse of the Cholesky factor of each diagonal block.
+    """
     # With blocks of half the usual size, fewer values are computed above the diagonal. This saves 30 % of the time for
     # 1 700 rows.
     pieces = [slice(start, min(start + _PIECE // 2, len(a))) for start in range(0, len(a), _PIECE // 2)]
@@ -263,7 +267,8 @@ def take_submatrix(
         if whole:
             out[piece] = matrix[piece]
         else:
-            out[piece] = np.take(matrix[rows[piece]], rows, axis=1)  # three times faster than fancy indexing
+            # `np.take` is three times faster than fancy indexing.
+            out[piece] = np.take(matrix[rows[piece]], rows, axis=1)
     return out
 
 
@@ -346,7 +351,8 @@ def fill_row(row: Array, scatter: Array, ridge: float, progress: Progress = NO_P
     """
     mean, squares = scatter[-1, :-1] / scatter[-1, -1], scatter[:-1, :-1] / scatter[-1, -1]
     S = squares - np.outer(mean, mean)
-    varies = np.diag(S) > 1e-12 * np.diag(squares)  # a smaller variance is a rounding error
+    # A variance below this limit is only the rounding error of a constant column.
+    varies = np.diag(S) > 1e-12 * np.diag(squares)
     scale = np.sqrt(np.where(varies, np.diag(S), 1.0))
     Z = ((row - mean) / scale)[None]
     fill_scaled(Z, missing_patterns(np.isnan(Z)), S * np.outer(varies / scale, varies / scale), ridge, None, progress)

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 Indices = NDArray[np.intp]
 
 N_FOLDS = 5
-"""Number of folds of a cross-validation. If rows are held out only once, they are also a fifth of all rows."""
+"""Number of folds of a cross-validation. If only one set of rows is held out, it is also a fifth of all rows."""
 
 
 def stratified_subset(codes: Indices, size: int, seed: int) -> Indices:
-    """Return about `size` sorted row indices. The class proportions of the subset are those of all rows.
+    """Return about `size` sorted indices of randomly drawn rows, with the same class proportions as all rows.
 
     Each class with at least two rows has at least two rows in the subset. If there are at most `size` rows, all row
     indices are returned.
@@ -63,7 +63,8 @@ def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: 
     wanted = np.outer(shares, counts.sum(axis=0))
     missing, parts = wanted.copy(), np.empty(len(counts), np.intp)
     for group in np.random.default_rng(seed).permutation(len(counts)):
-        # The group goes to the part for which the sum of missing² / wanted decreases most.
+        # The group goes to the part for which Σ missing² / wanted over all classes decreases most. `wanted` is the
+        # number of rows that each class should have in the part, and `missing` is the number not yet assigned.
         part = int(np.argmax(((2.0 * missing - counts[group]) / wanted) @ counts[group]))
         missing[part] -= counts[group]
         parts[group] = part
@@ -73,8 +74,8 @@ def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: 
 def deal_folds(codes: Indices, groups: Indices, seed: int) -> Indices:
     """Return the fold of each row, or −1 for rows that are never held out.
 
-    All rows of a group are in the same fold. If all rows of a class would be in one fold, their groups get −1, because
-    the training rows of that fold would lack the class.
+    All rows of a group are in the same fold. If all rows of a class would be in one fold, the training rows of that
+    fold would lack the class. All groups with rows of the class then get −1.
     """
     folds = deal_groups(codes, groups, (1.0 / N_FOLDS,) * N_FOLDS, seed)
     for code in np.unique(codes):
@@ -87,8 +88,8 @@ def deal_folds(codes: Indices, groups: Indices, seed: int) -> Indices:
 def stratified_folds(codes: Indices, seed: int, row_groups: Indices | None = None, n_folds: int = N_FOLDS) -> Indices:
     """Return the fold of each row. Each class is distributed evenly over the folds.
 
-    With `row_groups`, all rows of a group are in the same one of five folds (see `deal_folds`). If a class has only one
-    row, the fold of this row is −1, which means that the row is never held out.
+    With `row_groups`, there are five folds, and all rows of a group are in the same fold (see `deal_folds`). If a class
+    has only one row, the fold of this row is −1, which means that the row is never held out.
     """
     if row_groups is not None:
         return deal_folds(codes, row_groups, seed)
@@ -115,7 +116,7 @@ def held_out_mask(
     seed : int
         Seed of the random choice of held-out rows.
     allowed : ndarray of bool, shape (n,), optional
-        True for rows that may be held out. If these are less than a fifth of a class, all of them are held out.
+        True for rows that may be held out. If less than a fifth of a class may be held out, all these rows are.
     row_groups : ndarray of int, shape (n,), optional
         Group of each row. Complete groups with about a fifth of the rows are held out. If every class needs all of its
         groups for training, no row is held out.

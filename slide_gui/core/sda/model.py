@@ -18,10 +18,10 @@ MOST_ROWS_PER_STEP = 4096
 class SdaParameters:
     """Parameters for pre-training and fine-tuning of stacked denoising autoencoders.
 
-    Learning rates are per row, as in Vincent et al. (2010), who take a step after each row. A step subtracts the rate
-    times the gradient summed over the rows of a mini-batch. If steps are small, a rate thus moves the weights equally
-    far in an epoch whatever the batch size is. A rate r for the mean gradient of m rows, as in the Deep Learning
-    Tutorials, corresponds to r/m here.
+    Learning rates are per row, as in Vincent et al. (2010), who change the weights after each row. A step subtracts the
+    rate times the gradient summed over the rows of a mini-batch. If the steps are small, the change of the weights in
+    an epoch therefore hardly depends on the batch size. The Deep Learning Tutorials multiply the rate r by the mean
+    gradient of m rows, which corresponds to the rate r/m of this class.
 
     Attributes
     ----------
@@ -185,7 +185,7 @@ class Masks:
         if self._limit == 0:
             np.copyto(out, rows)
             return
-        # Each draw gives four 16-bit numbers. This takes a third of the time of drawing float32 numbers.
+        # A random 64-bit integer gives four 16-bit numbers. This takes a third of the time of drawing float32 numbers.
         drawn = self._bits.random_raw(-(-rows.size // 4)).view(np.uint16)[: rows.size].reshape(rows.shape)
         survivors = self._survivors[: len(rows)]
         np.greater_equal(drawn, self._limit, out=survivors)
@@ -287,7 +287,7 @@ class Sda:
         return (self.n_features, *(len(layer.weights) for layer in self.layers))
 
     def first(self, depth: int) -> Self:
-        """Return only the lowest `depth` layers; the result equals that of pre-training with this many layers."""
+        """Return the lowest `depth` autoencoders. Pre-training only this number of layers gives the same result."""
         parameters = self.parameters
         noise = parameters.noise[:depth] if isinstance(parameters.noise, tuple) else parameters.noise
         return replace(

@@ -32,10 +32,11 @@ Codes = NDArray[np.intp]
 
 
 def into_range(rows: Values, limits: tuple[float, float]) -> Values:
-    """Return the rows, shifted and scaled so that the two limits become 0 and 1. If they are equal, both become 0."""
+    """Return the rows, shifted and scaled so that the values `limits` become 0 and 1. Equal limits both become 0."""
     if limits == (0.0, 1.0):
         return rows
-    low, high = (rows.dtype.type(limit) for limit in limits)  # in the type of the rows, so that no result exceeds 1
+    # The limits are rounded to the data type of the rows, so that no result exceeds 1.
+    low, high = (rows.dtype.type(limit) for limit in limits)
     return np.asarray((rows - low) / ((high - low) or rows.dtype.type(1.0)))
 
 
@@ -167,7 +168,8 @@ def _train(
 
     def step(chosen: Codes, pulse: Progress) -> float:
         clean, corrupted = descent.rows(len(chosen))
-        np.take(rows, chosen, axis=0, out=clean, mode="clip")  # "raise" would write to `out` through a buffer
+        # With mode="raise", `np.take` would copy the rows to a buffer before it writes them to `out`.
+        np.take(rows, chosen, axis=0, out=clean, mode="clip")
         masks.apply(clean, corrupted)
         return descent.step(len(chosen), parameters.pretraining_rate, pulse)
 

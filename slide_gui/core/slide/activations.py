@@ -14,7 +14,8 @@ Array = NDArray[np.float64]
 Rows = Any  # an array, a memmap or a CSR matrix of shape (n, d)
 
 EXACT_ROWS = 4096  # largest number of rows that are summed in float32; sums over more rows are computed in float64
-PACKED_LIMIT = 256 << 20  # bytes; binary representations that need more are computed again in each pass over the rows
+# Largest number of bytes for stored representations of 0 and 1. Larger representations are computed again in each pass.
+PACKED_LIMIT = 256 << 20
 
 
 def is_sparse(rows: Any) -> bool:
@@ -73,7 +74,7 @@ def in_dtype(block: NDArray[Any], dtype: DTypeLike, start: int) -> NDArray[Any]:
 
 
 def refuse_not_finite(block: NDArray[np.floating], start: int) -> None:
-    """Raise ValueError, with row and feature, if a value is not finite. `start` is the index of the first row."""
+    """Raise a ValueError that names row and feature if a value is not finite. `start` is the index of the first row."""
     bad = np.flatnonzero(~np.isfinite(block).all(axis=1))
     if bad.size:
         row = block[bad[0]]
@@ -115,7 +116,7 @@ class SquashBuffer:
         return squashed
 
     def filled(self, count: int) -> NDArray[np.floating]:
-        """Return a view of the first `count` rows of the array, with the values that they contain now."""
+        """Return a view of the first `count` rows of the array, with their current values."""
         return self._rows[:count]
 
 
@@ -147,7 +148,8 @@ class Activations:
         sample_weight: Array | None = None,
     ) -> None:
         self._rows, self.parameters, self._out, self._weights = rows, parameters, out, sample_weight
-        self._done, self._passes = len(below), len(below) + passes  # number of applied layers, now and at the end
+        # Number of layers that are applied so far, and number of layers that are applied after the last pass.
+        self._done, self._passes = len(below), len(below) + passes
         self._steps: list[NDArray[np.floating]] = [self._step(weights) for weights in below]
         n, d = rows.shape
         self._packs = out is None and parameters.function.binary and n * (d // 8 + 1) <= PACKED_LIMIT

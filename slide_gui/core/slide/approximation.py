@@ -24,7 +24,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 MOST_ROWS = 1536
 """Largest number of rows that an approximation uses."""
 
-_BLOCK = 240  # rows between two points where the computation may pause; they take 3 ms for 784 features
+_BLOCK = 240  # rows processed between two points where the computation may pause: 3 ms for 784 features
 _SINGULAR = 1e-7  # fraction of the trace that is added to the diagonal of a scatter matrix before its inversion
 
 

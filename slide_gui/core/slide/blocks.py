@@ -1,10 +1,10 @@
 """Rows that are read block by block, once for each layer, and are never all in memory: `Blocks` and Dask arrays.
 
-On a cluster, one task per chunk of a Dask array reads the chunk and computes its scatter matrix. Further tasks add up
-to 16 matrices each, until one matrix remains. For each chunk, a matrix of d² numbers is sent to another worker. In each
-pass over the rows, the client sends the weights once and receives one matrix. Dask starts few reading tasks at a time
-and completes one group of 16 matrices before the next, so that a worker holds few chunks and matrices in memory. Dask
-is imported only for Dask arrays.
+On a cluster, one task per chunk of a Dask array reads the chunk and computes its scatter matrix. Each further
+task sums at most 16 matrices, until one matrix remains. For each chunk, a matrix of d² numbers is sent to another
+worker. In each pass over the rows, the client sends the weights once and receives one matrix. Dask starts few reading
+tasks at a time and completes one group of 16 matrices before the next, so that a worker holds few chunks and matrices
+in memory. Dask is imported only for Dask arrays.
 """
 
 import sys
@@ -126,7 +126,7 @@ def dask_rows(X: Any) -> "BlockRows":
     Raises
     ------
     TypeError
-        If X is another Dask collection than an array.
+        If X is a Dask collection other than an array.
     ValueError
         If X is not a 2-D array of numbers, or if the sizes of its chunks are unknown.
     """
@@ -143,7 +143,7 @@ def dask_rows(X: Any) -> "BlockRows":
 
 
 def lazily(X: Any, apply: Apply, width: int, dtype: str) -> Any:
-    """Return a lazy Dask array: the result of a function that is applied to each chunk of rows when it is needed.
+    """Return a lazy Dask array. A function is applied to each chunk of rows when its part of the result is needed.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ class _ClusterRows:
         except KilledWorker as error:
             raise ClusterError(
                 f"{error.allowed_failures + 1} workers died one after the other at the same block of rows, most "
-                "likely because they ran out of memory; give them more memory, or the array smaller chunks of rows"
+                "likely because they ran out of memory; give them more memory, or use smaller chunks of rows"
             ) from None
         except FutureCancelledError:
             check_alive(client)
@@ -279,7 +279,7 @@ def _sum_block(
 
 
 def _sum_group(group: Sequence[tuple[Scatter, ...]]) -> tuple[Scatter, ...]:
-    """Return the sums of the one or two scatter matrices that each of up to 16 blocks has."""
+    """Sum scatter matrices over up to 16 blocks. Each block has one or two matrices; there are as many sums."""
     sums = [ScatterSum(len(scatter.sums)) for scatter in group[0]]
     for scatters in group:
         for total, scatter in zip(sums, scatters, strict=True):

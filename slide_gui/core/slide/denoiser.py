@@ -186,7 +186,7 @@ def _refine(
     survives = survival(noise, len(scatter) - 1)
 
     def correct(block: NDArray[np.intp], residual: Array) -> float:
-        """Correct the rows `block`. Return the largest norm of a correction relative to that of its corrected row."""
+        """Correct the rows `block`. Return the largest ratio of the norms of a correction and of the corrected row."""
         change = product(product(residual, factor.T, progress), factor, progress)
         weights[block] += change
         length = np.maximum(np.linalg.norm(weights[block], axis=1), np.finfo(float).tiny)
@@ -196,7 +196,8 @@ def _refine(
     few = lit[np.linspace(0, len(lit) - 1, min(len(lit), _FEW)).astype(np.intp)]
     if correct(few, scatter[rows[few]] * survives - product(weights[few], q, progress)) <= _RIGHT:
         return
-    leading, rest = np.empty_like(q), np.empty_like(q)  # transposed, leading + rest = E[Q]
+    # The transpose of leading + rest is E[Q]. `leading` has so few bits that x_leading @ leading.T is exact.
+    leading, rest = np.empty_like(q), np.empty_like(q)
     for columns in tiles(len(q), _BLOCK, progress):
         leading[columns] = leading_digits(q[columns], len(q))
         np.subtract(q[columns], leading[columns], out=rest[columns])
@@ -306,7 +307,8 @@ class CorruptedCopies:
         self._dtype = np.dtype(np.float32 if self.rows.dtype == np.float32 else np.float64)
         self._clean = np.column_stack([self.rows.astype(self._dtype, copy=False), np.ones(n, self._dtype)])
         self._corrupted = self._clean.copy()
-        self._survived = np.zeros((n, d), np.float32)  # number of corrupted copies with each value; exact up to 2²⁴
+        # Number of corrupted copies in which each value was not set to 0. float32 is exact up to 2²⁴ copies.
+        self._survived = np.zeros((n, d), np.float32)
         self._q = np.zeros((d + 1, d + 1))
 
     def add(self, copies: int = 1, progress: Progress = NO_PROGRESS) -> None:
