@@ -161,7 +161,7 @@ class StackParameters:
         ----------
         values : ndarray
         out : ndarray, optional
-            Array to fill and return. It may have another data type than the values.
+            Array to fill and return. Its data type may differ from that of the values.
         """
         squashed = self.function.apply(values, self.threshold)
         if out is None:

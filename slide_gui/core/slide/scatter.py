@@ -73,7 +73,7 @@ class Scatter:
     def of(
         cls, rows: Rows, parameters: StackParameters | None = None, *, start: int = 0, progress: Progress = NO_PROGRESS
     ) -> "Scatter":
-        """Return the scatter matrix of a block of unchanged rows. Layer 1 is fitted on this matrix.
+        """Return the scatter matrix of a block of input rows, before any layer. Layer 1 is fitted on this matrix.
 
         Parameters
         ----------
@@ -167,8 +167,8 @@ class Scatter:
 class ScatterSum:
     """Sum of scatter matrices in a fixed order: groups of 16 matrices are summed, then groups of 16 sums, and so on.
 
-    Other processes can sum the groups at any time; the total is bit-identical. For each size of group (16 matrices,
-    16 sums of 16 matrices, …) one sum is in memory.
+    Different processes can sum different groups, in any order; the total is still bit-identical. For each size of
+    group (16 matrices, 16 sums of 16 matrices, …) one sum is in memory.
 
     Parameters
     ----------
@@ -350,7 +350,7 @@ class ScatterPass:
             yield squashed.total()
 
     def _of_sparse(self, rows: Rows, start: int, progress: Progress, weights: Array | None) -> Iterator[Scatter]:
-        """Yield the scatter matrices of a CSR matrix, which stays sparse. Values that are not stored become T(0)."""
+        """Yield the scatter matrices of a CSR matrix, which stays sparse. Entries that are not stored are squashed to T(0)."""
         p, rows = self.parameters, without_duplicates(rows)
         check_free(32 * rows.nnz, f"the scatter matrix of {rows.nnz} stored values", "give the rows as Blocks")
         with np.errstate(over="ignore"):
@@ -365,7 +365,7 @@ class ScatterPass:
         squashed = p.squash(np.append(values.astype(p.dtype), np.zeros(1, p.dtype))).astype(np.float64)
         constant = float(squashed[-1])
         other = _sparse_scatter(rows, squashed[:-1] - constant, weights, progress.part(0.5, 1.0))
-        if constant:  # `other` is the scatter of T(x) − T(0); compute that of T(x) from it
+        if constant:  # `other` is the scatter matrix of T(x) − T(0); convert it to the scatter matrix of T(x)
             np.add(other.inner, constant * (other.sums[:, None] + other.sums + other.n * constant), out=other.inner)
             np.add(other.sums, other.n * constant, out=other.sums)
         yield other

@@ -113,11 +113,11 @@ def windows_of(window: int, d: int, image_shape: tuple[int, ...] | None) -> Wind
     Parameters
     ----------
     window : int
-        Side of the window in pixels. A window larger than the image gets its side, rounded up to an odd number.
+        Side of the window in pixels. It is limited to the side of the image, rounded up to an odd number.
     d : int
         Number of features of a row.
     image_shape : tuple of (rows, columns) or (rows, columns, channels), or None
-        Shape of an image. None means square images of one channel. An empty tuple: the features are not pixels.
+        Shape of an image. None means square images of one channel. An empty tuple means no pixels.
 
     Raises
     ------

@@ -243,14 +243,14 @@ def entry_share(parameters: StackParameters) -> float:
 def _entry(
     rows: Rows, parameters: StackParameters, sample_weight: Array | None, progress: Progress
 ) -> tuple[Array, Array]:
-    """Return the scatter matrices of the rows and of the squashed rows. If only the first is needed, it is both."""
+    """Return the scatter matrices of the rows and of the squashed rows, or the first of them twice if it suffices."""
     part = ScatterPass(parameters, squashed=parameters.fit_on != "values" or parameters.depth > 1)
     if isinstance(rows, BlockRows):
         scatters = list(rows.total(part, progress))
     else:
         scatters = list(part.of(rows, progress=progress, sample_weight=sample_weight))
     matrices = []
-    while scatters:  # the parts of each scatter matrix are freed as soon as the matrix is copied
+    while scatters:  # Removing each `Scatter` from the list frees its arrays as soon as its matrix is copied.
         matrices.append(scatters.pop().matrix)
     return matrices[-1], matrices[0]
 
@@ -337,7 +337,7 @@ def threshold_problem(rows: Rows, parameters: StackParameters) -> str:
     if left >= _FEWEST_VARYING * varying:
         return ""
     return (
-        f"{np.mean(above):.2%} of the values are above the threshold {t:g}: only {left} of {varying} features differ "
-        "between rows after it, and the hidden layers are almost constant; scale the features so that the threshold "
-        "lies amid their values (to 0…1 for 0.5), or change the threshold"
+        f"{np.mean(above):.2%} of the values are above the threshold {t:g}: after thresholding, only {left} of {varying} "
+        "features differ between rows, and the hidden layers are almost constant; scale the features so that the "
+        "threshold lies amid their values (to 0…1 for 0.5), or change the threshold"
     )

@@ -100,7 +100,7 @@ class KernelProblem:
 
 
 def hold_out(problem: KernelProblem) -> Evaluation:
-    """Return the smoothed error on held-out points and its gradient G.
+    """Return the smoothed error on held-out points and its gradient G (see `Evaluation`).
 
     The criterion is J = (1/m) Σ ½(1 + tanh(−s y f)) over the m held-out points. The decision function f is trained on
     the points that are not held out. With weights, J is the weighted mean.
@@ -134,7 +134,7 @@ def hold_out(problem: KernelProblem) -> Evaluation:
 
 
 def press(problem: KernelProblem) -> Evaluation:
-    """Return the leave-one-out squared error of kernel ridge regression and its gradient G.
+    """Return the leave-one-out squared error of kernel ridge regression and its gradient G (see `Evaluation`).
 
     The criterion is J = mean r² with r = β / diag A and β = A y. A is the top-left n × n block of H⁻¹, where
     H = [K̃ 1; 1ᵀ 0]. Weights apply both to the squared errors of the regression and to the mean of r².
@@ -155,10 +155,11 @@ def press(problem: KernelProblem) -> Evaluation:
 
 
 def radius_margin(problem: KernelProblem) -> Evaluation:
-    """Return the radius-margin criterion, radius over margin, and its gradient G.
+    """Return the radius-margin criterion, radius over margin, and its gradient G (see `Evaluation`).
 
     The criterion is J = R² yᵀβ / n with R² = 1 + 1/C − mean(K̃). Its gradient is
-    G = [‖w‖² (1/n − 11ᵀ/n²) − R² ββᵀ] / n. The criterion bounds a number of errors and is not defined with weights.
+    G = [‖w‖² (I/n − 11ᵀ/n²) − R² ββᵀ] / n with ‖w‖² = yᵀβ. The criterion is a bound on the number of misclassified
+    points and is not defined with weights.
 
     Raises
     ------
@@ -181,12 +182,12 @@ def radius_margin(problem: KernelProblem) -> Evaluation:
     return Evaluation(squared_radius * squared_norm / n, gradient, svm.beta, len(svm.active))
 
 
-_SMOOTHING = 0.1  # η; because of it, J changes gradually, not abruptly, when a point leaves the active set
+_SMOOTHING = 0.1  # η > 0, so that J changes gradually, not abruptly, when a point leaves the active set
 _LEAST = 1e-10
 
 
 def span(problem: KernelProblem) -> Evaluation:
-    """Return the smoothed leave-one-out error and its gradient G.
+    """Return the smoothed leave-one-out error and its gradient G (see `Evaluation`).
 
     G is zero outside the active set, which consists of the support vectors. H = [K̃ 1; 1ᵀ 0] is restricted to this set.
     Let Δ = η/|β|, let A be the top-left block of (H + diag(Δ, 0))⁻¹, and let S = 1/diag A − Δ. The leave-one-out

@@ -13,7 +13,7 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_TILE = 256  # kernel rows per matrix–vector product; the results of these products are summed in float64
+_TILE = 256  # number of kernel rows per matrix–vector product; the results of these products are summed in float64
 _EXACT_ROWS = 512
 
 
@@ -42,7 +42,7 @@ class CachedRows:
     store : ndarray of shape (capacity, n), of the source's dtype
         Memory for the cached rows.
     tol : float
-        Tolerance of the solver. Sums of float32 rows are computed in float64 if float32 is too coarse for it.
+        Tolerance of the solver. If float32 is too coarse for this tolerance, float32 rows are summed in float64.
     progress : Progress
         Raises `Cancelled` to stop the computation.
     """
@@ -108,7 +108,8 @@ class CachedRows:
         """Remove all rows from the cache, except for the rows of the points `keep`."""
         stay = keep[self._slot[keep] >= 0]
         stay = stay[np.argsort(self._slot[stay])]
-        for target, point in enumerate(stay):  # slots in rising order, so that no row is overwritten before it moves
+        # The rows move in the order of their slots, so that no row is overwritten before it moves.
+        for target, point in enumerate(stay):
             self._store[target] = self._store[self._slot[point]]
             if target % _TILE == 0:
                 self._progress.report(0.0)
@@ -121,11 +122,15 @@ WHOLE = 1000  # largest number of points for which the entire kernel matrix is c
 LARGEST_SET = 4096
 SMALLEST_SET = 512
 _MOST_STALLED = 8  # the solver stops after more than this many consecutive outer steps without progress
-_LEAST_GAIN = 0.02  # decrease of the objective, relative to gap², that counts as progress; an exact SMO step has 0.25
+# An outer step counts as progress if it decreases the objective by this × gap². An exact SMO step decreases it by
+# 0.25 × gap².
+_LEAST_GAIN = 0.02
 _NEW_LEAST = 256  # the largest number of new points in a working set is this value or more
 _LOOSE = 0.05  # tolerance for solving a working set, relative to the optimality gap of all points
-_CLOSE = 0.1  # points this close to violating optimality join a working set, too, because a step may make them violate
-_START_TOL = 0.1  # tolerance for the first solution, on a quarter of the points, from which the solver starts
+# A working set also includes points that come this close to violating an optimality condition, because the next step
+# may cause the violation.
+_CLOSE = 0.1
+_START_TOL = 0.1  # tolerance of the solution for a quarter of the points, from which the solver starts
 _MANY = 0.4  # above this fraction of support vectors, computing the entire matrix is faster than computing their rows
 _ERROR = 0.5  # largest acceptable rounding error of the SVM outputs, relative to the tolerance
 
@@ -357,12 +362,13 @@ def _quarter(y: Array, options: SolverOptions) -> Indices:
 
 
 def _feasible(beta: Array, box: Box) -> Array:
-    """Clip coefficients to their bounds, then scale the positive or the negative ones down so that they sum to 0."""
+    """Clip coefficients to their bounds, then reduce the positive or the negative ones so that all sum to 0."""
     beta = np.clip(np.asarray(beta, dtype=np.float64), box.lower, box.upper)
     positive, negative = beta[beta > 0].sum(), -beta[beta < 0].sum()
     if min(positive, negative) == 0.0:
         return np.zeros_like(beta)
-    if abs(positive - negative) <= 1e-9 * positive:  # the sum is already 0; scaling would move coefficients off C
+    # If the sum is already 0, scaling would only move coefficients that equal C away from this bound.
+    if abs(positive - negative) <= 1e-9 * positive:
         return beta
     least = min(positive, negative)
     return np.asarray(np.where(beta > 0, beta * (least / positive), beta * (least / negative)))
@@ -500,7 +506,7 @@ class _WorkingSetSolver:
             residual[points] -= at(self._box.ridge, points) * change
 
     def _working_set(self, residual: Array, beta: Array, bias: float) -> Indices:
-        """Return the sorted working set: points with β strictly inside the bounds, or at or near a violation."""
+        """Return the sorted working set: points with β inside its bounds, or that (almost) violate optimality."""
         box = self._box
         up, down = beta < box.upper, beta > box.lower
         free = up & down

@@ -56,17 +56,18 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         Widths σ_t, one per block. "learn" minimises `criterion`. "median" sets σ_t² = σ² · median ‖h_iᵗ − h_jᵗ‖². If C
         is given, σ² is the number of blocks. Otherwise σ² and C are selected together on held-out rows.
     criterion : {"auto", "radius-margin", "span", "hold-out", "press"}, default="auto"
-        Criterion that learning the widths minimises. "radius-margin" is the bound R²‖w‖²/n on the error. "span" is the
-        smoothed leave-one-out error from the span of the support vectors. "hold-out" is the smoothed error on a
+        Criterion that is minimised to learn the widths. "radius-margin" is the bound R²‖w‖²/n on the error. "span" is
+        the smoothed leave-one-out error from the span of the support vectors. "hold-out" is the smoothed error on a
         held-out fifth of the rows. "press" is the leave-one-out squared error of kernel ridge regression. "auto" is
         "span" for two classes and "press" for more.
-        With more than two classes, "press" is averaged over one-vs-rest targets, the others over one-vs-one problems.
+        With more than two classes, "press" is averaged over one-vs-rest targets, and the other criteria are averaged
+        over one-vs-one problems.
         "radius-margin" does not estimate the error. If the classes overlap strongly, its optimum has such small widths
         and C that every point is a support vector.
         With every criterion, the learned widths are compared with scaled median widths, unless a class has too few
-        rows. The comparison uses rows that neither was fitted to: rows outside the subset, or a held-out fifth of the
-        rows (two fifths in turn if a fifth has fewer than 200 rows). The widths with fewer errors are used; in a tie,
-        the learned widths. `chosen_by_` reports the result.
+        rows. The comparison uses rows to which neither of them was fitted: rows outside the subset, or a held-out fifth
+        of the rows (two fifths in turn if a fifth has fewer than 200 rows). The widths with fewer errors are used or,
+        in a tie, the learned widths. `chosen_by_` reports the result.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         Squared hinge loss (L2-SVM) or hinge loss (C-SVC). Widths are always learned with the squared hinge loss.
     C : float or None, default=None
@@ -117,8 +118,8 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     history_ : list of WidthsStep
         Record of each iteration of learning: criterion, prior, widths, `shares_`, C and number of support vectors.
     chosen_by_ : str
-        Origin of the widths: the criterion that learned them, "median widths (guard)" if median widths had fewer errors
-        on held-out rows, "median widths" or "given".
+        Origin of the widths: the criterion by which they were learned, "median widths (guard)" if median widths had
+        fewer errors on held-out rows, "median widths" or "given".
     candidates_ : list of Candidate
         All widths and C that were evaluated to compare learned with median widths, with their errors. `converged` of a
         candidate is False if the solver reached its limit of steps. The list is empty without such a comparison.
@@ -273,7 +274,8 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         given = tuple(groups) if isinstance(groups, Iterable) else groups
         if given is not None and names is not None:
             named = None
-            with suppress(ValueError):  # names are not compared if only some have a layer number
+            # If only some of the names have a layer number, `groups` is not compared with the names.
+            with suppress(ValueError):
                 named = layer_sizes(names)
             if named is not None and named != block_sizes(len(names), given):
                 raise ValueError(

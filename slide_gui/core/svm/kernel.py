@@ -12,7 +12,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 Array = NDArray[np.float64]
 
-_DISTANCE_ROWS = 128  # rows per tile: about 20 ms on one core for 2 500 points of 784 float64 columns
+_DISTANCE_ROWS = 128  # number of rows per tile; a tile of 2 500 points with 784 float64 columns takes about 20 ms
 
 
 def block_sizes(n_columns: int, groups: int | Sequence[int] | None) -> tuple[int, ...]:
@@ -149,8 +149,8 @@ Values = NDArray[np.floating]
 Indices = NDArray[np.intp]
 
 _TILE_ROWS = 512
-_TILE_FLOPS = 1.5e9  # float32 operations per tile: about 30 ms on one core
-_CACHED_VALUES = 32_768  # values of a tile that stay in the processor cache between product and exponential
+_TILE_FLOPS = 1.5e9  # number of float32 operations per tile, which take about 30 ms on one core
+_CACHED_VALUES = 32_768  # number of products whose exponentials are computed while they are in the processor cache
 _AT_ONCE = 1000  # for a class of at most this many points, all kernel rows are computed at once, which is faster
 _BLOCK_ROWS = 2048
 _EMBEDDED_ROWS = 128
@@ -283,8 +283,8 @@ def kernel_tiles(
 ) -> Values:
     """Return exp(−D), or D if `exponential` is False, for the squared distances D between two sets of vectors.
 
-    `these` and `other` are pairs of vectors and their squared norms. If both are the same object, only half of the
-    symmetric matrix is computed.
+    `these` and `other` are the two sets; each is a pair of an array of vectors and an array of their squared norms. If
+    both are the same object, only half of the symmetric matrix is computed.
     """
     (a, a_squares), (b, b_squares) = these, other
     if out is None:
@@ -294,7 +294,8 @@ def kernel_tiles(
     flops = _TILE_FLOPS * 4 / a.itemsize
     width = max(256, int(flops / (2.0 * height * max(a.shape[1], 1))))
     if these is other:
-        height = width = min(height, width)  # square tiles: NumPy computes only one triangle of a product A Aᵀ
+        # The tiles are square, because NumPy then computes only one triangle of the products A Aᵀ on the diagonal.
+        height = width = min(height, width)
     for top in range(0, len(a), height):
         for left in range(top if these is other else 0, len(b), width):
             tile = out[top : top + height, left : left + width]
@@ -426,7 +427,7 @@ class VectorRows:
         return kernel_rounding(np.concatenate([each.squares[:size] for each, size in pairs]))
 
     def take(self, points: Indices) -> "VectorRows":
-        """Return a source for the given, sorted points. The first points of each class are used without a copy."""
+        """Return a source for the given, sorted points. If they are the first of each class, no vector is copied."""
         parts = self._split(points)
         if all(np.array_equal(part, np.arange(len(part))) for part in parts):
             return VectorRows(self._classes, [len(part) for part in parts])
@@ -457,7 +458,8 @@ class VectorRows:
             out = np.empty((len(rows), len(self)), self.dtype)
         others = list(zip(self._classes, self._sizes, blocks_of(self._sizes), strict=True))
         if not symmetric and not any(each.caches for each in self._classes):
-            left = self._gathered(rows, progress)  # one copy, so that the kernel loop reads each class only once
+            # The vectors of `rows` are copied to one array, so that the loop reads the vectors of each class only once.
+            left = self._gathered(rows, progress)
             for other, size, width in others:
                 kernel_tiles(left, other.first(size), out[:, width], progress)
             set_self_kernel(out, rows)
@@ -490,7 +492,7 @@ class VectorRows:
 
 
 class DistanceRows:
-    """Source of kernel values exp(−factor · D) for a precomputed matrix D, which a whole grid search shares.
+    """Source of kernel values exp(−factor · D) for a precomputed matrix D, which is the same in an entire grid search.
 
     Parameters
     ----------

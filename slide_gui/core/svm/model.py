@@ -136,7 +136,8 @@ class SvmModel:
         """Return the margins of each pair (i, j) of classes, of shape (n, n_pairs); positive values mean class j."""
         steady = MonotonicProgress(progress)
         n, dtype = len(self.vectors), self.vectors.dtype
-        used = np.flatnonzero(self.vectors.any(axis=0))  # columns of zeros can be left out of the matrix products
+        # Columns in which all support vectors are 0 are left out of the matrix products, to which they contribute 0.
+        used = np.flatnonzero(self.vectors.any(axis=0))
         vectors, squares = np.take(self.vectors, used, axis=1), squared_norms(self.vectors)
         by_pair = np.ascontiguousarray(self.trained.coefficients.T, dtype=dtype)
         margins = np.empty((len(Z), len(self.trained.biases)))

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _MOST_STEPS = 60
-_PART_FROM = 1000  # from this number of points, an SVM is trained first on a quarter of them
+_PART_FROM = 1000  # an SVM of this many points or more is trained first on a quarter of them
 _SOFTER = 10.0
 _TILE = 256
 
@@ -240,7 +240,7 @@ def _settled(margin: Array, active: Indices, now: Indices) -> bool:
 def _line_search(now: _Point, target: _Point, y: Array, ridge: Array | float) -> float:
     """Return the step in (0, 1] from `now` to `target` that minimises the objective, by bisection of its slope."""
     largest = np.max(ridge)
-    C, loss = 1.0 / largest, y * (largest / ridge)  # the C of point i is C · largest/ridge_i
+    C, loss = 1.0 / largest, y * (largest / ridge)  # the C of point i, 1/ridge_i, is written as C · largest/ridge_i
     change, rise = target.beta - now.beta, target.output - now.output
     flat, flat_rise = now.output - now.bias, rise - (target.bias - now.bias)
     slope_0, slope_1 = float(change @ flat), float(change @ flat_rise)
