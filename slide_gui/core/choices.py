@@ -1,4 +1,4 @@
-"""Tables of the allowed values of a parameter, which checks, command line, window and help share."""
+"""Tables of the allowed values of a parameter, shared by checks, command line, window and help."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

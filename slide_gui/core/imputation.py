@@ -15,10 +15,10 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 from slide_gui.text import count
 
 MOST_WORK = 5 * 10**12
-"""Largest number of multiplications of one fit or one transform. They take about ten minutes on two cores."""
+"""Largest number of multiplications in one fit or one transform. They take about ten minutes on two cores."""
 
-_CALLS = 300_000  # overhead for one pattern of missing cells, as the number of multiplications that take as long
-_SMALLEST_RIDGE = 1e-9  # in units of the variance of a column
+_CALLS = 300_000  # overhead for one pattern of missing cells, given as the number of multiplications that take as long
+_SMALLEST_RIDGE = 1e-9  # smallest allowed ridge, in units of the variance of a column
 
 
 class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -96,7 +96,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         with np.errstate(over="ignore"):
             self.mean_, scale = _moments(rows)
         if not np.isfinite(scale).all():
-            raise ValueError("X contains numbers whose squares overflow; divide its columns by their largest number")
+            raise ValueError("X contains numbers whose squares overflow; divide each column by its largest magnitude")
         self.covariance_, self.scale_ = np.diag(np.sign(scale)), np.where(scale > 0.0, scale, 1.0)
         Z, steady = (rows - self.mean_) / self.scale_, MonotonicProgress(progress)
         for k in range(self.n_iter_):

@@ -1,4 +1,4 @@
-"""Products, inverses, solutions and copies of large matrices, computed in blocks with a progress report after each."""
+"""Multiply, invert and copy large matrices and solve linear systems in blocks. Report progress after each block."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

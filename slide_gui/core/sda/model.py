@@ -32,7 +32,7 @@ class SdaParameters:
         layers, or one number per layer.
     pretraining_rate : float
         Learning rate of pre-training per row; the loss is the cross-entropy summed over the features. On a thousand
-        images, the rate 0.005 reaches in 15 epochs the loss that the tutorials' rate 0.001 reaches in 50 epochs.
+        images, 15 epochs at the rate 0.005 reach the same loss as 50 epochs at the tutorials' rate 0.001.
     pretraining_epochs : int
         Number of passes over the rows for each layer, 0 or more.
     fine_tuning_rate : float
@@ -69,9 +69,9 @@ class SdaParameters:
 
     @property
     def unsupervised(self) -> Self:
-        """These parameters with fixed values for fine-tuning, which pre-training does not use.
+        """Copy of the parameters in which the parameters of fine-tuning, which pre-training ignores, have fixed values.
 
-        Runs of pre-training alone are stored under a hash of these parameters. The fixed values are independent of the
+        Runs of pre-training alone are stored under a hash of this copy. The fixed values are independent of the
         defaults, so that new defaults do not change the hashes of stored runs.
         """
         return replace(self, fine_tuning_rate=0.1, fine_tuning_epochs=100, patience=10)
@@ -110,7 +110,7 @@ def _noises(noise: float | Sequence[float], depth: int) -> float | tuple[float, 
 
 Values = NDArray[Any]
 
-_TILE_FLOPS = 2e9  # operations between two progress reports: about 30 ms on one core
+_TILE_FLOPS = 2e9  # number of operations between two progress reports, which take about 30 ms on one core
 _FACTORS = 64  # a product of 64 factors, each ½ or more, is at least 2⁻⁶⁴, far above the smallest float32 number
 _LEVELS = 1 << 16
 

@@ -169,7 +169,8 @@ class Activations:
         packs = self._packs and self._done + 1 < self._passes
         packed = np.empty((n, (d + 7) // 8), np.uint8) if packs else None
         column = (self._done + 1) * d
-        # Sums of 0 and 1 are exact for any number of rows at a time. Half the number of rows saves memory.
+        # Sums of products of 0 and 1 are exact, no matter how many rows are summed at a time. Therefore, only half as
+        # many rows are summed at a time to save memory.
         height = min(rows_per_product(d) // (2 if p.function.binary else 1), n)
         squashed = np.empty((height, d), p.dtype)
         for top in range(0, n, height):
@@ -188,7 +189,7 @@ class Activations:
         self._done += 1
         self._packed = packed
         if self._packs or self._out is not None:
-            self._steps.clear()  # the next pass starts from the stored representations and needs no earlier weights
+            self._steps.clear()  # the next pass starts from stored representations, without the weights of lower layers
         else:
             self._steps.append(step)
         progress.report(1.0)

@@ -34,7 +34,7 @@ _SHORT_SUM = 4096  # largest number of rows whose products are summed in float32
 
 _FEW = 32  # number of rows of the weights W that are corrected first, to measure the rounding error
 _RIGHT = 1e-9  # largest relative correction of these rows for which the other rows need no correction
-_NEGLIGIBLE = 1e-10  # corrections of a row stop if the next relative correction is expected to be smaller
+_NEGLIGIBLE = 1e-10  # correction of a row stops if the next relative correction is expected to be below this
 _MOST_CORRECTIONS = 8
 _BLOCK = 256  # number of rows of W that are corrected at a time
 _ROUNDING = 1e-4  # relative size of a negative error that rounding can explain; 3e-5 was measured for float32

@@ -166,7 +166,8 @@ def _overlap(centre: int, side: int, window: int) -> tuple[slice, slice]:
 def _over_places(products: NDArray[np.floating], window: int) -> Array:
     """Return Σ_i t[i + a, :, i + b, :] for all offsets a and b in a window, where t is the array `products`.
 
-    Its shape is (window, u, window, v). The sum covers each i for which i, i + a and i + b are inside the image.
+    The result has the shape (window, u, window, v). The sum covers each i for which i, i + a and i + b are inside the
+    image.
     """
     side, u, _, v = products.shape
     sums = np.empty((window, u, window, v))

@@ -220,7 +220,7 @@ def fit_stack(
             layer_scatter = first
         else:
             layer_scatter = scatter_after(stack.layers[k - 1].weights, squashed, here)
-            del squashed  # the next pass over the rows needs this memory
+            del squashed  # frees memory for the next pass over the rows
         here.report(0.0)
         weights, error = layer_weights(layer_scatter, parameters.noise, parameters.ridge, windows, here)
         stack = replace(stack, layers=(*stack.layers, Layer(weights, error, layer_scatter)))
@@ -337,7 +337,7 @@ def threshold_problem(rows: Rows, parameters: StackParameters) -> str:
     if left >= _FEWEST_VARYING * varying:
         return ""
     return (
-        f"{np.mean(above):.2%} of the values are above the threshold {t:g}: after thresholding, only {left} of {varying} "
-        "features differ between rows, and the hidden layers are almost constant; scale the features so that the "
-        "threshold lies amid their values (to 0…1 for 0.5), or change the threshold"
+        f"{np.mean(above):.2%} of the values are above the threshold {t:g}: after thresholding, only {left} of "
+        f"{varying} features differ between rows, and the hidden layers are almost constant; scale the features so "
+        "that the threshold is inside their range (to 0…1 for the threshold 0.5), or change the threshold"
     )

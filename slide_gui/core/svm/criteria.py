@@ -112,7 +112,7 @@ def hold_out(problem: KernelProblem) -> Evaluation:
     """
     kernel, y, weights, held_out, start = problem.kernel, problem.y, problem.weights, problem.held_out, problem.start
     if held_out is None or not held_out.any():
-        raise ValueError("the hold-out criterion has no row to hold out in a pair of classes; use another criterion")
+        raise ValueError("the hold-out criterion found no row to hold out in a pair of classes; use another criterion")
     progress, train, test = problem.progress, np.flatnonzero(~held_out), np.flatnonzero(held_out)
     inner, diagonal = take_submatrix(kernel, train, progress), at(problem.ridges, train)
     svm = newton(inner, y[train], diagonal, start=None if start is None else start[train], progress=progress)

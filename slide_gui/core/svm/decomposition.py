@@ -209,7 +209,7 @@ class Solution:
 
 
 def largest_store(n: int, memory: int) -> int:
-    """Return the bytes of float32 kernel values that the solver stores for n points if its limit is `memory`."""
+    """Return the number of bytes of float32 kernel values that the solver stores for n points, at most `memory`."""
     _, largest, capacity = _division(n, memory // 4)
     return 4 * (largest**2 + capacity * n)
 
@@ -233,7 +233,7 @@ def _division(n: int, floats: int) -> tuple[bool, int, int]:
 
 
 def least_memory(n: int, itemsize: int = 4) -> int:
-    """Return the bytes of kernel values that training on n points requires; a value takes `itemsize` bytes."""
+    """Return the least number of bytes for kernel values to train on n points; a value takes `itemsize` bytes."""
     small = min(n, SMALLEST_SET)
     return itemsize * (small * small + 2 * small * n)
 

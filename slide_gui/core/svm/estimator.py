@@ -121,7 +121,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         Origin of the widths: the criterion by which they were learned, "median widths (guard)" if median widths had
         fewer errors on held-out rows, "median widths" or "given".
     candidates_ : list of Candidate
-        All widths and C that were evaluated to compare learned with median widths, with their errors. `converged` of a
+        All widths and C that were evaluated to compare learned and median widths, and their errors. `converged` of a
         candidate is False if the solver reached its limit of steps. The list is empty without such a comparison.
     n_iter_ : int
         Number of SMO steps in the final training, summed over all pairs of classes.

@@ -434,7 +434,7 @@ class VectorRows:
         return VectorRows.of(self._gathered(points, NO_PROGRESS)[0])
 
     def exact_rows(self, points: Indices, progress: Progress = NO_PROGRESS) -> Values:
-        """Return the vectors of the given points, computed in float64; `points` must be in rising order."""
+        """Return the vectors of the given points, computed in float64; `points` must be in ascending order."""
         parts = zip(self._classes, self._split(points), strict=True)
         pieces = [each.exact_rows(part, progress) for each, part in parts if len(part)]
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
@@ -444,7 +444,7 @@ class VectorRows:
     ) -> Values:
         """Return the kernel values between the points `rows` and the points `columns`, by default all points.
 
-        The points must be in rising order. If `rows` and `columns` are the same object, only half of the symmetric
+        The points must be in ascending order. If `rows` and `columns` are the same object, only half of the symmetric
         matrix is computed.
         """
         symmetric = columns is rows

@@ -151,7 +151,7 @@ class WidthsStep:
     n_support : int
         Number of support vectors on the subset, summed over all pairs of classes.
     prior : float
-        Penalty for the distance from the starting point. Learning minimises its sum with J.
+        Penalty for the distance from the starting point. Learning minimises the sum of J and this penalty.
     """
 
     iteration: int
@@ -209,13 +209,13 @@ class ChosenBy:
     Attributes
     ----------
     criterion : str
-        Criterion that the widths were learned with.
+        Criterion by which the widths were learned.
     guarded : bool
         True if median widths replaced the learned widths.
     learned_error, median_error : float or None
-        Fraction of held-out rows that are misclassified with the learned widths, and with the median widths. Scale and
-        C of each were selected on other rows. Both values are None if no comparison was made, for example because a
-        class has too few rows.
+        Fraction of held-out rows that are misclassified with the learned widths, and with the median widths. The scale
+        of the widths and C were selected on other rows in both cases. Both values are None if no comparison was made,
+        for example because a class has too few rows.
     n_held_out : int
         Number of held-out rows; 0 in results stored by earlier versions.
     candidates : tuple of Candidate

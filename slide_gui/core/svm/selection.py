@@ -199,8 +199,8 @@ _MOST_HELD_OUT = 10_000
 def _spent(done: float) -> float:
     """Return the fraction of the duration of a grid search that has passed, given the fraction of evaluated points.
 
-    The two differ because the largest widths are evaluated last. With two classes, these take up to three times as
-    long as the others.
+    The two fractions differ because the largest widths are evaluated last. With two classes, these widths take up to
+    three times as long as the other widths.
     """
     return (2 * done + done**2) / 3
 
@@ -226,10 +226,10 @@ def tune(
     learned_on: Indices | None = None,
     most_rows: int = MOST_ROWS,
 ) -> tuple[float, float]:
-    """Return the scale of the widths and the C that misclassify the fewest held-out rows, or the least weight of rows.
+    """Return the scale of the widths and the C with the smallest number, or total weight, of misclassified rows.
 
-    A stratified fifth of the rows is held out, at most about 10 000 rows. In a tie, the first point of the grid is
-    returned. The first point is also returned if no row can be held out.
+    The errors are counted on a held-out stratified fifth of the rows, at most about 10 000 rows. In a tie, the first
+    point of the grid is returned. The first point is also returned if no row can be held out.
 
     Parameters
     ----------
@@ -278,8 +278,9 @@ def tune(
     return best
 
 
-_SCALES = tuple(np.sqrt(SIGMA_FACTORS).tolist())  # the median widths are tried times these factors
-_C_FACTORS = (1.0, 3.0, 10.0)  # C is tried times these: the learned C is often too small, as errors are smoothed
+_SCALES = tuple(np.sqrt(SIGMA_FACTORS).tolist())  # factors by which the median widths are multiplied
+# The learned C is multiplied by these factors. It is often too small, because learning uses a smoothed error.
+_C_FACTORS = (1.0, 3.0, 10.0)
 _FEW = 250  # once the points of a grid are evaluated on this many rows, only the best points are evaluated further
 _BEST = 3  # largest number of these best points
 _EVALUATED = 200  # if a fold has fewer rows, widths are compared on two held-out folds instead of one
@@ -321,7 +322,7 @@ def choose_widths(
 
 
 class _Comparison:
-    """A comparison of learned with median widths, which records all evaluated candidates."""
+    """A comparison of learned widths and median widths, which records all evaluated candidates."""
 
     def __init__(self, parameters: SvmParameters, progress: Progress) -> None:
         self._parameters, self._progress = parameters, progress
@@ -331,7 +332,7 @@ class _Comparison:
         self._held_out: list[Candidate] = []
 
     def on_fresh_rows(self, sample: WidthsSample, data: TrainingSet) -> SelectedWidths:
-        """Compare learned with median widths on rows outside the sample."""
+        """Compare learned widths and median widths on rows outside the sample."""
         learned = learn_widths(sample, self._parameters, self._near, progress=self._progress.part(0.0, 0.5))
         if np.bincount(sample.codes).min() < 2:
             return learned  # a class has only one row, which cannot be held out
@@ -356,13 +357,15 @@ class _Comparison:
         return SelectedWidths(widths, best.C, learned.history, chosen)
 
     def on_folds(self, sample: WidthsSample) -> SelectedWidths:
-        """Compare learned with median widths on folds of the sample, and fit the better widths to the entire sample."""
+        """Compare learned and median widths on folds of the sample, and fit the better widths to the entire sample."""
         learned, n = None, len(sample.codes)
         if np.bincount(sample.codes).min() > 2:
             folds = _folds(sample.codes, self._parameters.seed, sample.row_groups)
             n_held_out, more_pairs = 2 if few_rows(n) else 1, len(pairs_of(int(sample.codes.max()) + 1)) - 1
-            learning = 1.0 / (1.5 + 100 * more_pairs / n)  # fraction of the time for a fold; the rest is comparison
-            held_out_time = 0.9 if n_held_out == 2 else 0.75  # the remaining time is for the fit to the entire sample
+            # Learning takes this fraction of the time for a fold, and the comparison with median widths takes the rest.
+            learning = 1.0 / (1.5 + 100 * more_pairs / n)
+            # The folds take this fraction of the total time, and the fit to the entire sample takes the rest.
+            held_out_time = 0.9 if n_held_out == 2 else 0.75
             for number, fold in enumerate(np.unique(folds[folds >= 0])[:n_held_out].tolist()):
                 share = held_out_time / n_held_out
                 steady = MonotonicProgress(self._progress.part(number * share, (number + 1) * share))
@@ -372,7 +375,8 @@ class _Comparison:
                 inside = sample.on(np.flatnonzero(folds != fold), steady.pulse)
                 try:
                     learned = learn_widths(inside, self._parameters, progress=_without_steps(steady, learning))
-                except ValueError:  # no finite value on these rows; there may be one on the entire sample
+                except ValueError:
+                    # The criterion has no finite value on these rows, but it may have one on the entire sample.
                     continue
                 both = self._selected(inside, learned, steady.part(learning, 1.0))
                 C, learned_C = both[0][1].C, learned.C
@@ -435,7 +439,8 @@ class _Comparison:
         points = [Candidate(kind, scale, C) for scale in scales for C in Cs]
         wrong, left, best = np.zeros((len(points), len(folds)), bool), list(range(len(points))), 0
         seen = [int(np.count_nonzero((folds >= 0) & (folds <= fold))) for fold in range(N_FOLDS)]
-        evaluated = [_BEST if n >= _FEW else len(points) for n in (0, *seen[:-1])]  # number of points on each fold
+        # Largest number of candidates that are evaluated on each fold.
+        evaluated = [_BEST if n >= _FEW else len(points) for n in (0, *seen[:-1])]
         for fold in range(N_FOLDS):
             now = (folds >= 0) & (folds <= fold)
             for place, number in enumerate(left):
@@ -454,7 +459,8 @@ class _Comparison:
                     baseline is not None and _clearly_worse(wrong[best], baseline & now, sample.weights)
                 ):
                     break
-                baseline = None  # the baseline may have been evaluated on the first folds only
+                # No comparison with the baseline on further folds: it may have been evaluated on the first folds only.
+                baseline = None
         self._tried += points
         return widths * points[best].scale, points[best], wrong[best]
 
@@ -485,7 +491,7 @@ def _clearly_worse(wrong: NDArray[np.bool_], other: NDArray[np.bool_], weights: 
 
 
 def _without_steps(progress: Progress, end: float) -> Progress:
-    """Return a progress that reports fractions up to `end`, but no `WidthsStep`: these widths are only compared."""
+    """Return a progress that reports fractions up to `end`, but no `WidthsStep`, for widths that are only compared."""
     return Listener(lambda fraction, _: progress.report(end * fraction))
 
 
@@ -500,7 +506,8 @@ def _counted(point: Candidate, wrong: NDArray[np.bool_], weights: Array | None, 
 
 
 _MEDIAN_ROWS = 1000
-_SHARES_ROWS = 500  # fewer rows suffice for the median distances if widths are given: they then affect only `shares`
+# If widths are given, the median distances affect only `shares`, so fewer rows suffice to compute them.
+_SHARES_ROWS = 500
 
 
 def fit_svm(
@@ -575,7 +582,7 @@ _TRAINING = 0.4  # duration of the final training, relative to one training duri
 def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, float]:
     """Return the fractions of the total progress at which learning the widths ends and at which training starts.
 
-    Between them, `tune` selects scale and C.
+    Between these two fractions, `tune` selects the scale of the widths and C.
     """
     subset, learns = min(n, parameters.subset_size), parameters.widths == "learn"
     learning = _LEARNING * math.sqrt(n_classes / 2) * subset**2 if learns else 0
@@ -585,7 +592,8 @@ def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, f
     elif parameters.C is None:
         points *= len(NEAR_CS if learns else C_GRID)
     tuned = min(n, parameters.retune_rows)
-    tuning = points * 0.8 * tuned**2  # each point trains on four fifths of the rows and predicts a fifth
+    # For each point of the grid, an SVM is trained on four fifths of the rows and evaluated on a fifth.
+    tuning = points * 0.8 * tuned**2
     return learning / max(learning + tuning, 1), (learning + tuning) / (learning + tuning + _TRAINING * n**2)
 
 
@@ -610,7 +618,10 @@ def training_bytes(counts: Sequence[int], columns: int, parameters: SvmParameter
 
 
 def _solving_bytes(counts: Sequence[int], columns: int, memory: int) -> int:
-    """Return the bytes that training at given widths and C needs: scaled rows, kernel values and support vectors."""
+    """Return the number of bytes that scaled rows, kernel values and support vectors take in a training.
+
+    The widths and C of the training are given.
+    """
     rows = 4 * sum(counts) * columns
     left = max(memory - rows, 0)
     shared = min(left // 3, 4 * sum(count**2 for count in counts)) if len(counts) > 2 else 0

@@ -14,7 +14,8 @@ _STRIDE = 1000  # number of SMO steps between two progress reports; they take 15
 _GAP_STRIDE = 16
 _MOST_RATES = 1024
 _TILE = 256
-_CURVATURE = {"f": 1e-6, "d": 1e-10}  # by data type; added to ‖φ_i − φ_j‖²/2, which would be 0 for two equal points
+# Value, by data type, that is added to the curvature ‖φ_i − φ_j‖²/2, which would be 0 for two equal points.
+_CURVATURE = {"f": 1e-6, "d": 1e-10}
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def single_disturbs(factors: Array, tol: float) -> bool:
 
 
 def single_error(beta: Array) -> float:
-    """Return the approximate error of the SVM outputs if kernel values are computed in float32, accurate to 1e-7."""
+    """Return the approximate error of the SVM outputs if the kernel values have the float32 rounding error 1e-7."""
     return float(1.5e-7 * np.linalg.norm(beta))
 
 
@@ -161,14 +162,16 @@ def pair_steps(
 Values = NDArray[np.floating]
 
 _NEAR = 2.0  # optimality gap, in units of the margin, below which the active-set method is tried after enough SMO steps
-_VERY_NEAR = 0.3  # gap below which SMO steps of earlier working sets also count as such steps
+_VERY_NEAR = 0.3  # gap below which the number of SMO steps that is compared with "enough" includes earlier working sets
 _NEARER = 0.25  # after a failure of the active-set method, the gap must shrink by this factor before the next attempt
 _LEAST_STEPS = 100  # SMO steps are taken in rounds; the largest number of steps in a round is this or more
 _STEPS_PER_SYSTEM = 0.008  # the active-set method takes as long as this × (number of points inside bounds)² SMO steps
 _MOST_STALLED_SETS = 20  # largest number of consecutive rounds without a smaller gap
 _MOST_SYSTEMS = 30
-_MOST_WORSE = 8  # the method stops after this many consecutive systems that do not reduce the changes of the active set
-_ROUNDING = {"f": 1e-7, "d": 1e-12}  # by data type; added to the diagonal: rounding may reduce the smallest eigenvalue
+# The active-set method fails if this many consecutive linear systems do not reduce the number of changes of the set.
+_MOST_WORSE = 8
+# Value, by data type, that is added to the diagonal, because rounding may make the smallest eigenvalue negative.
+_ROUNDING = {"f": 1e-7, "d": 1e-12}
 
 
 def minimise(

@@ -62,7 +62,7 @@ class StepLog:
         self.seconds = 0.0
 
     def rewind(self) -> float:
-        """Restart at the first step: the next call of `step` returns its result. Return the seconds of logged steps."""
+        """Restart, so that the next call of `step` returns the result of step 1. Return the seconds of logged steps."""
         self._next = 0
         return self.seconds
 
@@ -137,7 +137,7 @@ def rows_of(values: Any, rows: NDArray[Any]) -> Any:
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """Progress after one outer step of the solver on one pair of classes; `pair` is numbered from 0."""
+    """Progress after one outer step of the solver on the pair of classes `pair`, numbered from 0."""
 
     pair: int
     n_pairs: int
@@ -337,7 +337,7 @@ class _Sources:
         )
 
     def _bytes(self, n: int) -> int:
-        """Return the bytes that n rows take after centring and scaling by the widths, without constant columns."""
+        """Return the number of bytes of n rows that are centred and scaled by the widths, without constant columns."""
         return self._dtype.itemsize * n * len(self._columns)
 
     def _too_coarse(self, n: int) -> bool:

@@ -59,7 +59,7 @@ class WidthsSample:
         Raises
         ------
         MemoryError
-            If learning needs more memory than `parameters.memory`, or more than is free. The message gives the number.
+            If learning needs more memory than `parameters.memory`, or more than is free. The message gives this amount.
         """
         rows, layers = stratified_subset(data.codes, parameters.subset_size, parameters.seed), len(data.sizes)
         need = int(8 * len(rows) ** 2 * max(layers + 6, layers + 0.64 * (layers + 6)))
@@ -156,7 +156,8 @@ class Objective:
         try:
             evaluation = evaluate(self.criterion, kernel, codes, ridge, *known, weights=weights)
         except NotConverged:
-            self.starts.clear()  # from the same starts, the solver might not converge for similar kernels either
+            # For similar kernels, the solver might again fail to converge from the same start values.
+            self.starts.clear()
             return np.inf, np.zeros(len(theta)), self.n_support
         self.progress.report(0.0)
         gradient = evaluation.gradient
@@ -202,7 +203,9 @@ _MOST_ITERATIONS = 50  # largest number of iterations of a descent
 _USUAL_STEPS = 6
 _GAIN, _RELATIVE_GAIN = 5e-5, 3e-4  # a descent ends if the expected decrease is below both 5e-5 and 3e-4 × objective
 _FINER = 0.4  # on a subset of the rows, where steps are fast, both limits are multiplied by this factor
-_FIRST_STEP = 0.3  # length of the first step in log σ; the norm of the gradient may be a thousandth of a useful step
+# Length of the first step in log σ. The gradient gives only the direction of this step, because its norm may be a
+# thousandth of a useful length.
+_FIRST_STEP = 0.3
 _LONGEST_STEP = 0.5  # largest change of log σ_t or log C in one step; the line search would shorten longer steps
 _MOST_HALVINGS = 10  # largest number of times that a step is shortened
 _PRIOR = 0.01
@@ -213,8 +216,8 @@ _TILE = 256
 def best_step(history: Sequence[WidthsStep]) -> WidthsStep:
     """Return the iteration with the smallest objective, J + prior, over all starts.
 
-    The history does not contain points that the line search rejected. Some have a smaller J at extreme widths, which
-    the prior is meant to prevent.
+    The history does not contain points that the line search rejected. Some of these points have a smaller J at extreme
+    widths, which the prior is meant to prevent.
     """
     return min(history, key=lambda step: step.objective)
 
@@ -313,7 +316,8 @@ class _Descent:
             expected = float(slope @ step)
             if new <= value + 1e-4 * expected:
                 return step, new, new_slope
-            # The minimum of a parabola through both values, with the known slope at the first; 0 if J is infinite.
+            # Shorten the step to the minimum of the parabola that has both values and the slope at `theta`. The factor
+            # is limited to 0.1 to 0.5; it is 0.1 if J is infinite.
             step = step * float(np.clip(-0.5 * expected / (new - value - expected), 0.1, 0.5))
         return None
 
@@ -391,8 +395,8 @@ _Start = tuple[int, Array, Array, Array | None]
 def _descended(part: Objective, starts: list[_Start], progress: MonotonicProgress) -> list[_Start]:
     """Descend from every start on a subset of the rows, which is faster, and return only the best start.
 
-    It continues from the end point of its descent. If the criterion has no finite value at any start on the subset, all
-    starts are returned unchanged.
+    The best start continues from the end point of its descent. If the criterion has no finite value at any start on the
+    subset, all starts are returned unchanged.
     """
     ends = []
     for done, (number, origin, begin, curvature) in enumerate(starts):
