@@ -104,7 +104,7 @@ class Estimator:
             raise ValueError("describe an estimator by a name and an object of parameters")
         estimator = cls.of(name, parameters)
         if not _NAME.fullmatch(estimator.name):
-            raise ValueError(f"{name!r:.80} is not the name of a scikit-learn class")
+            raise ValueError(f"{name!r:.80} is not the name of a class in scikit-learn")
         for key, value in estimator.parameters:
             if not _WORD.fullmatch(key) or not _is_plain(value):
                 raise ValueError(f"{name} with {key!r:.60}: expected a number, a word or a list of numbers")

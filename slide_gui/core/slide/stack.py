@@ -337,7 +337,7 @@ def threshold_problem(rows: Rows, parameters: StackParameters) -> str:
     if left >= _FEWEST_VARYING * varying:
         return ""
     return (
-        f"{np.mean(above):.2%} of the values are above the threshold {t:g}: after thresholding, only {left} of "
-        f"{varying} features differ between rows, and the hidden layers are almost constant; scale the features so "
-        "that the threshold is inside their range (to 0…1 for the threshold 0.5), or change the threshold"
+        f"{np.mean(above):.2%} of the values are above the threshold {t:g}: only {left} of {varying} features differ "
+        "between rows after thresholding, and the hidden layers are almost constant; scale the features so that the "
+        "threshold is inside their range (to 0…1 for the threshold 0.5), or change the threshold"
     )
