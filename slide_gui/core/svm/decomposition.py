@@ -209,7 +209,7 @@ class Solution:
 
 
 def largest_store(n: int, memory: int) -> int:
-    """Return the number of bytes of float32 kernel values that the solver stores for n points within `memory`."""
+    """Return how many bytes of float32 kernel values the solver stores for n points if its limit is `memory`."""
     _, largest, capacity = _division(n, memory // 4)
     return 4 * (largest**2 + capacity * n)
 
