@@ -279,7 +279,7 @@ def _sum_block(
 
 
 def _sum_group(group: Sequence[tuple[Scatter, ...]]) -> tuple[Scatter, ...]:
-    """Sum scatter matrices over up to 16 blocks. Each block has one or two matrices; there are as many sums."""
+    """Return the sum of the scatter matrices of up to 16 blocks, or two sums if each block has two matrices."""
     sums = [ScatterSum(len(scatter.sums)) for scatter in group[0]]
     for scatters in group:
         for total, scatter in zip(sums, scatters, strict=True):

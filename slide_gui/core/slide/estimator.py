@@ -232,7 +232,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         return self.stack_.noise_path(layer)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names of the output columns: ``h0_x0, …``. If features have names, these replace ``x0, x1, …``."""
+        """Return the column names ``h0_x0, …, h{l}_x{d−1}``. If features have names, these replace ``x0, x1, …``."""
         check_is_fitted(self)
         names, d = input_features, self.n_features_in_
         if names is None:

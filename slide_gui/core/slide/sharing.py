@@ -117,7 +117,8 @@ def windows_of(window: int, d: int, image_shape: tuple[int, ...] | None) -> Wind
     d : int
         Number of features of a row.
     image_shape : tuple of (rows, columns) or (rows, columns, channels), or None
-        Shape of an image. None means square images of one channel. An empty tuple means no pixels.
+        Shape of an image. None means square images of one channel. An empty tuple means that the features are not
+        pixels.
 
     Raises
     ------
