@@ -323,9 +323,11 @@ class ReadingPreview(QFrame):
     def _show_table(self, dataset: Dataset) -> None:
         names = dataset.feature_names or tuple(f"x{k}" for k in range(dataset.n_features))
         shown = min(_SHOWN_COLUMNS, dataset.n_features)
+        low, size = (0.0, 1.0) if dataset.scaling is None else dataset.scaling
+        rows = low + size * dataset.train[:_SHOWN_ROWS]  # the numbers in the file
         for feature in range(shown):
             self._set_cell(0, feature, _shortened(names[feature]))
-            for row, value in enumerate(dataset.train[:_SHOWN_ROWS, feature].tolist(), start=1):
+            for row, value in enumerate(rows[:, feature].tolist(), start=1):
                 self._set_cell(row, feature, f"{value:.4g}")
         if dataset.n_features > shown:
             self._set_cell(0, shown, f"… {dataset.n_features - shown} more")

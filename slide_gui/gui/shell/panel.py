@@ -390,9 +390,7 @@ class ParameterPanel(VerticalScroll):
         self._counts = label("loading…", self, wraps=True, height=30)
         row.addWidget(self._badge, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._counts, 1)
-        self._fetch = self._add_button(
-            "Get the real files…", "Download the original files of the benchmark after you confirm"
-        )
+        self._fetch = self._add_button("Get the real files…", "Download the original benchmark files after you confirm")
         self._fetch.clicked.connect(self._ask_for_files)
         self._opened_as = self._add_button("How it was read…", "Show how the files were read, and change the settings")
         self._opened_as.clicked.connect(self.reading_requested)
