@@ -65,7 +65,8 @@ class EvaluationController(QObject):
     runs : Task
         The evaluation; it reports an `EvaluationState`.
     reading : Task
-        The job that reads stored cells. Its result is (plan of the table, state of the table, remaining cost).
+        The job that reads the stored cells of the table. Its result is (plan of the table, state of the table,
+        remaining cost).
 
     Signals
     -------
@@ -81,7 +82,7 @@ class EvaluationController(QObject):
         super().__init__(parent)
         self._library, self._cluster = library, cluster
         self.choice = EvaluationChoice.everything(shipped_extent())
-        # True if the stored cells are to be read as soon as the library has listed the runs.
+        # True if the stored cells of the table must be read as soon as the library has listed the runs.
         self._read_requested = False
         library.changed.connect(self._read_listed)
         stopped = "The benchmark stopped; finished runs are stored"
@@ -97,7 +98,7 @@ class EvaluationController(QObject):
 
     @property
     def known(self) -> bool:
-        """True if the stored cells of the current choice have been read."""
+        """True if the stored cells of the table for the current `choice` have been read."""
         return self.reading.latest is not None and self.reading.latest[0] == self.choice.table
 
     def state(self) -> EvaluationState:
@@ -111,9 +112,10 @@ class EvaluationController(QObject):
         return stored if self.runs.latest is None else merged(stored, self.runs.latest)
 
     def cost(self) -> str:
-        """Return a text with the largest number of runs that the Start button would compute and their duration, or "".
+        """Return a text with the largest number of runs that the Start button would compute, and their total duration.
 
-        The evaluation computes fewer runs if it eliminates candidates early.
+        The evaluation computes fewer runs if it eliminates candidates early. The text is empty if no run is missing or
+        the stored cells have not been read.
         """
         costs = self.reading.latest[2] if self.known else {}
         runs: dict[tuple[str, str], float] = {}
@@ -124,11 +126,11 @@ class EvaluationController(QObject):
 
     @property
     def is_reading(self) -> bool:
-        """True if stored cells are being read or are about to be."""
+        """True if the stored cells of the table are being read or will be read soon."""
         return self._read_requested or self.reading.running
 
     def read(self) -> None:
-        """Read the stored cells of the current choice, unless this would interrupt a running evaluation."""
+        """Read the stored cells of the table for the current `choice`; do nothing while an evaluation is running."""
         if self.runs.running:
             return
         self._read_requested = True
@@ -137,7 +139,7 @@ class EvaluationController(QObject):
 
     @Slot()
     def _read_listed(self) -> None:
-        """Read the requested stored cells as soon as the library has listed the runs."""
+        """Read the stored cells of the table if this was requested and the library has listed the runs."""
         if not self._read_requested or self._library.reading:
             return
         self._read_requested = False
@@ -148,7 +150,8 @@ class EvaluationController(QObject):
 
         def work(progress: Progress) -> tuple[object, ...]:
             state = stored_evaluation(table, rows, progress=progress)
-            progress.report(1.0, (table, state, {}))  # shows the cells before the cost, which takes a second
+            # Show the cells now, because the computation of the remaining cost takes a second.
+            progress.report(1.0, (table, state, {}))
             return table, state, remaining_cost(table, state, rows)
 
         self.reading.start(work)
@@ -161,7 +164,7 @@ class EvaluationController(QObject):
     # Running ---------------------------------------------------------------------------------------------------
 
     def choose(self, choice: EvaluationChoice) -> None:
-        """Change the choice unless the evaluation is running."""
+        """Set `choice` unless the evaluation is running."""
         if self.runs.running or choice == self.choice:
             return
         self.choice, self.runs.latest = choice, None
@@ -176,11 +179,11 @@ class EvaluationController(QObject):
         return "" if self.choice.methods else "No method is selected."
 
     def start(self) -> None:
-        """Compute the missing runs of the choice. All other jobs in the queue run before this job."""
+        """Compute the missing runs of the chosen cells, on a cluster or in the window's queue after its other jobs."""
         cells = self.choice.cells
         if self.runs.running or not cells:
             return
-        loaded: dict[str, Dataset] = {}  # data stay loaded if the job is interrupted and starts again
+        loaded: dict[str, Dataset] = {}  # keeps data sets if the job is interrupted and starts again
 
         def load(key: str, progress: Progress) -> Dataset:
             if key not in loaded:
@@ -207,8 +210,8 @@ class EvaluationController(QObject):
 def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
     """Return the stored table, updated with the results of the running evaluation.
 
-    Stored results of a data set are omitted if the evaluation uses other data under the same key, for example because
-    the real files were moved.
+    The stored results for a data set are omitted if the running evaluation uses other data with the same key, for
+    example generated data because the real files were moved.
     """
     before = {info.key: info.fingerprint for info in stored.data}
     other = {info.key for info in live.data if before.get(info.key, info.fingerprint) != info.fingerprint}
@@ -219,7 +222,7 @@ def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
             cell = running or Cell(cell.data, cell.method, cell.n_splits)
         elif running is not None and len(running.answers) >= len(cell.answers):
             results = [[(each.spec_hash, each.error) for each in one.answers] for one in (running, cell)]
-            # If the user has repeated shipped runs with equal errors, keep the shipped rate and comparison.
+            # If the user has repeated shipped runs with equal errors, keep the shipped error rate and comparison.
             if results[0] == results[1]:
                 running = replace(running, shipped_rate=cell.shipped_rate, shipped_comparison=cell.shipped_comparison)
             cell = running

@@ -17,7 +17,7 @@ _GROUP = "files"
 MOST_RECENT = 10
 _KEY = "recent/files"
 REOPEN = "session/reopen"
-"""Key of the setting that reopens the last session at the start."""
+"""Key of the setting that reopens the last session when the program starts."""
 
 
 class FileChoices:
@@ -26,7 +26,7 @@ class FileChoices:
     Parameters
     ----------
     settings : QSettings
-        The settings of the program; only their file and format are used.
+        The settings of the program. Only their file name and format are stored.
     """
 
     def __init__(self, settings: QSettings) -> None:
@@ -42,15 +42,16 @@ class FileChoices:
         settings.sync()
 
     def forget(self) -> None:
-        """Remove the settings of all files."""
+        """Remove the stored settings of all data files."""
         settings = QSettings(self._place, self._format)
         settings.remove(_GROUP)
         settings.sync()
 
     def recall(self, source: DataSource) -> DataSource | None:
-        """Return the source with the settings stored for its files, or None if no settings are stored.
+        """Return the source with the settings stored for its files.
 
-        The source may give a split, which then replaces the stored one.
+        If `source` specifies a split, it replaces the stored split. Return None if `source` specifies other settings,
+        or if no valid settings are stored for its files.
         """
         if not source.paths or source != DataSource(paths=source.paths, seed=source.seed, held_out=source.held_out):
             return None
@@ -59,7 +60,7 @@ class FileChoices:
         try:
             start = f"{_size(source)}-"
             if not any(name.startswith(start) for name in settings.childKeys()):
-                return None  # no settings are stored for files of this size, so they need not be hashed
+                return None  # no settings exist for files of this size, so the files need not be hashed
             text = settings.value(start + _digest(source), "")
             document = source.document() | json.loads(str(text))
             known: DataSource = checked_value(DataSource, document, "source")

@@ -55,7 +55,7 @@ class Fitting(QObject):
         self.problem = ""
 
     def use(self, explorer: Explorer, parameters: StackParameters, shown: Callable[[], object]) -> None:
-        """Discard the stack, and fit layers to another data set from now on.
+        """Discard the stack. From now on, fit layers to another data set with `explorer`.
 
         The worker thread calls `shown` each time it has reported a preview or fitted layers.
         """
@@ -78,7 +78,8 @@ class Fitting(QObject):
     def is_current(self, parameters: StackParameters) -> bool:
         """True if these parameters equal the current parameters, apart from the depth."""
         wanted = self.parameters
-        return vars(parameters) | {"depth": wanted.depth} == vars(wanted)  # ten times as fast as `dataclasses.replace`
+        # Comparing dictionaries is ten times as fast as changing the depth with `dataclasses.replace`.
+        return vars(parameters) | {"depth": wanted.depth} == vars(wanted)
 
     def is_fresh(self, layer: int) -> bool:
         """True if the layer with this number (from 1) is fitted with the current parameters."""
@@ -117,7 +118,8 @@ class Fitting(QObject):
             assert fit is not None
             progress.report(1.0, fit)
             explorer.prepare(parameters, progress)
-            # This slow import would delay the first run if it came later, and the display of the layers if earlier.
+            # This module is slow to import. A later import would delay the first run, and an earlier one the display of
+            # the layers.
             import slide_gui.experiments.sweeps.trial  # noqa: F401
 
             return fit
@@ -153,8 +155,8 @@ class Fitting(QObject):
         else:
             fit = payload if isinstance(payload, Fit) else Fit(payload, 0.0)
             if fit.stack is self.stack and fit.seconds == self.seconds and before is None:
-                return  # the last report has delivered this result already
+                return  # the last payload has delivered this result already
             self.stack, self.seconds, self.problem = fit.stack, fit.seconds, fit.problem
             if before is None or self.is_fresh(self.parameters.depth) or not self.is_current(before.parameters):
-                self.preview = None  # otherwise show the preview for the layers that are not fitted yet
+                self.preview = None  # otherwise the preview is still shown for layers that are not fitted yet
         self.changed.emit()

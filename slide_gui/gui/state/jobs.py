@@ -17,7 +17,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from slide_gui.blas import set_threads
 from slide_gui.progress import Cancelled, Progress, TimeLeft
 
-_REDRAW_SECONDS = 0.04  # shortest interval between two payloads of a job in the GUI; the first is delivered at once
+_REDRAW_SECONDS = 0.04  # shortest time between deliveries of a job's payloads; the first is delivered at once
 _TITLE_SECONDS = 0.25  # the status bar does not show jobs that are shorter than this
 _REST_MILLISECONDS = 100
 _TURN_MILLISECONDS = 1000  # a requested sweep or training runs this long before an automatic job interrupts it
@@ -73,7 +73,7 @@ def sentence(error: Exception) -> str:
     if isinstance(error, MemoryError) and not (type(error) is MemoryError and str(error)):
         return "There is not enough memory for this. Close other programs, or use fewer rows or features."
     message = error.args[0] if isinstance(error, KeyError) and error.args else error  # str() of a KeyError adds quotes
-    if isinstance(error, OSError) and error.strerror:  # str() begins with "[Errno 28]", or "[Errno None]"
+    if isinstance(error, OSError) and error.strerror:  # str() of it begins with "[Errno 28]" or "[Errno None]"
         message = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     text = str(message).strip() or type(error).__name__
     return text if text.endswith((".", "!", "?")) else text + "."
@@ -183,7 +183,7 @@ class JobQueue(QObject):
         return bool(self._jobs)
 
     def wants(self, channel: str) -> bool:
-        """True if a job on this channel is running or waiting and not cancelled."""
+        """True if a job on this channel that is not cancelled is running or waiting."""
         return any(job.channel == channel for job in self._jobs.values())
 
     def submit(
@@ -263,7 +263,7 @@ class JobQueue(QObject):
     def stop(self, number: int | None = None) -> None:
         """Cancel one job or all jobs at the user's request, and call the `on_stop` of each cancelled job."""
         jobs = [job for job in self._jobs.values() if number in (None, job.number)]
-        self.cancel(number)  # before the calls of `on_stop`, which may submit another job
+        self.cancel(number)  # first, so that jobs submitted by `on_stop` are not cancelled
         for job in jobs:
             if job.on_stop is not None:
                 job.on_stop()
@@ -287,7 +287,10 @@ class JobQueue(QObject):
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _wake_up(self, job: _Job, *, urgent: bool = False) -> None:
-        """Signal to the GUI thread that a job has reported or ended. If a signal is pending, do so only if `urgent`."""
+        """Signal to the GUI thread that a job has reported or ended.
+
+        While a signal for this job is pending, emit another one only if `urgent` is True.
+        """
         with job.lock:
             if (job.awake and not urgent) or job.unwanted.is_set():
                 return
@@ -296,7 +299,7 @@ class JobQueue(QObject):
 
     @Slot()
     def _drain(self) -> None:
-        """Deliver the payloads of each job, at most one every `_REDRAW_SECONDS`, and the end of a job at once."""
+        """Deliver the latest payload of each job, at most one every `_REDRAW_SECONDS`; report its end at once."""
         for job in list(self._jobs.values()):
             if not job.awake or job.number not in self._jobs:  # a callback may have cancelled this job
                 continue
@@ -309,7 +312,7 @@ class JobQueue(QObject):
             with job.lock:
                 job.awake = False
                 payload, job.payload = job.payload, None
-            ended = job.ended  # read after `awake` is reset, so that no end of the job is missed
+            ended = job.ended  # must be read after `awake` is reset; otherwise the end of the job could be missed
             job.drained = time.monotonic()
             job.delivered = job.delivered if payload is None else job.drained
             if payload is not None and job.on_payload is not None:
@@ -375,14 +378,14 @@ class Task(QObject):
     shows : type
         Type of the payloads that are stored in `latest`; payloads of other types are ignored.
     parent : QObject
-        Owner.
+        Qt parent, which owns the task.
     background, automatic : bool
         As in `JobQueue.submit`.
 
     Attributes
     ----------
     latest : object
-        At first the value given to `start`, then the last payload of the job, and finally the result of the job.
+        At first the value given to `start`, then the latest payload of the job, and finally its result, if not None.
 
     Signals
     -------
@@ -422,7 +425,7 @@ class Task(QObject):
         latest : object, optional
             Value of `latest` until the first payload; by default `latest` stays as it is.
         queue : JobQueue, optional
-            The queue that runs the job, by default the window's.
+            The queue that runs the job, by default the queue given to the constructor.
         """
         self.running, self.stopped, self.latest = True, False, self.latest if latest is None else latest
         self.pause.clear()
@@ -458,7 +461,7 @@ class Task(QObject):
 
     @Slot()
     def toggle_pause(self) -> None:
-        """Pause the job at its next report, or resume it."""
+        """Set `pause` to ask the running job to pause, or clear it so that the job resumes."""
         if self.pause.is_set():
             self.pause.clear()
         elif self.running:

@@ -74,7 +74,7 @@ class RunLibrary(QObject):
         return self._queue.busy
 
     def close(self) -> None:
-        """Wait until all requested changes are made."""
+        """Wait until all requested changes have been made in the store."""
         self._queue.close(finish=True)
 
     @Slot()
@@ -85,7 +85,7 @@ class RunLibrary(QObject):
     def add(self, runs: Sequence[StoredRun]) -> None:
         """Show runs that a job of this window has just stored, without reading the table again."""
         if self.reading or not self.listed:
-            self.refresh()  # the table that is being read may not contain these runs
+            self.refresh()  # if the table is being read, it may not contain these runs
             return
         self.runs = tuple(({run.hash: run for run in self.runs} | {run.hash: run for run in runs}).values())
         self.changed.emit()
@@ -127,12 +127,12 @@ class RunLibrary(QObject):
         self._workspace.history.record(text, apply, before, after)
 
     def without_result(self, key: str) -> StoredRun | None:
-        """Return the shipped run with this hash if the package contains only its error, not its result; else None."""
+        """Return the shipped run with this hash if the package contains its error but not its result; else None."""
         return next((run for run in self.runs if run.hash == key != self.opening_key and run.is_shipped), None)
 
     @property
     def opening_key(self) -> str:
-        """Hash of the shipped classifier for the example data, or ""; a run of the user with this hash replaces it."""
+        """Hash of the shipped classifier's run, which a stored run with the same hash replaces; "" if there is none."""
         classifier = shipped_results().classifier
         return "" if classifier is None else classifier.hash
 
@@ -147,14 +147,14 @@ class RunLibrary(QObject):
         )
 
     def load_results(self, keys: Sequence[str], progress: Progress) -> list[RunResult]:
-        """Return the stored results of these runs, or the shipped results of runs that are not stored.
+        """Return the stored results of these runs.
 
-        This method is called in the job queue.
+        The shipped classifier is returned if its run is not stored. This method is called in the job queue.
 
         Raises
         ------
         KeyError, DataError
-            If a result was deleted (KeyError) or is damaged (DataError).
+            If a result is not stored (KeyError) or is damaged (DataError).
         """
         results = []
         with opened_store(self.path) as store:
@@ -168,7 +168,10 @@ class RunLibrary(QObject):
     def compare(
         self, keys: tuple[str, str], pixels: tuple[int, ...], deliver: Callable[[RunComparison | None], None]
     ) -> None:
-        """Load two results, fit their stacks and deliver rows of W; deliver None if this fails or is stopped."""
+        """Load the results of two runs, fit their stacks, and pass the results and rows of the weights W to `deliver`.
+
+        Pass None to `deliver` if this fails or is stopped.
+        """
         dataset, shipped = self._workspace.dataset, [self.without_result(key) for key in keys]
 
         def work(progress: Progress) -> RunComparison:

@@ -35,7 +35,7 @@ SWEEP_DEPTHS = (0, 1, 2, 3, 4)
 TRY_SECONDS = "try/seconds"
 """Key of the setting with the time budget of a trial."""
 
-_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # limits of an estimate that starts automatically
+_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # limits of estimates that start automatically
 
 
 class _TooLong(Exception):
@@ -63,7 +63,7 @@ def _without_time_left(progress: Progress) -> Progress:
 
 
 def _is_light(spec: RunSpec, dataset: Dataset) -> bool:
-    """Return True if a run is expected to take few seconds and little memory."""
+    """Return True if a run is expected to need at most 5 seconds and 500 MB, so that it may start automatically."""
     shape = RunShape.of(dataset)
     return typical_seconds(spec, shape) <= _MOST_SECONDS and peak_bytes(spec, shape) <= _MOST_BYTES
 
@@ -97,9 +97,9 @@ class RunController(QObject):
     folds_rate : ErrorRate or None
         Error over all folds if `result` belongs to one fold and all folds are trained; otherwise None.
     offered : RunSpec or None
-        Run that was not estimated automatically because it takes too long.
+        Run whose error has no complete estimate, because estimating it takes too much time or memory, or was stopped.
     svm : SvmParameters
-        Default classifier of all runs, as set on the Classifier page.
+        Parameters of the SVM for new runs, as set on the Classifier page.
     requested_sweep : SweepSpec or None
         Last sweep requested on the open data set.
 
@@ -134,7 +134,7 @@ class RunController(QObject):
         self.svm = SvmParameters()
         self.requested_sweep: SweepSpec | None = None
         self._reuse = Reuse()
-        self._shown_next: RunResult | None = None  # a result to show as soon as its data are open
+        self._shown_next: RunResult | None = None  # result to show as soon as its data are open
         # Result and `folds_rate` before the training; they are shown again if the training is cancelled or fails.
         self._earlier: tuple[RunResult | None, ErrorRate | None] = None, None
         self.training.ended.connect(self._show_trained)
@@ -179,7 +179,7 @@ class RunController(QObject):
 
     @property
     def n_classes(self) -> int:
-        """Return the number of classes of the open data set, 0 without labels."""
+        """Return the number of classes of the open data set, or 0 if it has no labels."""
         dataset = self._workspace.dataset
         return 0 if dataset is None else dataset.n_classes
 
@@ -215,7 +215,7 @@ class RunController(QObject):
         self.spec, self.result, self.folds_rate, self.cancelled = spec, None, None, None
 
         def work(progress: Progress) -> _Trained:
-            # The open fold comes last, so that its reports remain on the page.
+            # The fold that is open in the window is trained last, so that its reports remain on the page.
             ordered = [each for each in on_every_fold(spec, dataset) if each.hash != spec.hash] + [spec.checked()]
             results = []
             with RunStore(path) as store:
@@ -307,7 +307,7 @@ class RunController(QObject):
     # Sweeps ----------------------------------------------------------------------------------------------------
 
     def usual_sweep(self) -> SweepSpec | None:
-        """Return the paper's sweep with selection on validation rows, or None without labelled data.
+        """Return the paper's sweep with selection on validation rows, or None if no classifier can be trained.
 
         No run starts from the kernel widths of another run, so each run equals the same run on the Classifier page.
         """
@@ -317,7 +317,7 @@ class RunController(QObject):
         return SweepSpec(replace(spec, training="split"), SWEEP_NOISES, SWEEP_DEPTHS, warm=False, choose="pooled")
 
     def plan(self, sweep: SweepSpec) -> SweepPlan | None:
-        """Return the cost of a sweep on the open data set, or None if it is impossible.
+        """Return the cost of a sweep on the open data set, or None if no classifier can be trained on these data.
 
         Raises
         ------
@@ -328,7 +328,7 @@ class RunController(QObject):
         return None if dataset is None or self.why_not() else plan_sweep(sweep, dataset, self.library.stored_runs)
 
     def start_sweep(self, sweep: SweepSpec | None = None) -> None:
-        """Compute the points of a sweep that are not stored yet. The default sweep is `usual_sweep`."""
+        """Compute the points of a sweep that are not stored yet. Without `sweep`, compute the sweep `usual_sweep`."""
         dataset, sweep = self._workspace.dataset, sweep or self.usual_sweep()
         if dataset is None or sweep is None:
             self._workspace.problem.emit(UserMessage("The sweep cannot start", self.why_not()))
@@ -358,7 +358,7 @@ class RunController(QObject):
     def current_runs(self) -> list[StoredRun]:
         """Return the stored and shipped runs on all folds of the open data set.
 
-        Stored runs of another results version, which this program would not reproduce, are omitted.
+        Stored runs with another results version are omitted, because this program would not reproduce their results.
         """
         wanted = {base.fingerprint for base in self.bases()}
         runs = [run for run in self.library.runs if run.fingerprint in wanted]
@@ -404,7 +404,7 @@ class RunController(QObject):
             and held_out is not None
             and dataset.fingerprint != wanted == held_out.fingerprint(dataset.whole or dataset.fingerprint)
         ):
-            self._shown_next = result  # shown after the open rows are split as in this run
+            self._shown_next = result  # shown once the open data are split as for this run
             self._workspace.hold_out(held_out)
             return
         if dataset is not None and dataset.fingerprint == result.spec.fingerprint:

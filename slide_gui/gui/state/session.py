@@ -100,11 +100,11 @@ class Session(QObject):
 
     @property
     def scheduler(self) -> str:
-        """Return the address of the selected scheduler, or "" if none is selected or the choice is not read yet."""
+        """Return the address of the selected scheduler, or "" if none is selected or `cluster` is not built yet."""
         return self.cluster.state.choice.scheduler if "cluster" in vars(self) else ""
 
     def close(self) -> None:
-        """Cancel all jobs and wait for the workers to end."""
+        """Cancel all jobs, finish requested changes to the run store, and wait for the worker threads to end."""
         self.queue.close()
         for part in ("cluster", "library"):
             if part in vars(self):
@@ -115,5 +115,5 @@ class Session(QObject):
         for part in ("runs", "evaluation", "cluster"):
             if part in vars(self):
                 getattr(self, part).stop()
-        # This queue is stopped last, because the end of the evaluation starts a job in it that reads stored cells.
+        # This queue is stopped last, because the end of the evaluation starts a job in it that reads the stored table.
         self.queue.stop()

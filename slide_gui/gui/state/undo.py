@@ -10,7 +10,7 @@ _MOST_STEPS = 200
 
 
 class UndoHistory(QUndoStack):
-    """The last changes. All changes of one gesture, such as a drag of a slider, are undone in one step."""
+    """The last 200 steps that can be undone. Changes of one gesture, such as a drag of a slider, form one step."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -26,12 +26,13 @@ class UndoHistory(QUndoStack):
         apply : callable
             Called with `before` to undo the change, and with `after` to redo it.
         gesture : str
-            Consecutive changes with the same gesture are one step, until `end_gesture` is called or one is undone.
+            Name of the gesture, or "". Consecutive changes with the same gesture form one step, until `end_gesture` is
+            called or the step is undone.
         """
         last = self._last()
         if last is None or not gesture or last.gesture != gesture or self.canRedo():
             self.push(_Change(text, apply, before, after, gesture))
-        elif last.before == after:  # the gesture has returned to its initial value
+        elif last.before == after:  # the gesture has restored the initial value
             last.setObsolete(True)
             self.undo()
         else:

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from slide_gui.experiments.files.model_file import FittedModel
 
 MAX_PINS = 16
-_MOST_BYTES = 128 << 20  # limit for the weights of earlier data; four layers on MNIST take 20 MB
+_MOST_BYTES = 128 << 20  # memory limit for weights of earlier data; four layers on MNIST take 20 MB
 _REST_MILLISECONDS = 100
-_FIRST_SAMPLE = 16  # index of the image shown first; with fewer images, the last one is shown
+_FIRST_SAMPLE = 16  # index of the image shown first; the last image is shown if there are fewer
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The settings for the open data. Two states are equal only if `drawing` is the same object in both.
+    """The settings for the open data. Two equal states have equal attributes and the same object as `drawing`.
 
     Attributes
     ----------
@@ -71,7 +71,8 @@ class Opened:
     confirmed : bool
         True if the user has confirmed how the files are read.
     state : State or None
-        State to show the data in; None for the current parameters with default pins and image.
+        State to show the data in. With None, the parameters stay; pins and image also stay if the rows are the same,
+        and get their defaults otherwise.
     """
 
     source: DataSource
@@ -161,16 +162,18 @@ class Workspace(QObject):
         Parameters
         ----------
         source : DataSource
-            Data to open. If the source of files has no settings, the settings stored for these files are used.
+            Data to open. If it names files but no settings for reading them, the settings stored for these files are
+            used.
         state : State, optional
-            State to restore with the data. Without it, the parameters stay, and pins and image get their defaults.
+            State to restore with the data. Without it, the parameters stay; pins and image also stay if the rows are
+            the same, and get their defaults otherwise.
         download : bool
             True to download the files of a benchmark data set first.
         """
-        titles = {each.key: each.title for each in entries()}  # a session may contain a key that the catalogue lacks
+        titles = {each.key: each.title for each in entries()}  # a session may name a key that is not in the catalogue
         name = titles.get(source.key, source.key) or f"{len(source.paths)} files"
         name = Path(source.paths[0]).name if len(source.paths) == 1 else name
-        choices = self.choices if state is None else None  # a session contains the settings for reading its data
+        choices = self.choices if state is None else None  # a session has its own settings for reading files
 
         def work(progress: Progress) -> Opened:
             if download:
@@ -311,11 +314,14 @@ class Workspace(QObject):
         return 0 <= feature < len(self.feature_names)
 
     def worded(self, text: str) -> str:
-        """Return a text about images, reworded if the open data are a table; it must contain no names from the data."""
+        """Return a text about images, reworded for rows and features if the open data are a table.
+
+        The text must not contain names from the data, because words in these names would be replaced as well.
+        """
         return text if self.dataset is None or self.dataset.image_shape is not None else of_table(text)
 
     def feature_name(self, feature: int) -> str:
-        """Return the name of a pixel or feature, or its number if it does not exist."""
+        """Return the name of a pixel or feature, or the number given if the open data do not have this feature."""
         return self.feature_names[feature] if self.has_feature(feature) else str(feature)
 
     @Slot(object)
@@ -474,7 +480,7 @@ def mean_row(dataset: Dataset) -> NDArray[np.float64]:
 
 
 def _fitting(selection: Selection, dataset: Dataset) -> Selection:
-    """Return the selection without the features and rows that this data set lacks."""
+    """Return the selection without pins on features that this data set lacks, and with the nearest existing image."""
     pins = dict.fromkeys(pin for pin in selection.pins if 0 <= pin < dataset.n_features)
     sample, last = selection.sample, len(dataset.train) - 1
     sample = ~min(~sample, last) if sample < 0 else min(sample, last)
