@@ -57,7 +57,7 @@ class ExportOption:
         Draws the figure or table. It runs in the job queue, so it must hold all data that it needs and must not
         use the window.
     style : Style
-        Initial style of the dialog.
+        Style of the figure before the user changes it in the dialog.
     kinds : tuple of str
         Formats that the dialog offers: `FIGURE`, `TABLE`, `TABLES` or `ANIMATION`.
     about : str
@@ -192,7 +192,7 @@ class ExportController(QObject):
 
 _SAME = "Exporting the same figure again gives an identical file."
 _TEXT = f"Text is stored as text, not as outlines. {_SAME}"
-# Title and note of each format.
+# For each format: its title in the list, and the note shown below the choices.
 _FORMATS = {
     "pdf": ("PDF, for print", _TEXT),
     "svg": ("SVG, to edit", _TEXT),
@@ -272,7 +272,7 @@ class ExportDialog(QDialog):
         buttons = QDialogButtonBox(self)
         self.save_button = save = buttons.addButton("Choose path…", QDialogButtonBox.ButtonRole.AcceptRole)
         save.setProperty("kind", "primary")
-        save.style().polish(save)  # applies the style sheet again, because the property was set afterwards
+        save.style().polish(save)  # the style sheet must be applied again after the property "kind" has changed
         save.setDefault(True)
         buttons.addButton(QDialogButtonBox.StandardButton.Cancel).setIcon(QIcon())
         buttons.accepted.connect(self._choose_path)
@@ -282,12 +282,12 @@ class ExportDialog(QDialog):
         left.addWidget(buttons)
 
     def _add_box(self, name: str) -> QComboBox:
-        box = ElidedBox(self, name, least=8)  # long entries must not squeeze the labels
+        box = ElidedBox(self, name, least=8)  # long entries must not make the labels narrower
         self._form.addRow(name, box)
         return box
 
     def ask(self, options: Sequence[ExportOption]) -> None:
-        """Open the dialog for the given options. There must be at least one."""
+        """Open the dialog for the given options. There must be at least one option."""
         self.options = tuple(options)
         titles = [option.title for option in self.options]
         _fill(self.figure_box, {str(number): f"{text[:1].upper()}{text[1:]}" for number, text in enumerate(titles)})
@@ -449,7 +449,7 @@ class ExportDialog(QDialog):
 
 
 def _fill(box: QComboBox, choices: dict[str, str], chosen: object = None) -> None:
-    """Replace the entries of a combo box by `choices` (key → text), and select one of them without a signal."""
+    """Replace the entries of a combo box by `choices` (key → text), and select one without emitting a signal."""
     with QSignalBlocker(box):
         box.clear()
         for key, title in choices.items():
@@ -458,11 +458,11 @@ def _fill(box: QComboBox, choices: dict[str, str], chosen: object = None) -> Non
 
 
 def _choose(box: QComboBox, key: object) -> None:
-    """Select the entry with this key, or the first entry if there is none."""
+    """Select the entry with this key, or the first entry if no entry has this key."""
     box.setCurrentIndex(max(box.findData(key), 0))
 
 
 def unused(path: Path) -> Path:
-    """Return the path, with a number added if it exists already."""
+    """Return the path, with a number added to the name if the path exists already."""
     numbered = (path.with_name(f"{path.stem} {number}{path.suffix}") for number in count(2))
     return next(each for each in chain([path], numbered) if not each.exists())

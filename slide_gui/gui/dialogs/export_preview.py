@@ -12,7 +12,7 @@ _MM_PER_INCH = 25.4
 
 
 class FigurePreview(QScrollArea):
-    """The picture of a figure, which fills the available width, or is larger if its type would not be legible.
+    """The picture of a figure. It fills the available width, or is wider if its text would otherwise be illegible.
 
     Signals
     -------

@@ -46,7 +46,7 @@ class Opening(QObject):
     Signals
     -------
     files_chosen(object)
-        Paths to open together: data, or one session.
+        Paths to open together: files of one data set, a folder, or one file that contains a session.
     """
 
     files_chosen = Signal(object)
@@ -127,7 +127,7 @@ _SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _SIDE = 3, 6, 8, 48
 
 
 class _WrappedLabel(PlainLabel):
-    """A label that always has the height of its wrapped text; without it, a layout that lacks space cuts the text."""
+    """A label that is always as high as its wrapped text. In a layout without enough space, a QLabel cuts its text."""
 
     def __init__(self, text: str, parent: QWidget) -> None:
         super().__init__(text, parent)
@@ -136,8 +136,8 @@ class _WrappedLabel(PlainLabel):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.setMinimumHeight(0)  # the height for a width is at least the minimum height
-        self.setMinimumHeight(max(0, self.heightForWidth(self.width())))  # −1 if there is no text
+        self.setMinimumHeight(0)  # heightForWidth returns at least the minimum height
+        self.setMinimumHeight(max(0, self.heightForWidth(self.width())))  # heightForWidth is −1 without text
 
 
 class ReadingPreview(QFrame):
@@ -367,7 +367,7 @@ class ReadingPreview(QFrame):
         scaled = before.scaled if self.scaled.isChecked() == opened.scaled else self.scaled.isChecked()
         g = self.groups.currentIndex()
         group = before.group if g == _group_index(before, opened) else names[g - 1] if g else None
-        if header != before.header:  # the names of the columns are not known before the file is read again
+        if header != before.header:  # the column names are unknown until the file is read again
             label = label if label in (None, NO_COLUMN) else f"#{k + 1}"
             group = group and f"#{g}"
         bins = before.bins if label == before.label_column else None
@@ -399,7 +399,7 @@ class ReadingPreview(QFrame):
 
 
 def _label_index(opened: ParseReport) -> int:
-    """Return the index of the label column, or the number of columns if there is none."""
+    """Return the index of the label column, or the number of columns if there is no label column."""
     return len(opened.columns) if opened.label_column is None else opened.label_column
 
 
@@ -423,5 +423,5 @@ def _shortened(text: str) -> str:
 
 
 def _group_index(reading: ParseOptions, opened: ParseReport) -> int:
-    """Return 1 + the index of the column of groups, or 0 if there is none."""
+    """Return 1 + the index of the column that groups the rows, or 0 if there is no such column."""
     return 0 if reading.group is None else 1 + requested_column(reading.group, opened.columns, "")

@@ -102,7 +102,7 @@ class SettingsDialog(QDialog):
         self._grid.addWidget(control, row, 1, 1, 2)
 
     def _line(self, name: str, verb: str) -> tuple[ElidedLabel, QPushButton]:
-        """Add a line with a name, a text and a button, and return the last two."""
+        """Add a line with a name, a text and a button. Return the label of the text, and the button."""
         text, row = ElidedLabel("", self), self._grid.rowCount()
         button = QPushButton(verb, self)
         button.setAccessibleName(f"{name}: {verb.rstrip('…')}")

@@ -54,7 +54,7 @@ class Guide(QDialog):
         self.text = QTextBrowser(self)
         self.text.setAccessibleName("Text of the guide")
         self.text.setOpenLinks(False)
-        self.text.setSearchPaths([str(resource("help"))])  # contains the pictures of the pages
+        self.text.setSearchPaths([str(resource("help"))])  # folder with the pictures of the pages
         self.text.document().setDocumentMargin(12)
         # All text wraps, but Qt rounds up the width of tables, so a horizontal scroll bar would appear without need.
         self.text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -48,7 +48,7 @@ class TourCard(QFrame):
     action, result : PlainLabel
         The action of the user, with links to commands, and the result that the user then sees.
     state : PlainLabel
-        Number of the card, and whether its result is reached.
+        Number of the card, and whether the user has reached its result.
     back, next, leave : QPushButton
     """
 
@@ -66,7 +66,7 @@ class TourCard(QFrame):
             column.addWidget(each)
         for each in (self.action, self.result):
             column.addWidget(each, 1)
-            each.setTextFormat(Qt.TextFormat.MarkdownText)  # safe, because all texts come from this program
+            each.setTextFormat(Qt.TextFormat.MarkdownText)  # Markdown is safe, because all texts come from this program
         row = nested(column, QHBoxLayout(), spacing=4)
         self.leave = add_button(self, row, "&Leave", "Leave the tour and restore the window", "flat")
         row.addStretch(1)
@@ -75,9 +75,9 @@ class TourCard(QFrame):
         self.hide()
 
     def show_text(self, shown: CardText, state: str, words: tuple[str, str]) -> None:
-        """Show a text, the state above it, and `words` on the buttons `leave` and `next`, and announce the text.
+        """Show the texts of a card, with the state of the tour above them, and announce them to screen readers.
 
-        The card keeps its height when its state changes.
+        `words` are the texts of the buttons `leave` and `next`. The card keeps its height when the state changes.
         """
         self._title.setFont(figure_font(self, strong=True))
         self._title.setText(shown.title)
@@ -97,7 +97,7 @@ class TourCard(QFrame):
         """Arrange the texts and buttons in one row, or in a column of the width given to the constructor."""
         self.is_wide = wide
         self._rule.setVisible(not wide)
-        # The width is fixed, so that no text moves when the state changes.
+        # The label `state` has a fixed width, so that the other texts do not move when its text changes.
         self.state.setFixedWidth(_STATE if wide else self._width - 24)
         self._column.setDirection(QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom)
         self._column.setContentsMargins(12, 12 if wide else 0, 12, 12)

@@ -1,4 +1,4 @@
-"""The trained classifier's prediction for the current image, and the fewest changed pixels that flip it."""
+"""The trained classifier's prediction for the current image, and the fewest changed pixels found to flip it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
 
-_AT_ONCE = 8_000_000  # multiplications (5 ms); a prediction that needs more is computed in the job queue
+_AT_ONCE = 8_000_000  # number of multiplications (5 ms); a prediction that needs more runs in the job queue
 _REST_MILLISECONDS = 400
 _CHANNEL = "decide"  # preparation, prediction and search share a channel, because they run one after another
 Image = NDArray[Any]
@@ -30,11 +30,11 @@ class DecisionController(QObject):
     Attributes
     ----------
     result : RunResult or None
-        Result whose SVM predicts; None if there is no result for the open data.
+        Result whose SVM predicts; None if there is no result with an SVM for the open data.
     decision : Decision or None
         Prediction for the current image; None while it is being computed.
     flip : Flip or None
-        Fewest changed pixels that flip the prediction; None until they have been found.
+        The fewest changed pixels that the search found to flip the prediction; None until the search has finished.
     is_stopped : bool
         True if the last computation failed or was stopped; the next image starts a new computation.
 
@@ -78,7 +78,8 @@ class DecisionController(QObject):
         Until `rest` is called, the prediction is repeated after each change of the classifier.
         """
         self._following = True
-        self._take_result()  # needed before the prediction, because the current classifier may belong to other data
+        # The result may have changed while no view showed predictions, so update the classifier first.
+        self._take_result()
         if self._image is None or not np.array_equal(image, self._image):
             self._image = image.copy()
             if self._decider is None and self.is_stopped:
@@ -90,9 +91,9 @@ class DecisionController(QObject):
     def rest(self) -> None:
         """Compute nothing until the next call of `follow`."""
         self._following = False
-        # Without the image, the next call of `follow` repeats a search that was not finished.
+        # If the search for changed pixels is unfinished, forget the image, so that `follow` starts the search again.
         self._image = None if self.flip is None else self._image
-        if self._decider is not None:  # the preparation of a decider is not stopped
+        if self._decider is not None:  # the preparation of the classifier is not interrupted
             self._stop()
 
     def _stop(self) -> None:

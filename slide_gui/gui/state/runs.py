@@ -97,7 +97,7 @@ class RunController(QObject):
     folds_rate : ErrorRate or None
         Error over all folds if `result` belongs to one fold and all folds are trained; otherwise None.
     offered : RunSpec or None
-        Run whose error has no complete estimate, because estimating it takes too much time or memory, or was stopped.
+        Run without a complete error estimate: the estimate takes too much time or memory, failed or was stopped.
     svm : SvmParameters
         Parameters of the SVM for new runs, as set on the Classifier page.
     requested_sweep : SweepSpec or None

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MAX_PINS = 16
 _MOST_BYTES = 128 << 20  # memory limit for weights of earlier data; four layers on MNIST take 20 MB
 _REST_MILLISECONDS = 100
-_FIRST_SAMPLE = 16  # index of the image shown first; the last image is shown if there are fewer
+_FIRST_SAMPLE = 16  # index of the image shown first; with fewer images, the last one is shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,7 +321,7 @@ class Workspace(QObject):
         return text if self.dataset is None or self.dataset.image_shape is not None else of_table(text)
 
     def feature_name(self, feature: int) -> str:
-        """Return the name of a pixel or feature, or the number given if the open data do not have this feature."""
+        """Return the name of a pixel or feature, or its index as text if the open data lack this feature."""
         return self.feature_names[feature] if self.has_feature(feature) else str(feature)
 
     @Slot(object)
