@@ -217,7 +217,7 @@ _WIDTH_TITLES = {
 # Largest size of the dialog in pixels and as a fraction of the window, and width of the column of choices in pixels.
 _SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 300
 _ENTRY_MARGINS = 24
-_FINE = 100  # dots per inch below which a figure is drawn at twice the size and reduced, so that type stays legible
+_FINE = 100  # dots per inch below which a figure is drawn at twice the size and reduced, so that text stays legible
 _REST_MILLISECONDS = 120  # a preview starts when the choices have not changed for this long
 
 

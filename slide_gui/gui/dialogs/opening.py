@@ -223,7 +223,7 @@ class ReadingPreview(QFrame):
 
     @Slot()
     def show_reading(self) -> None:
-        """Show how the open files were read, or hide the bar."""
+        """Show how the open files were read, or hide the bar if it is already shown."""
         dataset = self._workspace.dataset
         if self.isVisible():
             self.hide()

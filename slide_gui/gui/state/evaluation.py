@@ -39,7 +39,7 @@ class EvaluationChoice:
 
     @classmethod
     def everything(cls, extent: str = "quick") -> "EvaluationChoice":
-        """Return a choice with all data sets and methods of a protocol; the quick protocol has only some of them."""
+        """Return a choice of all data sets and methods of the full protocol; the quick protocol lacks some of them."""
         cells = plan()
         data, methods = (tuple(dict.fromkeys(getattr(cell, name) for cell in cells)) for name in ("data", "method"))
         return cls(extent, data, methods)
@@ -102,7 +102,10 @@ class EvaluationController(QObject):
         return self.reading.latest is not None and self.reading.latest[0] == self.choice.table
 
     def state(self) -> EvaluationState:
-        """Return all cells of the table. Stored cells replace shipped ones; the running evaluation replaces both."""
+        """Return all cells of the table.
+
+        Stored results replace shipped results; results of the running evaluation replace both.
+        """
         stored: EvaluationState = self.reading.latest[1] if self.known else empty_state(self.choice.table, ())
         if self.choice.splits is None:
             shipped = shipped_results().tables.get(self.choice.extent)
@@ -183,7 +186,7 @@ class EvaluationController(QObject):
         cells = self.choice.cells
         if self.runs.running or not cells:
             return
-        loaded: dict[str, Dataset] = {}  # keeps data sets if the job is interrupted and starts again
+        loaded: dict[str, Dataset] = {}  # keeps the data sets loaded if the job is interrupted and starts again
 
         def load(key: str, progress: Progress) -> Dataset:
             if key not in loaded:

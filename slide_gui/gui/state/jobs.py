@@ -73,7 +73,7 @@ def sentence(error: Exception) -> str:
     if isinstance(error, MemoryError) and not (type(error) is MemoryError and str(error)):
         return "There is not enough memory for this. Close other programs, or use fewer rows or features."
     message = error.args[0] if isinstance(error, KeyError) and error.args else error  # str() of a KeyError adds quotes
-    if isinstance(error, OSError) and error.strerror:  # str() of it begins with "[Errno 28]" or "[Errno None]"
+    if isinstance(error, OSError) and error.strerror:  # str(error) begins with "[Errno 28]" or "[Errno None]"
         message = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     text = str(message).strip() or type(error).__name__
     return text if text.endswith((".", "!", "?")) else text + "."
@@ -98,7 +98,7 @@ class _Job(Progress):
     restarts: bool
     fraction: float = 0.0
     payload: object = None
-    awake: bool = False  # True if the GUI thread has not handled the last signal yet
+    awake: bool = False  # True if the GUI thread has not handled the last signal of this job yet
     seconds_left: float | None = None
     seconds_before: float = 0.0
     started: float = 0.0
@@ -263,7 +263,7 @@ class JobQueue(QObject):
     def stop(self, number: int | None = None) -> None:
         """Cancel one job or all jobs at the user's request, and call the `on_stop` of each cancelled job."""
         jobs = [job for job in self._jobs.values() if number in (None, job.number)]
-        self.cancel(number)  # first, so that jobs submitted by `on_stop` are not cancelled
+        self.cancel(number)  # cancel first, so that jobs submitted by `on_stop` are not cancelled
         for job in jobs:
             if job.on_stop is not None:
                 job.on_stop()
@@ -299,7 +299,7 @@ class JobQueue(QObject):
 
     @Slot()
     def _drain(self) -> None:
-        """Deliver the latest payload of each job, at most one every `_REDRAW_SECONDS`; report its end at once."""
+        """Deliver the latest payload of each job, at most one every `_REDRAW_SECONDS`; report a job's end at once."""
         for job in list(self._jobs.values()):
             if not job.awake or job.number not in self._jobs:  # a callback may have cancelled this job
                 continue
@@ -461,7 +461,7 @@ class Task(QObject):
 
     @Slot()
     def toggle_pause(self) -> None:
-        """Set `pause` to ask the running job to pause, or clear it so that the job resumes."""
+        """Set the event `pause`, which asks the running job to pause, or clear it so that the job resumes."""
         if self.pause.is_set():
             self.pause.clear()
         elif self.running:

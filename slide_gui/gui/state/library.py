@@ -74,7 +74,7 @@ class RunLibrary(QObject):
         return self._queue.busy
 
     def close(self) -> None:
-        """Wait until all requested changes have been made in the store."""
+        """Wait until all requested changes to the store are finished."""
         self._queue.close(finish=True)
 
     @Slot()
