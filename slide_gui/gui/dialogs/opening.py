@@ -136,8 +136,8 @@ class _WrappedLabel(PlainLabel):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.setMinimumHeight(0)  # heightForWidth returns at least the minimum height
-        self.setMinimumHeight(max(0, self.heightForWidth(self.width())))  # heightForWidth is −1 without text
+        self.setMinimumHeight(0)  # otherwise heightForWidth would return at least the old minimum height
+        self.setMinimumHeight(max(0, self.heightForWidth(self.width())))  # it returns −1 for an empty text
 
 
 class ReadingPreview(QFrame):

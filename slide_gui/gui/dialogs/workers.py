@@ -23,8 +23,8 @@ _HERE = "one after the other, without further setup"
 _LOCAL = "processes on this computer, with one thread each"
 _FAR = "tcp://HOST:PORT, tls://HOST:PORT, or the scheduler’s .json file"
 _TRAVELS = (
-    "Sweeps, benchmarks and trials are computed at this place; training and the pages use this window. Data, "
-    "parameters and results are sent to the scheduler, so use one that strangers cannot reach, or tls://."
+    "Workers compute sweeps, benchmarks and trials. This program itself computes everything else. A scheduler receives "
+    "data, parameters and results, so connect only to one that strangers cannot reach, or connect with tls://."
 )
 
 
