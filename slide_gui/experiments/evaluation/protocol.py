@@ -79,7 +79,7 @@ _SEEDS = 10_000
 
 
 def row_title(key: str) -> str:
-    """Return the title of a row of the tables: the name of its method, or the title in the protocol."""
+    """Return the title of a row of the tables: its title in the protocol if it has one, otherwise its method's name."""
     settings = toml_resource("protocol.toml")["rows"].get(key, {})
     return str(settings["title"]) if "title" in settings else METHODS[settings.get("method", key)].text
 
@@ -91,15 +91,15 @@ def is_extra(key: str) -> bool:
 
 @dataclass(frozen=True)
 class SelectedCandidate:
-    """A selected candidate.
+    """The candidate (combination of parameter values) that was selected on the validation rows of one split.
 
     Attributes
     ----------
     final : SweepPoint
         The run that evaluates the candidate on the test set.
     validation_error : float or None
-        Error of the candidate on all validation rows. None if there was only one candidate, or if the decision values
-        of several candidates are averaged.
+        Error of the candidate on all validation rows. None if no validation rows were needed (`CellPlan.selects` is
+        False), or if the decision values of several candidates are averaged.
     """
 
     final: SweepPoint
@@ -119,9 +119,10 @@ class CellPlan:
     axes : tuple of (name, values)
         Parameters to select on validation rows, with their candidate values.
     draws : int
-        Number of validation sets on which the candidates of a split are compared. Five are one full cross-validation.
+        Number of validation sets on which the candidates of a split are compared. Five validation sets are the folds of
+        one complete five-fold cross-validation.
     loss, criterion : str
-        Loss of the SVM, and criterion of learning its widths.
+        Loss of the SVM, and criterion by which its widths are learned.
     starts : int
         Number of starting points for learning the widths.
     widths : {"learn", "median"}
@@ -137,9 +138,10 @@ class CellPlan:
         Number of candidates with the lowest validation loss whose decision values are averaged for the test. With 0,
         only the best candidate is tested.
     train_rows, test_rows : int or None
-        Size of the stratified subsample of the data set that is used. None means all rows.
+        Numbers of rows in the stratified subsamples of the training set and of the test set. None means all rows.
     fit_rows : {"training", "split"}
-        Rows that the representation is fitted on during selection.
+        Rows on which the representation is fitted while candidates are compared: the whole training set, or the
+        training set without the validation rows.
     """
 
     data: str
@@ -237,9 +239,11 @@ class CellPlan:
         return (), sorted(left)
 
     def select(self, points: Sequence[SweepPoint], runs: StoredRuns) -> SelectedCandidate | None:
-        """Return the candidate that is selected from the results of one split by `choose` and `pooled`.
+        """Return the candidate that is selected from the results of one split.
 
-        Return None while results are missing. If `selects` is False, the only candidate is returned without results.
+        `pooled` combines the results of each candidate on its validation sets, and `choose` selects the best candidate.
+        Return None while results are missing. If `selects` is False, the only candidate is returned, and no results are
+        needed.
         """
         if not self.selects:
             return SelectedCandidate(self.final(points[0]))
@@ -258,7 +262,7 @@ class CellPlan:
         return SelectedCandidate(self.final(chosen.point, chosen.best_epoch), chosen.validation_error)
 
 
-@lru_cache(maxsize=512)  # more than twice the number of cells in the protocol
+@lru_cache(maxsize=512)  # The protocol has fewer than 256 cells, so the results for all of them stay in the cache.
 def _first_candidates(cell: CellPlan, fingerprint: str, source: str) -> tuple[RunSpec, ...]:
     """Return one candidate for each combination of values of the axes, on the first validation set with seed 0.
 
@@ -281,7 +285,8 @@ def _first_candidates(cell: CellPlan, fingerprint: str, source: str) -> tuple[Ru
         elif kind.network:
             spec = replace(spec, sda=SdaParameters(**chosen))
         spec = spec.checked()
-        candidates[spec.hash] = spec  # at depth 0, the specs of all noise levels are equal
+        # Without layers (depth 0), the noise level has no effect, so the specs of all noise levels have the same hash.
+        candidates[spec.hash] = spec
     return tuple(candidates.values())
 
 
@@ -318,7 +323,8 @@ def plan(
     cells = []
     for key in document["data"]:
         table = document[extent].get(key, {})
-        table = document[extent][table] if isinstance(table, str) else table  # the text names a data set with this plan
+        # If the entry is a text, it is the key of another data set, whose plan is used.
+        table = document[extent][table] if isinstance(table, str) else table
         for method in document["methods"]:
             if (not data or key in data) and (not methods or method in methods) and method in table:
                 cells.append(_cell(key, method, table, splits))
@@ -328,15 +334,16 @@ def plan(
 def _cell(key: str, method: str, table: Mapping[str, Any], splits: int | None) -> CellPlan:
     """Return the plan of one row of the tables on one data set.
 
-    `table` is the table of the data set in protocol.toml, with candidate values and settings. Settings of the row of
-    the tables, in `[rows]`, override its settings.
+    `table` is the TOML table of the data set in protocol.toml, with candidate values and settings. Settings in the
+    entry of this row below `[rows]` override the settings in `table`.
     """
     document = toml_resource("protocol.toml")
     settings = document["rows"].get(method, {})
     alike = {name: document[name] for name in _OF_ALL} | {name: table[name] for name in _OF_DATA if name in table}
     alike |= {name: settings[name] for name in _OF_ROW if name in settings}
     axes = table[method]
-    axes = table[axes] if isinstance(axes, str) else axes  # the text names another row with the same candidates
+    # If the entry is a text, it is the key of another row, whose axes are used.
+    axes = table[axes] if isinstance(axes, str) else axes
     plan = CellPlan(key, method, table["splits"] if splits is None else splits, tuple(axes.items()), **alike)
     kind = plan.kind
     known = (_OF_STACK if kind.stacked else _OF_SDA if kind.network else set()) | (

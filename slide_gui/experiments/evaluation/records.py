@@ -88,7 +88,10 @@ def _line(row: StoredRun) -> dict[str, Any]:
 
 
 def _row(values: dict[str, Any]) -> StoredRun:
-    """Return the run that a JSON object describes. Its error rate is computed from the two stored numbers of rows."""
+    """Return the run that a JSON object describes.
+
+    Its error rate is computed from the stored number of errors and the stored number of evaluated rows.
+    """
     values = _USUAL | values
     values["error"] = values["wrong"] / values["n_test"]
     if values["evaluate"] == "validation":

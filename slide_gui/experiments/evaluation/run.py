@@ -53,7 +53,7 @@ def remaining_cost(
     Parameters
     ----------
     state : EvaluationState
-        State of the cells, as stored.
+        State of the evaluation according to the stored runs, as returned by `stored_evaluation`.
     rows : sequence of StoredRun
         Runs in the store. Their durations are used to estimate the durations of other runs.
     """
@@ -131,7 +131,7 @@ class _SplitRuns:
         self.task, self.rank, self.kind_of_final = task, rank, kind_of_final
         self.complete = False
         self._dataset, self._points = dataset, points
-        self.runs: dict[str, StoredRun] = {}  # hash → run, of the evaluated candidates
+        self.runs: dict[str, StoredRun] = {}  # the results of the candidates so far: hash of the run → run
         self.waiting: set[str] = set()
         """Hashes of the requested runs without a result."""
         self.selected = task.plan.select(points, {})
@@ -143,7 +143,8 @@ class _SplitRuns:
             deepest = max(point.depth for point in points)
             requests = [RunRequest(point.spec, self._dataset, self.rank, deepest) for point in points]
         else:
-            # The fit is not shared with other runs, so that the measured time of feature generation is complete.
+            # This run does not reuse a representation that another run has fitted. Its measured time of feature
+            # generation is therefore complete.
             requests = [RunRequest(self.selected.final.spec, self._dataset, self.rank, None)]
         self.waiting = {request.spec.hash for request in requests}
         return requests
@@ -217,8 +218,9 @@ class _Evaluation:
     def _start(self, infos: Mapping[str, DataInfo]) -> None:
         """Request the first runs of all splits.
 
-        Runs with a lower rank start first. On a cluster, all methods on one split of a data set have the same rank. If
-        no run of this rank is left to start, workers start runs of the next rank.
+        Each run has a rank, and runs with a lower rank start first. In this process, each split of each method on each
+        data set has its own rank. On a cluster, all methods on one split of a data set have the same rank. If no run of
+        this rank is left to start, workers start runs of the next rank.
         """
         ranks: dict[object, int] = {}
         for task in tasks(self._cells):
@@ -249,7 +251,8 @@ class _Evaluation:
         if self._records is not None:
             self._records.add(split.task.plan.data, row)
         answer = split.add(spec, row)
-        done = 1 if answer is None else split.n_runs - len(split.runs)  # includes the runs of excluded candidates
+        # The last run of a split also counts for the runs that were not needed, because their candidates were excluded.
+        done = 1 if answer is None else split.n_runs - len(split.runs)
         self._state = replace(with_answer(self._state, split.task, answer), done=self._state.done + done)
         if answer is not None:
             self._finals[row.hash] = spec
@@ -257,7 +260,11 @@ class _Evaluation:
             self._advance(split)
 
     def _update(self) -> None:
-        """Update the list of active splits and the expected runs for the remaining time, and report the state."""
+        """Update the list of active splits and report the state.
+
+        Each split without a selected candidate will still need a run on test rows. The estimate of the remaining time
+        includes these runs.
+        """
         self._splits = [split for split in self._splits if not split.complete]
         first = min((split.rank for split in self._splits), default=0)
         active = (each for each in self._splits if each.rank == first or (self._parallel and each.runs))
@@ -266,7 +273,10 @@ class _Evaluation:
         self._report()
 
     def _measure_features(self) -> None:
-        """Measure the time of SLIDE's feature generation for data sets without this time, if layers were selected."""
+        """Measure SLIDE's feature generation on each data set on which no run has measured its duration.
+
+        A data set is left out if the candidate selected in its last split has no layers.
+        """
         for cell in self._state.cells:
             if cell.method == REFERENCE and cell.answers and cell.features is None:
                 last = cell.answers[-1]
@@ -278,9 +288,9 @@ class _Evaluation:
                 self._state = with_answer(self._state, task, replace(last, features=seconds))
 
     def _note_progress(self, fraction: float, payload: object) -> None:
-        """Report the progress of the active runs with the `EvaluationState`.
+        """Report the overall progress and the `EvaluationState` when an active run reports its progress.
 
-        If runs are computed in this process, a report without payload does not contain the state.
+        If runs are computed in this process and the report of the active run has no payload, the state is omitted.
         """
         if payload is None and not self._parallel:
             self._progress.report(0.0)

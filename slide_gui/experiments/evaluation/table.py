@@ -124,7 +124,10 @@ def stored_evaluation(
 
 
 def _sized(info: DataInfo, state: EvaluationState) -> DataInfo:
-    """Return the data set with the numbers of rows from its last result in the tables. Without results, keep them."""
+    """Return the description of a data set with the numbers of rows that its last result in the tables was computed on.
+
+    If the tables contain no result on the data set, return the description unchanged.
+    """
     of_data = [cell for cell in state.cells if cell.data == info.key]
     answers = [answer for cell in of_data for answer in cell.answers]
     return replace(info, n_train=answers[-1].n_train, n_test=answers[-1].n_test) if answers else info
@@ -164,7 +167,7 @@ def with_answer(state: EvaluationState, task: Task, answer: SplitAnswer | None) 
 
 
 def readable(rows: Iterable[StoredRun]) -> dict[str, StoredRun]:
-    """Return hash → stored run for all runs except those of earlier versions whose results could not be read."""
+    """Return the stored runs by their hashes, without runs of earlier versions whose results cannot be read."""
     return {row.hash: row for row in rows if row.n_train is not None}
 
 
@@ -292,8 +295,9 @@ class SplitProgress:
 class Comparison:
     """Comparison of a method with SLIDE-SVM on the same splits and test rows.
 
-    Over several splits, the test is a t-test of the mean difference over rows and splits (`crossed_mean`). For one
-    split, or if the differences of all splits are equal in every row, it is McNemar's exact test.
+    With several splits, the test is a t-test of the mean difference over rows and splits (`crossed_mean`). With one
+    split, or one test row, it is McNemar's exact test. The same holds if the difference of the errors in each row is
+    the same in all splits.
 
     Attributes
     ----------
@@ -388,7 +392,7 @@ class Cell:
 
     @property
     def paper(self) -> Published | None:
-        """Published error of the method in the paper's Table 1, or None."""
+        """Published error of the method in the paper's Table 1. None if the table does not contain it."""
         return next((result for result in published(self.data) if result.method == self.title), None)
 
 
@@ -409,7 +413,7 @@ class EvaluationState:
     done, total : int
         Number of completed runs, and number of all runs.
     seconds_left : float or None
-        Estimated remaining seconds. None until a run was measured.
+        Estimated remaining seconds. None until the duration of at least one run is known.
     """
 
     data: tuple[DataInfo, ...]
@@ -430,7 +434,10 @@ class EvaluationState:
 
     @cached_property
     def comparisons(self) -> dict[tuple[str, str], Comparison]:
-        """(Data, method) → comparison with SLIDE-SVM, for all methods with results on the same splits."""
+        """Comparisons with SLIDE-SVM: keys of data set and method → comparison.
+
+        A method is included on a data set if at least one split has results of the method and of SLIDE-SVM.
+        """
         tests = {}
         for cell in self.cells:
             reference = self.cell(cell.data, REFERENCE)
@@ -443,19 +450,23 @@ class EvaluationState:
         return {key: replace(test, adjusted=p) for (key, test), p in zip(tests.items(), adjusted, strict=True)}
 
     def comparison(self, cell: Cell) -> Comparison | None:
-        """Return the comparison of a cell with SLIDE-SVM. None for SLIDE-SVM itself, or if no split is common."""
+        """Return the comparison of a cell with the cell of SLIDE-SVM on the same data set.
+
+        Return None if the cell is that of SLIDE-SVM, or if no split has results of both methods.
+        """
         return self.comparisons.get((cell.data, cell.method))
 
 
 def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) -> Comparison | None:
-    """Compare a method with a reference on their common splits that have the same test rows.
+    """Compare a method with a reference on the splits of which both have results on the same test rows.
 
     Splits whose test rows differ from those of the first common split are left out.
 
     Returns
     -------
     Comparison or None
-        The comparison, whose p-value is not adjusted. None if no common split has the errors of the single rows.
+        The comparison, whose p-value is not yet adjusted for the number of comparisons. None if there is no split for
+        which both methods have the error of each test row.
     """
     theirs = {answer.split: answer.row_errors for answer in reference}
     both = [(answer.row_errors, theirs.get(answer.split)) for answer in answers]

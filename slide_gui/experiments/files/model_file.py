@@ -88,7 +88,8 @@ class FittedModel:
         unit = dataset.generated if dataset.image_shape else 0 <= dataset.train.min() <= dataset.train.max() <= 1
         if scaling is None and unit:
             scaling = np.repeat([[0.0], [1.0]], dataset.n_features, axis=1)
-        if not names and opened.header:  # the data are a table of images
+        # A data set of images has no feature names. If it was read from a table, the header of the table is used.
+        if not names and opened.header:
             others = {opened.label_column, *opened.left_out}
             names = tuple(name for k, name in enumerate(opened.columns) if k not in others)
         return cls(stack, *described, seconds, __version__, names, label, scaling)
@@ -105,7 +106,8 @@ class FittedModel:
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Return the predicted class code of each row, and the smallest margin of that class over any other class.
 
-        The predicted class wins the most pairwise comparisons. The margin is negative if it loses one of them.
+        The predicted class wins the most pairwise comparisons. If it loses at least one comparison, its smallest margin
+        is negative.
         """
         assert self.svm is not None
         codes, least = np.empty(len(rows), np.intp), np.empty(len(rows))
@@ -150,7 +152,7 @@ def trained_model(dataset: Dataset, result: "RunResult", *, progress: Progress =
     DataError, ValueError
         If the data differ from the data of the result, or if the method is not an SVM on all layers of a stack.
     """
-    from slide_gui.experiments.runs.run import restore  # imported late, because it is slow
+    from slide_gui.experiments.runs.run import restore  # Imported only when needed, because this import takes long.
 
     if not METHODS[result.spec.method].plain:
         raise ValueError(f"a model file cannot hold {METHODS[result.spec.method].text}; use slide-svm or raw-svm")
@@ -168,7 +170,7 @@ FORMAT_VERSION = 2
 _BLOCK = 4096  # rows
 _OF_SVM = ("widths", "centre", "vectors", "coefficients", "biases")
 _MANIFEST = "manifest"
-_MANIFEST_BYTES = 1 << 24  # enough for the names of 100 000 features
+_MANIFEST_BYTES = 1 << 24  # largest size of a manifest, enough for a manifest with the names of 100 000 features
 _LONGEST_NAME = 1000
 _REMEDY = "save the model again with slide-gui fit, train or try"
 
@@ -202,7 +204,10 @@ def save_model(path: str | os.PathLike[str], model: FittedModel) -> None:
 
 
 def _document(model: FittedModel) -> dict[str, Any]:
-    """Return the manifest as values for JSON. Empty names are left out."""
+    """Return the manifest of a model file as values for JSON.
+
+    The names of features and classes and the label column are left out if they are empty.
+    """
     stack = model.stack
     version = FORMAT_VERSION if model.svm is not None or model.scaling is not None else 1
     document: dict[str, Any] = {"format": FORMAT, "format_version": version}
@@ -213,7 +218,10 @@ def _document(model: FittedModel) -> dict[str, Any]:
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Return True if a file looks like a model rather than an .npz of data. Its arrays are not read."""
+    """Return True if a file is an archive with a manifest, as model files are, and not an .npz file of data.
+
+    The arrays in the file are not read.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
@@ -247,14 +255,14 @@ def load_model(path: str | os.PathLike[str]) -> FittedModel:
 
 
 def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:
-    """Return the model that a JSON text describes, still without its layers, and the error of each layer.
+    """Return the model that the JSON text of a manifest describes, and the reconstruction error of each layer.
 
-    Unknown entries, which later versions may add, are ignored.
+    The model has no layers yet. Unknown entries, which later versions may add, are ignored.
 
     Raises
     ------
     ValueError
-        If an entry is missing, has a wrong type or is out of range. The message names it.
+        If an entry is missing, has a wrong type or is out of range. The message contains the name of the entry.
     """
     document = json.loads(text)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -355,7 +363,10 @@ def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> No
 def _member(
     archive: zipfile.ZipFile, name: str, shape: tuple[int | None, ...], place: str, dtype: str = "<f8"
 ) -> NDArray[Any]:
-    """Return one array of finite numbers. "vectors" may be float32, too. None in `shape` accepts any size."""
+    """Read the array `name` of a model file, and check its shape, its dtype and that all values are finite.
+
+    A None in `shape` accepts any size of this dimension. The array "vectors" may also have the dtype float32.
+    """
     member = archive.getinfo(f"{name}.npy")
     with archive.open(member) as file:
         array = read_array(file, member.file_size, f"{place}, {name}")
@@ -366,7 +377,8 @@ def _member(
             f"{name} is {array.dtype} of shape {array.shape}, expected {np.dtype(dtype)} of shape {sizes}; {_REMEDY}",
             place,
         )
-    drawn = name.startswith("weights")  # the window draws weights as float32
+    # The window converts weights to float32 to draw them, so that values beyond the range of float32 are rejected.
+    drawn = name.startswith("weights")
     if not (np.abs(array) <= np.finfo(np.float32 if drawn else np.float64).max).all():
         numbers = "NaN, infinity or numbers beyond float32" if drawn else "NaN or infinity"
         raise DataError(f"{name} contains {numbers}; {_REMEDY}", place)

@@ -54,7 +54,7 @@ class FigureProvenance:
         return f"computed by results version {self.numerics}, this program has {RESULTS_VERSION}: numbers may differ"
 
     def runs(self) -> tuple[RunSpec, ...]:
-        """Return the distinct runs. If a run starts from the widths of another run, the other run is before it."""
+        """Return the distinct runs. A run that starts from the widths of another run comes after that run."""
         specs: dict[str, RunSpec] = {}
 
         def take(spec: RunSpec) -> None:
@@ -132,7 +132,13 @@ class FigureProvenance:
 
 
 def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:
-    """Return the run with this index. It must be one of the runs that are listed earlier in the JSON file."""
+    """Return the run with this index in `specs`, the runs that have been read from the JSON file so far.
+
+    Raises
+    ------
+    ValueError
+        If `number` is not an index of one of these runs.
+    """
     if type(number) is not int or not 0 <= number < len(specs):
         raise ValueError(f"run {ascii(number)[:20]} is not among the runs that the file lists before it")
     return specs[number]

@@ -63,8 +63,9 @@ class SessionRecord:
     Attributes
     ----------
     source : DataSource
-        The data. The paths in a session file are relative to its folder. A picture contains file names only, so that it
-        does not reveal the folders of the computer.
+        The data. In a session file, their paths are relative to the folder of the session file. An exported picture
+        can contain a session, too. It then stores only the names of the data files, because their paths would reveal
+        the folders of the computer.
     fingerprint : str
         SHA-256 of the data, as `Dataset.fingerprint`. Empty if unknown.
     parameters : StackParameters
@@ -102,7 +103,7 @@ def write_session(record: SessionRecord, path: Path) -> None:
     Raises
     ------
     OSError
-        If it cannot be written. An existing file stays unchanged.
+        If the file cannot be written. An existing file stays unchanged.
     """
     folder = path.absolute().parent
     paths = tuple(_relative(Path(name).absolute(), folder) for name in record.source.paths)
@@ -112,7 +113,7 @@ def write_session(record: SessionRecord, path: Path) -> None:
 def _relative(path: Path, folder: Path) -> str:
     try:
         return Path(os.path.relpath(path, folder)).as_posix()
-    except ValueError:  # the path is on another drive
+    except ValueError:  # On Windows, the path is on another drive than the folder, so that no relative path exists.
         return str(path)
 
 
@@ -167,7 +168,8 @@ def read_session(path: Path) -> SessionRecord | None:
 def _comment(content: bytes) -> bytes:
     """Return the comment of a GIF that contains a session. Its blocks, which start with their length, are joined."""
     at, parts = content.find(_MARK.encode()) - 1, []
-    most = at + 4 * _MOST_BYTES  # a larger GIF comment cannot be a session
+    # A session has at most 1 MiB, and less than 2 MiB as base64, so that the comment of a session never exceeds 4 MiB.
+    most = at + 4 * _MOST_BYTES
     while 0 <= at < min(len(content), most) and content[at]:
         parts.append(content[at + 1 : at + 1 + content[at]])
         at += 1 + content[at]
