@@ -413,7 +413,7 @@ class EvaluationState:
     done, total : int
         Number of completed runs, and number of all runs.
     seconds_left : float or None
-        Estimated remaining seconds. None until the duration of at least one run is known.
+        Estimated remaining seconds. None until the first runs of the evaluation have been looked up in the store.
     """
 
     data: tuple[DataInfo, ...]

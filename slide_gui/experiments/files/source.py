@@ -87,7 +87,9 @@ class DataSource:
         document: dict[str, Any] = {"key": self.key, "paths": list(self.paths)}
         document |= {"seed": self.seed, "generated": self.generated}
         if self.reading != AS_GUESSED:
-            reading = asdict(self.reading)  # newer fields are written only if not default
+            # The fields in `usual` were added later. Their default values are not written, because earlier versions of
+            # the program reject unknown fields.
+            reading = asdict(self.reading)
             usual = {"left_out": (), "scaled": None, "bins": None, "group": None}
             document["reading"] = {k: v for k, v in reading.items() if k not in usual or v != usual[k]}
         if self.held_out is not None:
@@ -124,7 +126,8 @@ class DataSource:
         key = text.removeprefix(_GENERATED)
         if is_known(key):
             return cls(key=key, seed=seed, generated=key != text)
-        parts = [text] if os.path.exists(text) else text.split(os.pathsep)  # a file name may contain the separator
+        # The name of an existing file may contain `os.pathsep`, so it is not split.
+        parts = [text] if os.path.exists(text) else text.split(os.pathsep)
         return cls(paths=tuple(filter(None, parts)), seed=seed)
 
     @classmethod

@@ -22,7 +22,9 @@ MOST_ROWS = 1200
 """Largest number of rows. Larger data sets are sampled with a fixed seed, and W_m then converges to W of the sample."""
 
 _ROUNDING = 1e-6
-_SETTLED = 8  # smallest m for fitting the slope: in fewer corrupted copies, a rarely lit pixel can always be 0
+# Smallest number m of corrupted copies for fits to the errors. With fewer copies, a pixel that is rarely lit may be 0
+# in all of them.
+_SETTLED = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +106,10 @@ class Copies:
         return float(x @ y / (x @ x))
 
     def reference(self, feature: int | None = None) -> float | None:
-        """Return c of the curve c/√m that is fitted to the mean errors. Errors with m < 8 are used if all have m < 8.
+        """Return the constant c of the curve c/√m that is fitted to the mean errors.
 
-        Return None if the curve has no points.
+        Only points with m ≥ 8 are fitted, because with fewer corrupted copies a pixel that is rarely lit may be 0 in
+        all of them. If no point with m ≥ 8 is computed yet, all points are fitted. Return None if there are no points.
         """
         curve = self.curve(feature)
         curve = [each for each in curve if each[0] >= _SETTLED] or curve
@@ -150,14 +153,14 @@ class CopiesStudy:
     seeds : int
         Number of random corruptions to average over.
     most : int
-        The largest m.
+        The largest number m of corrupted copies.
     most_rows : int
-        Largest number of rows to use. If there are more, they are sampled at random with a fixed seed.
+        Largest number of rows to use. If the data have more rows, a random sample is drawn with a fixed seed.
 
     Raises
     ------
     ValueError
-        If there are too many features.
+        If the data have too many features.
     """
 
     def __init__(

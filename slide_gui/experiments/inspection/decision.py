@@ -16,11 +16,13 @@ from slide_gui.progress import NO_PROGRESS, Progress
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_NEAREST = 3  # support vectors of each class
+_NEAREST = 3  # number of nearest support vectors that are reported for each of the two classes
 MOST_CHANGES = 48
-"""Largest number of features that a flip may change."""
-_PROMISING = 64  # number of features that are tried again in later steps, because changing them alone had most effect
-_BATCH = 64  # images evaluated at once; the search can be cancelled between two batches
+"""Largest number of features that `Decider.flip` may change to alter the predicted class."""
+# The first step tries to change each feature alone. Later steps try only this number of features, those with the most
+# effect in the first step, and the features that `Decider._apart` returns.
+_PROMISING = 64
+_BATCH = 64  # number of images that are evaluated at once; the search can be cancelled between two batches
 
 
 @dataclass(frozen=True)
@@ -90,14 +92,15 @@ class Flip:
     image : ndarray of shape (d,)
         The changed image.
     features : tuple of int
-        The changed features, each set to the far end of its range. Empty if the search failed.
+        The changed features. Each is set to the lowest or the highest value of its range, whichever is farther from its
+        original value. Empty if the search failed.
     code : int
         The predicted class of the changed image.
     fewest : bool
-        True if it is certain that no smaller set of such changes alters the class. It is for one or two features,
-        because every single change is tried. More features are found by a greedy search over the features whose single
-        change had most effect, and over those whose change brings the image closer to the nearest support vector of the
-        second class. Unnecessary changes are then undone.
+        True if it is certain that no smaller set of such changes alters the class. This is certain for one or two
+        changed features, because every single change is tried first. Three or more features are found by a greedy
+        search over the features whose single change had most effect, and over those whose change brings the image
+        closer to the nearest support vector of the second class. Unnecessary changes are then undone.
     """
 
     image: NDArray[np.floating]
@@ -186,13 +189,14 @@ class Decider:
         return exponents
 
     def flip(self, image: NDArray[Any], progress: Progress = NO_PROGRESS) -> Flip:
-        """Search for the fewest features whose change to the far end of their range alters the predicted class.
+        """Search for the fewest features that alter the predicted class when they are changed as described in `Flip`.
 
         Parameters
         ----------
         image : ndarray of shape (d,)
+            The image to change.
         progress : Progress
-            Cancel point.
+            Can cancel the search.
         """
         low, high = self._range
         far = np.where(image > 0.5 * (low + high), low, high).astype(image.dtype)
@@ -218,9 +222,9 @@ class Decider:
         return Flip(image, (), first, False)
 
     def _apart(self, image: NDArray[Any], far: NDArray[Any], code: int) -> Indices:
-        """Return the features whose change to `far` reduces the image's distance to a support vector.
+        """Return the features that bring the image closer to a support vector if they are set to their values in `far`.
 
-        It is the support vector of the given class that is nearest to the image.
+        The support vector is the one of the class `code` that is nearest to the image.
         """
         others = self._train[self.rows[self._codes == code]]
         nearest = others[np.argmin(np.square(others - image).sum(axis=1))]
@@ -260,10 +264,10 @@ class Decider:
 
 
 def _duels(margins: Array, n_classes: int) -> tuple[int, int, dict[int, tuple[int, float]]]:
-    """Return the predicted class, the next best class, and each class's classifier against the predicted class.
+    """Return the predicted class, the next best class, and the pairwise classifiers of the predicted class.
 
-    A classifier is given by its index and a sign. Its margin times the sign is positive if the classifier favours the
-    predicted class.
+    The last value maps each other class to the classifier that separates it from the predicted class: its index and a
+    sign. The margin of the classifier times the sign is positive if the classifier favours the predicted class.
     """
     scores = class_scores(margins[None], n_classes)[0]
     first = int(predicted_codes(margins[None], n_classes)[0])
@@ -277,7 +281,10 @@ def _duels(margins: Array, n_classes: int) -> tuple[int, int, dict[int, tuple[in
 
 
 def _in_turn(kernel: Array, *sides: NDArray[np.bool_]) -> Indices:
-    """Return the nearest support vectors of each class, alternating between classes. A mask selects each class's."""
+    """Return the indices of the nearest support vectors of several classes, alternating between the classes.
+
+    Each mask in `sides` selects the support vectors of one class.
+    """
     ranked: list[tuple[int, int]] = []
     for side in sides:
         members = np.flatnonzero(side)

@@ -25,8 +25,8 @@ class FlowLayer:
     output : ndarray of shape (d,)
         hᵏ, the representation of this layer.
     target_error : float
-        Mean over the features of (hᵏ − hᵏ⁻¹)². If the layer is fitted on values, hᵏ⁻¹ is its target (eq. 11). In the
-        first layer, hᵏ⁻¹ is the uncorrupted x (eq. 5).
+        Mean over the features of (hᵏ − hᵏ⁻¹)². If `StackParameters.fit_on` is "values", the layer was fitted to
+        reconstruct hᵏ⁻¹ (eq. 11). For the first layer, hᵏ⁻¹ is the uncorrupted image x (eq. 5).
     input_error : float
         Mean over the features of (hᵏ − x)².
     """

@@ -13,12 +13,12 @@ Array = NDArray[np.float64]
 
 
 class Likeness:
-    """Detects images that are unlike the training images, because their leverage exceeds that of 99 % of these.
+    """Detects images that are unlike the training images: their leverage exceeds that of 99 % of the training images.
 
     Let z = [x, 1] for an image x, and let Z have one row z per training image. The leverage of x is zᵀ(ZᵀZ + I)⁻¹z. It
-    is large if few training images light the same pixels, or the same combination of pixels. The limit is determined
-    from the leverage of each training image with respect to all other training images, which is h / (1 − h) for a
-    training image with leverage h.
+    is large if the bright pixels of x, or their combination, are bright in few training images. The limit is determined
+    from the leverage of each training image with respect to all other training images. This leverage is h / (1 − h) if
+    h is the leverage of the training image with respect to all training images.
 
     Parameters
     ----------

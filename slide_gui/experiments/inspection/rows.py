@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 _MOST_FITS, _MOST_BYTES = 32, 256 << 20  # limits of the cache of fits; four layers fitted to MNIST take 40 MB
 _REST_SECONDS = 0.02  # a slider is at rest if it has had no new value for this time
-_NEAR = 2  # pixels
+_NEAR = 2  # distance in pixels up to which `nearby_peak` searches
 _DROWNING = 10.0
 
 
@@ -49,7 +49,7 @@ class Preview:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted stack, the duration of the fit, and a warning about the threshold, which is empty if it is suitable."""
+    """A fitted stack, the duration of the fit, and a warning. The warning is empty if the threshold is suitable."""
 
     stack: Stack
     seconds: float
@@ -64,13 +64,16 @@ class Explorer:
 
     def __init__(self, rows: NDArray[Any], image_shape: tuple[int, ...] | None = None) -> None:
         self._rows, self._image_shape = rows, image_shape or ()
-        self._fits: tuple[Fit, ...] = ()  # oldest first; the tuple is replaced as a whole, so any thread may read it
+        # The oldest fit is first. Other threads may read the tuple, because it is only ever replaced as a whole.
+        self._fits: tuple[Fit, ...] = ()
         self._scatters: dict[str, InputScatter] = {}  # dtype of the sums → scatter
         self._paths: dict[str, tuple[StackParameters, NoisePath]] = {}  # dtype of the sums → noise path
         self._problems: dict[tuple[str, float, bool], str] = {}  # threshold and related parameters → warning
         self._approximations: dict[str, tuple[InputScatter, Approximation]] = {}  # dtype of the sums → approximation
-        self._approximating: Iterator[tuple[ApproximateLayer, ...]] | None = None  # started, to be continued
-        self._approximated: tuple[ApproximateLayer, ...] = ()  # latest layers since a fit, for the next preview
+        # The approximation of an interrupted update, which the next update completes.
+        self._approximating: Iterator[tuple[ApproximateLayer, ...]] | None = None
+        # The latest approximate layers, which the next preview shows. Empty after each fit.
+        self._approximated: tuple[ApproximateLayer, ...] = ()
 
     def update(
         self,
@@ -120,11 +123,11 @@ class Explorer:
         return stack
 
     def _approximate(self, parameters: StackParameters, progress: Progress) -> Iterator[tuple[ApproximateLayer, ...]]:
-        """Yield approximate layers for these parameters. Before, complete the approximation of an interrupted update.
+        """Yield approximate layers for these parameters, after completing the approximation of an interrupted update.
 
-        While a slider moves, each update first completes the approximation of the previous update, so that the display
-        of deep layers changes while the slider moves at any speed. As soon as the slider is at rest, only layers for
-        the newest parameters are approximated.
+        While a slider moves, each update first completes the approximation of the previous update. The displayed
+        weights of higher layers therefore change even if the slider moves fast. As soon as the slider is at rest, only
+        layers for the newest parameters are approximated.
         """
         approximation = self.approximation(parameters)
         if approximation is None or parameters.noise < LEAST_NOISE:
@@ -146,7 +149,7 @@ class Explorer:
                 self._approximating = current = newest
 
     def stored_fit(self, parameters: StackParameters) -> Fit | None:
-        """Return a cached fit with these parameters and at least as many layers, or None."""
+        """Return a cached fit with these parameters and at least as many layers, or None if there is no such fit."""
         wanted = replace(parameters, depth=0)
         fits = (fit for fit in reversed(self._fits) if len(fit.stack.layers) >= parameters.depth)
         return next((fit for fit in fits if replace(fit.stack.parameters, depth=0) == wanted), None)
@@ -165,17 +168,20 @@ class Explorer:
         return self._problems[key]
 
     def _scatter(self, parameters: StackParameters) -> InputScatter | None:
-        """Return the scatter of the input if it was computed for these parameters, otherwise None."""
+        """Return the stored scatter of the input if a fit with these parameters can use it, otherwise None."""
         scatter = self._scatters.get(parameters.sums)
         return scatter if scatter is not None and scatter.fits(parameters) else None
 
     def prepare(self, parameters: StackParameters, progress: Progress = NO_PROGRESS) -> None:
-        """Compute the noise path and the approximation in advance, so that the next preview need not wait for them."""
+        """Compute the objects that previews need (`noise_path`, `approximation`), so that the next preview is fast."""
         self.noise_path(parameters)
         self.approximation(parameters, progress)
 
     def approximation(self, parameters: StackParameters, progress: Progress = NO_PROGRESS) -> Approximation | None:
-        """Return the approximation of all layers. Return None before the first fit, or with too many features."""
+        """Return the object that approximates all layers at any noise level.
+
+        Return None before the first fit, or if the data have too many features.
+        """
         scatter = self._scatter(parameters)
         if scatter is None or self._rows.shape[1] > WHOLE:
             return None
@@ -189,7 +195,7 @@ class Explorer:
     def noise_path(self, parameters: StackParameters) -> NoisePath | None:
         """Return the object that computes the first layer at any noise level.
 
-        Return None before the first fit, or with too many features.
+        Return None before the first fit, or if the data have too many features.
         """
         key = replace(parameters, noise=0.0, depth=0, batch_size=1)
         if parameters.fit_on == "values":
@@ -300,16 +306,18 @@ def rows_by_noise(
     noises: Sequence[float],
     progress: Progress = NO_PROGRESS,
 ) -> list[WeightRows]:
-    """Return the rows of W of stacks that differ only in their noise level. They equal those of separate fits.
+    """Return the rows of W of stacks that differ only in their noise level, in the order of `noises`.
 
-    The scatter of the training rows is computed only once, because it does not depend on the noise level.
+    The scatter of the training rows does not depend on the noise level, so it is computed only once. The rows of W are
+    the same as if each stack were fitted separately.
 
     Raises
     ------
     ValueError
         If a parameter is out of range, the rows cannot be fitted, or a pixel does not exist.
     """
-    from slide_gui.experiments.files.model_file import FittedModel  # imported late, because it also imports the SVM
+    # Imported only here, because the module also imports the SVM, which the rest of this file does not need.
+    from slide_gui.experiments.files.model_file import FittedModel
 
     explorer, weights = Explorer(dataset.train, dataset.image_shape), []
     for number, noise in enumerate(noises):
@@ -325,23 +333,27 @@ def input_rms(layer: Layer | ApproximateLayer) -> Array:
     The value of feature j is sqrt(S_jj / n). Multiplied by a weight of the feature, it is the feature's contribution to
     a typical reconstruction. The contribution of a rarely lit pixel is therefore small even if its weight is large.
     """
-    assert layer.scatter is not None  # only layers read from a file have no scatter
+    assert layer.scatter is not None  # Only layers that were read from a model file have no scatter.
     diagonal = np.diag(layer.scatter)
     return np.asarray(np.sqrt(np.maximum(diagonal[:-1], 0.0) / diagonal[-1]))
 
 
 def typical_peak(largest: NDArray[np.floating]) -> float:
-    """Return the median of the non-zero values among the largest weights of rows or columns, or 1 if all are 0."""
+    """Return the median of the non-zero values, or 1 if all are 0.
+
+    `largest` contains the largest absolute weight of each row, or of each column, of a weight matrix.
+    """
     lit = np.sort(largest[largest > 0])  # np.median would import numpy.ma, which slows down the start
     return float(lit[(len(lit) - 1) // 2] + lit[len(lit) // 2]) / 2 if lit.size else 1.0
 
 
 def drowns(layer: Layer) -> bool:
-    """Return True if a pixel has a weight over ten times the typical one, which makes others invisible in a picture.
+    """Return True if a few weights of a layer are so large that all others would be invisible in a picture.
 
-    The largest weight of each input pixel is compared with the median of these weights. If all pixels are lit equally
-    often, the ratio is 1 to 3 at usual noise levels. For MNIST, with its ring of rarely lit pixels, it is 26 in the
-    first layer at noise 0.3 and more than 1000 in higher layers.
+    This is the case if the largest absolute weight of an input pixel exceeds ten times the median of the largest
+    absolute weights of all input pixels. The median leaves out pixels whose weights are all 0. If all pixels are lit
+    equally often, the largest ratio is 1 to 3 at usual noise levels. For MNIST, with its ring of rarely lit pixels, it
+    is 26 in the first layer at noise 0.3 and more than 1000 in higher layers.
     """
     largest = np.abs(layer.weights[:, :-1]).max(axis=0, initial=0.0)
     return float(largest.max(initial=0.0)) > _DROWNING * typical_peak(largest)

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 MOST_WORKERS = 64
 """Largest number of processes on this computer."""
 
-CONNECTING = 10.0  # seconds after which a scheduler is reported that does not answer or has no workers
+CONNECTING = 10.0  # seconds to wait for an answer of the scheduler, and for its first worker, before an error is raised
 _ATTEMPT_SECONDS = 0.5  # longest duration of one attempt to connect
 _COUNTING = 1.0  # seconds for which a count of the workers remains valid
 _POLL_SECONDS = 0.05  # time between two checks for workers and cancellation
 ATTEMPTS = 10  # largest number of times a run is repeated after its data, worker or result were lost
 _LOCAL = {
     "distributed.scheduler.allowed-failures": ATTEMPTS,
-    "distributed.worker.profile.enabled": False,  # the profiler samples a worker 100 times a second
+    "distributed.worker.profile.enabled": False,  # The profiler would interrupt each worker 100 times a second.
     # By default, the scheduler, the workers and their supervising processes (nannies) monitor themselves 10 to 50 times
     # a second. With two workers this took 9 % of a core. With the intervals below it takes 3 %.
     "distributed.admin.tick.interval": "500ms",
@@ -54,14 +54,14 @@ _LOCAL = {
         "OPENBLAS_NUM_THREADS": 1,
     },
 }
-_LARGEST_FILE = 1 << 20  # bytes of a scheduler file
+_LARGEST_FILE = 1 << 20  # largest permitted size of a scheduler file, in bytes
 
 Versions = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class ClusterChoice:
-    """The place where runs are computed. If neither field is set, they are computed in this process, one by one.
+    """The place where runs are computed. If neither attribute is set, this process computes the runs one by one.
 
     Attributes
     ----------
@@ -130,7 +130,8 @@ class Worker:
 def versions_here() -> Versions:
     """Return the versions that determine the numerical results of this process: program, libraries and BLAS."""
     libraries = tuple((name, version(name)) for name in ("numpy", "scipy", "scikit-learn"))
-    blas = replace(loaded_blas()[0], threads=None)  # the BLAS that NumPy uses computes all matrix products
+    # The first BLAS is the one that NumPy uses. It computes all matrix products.
+    blas = replace(loaded_blas()[0], threads=None)
     return (("numerics", str(RESULTS_VERSION)), *libraries, ("BLAS", str(blas)))
 
 
@@ -178,10 +179,11 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     def close(self) -> None:
         """Close the connection."""
-        with suppress(Exception):  # the scheduler may already be gone
+        with suppress(Exception):  # If the scheduler no longer runs, closing the connection fails.
             self.client.close(timeout=2.0)
         if self._local is not None:
-            with suppress(TimeoutError):  # this can happen on a busy computer; the workers then end with this process
+            # On a busy computer, the workers may need more than 5 s to stop. They then end when this process ends.
+            with suppress(TimeoutError):
                 self._local.close(timeout=5.0)
 
     def __exit__(self, *_error: object) -> None:
@@ -189,7 +191,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     @property
     def n_slots(self) -> int:
-        """Number of tasks that the workers compute at the same time, updated once a second. 0 if there are none."""
+        """Number of tasks that the workers compute at the same time, updated once a second. 0 if there is no worker."""
         now = time.monotonic()
         if now - self._counted[1] > _COUNTING:
             self._counted = sum(int(facts["nthreads"]) for facts in self._facts().values()), now
@@ -208,7 +210,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         workers = []
         for address, each in facts.items():
             theirs = versions.get(address, ())
-            if isinstance(theirs, OSError):  # the worker has left
+            if isinstance(theirs, OSError):  # The worker has disconnected since the scheduler listed it.
                 continue
             if isinstance(theirs, BaseException):
                 remedy = f"install slide-gui {version('slide-gui')} there"
@@ -276,16 +278,18 @@ def _connect(choice: ClusterChoice, progress: Progress) -> "tuple[Any, Client]":
 
 @contextmanager
 def _blocked_interrupt() -> Iterator[None]:
-    """Block SIGINT in processes and threads that are started in this context. This process receives it at the end.
+    """Block the signal SIGINT in processes and threads that are started in this context.
 
-    Ctrl+C sends SIGINT to all processes of the group. Without the block, starting workers would print tracebacks.
+    If SIGINT arrives in the meantime, this process receives it at the end of the context. Ctrl+C sends SIGINT to all
+    processes of the group. If it were not blocked, workers that are just starting would print tracebacks.
     """
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # start the tracker's process first, because its start unblocks SIGINT
+    # Starting the resource tracker of multiprocessing unblocks SIGINT, so it is started before SIGINT is blocked.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

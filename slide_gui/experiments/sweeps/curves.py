@@ -108,7 +108,7 @@ def known_results(
     Parameters
     ----------
     bases : sequence of RunSpec
-        Specs on the open data, one for each fold.
+        Specs with the fingerprint of the open data, one for each fold into which the data are divided.
     stored : sequence of StoredRun
         Stored and shipped runs. Runs on other data, runs with other settings, and stored runs of other results versions
         are ignored.

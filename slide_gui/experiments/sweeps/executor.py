@@ -37,8 +37,12 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.05  # time between two checks for results, cancellation, and the end of a pause
 _BETWEEN_REPORTS = 0.5  # seconds between two progress reports of a task
-_DATA_SETS = 2  # data sets on the workers: the last runs on one data set overlap with the first runs on the next
-_RANK = 1e9  # seconds. It exceeds the duration of any chain of runs, so a priority depends on the rank first.
+# Largest number of data sets in the memory of the workers. There are two, because the last runs on one data set are
+# still active when the first runs on the next data set start.
+_DATA_SETS = 2
+# The priority of a run is the typical duration of its chain of runs, in seconds, minus its rank times this number. No
+# chain takes so long, so the rank has precedence over the duration.
+_RANK = 1e9
 _TOPIC = "slide-gui"
 _AGAIN = "completed results are stored, and the same request continues from them"
 
@@ -192,7 +196,7 @@ class ClusterExecutor:
             return None
         shared = shared_networks(task.request.spec)
         if shared:
-            with suppress(Exception):  # the scheduler may be gone
+            with suppress(Exception):  # If the scheduler no longer runs, the worker of the autoencoders stays unknown.
                 self._cluster.places[shared] = next(iter(self._client.who_has([future]).values()))[0]
         del self._tasks[spec_hash]
         return result
@@ -217,12 +221,13 @@ class ClusterExecutor:
             if task.n_lost > ATTEMPTS:
                 raise ClusterError(f"{name} was lost {ATTEMPTS} times ({error}); {_AGAIN}") from None
             return None
-        dataset = task.request.dataset  # a worker may hold the same rows under another name
+        # The workers may have received the same rows as part of a data set with another name.
+        dataset = task.request.dataset
         return replace(result, dataset=dataset.name, generated=dataset.generated)
 
     def close(self) -> None:
         """Cancel the active runs and release the data."""
-        with suppress(Exception):  # the scheduler may be gone
+        with suppress(Exception):  # If the scheduler no longer runs, there is nothing to cancel.
             self._client.unsubscribe_topic(_TOPIC)
             self._client.cancel([task.future for task in self._tasks.values()])
         self._tasks.clear()
@@ -291,7 +296,8 @@ class _Pending:
     followers : list of str
         Hashes of the runs that cannot start before this run is complete.
     chain : float
-        Typical duration, in seconds, of this run and the longest chain of runs that wait for each other after it.
+        Typical duration, in seconds, of this run and of the longest chain of runs that must wait for it, one after
+        another.
     order : float
         Of several runs with the same `RunRequest.rank`, the run with the smallest `order` starts first.
     """
@@ -356,15 +362,18 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self.fraction = self._reported = 0.0
         self._expected: Sequence[RunKind] = ()
         self._incoming: deque[RunRequest] = deque()
-        self._pending: dict[str, _Pending] = {}  # by hash: requested runs, and the runs they start from
+        # Hash → requested run without a result, or a run that a requested run starts from.
+        self._pending: dict[str, _Pending] = {}
         self._new: list[str] = []  # hashes of pending runs whose order is not set yet
         self._n_ordered = 0
         self._active: dict[str, None] = {}
         self._ready: list[tuple[int, float, str]] = []
-        self._latest: dict[str, str] = {}  # result of `shared_networks` → hash of the latest run with it
-        self._results: dict[str, RunResult] = {}  # hash → result; unused if there is a store
+        # Key of shared autoencoders, as returned by `shared_networks` → hash of the latest run that uses them.
+        self._latest: dict[str, str] = {}
+        self._results: dict[str, RunResult] = {}  # hash of a run → its result; stays empty if there is a store
         self._shapes: dict[str, RunShape] = {}
-        self._kinds: Counter[RunKind] = Counter()  # number of pending and expected runs; if empty, they are recounted
+        # Number of pending and expected runs of each kind. If it is empty, `seconds_left` counts them again.
+        self._kinds: Counter[RunKind] = Counter()
         self._seconds_left: float | None = None
         self._started = time.monotonic()
 
@@ -460,7 +469,9 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         for spec_hash, first in before.items():
             if first is not None:
                 self._pending[first].followers.append(spec_hash)
-        for spec_hash in reversed(new):  # the followers of a run come after it, and their chains are needed first
+        # In `new`, each run comes before its followers. Its chain is computed from the chains of its followers, so the
+        # order is reversed.
+        for spec_hash in reversed(new):
             pending = self._pending[spec_hash]
             after = max((self._pending[each].chain for each in pending.followers), default=0.0)
             pending.chain = pending.kind.typical + after

@@ -132,7 +132,7 @@ def _pooled(group: Sequence[PointResult]) -> PointResult:
 
 
 def chosen_places(results: Sequence[PointResult]) -> tuple[Place, ...]:
-    """Return the distinct noise levels and depths that `choose` selects from the `pooled` results.
+    """Return the distinct pairs of noise level and depth that `choose` selects from the `pooled` results.
 
     There are several pairs if different folds of the data select different points. The tuple is empty if validation
     errors are missing, or if the splits have different noise levels and depths so far.
@@ -147,7 +147,10 @@ def chosen_places(results: Sequence[PointResult]) -> tuple[Place, ...]:
 
 
 def best_words(results: Sequence[PointResult]) -> str:
-    """Describe the noise and depth selected by validation error, or why none is selected. Empty without results."""
+    """Describe the noise level and depth selected by validation error, or say why none can be selected.
+
+    The description is empty if there are no results.
+    """
     if not results:
         return ""
     places = chosen_places(results)

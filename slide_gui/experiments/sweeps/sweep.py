@@ -26,15 +26,15 @@ class SweepState:
     Attributes
     ----------
     points : tuple of SweepPoint
-        All points of the sweep, in order.
+        All points of the sweep, in the planned order.
     done : tuple of PointResult
         Results available so far, in the order of the points.
     current : SweepPoint or None
         The point whose run is being computed.
     live : RunProgress or None
-        State of the run of the active point. None on a cluster, where several runs are active.
+        Progress of the run of the point `current`. None on a cluster, where several runs are active.
     seconds_left : float or None
-        Estimated remaining seconds. None until a run was measured.
+        Estimated remaining seconds. None until all runs of the sweep have been looked up in the store.
     faults : tuple of str
         Messages about damaged stored runs, which were computed again.
     chosen : tuple of PointResult
@@ -109,7 +109,7 @@ def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored
     wanted = {point.spec.hash: point.spec for point in points}
     left = [spec for spec_hash, spec in wanted.items() if spec_hash not in known]
     n_final = len({_group(point, choose) for point in points}) if choose != "none" else 0
-    # Once all points are stored, the tests of the selected ones may be stored, too.
+    # If the runs of all points are stored, the runs of the selected points on the test set may be stored, too.
     n_done = 0 if left else min(n_final, len(known & {final_spec(spec).hash for spec in wanted.values()}))
     kinds = [*(RunKind.of(spec, shape) for spec in left), *[_kind_of_final(points, shape)] * (n_final - n_done)]
     n_stored = len(wanted) - len(left) + n_done
@@ -229,7 +229,7 @@ class _Sweep:
         return self._state
 
     def _add(self, result: RunResult) -> list[SweepPoint]:
-        """Assign a result to all points that have its run. Return newly selected points to evaluate on the test set."""
+        """Assign the result of a run to all points with this run. Return newly selected points to evaluate on test rows."""
         for number in self._numbers.pop(result.spec.hash, ()):
             self._done[number] = PointResult.of(self._points[number], result)
         for group, point in self._final_points.items():

@@ -33,8 +33,8 @@ LEAST_BUDGET, MOST_BUDGET = 5, 86_400
 # Noise levels (in the order in which they are computed), depths, and number of splits.
 _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
-_FEWER = 0.7  # factor that reduces the number of labels until the budget suffices
-_MARGIN = 1.2  # time reserved for the runs on the test set, relative to their expected time
+_FEWER = 0.7  # The number of labels is multiplied by this factor, repeatedly, until the budget suffices.
+_MARGIN = 1.2  # ratio of the time reserved for the runs on the test set to their expected time
 _UNTESTED = "The budget ended before the test on held-out rows; this error is from the rows that selected the setting."
 _GROUPED = "Rows of one group can be alike, so the uncertainty can be larger than stated."
 _NUMBERS = ("no layers", "one layer", "two layers", "three layers")
@@ -105,7 +105,7 @@ class Trial:
 
     @cached_property
     def p_value(self) -> float | None:
-        """The p-value of McNemar's exact test between `result` and `other`. None if there is no other setting."""
+        """The p-value of McNemar's exact test between `result` and `other`. None if `other` is None."""
         test = None if self.other is None else compare_errors(self.result, self.other)
         return None if test is None else test.exact
 
@@ -392,6 +392,9 @@ class _TrialRun:
 
 
 def _final(spec: RunSpec, dataset: Dataset) -> RunSpec:
-    """Return the run that tests a candidate. It uses all training labels, or as many as the runs of the sweep use."""
+    """Return the run that tests a candidate on at most 10 000 test rows.
+
+    It is trained on as many labelled rows as the runs of the sweep, or on all training rows if the sweep has no limit.
+    """
     many = dataset.n_test > _MOST_TEST_ROWS
     return replace(final_spec(spec), labels=spec.labels, test_rows=_MOST_TEST_ROWS if many else None).checked()
