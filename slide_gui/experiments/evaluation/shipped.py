@@ -25,7 +25,7 @@ _FILES = ("results.json", "classifier.npz.xz")
 
 
 class ShippedRun(StoredRun):
-    """A row of the table of runs for a run that came with the program. Only the classifier's run has a full result."""
+    """A run that came with the program, as a row of the table of runs. Only the classifier's run has a full result."""
 
     is_shipped: ClassVar[bool] = True
 

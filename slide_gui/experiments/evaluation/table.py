@@ -477,7 +477,10 @@ def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) ->
 
 @lru_cache(maxsize=256)
 def _compare(ours: tuple[bytes, ...], theirs: tuple[bytes, ...]) -> Comparison:
-    """Compare errors on the same rows. The result is cached, because the window needs it at every progress report."""
+    """Compare the errors of two methods on the same rows.
+
+    The comparison is cached, because the window needs it at every progress report.
+    """
     errors = error_matrix((*ours, *theirs))
     assert errors is not None
     first, second = errors[: len(ours)], errors[len(ours) :]

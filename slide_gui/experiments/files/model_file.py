@@ -145,7 +145,7 @@ def fit_model(dataset: Dataset, parameters: StackParameters, *, progress: Progre
 
 
 def trained_model(dataset: Dataset, result: "RunResult", *, progress: Progress = NO_PROGRESS) -> FittedModel:
-    """Return the stack of a result with its classifier, to be saved.
+    """Return the stack and the classifier of a result as a model that can be saved.
 
     Raises
     ------

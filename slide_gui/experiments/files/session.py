@@ -166,7 +166,10 @@ def read_session(path: Path) -> SessionRecord | None:
 
 
 def _comment(content: bytes) -> bytes:
-    """Return the comment of a GIF that contains a session. Its blocks, which start with their length, are joined."""
+    """Return the comment in which a GIF file stores a session, or nothing if no comment contains a session.
+
+    GIF files divide a comment into blocks, each of which starts with its length. The blocks are joined.
+    """
     at, parts = content.find(_MARK.encode()) - 1, []
     # A session has at most 1 MiB, and less than 2 MiB as base64, so that the comment of a session never exceeds 4 MiB.
     most = at + 4 * _MOST_BYTES

@@ -1,1 +1,1 @@
-"""Views of a fitted stack: rows of W, hidden representations, corrupted copies, one weight explained."""
+"""Views of a fitted stack: rows of W, hidden representations, corrupted copies, explanation of one weight."""

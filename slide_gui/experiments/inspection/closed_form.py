@@ -64,7 +64,7 @@ class Copies:
     seeds : int
         Number of random corruptions over which errors are averaged, with seeds 0, 1, …
     points : tuple of CopiesPoint
-        Results for m = 1, 2, 4, …, as far as they are computed.
+        Results computed so far, for m = 1, 2, 4, …
     """
 
     noise: float

@@ -152,7 +152,7 @@ def _ready(layer: Layer, parameters: StackParameters) -> tuple[Values, Values]:
 def flow_result(
     model: FittedModel, image: NDArray[Any], name: str, seed: int | None, caption: str | None = None
 ) -> FlowResult:
-    """Apply a fitted model to one image, corrupted with its noise level unless `seed` is None.
+    """Apply a fitted model to one image, which is corrupted with the model's noise level unless `seed` is None.
 
     Parameters
     ----------

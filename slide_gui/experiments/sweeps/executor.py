@@ -313,8 +313,9 @@ class _Pending:
 class RunLoop(AbstractContextManager["RunLoop"]):
     """Yields the results of requested runs. Stored results come first, then computed ones as soon as they are complete.
 
-    Runs can be requested before and during the iteration. A deleted run in the store is restored. A damaged run is
-    computed again and reported in `faults`. As a context manager, the loop cancels active runs at the end.
+    Runs can be requested before and during the iteration. If a requested run was deleted from the store, it is
+    restored. If its stored result is damaged, the run is computed again and the damage is reported in `faults`. As a
+    context manager, the loop cancels active runs at the end.
 
     Parameters
     ----------
@@ -444,7 +445,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
             return None
 
     def _add(self, request: RunRequest) -> _Pending:
-        """Add a run to the pending ones, after the run that it starts from, and return it."""
+        """Add a run, and before it the run that it starts from, to the pending runs. Return the entry of the run."""
         spec_hash, near = request.spec.hash, request.spec.neighbour
         if spec_hash not in self._pending:
             if near is not None and near.hash not in self._pending and self._stored(near) is None:

@@ -57,10 +57,11 @@ class PointResult:
 def choose(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     """Select one point for each fold, split and seed by validation error, in the order of fold, split and seed.
 
-    Equal errors are common, because validation sets are small. Of several points with the smallest error, the one is
-    selected for which the mean error of the point and of the two adjacent points is smallest. Adjacent points have the
-    next noise levels at the same depth, or the next values of `kept` for a projection. If this mean is equal, too, the
-    point with fewer layers is selected, then with a smaller noise level or `kept`, then the first one in `results`.
+    Equal errors are common, because validation sets are small. If several points have the smallest error, the mean
+    error of each point and its two adjacent points is computed, and the point with the smallest mean is selected.
+    Adjacent points have the next lower and the next higher noise level at the same depth, or value of `kept` for a
+    projection. If these means are equal, too, the point with the fewest layers is selected, then the one with the
+    smallest noise level or `kept`, then the first one in `results`.
 
     Raises
     ------

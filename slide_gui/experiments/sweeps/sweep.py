@@ -183,7 +183,7 @@ def run_sweep(
 
 
 class _Sweep:
-    """Requests the points of a sweep, then the selected ones on the test set, and reports the state."""
+    """Requests the runs of all points, then the runs of the selected points on the test set, and reports the state."""
 
     def __init__(
         self,
@@ -229,7 +229,7 @@ class _Sweep:
         return self._state
 
     def _add(self, result: RunResult) -> list[SweepPoint]:
-        """Assign the result of a run to all points with this run. Return newly selected points to evaluate on test rows."""
+        """Assign the result of a run to all points with this run. Return newly selected points for the test set."""
         for number in self._numbers.pop(result.spec.hash, ()):
             self._done[number] = PointResult.of(self._points[number], result)
         for group, point in self._final_points.items():

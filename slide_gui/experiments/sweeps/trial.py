@@ -30,7 +30,7 @@ BUDGET = 60.0
 """Default time budget of a trial, in seconds."""
 LEAST_BUDGET, MOST_BUDGET = 5, 86_400
 
-# Noise levels (in the order in which they are computed), depths, and number of splits.
+# The sweep of a trial: noise levels (in the order in which they are computed), depths, and number of splits.
 _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
 _FEWER = 0.7  # The number of labels is multiplied by this factor, repeatedly, until the budget suffices.
@@ -123,7 +123,7 @@ class Trial:
 
     @cached_property
     def sentence(self) -> str:
-        """The answer in whole sentences: error, error of guessing, best setting, and comparison with `other`."""
+        """The answer in whole sentences: error, error of guessing the largest class, best setting, comparison."""
         result, rate, other, depth = self.result, self.result.rate, self.other, self.result.spec.stack.depth
         rows = "held-out row" if result.spec.evaluate == "test" else "validation row"
         plain = f"plain SVM on your {'columns' if self.dataset.image_shape is None else 'pixels'}"
@@ -226,10 +226,11 @@ def checked_budget(seconds: str | float) -> float:
 
 
 def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> SweepSpec:
-    """Plan a quick sweep over a data set, with as many labels as the budget allows for depths 0 and 1 on one split.
+    """Plan a quick sweep over a data set.
 
-    The sweep depends only on the size of the data, the budget and typical durations, so it is the same on every
-    computer.
+    The number of labelled rows to train on is reduced, but not below 500, until the runs with depths 0 and 1 on the
+    first split are expected to fit into the budget. The sweep depends only on the size of the data, the budget and
+    typical durations, so it is the same on every computer.
 
     Raises
     ------
