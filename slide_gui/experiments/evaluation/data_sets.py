@@ -49,7 +49,7 @@ def load_data(key: str, progress: Progress = NO_PROGRESS, *, generated: bool = F
     Parameters
     ----------
     generated : bool
-        True to generate the data even if the real files are found.
+        True to generate the data even if the files of the real data are found.
 
     Raises
     ------
@@ -65,6 +65,8 @@ def load_data(key: str, progress: Progress = NO_PROGRESS, *, generated: bool = F
     if files:
         source = DataSource(paths=tuple(map(str, files)))
     dataset = source.load(progress=progress)
-    if seed is None and not files:  # only the training set of the benchmark is used, and test rows are held out from it
+    # Without a seed and files, the variant consists of the training set of a benchmark. Its test rows are held out from
+    # this training set.
+    if seed is None and not files:
         dataset = with_test_part(replace(dataset, test=dataset.test[:0], test_labels=np.empty(0, np.int64)))
     return replace(dataset, name=derived["title"], key="")

@@ -59,7 +59,7 @@ def published_seconds(key: str) -> tuple[float | None, float | None, float | Non
 
 
 def sensitivity() -> tuple[str, str]:
-    """Return the key of the data set in the paper's figure of error against noise and depth, and its conclusions.
+    """Return the key of the data set in the paper's figure of error against noise and depth, and the conclusions.
 
     The conclusions are from the paper's text, because the values of the curves are not published.
     """
@@ -222,7 +222,7 @@ class CellPlan:
         return self._race(points, runs)[0]
 
     def _race(self, points: Sequence[SweepPoint], runs: StoredRuns) -> tuple[tuple[SweepPoint, ...], list[int]]:
-        """Return the candidates to evaluate next, and the indices of those not clearly worse than the best one."""
+        """Return the candidates to evaluate next, and the indices of all candidates not clearly worse than the best."""
         n = len(points) // self.draws if self.selects else 0
         left, wrong = list(range(n)), [0] * n
         for draw in range(self.draws if n else 0):
@@ -262,7 +262,9 @@ class CellPlan:
         return SelectedCandidate(self.final(chosen.point, chosen.best_epoch), chosen.validation_error)
 
 
-@lru_cache(maxsize=512)  # The protocol has fewer than 256 cells, so the results for all of them stay in the cache.
+# Each cell needs two entries of the cache, one without and one with the fingerprint of its data. The protocol has fewer
+# than 256 cells.
+@lru_cache(maxsize=512)
 def _first_candidates(cell: CellPlan, fingerprint: str, source: str) -> tuple[RunSpec, ...]:
     """Return one candidate for each combination of values of the axes, on the first validation set with seed 0.
 

@@ -234,7 +234,7 @@ class _Evaluation:
             self._advance(split)
 
     def _advance(self, split: _SplitRuns) -> None:
-        """Determine the next runs of a split. Add those that are already stored, and request the others."""
+        """Determine the next runs of a split. Add the runs that are already stored, and request the missing runs."""
         requests = split.requests()
         missing = [request for request in requests if request.spec.hash not in self._rows]
         stored = [request.spec for request in requests if request.spec.hash in self._rows]
@@ -273,7 +273,7 @@ class _Evaluation:
         self._report()
 
     def _measure_features(self) -> None:
-        """Measure SLIDE's feature generation on each data set on which no run has measured its duration.
+        """Measure the duration of SLIDE's feature generation on each data set for which no run has measured it.
 
         A data set is left out if the candidate selected in its last split has no layers.
         """

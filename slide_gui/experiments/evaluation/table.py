@@ -296,8 +296,8 @@ class Comparison:
     """Comparison of a method with SLIDE-SVM on the same splits and test rows.
 
     With several splits, the test is a t-test of the mean difference over rows and splits (`crossed_mean`). With one
-    split, or one test row, it is McNemar's exact test. The same holds if the difference of the errors in each row is
-    the same in all splits.
+    split, or one test row, it is McNemar's exact test. McNemar's test is also used if the difference of the errors is
+    the same in all splits for every row.
 
     Attributes
     ----------
@@ -458,7 +458,7 @@ class EvaluationState:
 
 
 def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) -> Comparison | None:
-    """Compare a method with a reference on the splits of which both have results on the same test rows.
+    """Compare a method with a reference on the splits for which both have results on the same test rows.
 
     Splits whose test rows differ from those of the first common split are left out.
 

@@ -152,7 +152,7 @@ def trained_model(dataset: Dataset, result: "RunResult", *, progress: Progress =
     DataError, ValueError
         If the data differ from the data of the result, or if the method is not an SVM on all layers of a stack.
     """
-    from slide_gui.experiments.runs.run import restore  # Imported only when needed, because this import takes long.
+    from slide_gui.experiments.runs.run import restore  # Imported only when needed, because this import is slow.
 
     if not METHODS[result.spec.method].plain:
         raise ValueError(f"a model file cannot hold {METHODS[result.spec.method].text}; use slide-svm or raw-svm")
@@ -287,7 +287,7 @@ def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:
         "seconds": (model.seconds >= 0, "0 or more"),
         "fingerprint": (re.fullmatch("[0-9a-f]{64}", model.fingerprint), "64 hexadecimal digits"),
         "image_shape": (shape is None or (min(shape) > 0 and shape[0] * shape[1] == d), f"{d} pixels, or null"),
-        "errors": (len(errors) <= most and all(each >= 0 for each in errors), f"up to {most}, 0 or more"),
+        "errors": (len(errors) <= most and all(each >= 0 for each in errors), f"up to {most} numbers, 0 or more"),
         "feature_names": (len(model.feature_names) in (0, d), f"{d} texts"),
         "class_names": (len(model.class_names) != 1 and len(set(model.class_names)) == len(model.class_names), "names"),
         "label_column": (len(model.label_column) <= _LONGEST_NAME, "a short text"),
@@ -357,7 +357,7 @@ def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> No
             raise DataError(f"{info.filename} is compressed or encrypted, a model's members are not; {_REMEDY}", place)
     claimed = sum(info.file_size for info in infos)
     if claimed > file_size:
-        raise DataError(f"the members claim {claimed} bytes, the file has only {file_size}; fetch it again", place)
+        raise DataError(f"the members claim {claimed} bytes, the file has only {file_size}; copy the file again", place)
 
 
 def _member(

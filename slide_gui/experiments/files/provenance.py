@@ -68,7 +68,7 @@ class FigureProvenance:
         return tuple(specs.values())
 
     def answers(self, dataset: Dataset, *, progress: Progress = NO_PROGRESS) -> list[RunResult]:
-        """Compute every run and return the result of the run of each point.
+        """Compute all runs, and return for each point the result of its run.
 
         Raises
         ------

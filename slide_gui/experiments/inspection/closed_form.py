@@ -19,7 +19,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 MOST_COPIES = 1024
 MOST_ROWS = 1200
-"""Largest number of rows. Larger data sets are sampled with a fixed seed, and W_m then converges to W of the sample."""
+"""Largest number of rows used. More rows are sampled with a fixed seed, and W_m then converges to W of the sample."""
 
 _ROUNDING = 1e-6
 # Smallest number m of corrupted copies for fits to the errors. With fewer copies, a pixel that is rarely lit may be 0
@@ -120,7 +120,7 @@ class Copies:
 
 @dataclass(frozen=True, eq=False)
 class CopiesResult:
-    """The content of the figure of corrupted copies: the study, its model, and the displayed row of weights.
+    """The content of the figure of corrupted copies: the study, the fitted model, and the displayed row of weights.
 
     Attributes
     ----------

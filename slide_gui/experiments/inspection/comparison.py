@@ -99,7 +99,7 @@ def compare_rows(
     stacks = []
     for spec, part in ((first, progress.part(0.0, 0.5)), (second, progress.part(0.5, 1.0))):
         if spec.fingerprint != dataset.fingerprint:
-            raise DataError("is not the data set of both runs; open it to compare their weights", dataset.name)
+            raise DataError("is not the data set of both runs; open their data set to compare weights", dataset.name)
         stacks.append(stack_of(RunData.of(dataset, spec.checked()), reuse, part))
     both = [weight_rows(FittedModel.of(dataset, stack), pixels) for stack in stacks]
     drowned = any(rows.drowned for rows in both)

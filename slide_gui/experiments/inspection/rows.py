@@ -178,7 +178,7 @@ class Explorer:
         self.approximation(parameters, progress)
 
     def approximation(self, parameters: StackParameters, progress: Progress = NO_PROGRESS) -> Approximation | None:
-        """Return the object that approximates all layers at any noise level.
+        """Return the object that approximates all layers at any noise level, ridge and depth.
 
         Return None before the first fit, or if the data have too many features.
         """

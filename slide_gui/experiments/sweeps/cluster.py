@@ -40,7 +40,7 @@ _POLL_SECONDS = 0.05  # time between two checks for workers and cancellation
 ATTEMPTS = 10  # largest number of times a run is repeated after its data, worker or result were lost
 _LOCAL = {
     "distributed.scheduler.allowed-failures": ATTEMPTS,
-    "distributed.worker.profile.enabled": False,  # The profiler would interrupt each worker 100 times a second.
+    "distributed.worker.profile.enabled": False,  # The profiler would sample each worker 100 times a second.
     # By default, the scheduler, the workers and their supervising processes (nannies) monitor themselves 10 to 50 times
     # a second. With two workers this took 9 % of a core. With the intervals below it takes 3 %.
     "distributed.admin.tick.interval": "500ms",

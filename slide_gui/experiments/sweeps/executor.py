@@ -76,8 +76,9 @@ class InlineExecutor:
     Attributes
     ----------
     parallel : bool
-        True if the executor computes several runs at once. Of several runs with the same `RunRequest.rank`, the run on
-        which the longest chain of other runs depends then starts first. If False, runs start in the order of requests.
+        True if the executor computes several runs at once. If several runs then have the same `RunRequest.rank`, the
+        first to start is the run with the longest chain of runs that depend on it. If False, runs with the same rank
+        start in the order of requests.
     n_slots : int
         Number of runs that the executor computes at once.
     """

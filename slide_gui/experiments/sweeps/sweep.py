@@ -32,7 +32,7 @@ class SweepState:
     current : SweepPoint or None
         The point whose run is being computed.
     live : RunProgress or None
-        Progress of the run of the point `current`. None on a cluster, where several runs are active.
+        Progress of the run that computes the point `current`. None on a cluster, where several runs are active.
     seconds_left : float or None
         Estimated remaining seconds. None until all runs of the sweep have been looked up in the store.
     faults : tuple of str
@@ -199,12 +199,12 @@ class _Sweep:
         self._progress = MonotonicProgress(progress)
         self._loop = RunLoop(store, cluster, progress=Listener(self._note_progress), pause=pause)
         self._state = SweepState(points)
-        self._numbers: dict[str, list[int]] = {}  # hash of a run → indices of its points
+        self._numbers: dict[str, list[int]] = {}  # hash of a run without a result → indices of the points with this run
         for number, point in enumerate(points):
             self._numbers.setdefault(point.spec.hash, []).append(number)
         self._n_points = len(self._numbers)  # number of distinct runs of the points
         self._done: dict[int, PointResult] = {}
-        self._groups: dict[tuple[int, ...], list[int]] = {}  # group → indices of its points
+        self._groups: dict[tuple[int, ...], list[int]] = {}  # group of points (`_group`) → their indices
         for number, point in enumerate(points if choose != "none" else ()):
             self._groups.setdefault(_group(point, choose), []).append(number)
         self._kinds_of_final = [_kind_of_final(points, RunShape.of(dataset))] * len(self._groups)

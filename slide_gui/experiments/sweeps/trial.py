@@ -123,7 +123,7 @@ class Trial:
 
     @cached_property
     def sentence(self) -> str:
-        """The answer in whole sentences: error, error of guessing the largest class, best setting, comparison."""
+        """The answer in sentences: error, error of guessing the largest class, best setting, comparison to `other`."""
         result, rate, other, depth = self.result, self.result.rate, self.other, self.result.spec.stack.depth
         rows = "held-out row" if result.spec.evaluate == "test" else "validation row"
         plain = f"plain SVM on your {'columns' if self.dataset.image_shape is None else 'pixels'}"
