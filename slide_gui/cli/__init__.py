@@ -29,7 +29,7 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # the shell closed the stream, as in `slide-gui … >&-`
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-        elif sys.platform == "win32":  # by default, pipes and files cannot encode characters such as h⁰
+        elif sys.platform == "win32":  # the default encodings of pipes and files lack characters such as h⁰
             getattr(sys, name).reconfigure(encoding="utf-8")
     from slide_gui.cli.console import guarded
 
@@ -51,6 +51,6 @@ def main(argv: "Sequence[str] | None" = None) -> int:
 
 
 def _end_at_once(_number: int, _frame: object) -> None:
-    """End the process at once: a KeyboardInterrupt inside an import could be converted into another exception."""
+    """End the process at once, because an import in progress could turn a KeyboardInterrupt into another exception."""
     os.write(2, b"slide-gui: cancelled\n")
     os._exit(128 + SIGINT)

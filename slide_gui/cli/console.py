@@ -27,7 +27,7 @@ _BETWEEN_REDRAWS, _BETWEEN_LINES = 0.1, 10.0  # seconds
 
 
 Entry = tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int] | None]
-"""A function that adds the options of a subcommand to its parser, and one that runs the subcommand (→ exit code).
+"""A function that adds the options of a subcommand to its parser, and one that runs it and returns the exit code.
 
 The second function is None if the first one adds further subcommands, each with its own function to run.
 """
@@ -83,12 +83,13 @@ def guarded(command: Callable[[], int]) -> int:
     except Cancelled:
         warn("cancelled")
     except MemoryError as error:
-        message = str(error) if type(error) is MemoryError else ""  # a subclass of NumPy only reports an array's shape
+        # NumPy raises a subclass of MemoryError whose message only states the shape of an array, so it is not shown.
+        message = str(error) if type(error) is MemoryError else ""
         warn(message or "not enough memory; use less data or a smaller depth")
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         warn(f"{place}{error.strerror or error}{_REMEDIES.get(error.errno or 0, '')}")
-    except ValueError as error:  # DataError is a subclass of ValueError
+    except ValueError as error:  # including DataError, a subclass of ValueError
         warn(str(error))
     except BaseException as error:
         # If Ctrl+C arrives while a compiled module is imported, another exception may replace the KeyboardInterrupt.
@@ -167,7 +168,8 @@ def progress_bar(label: str) -> Iterator[Progress]:
 class _Progress(Progress):
     """Shows progress on stderr: a bar on a terminal, otherwise a line every ten seconds.
 
-    The bar and the lines show the label, the title of the last reported payload, and the estimated time left.
+    The bar and the lines show the label, the last reported stage (or the title of the last reported object, if it has
+    one), and the estimated time left.
     """
 
     def __init__(self, label: str, terminal: bool) -> None:

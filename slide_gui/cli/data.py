@@ -39,7 +39,7 @@ def _list(arguments: argparse.Namespace) -> int:
         rows.append({**{name: getattr(entry, name) for name in names}, "found": find(entry.key) or None})
     lines = (
         f"{row['key']:<18} {row['n_train']:>6} + {row['n_test']:>6} rows  "
-        + (", ".join(map(str, row["found"] or ())) or "no files; a generated stand-in is used")
+        + (", ".join(map(str, row["found"] or ())) or "no files found; generated data are used instead")
         for row in rows
     )
     return print_answer(arguments, rows, lines)
@@ -86,7 +86,7 @@ def _describe_data(dataset: Dataset) -> dict[str, Any]:
 
 
 def _counts(labels: Any, dataset: Dataset) -> dict[str, int] | None:
-    """Return the number of rows of each label, keyed by the label's name if it has one."""
+    """Return the number of rows of each label. The keys are the names of the labels, or the labels if unnamed."""
     if labels is None:
         return None
     import numpy as np
@@ -114,7 +114,7 @@ def _fit_options(parser: argparse.ArgumentParser) -> None:
 
 
 def describe_model(model: FittedModel) -> dict[str, Any]:
-    """Return the description of a model as the output of --json."""
+    """Return the description of a model for the output of --json."""
     stack, names = model.stack, ("dataset", "generated", "fingerprint", "image_shape", "seconds", "version")
     return {
         **{name: getattr(model, name) for name in names},
@@ -146,7 +146,7 @@ def _model_lines(model: FittedModel) -> Iterator[str]:
     rms = input_rms(stack.layers[0]) if stack.layers else None
     if rms is not None and rms.max() > 1:
         largest = f"the root mean square of feature {int(rms.argmax())} is {rms.max():.4g}"
-        yield f"some values lie outside 0 to 1, the range thresholds are meant for ({largest}); scale the data"
+        yield f"some values lie outside 0 to 1, the range that thresholds assume ({largest}); scale the data"
 
 
 COMMANDS: dict[str, Entry] = {"datasets": (_datasets_options, None), "fit": (_fit_options, _fit)}

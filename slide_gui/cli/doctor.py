@@ -84,7 +84,7 @@ def _packages() -> list[Finding]:
 
 
 def _qt_binding(version: str | None) -> list[Finding]:
-    """Return a finding if this version of PySide6 crashes on the running version of Python."""
+    """Return one finding if this version of PySide6 crashes on the running version of Python, otherwise no finding."""
     from slide_gui.gui.display import binding_problem
 
     problem = None if version is None else binding_problem(version)
@@ -97,7 +97,7 @@ def _blas() -> list[Finding]:
     set_threads()
     text = f"{'; '.join(map(str, loaded_blas()))}, on {cores()} cores"
     if loaded_blas()[0].threads is None:
-        return [Finding("BLAS", "note", f"{text}; the number of its threads is unknown and cannot be set")]
+        return [Finding("BLAS", "note", f"{text}; the number of BLAS threads is unknown and cannot be set")]
     return [Finding("BLAS", "ok", text)]
 
 

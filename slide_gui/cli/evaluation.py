@@ -29,8 +29,8 @@ _SUFFIXES = (".pdf", ".svg", ".png", ".csv", ".md", ".tex")
 
 
 def add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
-    """Add the options --splits, --quick, --generated, --workers and --scheduler. `quick` is the help of --quick."""
-    parser.add_argument("--splits", type=int, metavar="N", help="number of splits per data set (as in the protocol)")
+    """Add --splits, --quick, --generated, --workers and --scheduler. `quick` is the help text of --quick."""
+    parser.add_argument("--splits", type=int, metavar="N", help="number of splits per data set (default: protocol)")
     parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--generated", action="store_true", help="generate the data, even if the real files are found")
     options.add_cluster_options(parser)
@@ -50,18 +50,18 @@ def _loader(generated: bool, files: Mapping[str, str]) -> Load:
 
 
 def _benchmark_options(parser: argparse.ArgumentParser) -> None:
-    text = "only these data sets of the protocol (all); KEY=FILE uses the rows of a file in place of the data set KEY; "
+    text = "data sets of the protocol (default: all); KEY=FILE uses the rows of a file in place of the data set KEY; "
     text += "if the file has no test set, a quarter of its rows is held out as one"
     parser.add_argument("data", nargs="*", metavar="DATA", help=text)
-    parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="only these methods (all)")
-    add_protocol_options(parser, "the small version of the protocol, in about a minute")
+    parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="methods to compare (default: all)")
+    add_protocol_options(parser, "run the small version of the protocol, in about a minute")
     options.add_store(parser, "; required unless --shipped, or --stored with --results, is given")
     text = "record each run as a line of text in this folder, and reuse the runs recorded there"
     parser.add_argument("--results", type=Path, metavar="FOLDER", help=text)
     parser.add_argument("--stored", action="store_true", help="start no runs; show the stored ones")
     text = "show the tables that came with the program: those of the full protocol, unless --quick is given"
     parser.add_argument("--shipped", action="store_true", help=text)
-    text = f"write the table of errors, or of times if the file name begins with times ({', '.join(_SUFFIXES)})"
+    text = f"write the table of errors, or of times if the file name begins with times, as {', '.join(_SUFFIXES)}"
     parser.add_argument("--tables", type=Path, nargs="+", default=[], metavar="FILE", help=text)
 
 
@@ -109,7 +109,7 @@ def _benchmark(arguments: argparse.Namespace) -> int:
 
 
 def _print_shipped(arguments: argparse.Namespace, cells: Sequence[CellPlan]) -> int:
-    """Print the requested cells of the tables that came with the program."""
+    """Print the tables that came with the program, limited to the requested data sets and methods."""
     shipped, wanted = shipped_results(), {(cell.data, cell.method) for cell in cells}
     extent = "full" if "full" in shipped.tables and not arguments.quick else "quick"
     if extent not in shipped.tables:
@@ -136,7 +136,7 @@ def _records(arguments: argparse.Namespace) -> RecordFolder | None:
 
 
 def _print_tables(arguments: argparse.Namespace, state: EvaluationState, origin: str = "") -> int:
-    """Write the tables to the requested files and print them. Print `origin`, the source of shipped tables, first."""
+    """Write the tables to the requested files, then print `origin` (where shipped tables come from) and the tables."""
     times = time_rows(state)
     for path in arguments.tables:
         export = times_export(times) if path.name.startswith("times") else errors_export(state)

@@ -1,4 +1,4 @@
-"""Draw figures without a window: of a fitted stack, or of runs, from the JSON files of their bundles; and a demo."""
+"""Subcommands that draw a figure of a fitted stack, draw an exported figure of runs again, or write a demo."""
 
 import argparse
 import os
@@ -30,10 +30,13 @@ _FORMATS = ("pdf", "svg", "png", "csv")
 
 
 def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weights: bool = False) -> None:
-    """Add the options of a figure: style, output files or a bundle, and, if it shows weights, --show and --bias."""
+    """Add the options for the style and the output of a figure. A figure of weights also has --show and --bias.
+
+    The output is one or more files, or a bundle: a folder with the figure, its numbers and a script that reproduces it.
+    """
     usual = Style()
     group = parser.add_argument_group("figure")
-    options.add_fields(group, usual, levels=("colour limits", LEVELS), colors=", ".join(MAPS))
+    options.add_fields(group, usual, levels=("colour limits", LEVELS), colors=f"colour map: {', '.join(MAPS)}")
     _add_size(group)
     group.add_argument("--transpose", action="store_true", help="show images with rows and columns exchanged")
     if of_weights:
@@ -45,14 +48,14 @@ def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weight
 
 
 def _add_size(parser: argparse._ActionsContainer) -> None:
-    options.add_fields(parser, Style(), width=", ".join(WIDTHS), dpi="dots per inch of a PNG")
+    options.add_fields(parser, Style(), width=f"figure width: {', '.join(WIDTHS)}", dpi="dots per inch of a PNG")
 
 
 def _add_outputs(parser: argparse.ArgumentParser, usual: str) -> None:
-    text = f"output file; its suffix selects a figure format or CSV ({usual})"
+    text = f"output file; its suffix selects a figure format or CSV (default: {usual})"
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=text)
     parser.add_argument("--format", nargs="+", metavar="NAME", help="write the output in each of these formats")
-    text = "store no session in pictures, so the window cannot restore their view; bundles always have a session file"
+    text = "store no session in pictures; the window cannot restore their view without it; bundles always contain one"
     parser.add_argument("--no-session", action="store_true", help=text)
 
 
@@ -97,9 +100,9 @@ def _write(
     lines: Sequence[str] = (),
     session: str = "",
 ) -> int:
-    """Write the files or the bundle, print their names and the result as JSON or in lines, and return the exit code.
+    """Write the files or the bundle, print the result and the file names as JSON or text, and return the exit code.
 
-    Pictures contain the session unless --no-session is given. A bundle has the session as a separate file.
+    Pictures contain the session unless --no-session is given. A bundle contains the session as a separate file.
     """
     if getattr(arguments, "bundle", None) is not None:
         outputs = save_bundle(arguments.bundle, export, style, session)
@@ -115,7 +118,7 @@ def _session(
     source: DataSource, model: FittedModel, style: Style, view: str, test_row: int | None = None, **selection: Any
 ) -> str:
     """Return the session to store in a picture of a view of the Weights page."""
-    colors = "auto" if style.colors == "grey" else style.colors  # the window draws no weights in grey
+    colors = "auto" if style.colors == "grey" else style.colors  # the window has no grey colour map for weights
     chosen = Selection(levels=style.levels, colors=colors, transposed=style.transposed, show=style.show, **selection)
     test_image = () if test_row is None else (("weights", "test", str(test_row)),)
     choices = (("weights", "view", view), *test_image)
@@ -172,7 +175,7 @@ def _weights(arguments: argparse.Namespace) -> int:
     session = _session(sources[0], models[0], style, _WEIGHTS, pins=weights[0].pixels) if alone else ""
     show = "contribution" if contributions else "weights"
     document = {"show": show, "data": _weights_documents(models, shown, style)}
-    line = f"the tiles show {SHOWN[show].text}{'; a CSV file always has the weights' if contributions else ''}"
+    line = f"the tiles show {SHOWN[show].text}{'; a CSV file contains the weights' if contributions else ''}"
     return _write(export, style, outputs, arguments, document, [line], session)
 
 
@@ -214,7 +217,7 @@ def _flow_options(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser)
     group = options.add_image_options(parser)
     group.add_argument("--name", help="name of the image in the figure")
-    group.add_argument("--corruption", type=int, default=0, metavar="SEED", help="seed of the corruption (0)")
+    group.add_argument("--corruption", type=int, default=0, metavar="SEED", help="seed for the corruption (default: 0)")
     group.add_argument("--clean", action="store_true", help="leave the image uncorrupted")
     options.add_stack_options(parser)
     _add_figure_options(parser, "flow")
@@ -223,7 +226,7 @@ def _flow_options(parser: argparse.ArgumentParser) -> None:
 def _flow(arguments: argparse.Namespace) -> int:
     style, parameters = _style(arguments), options.stack_parameters(arguments)
     if parameters.depth == 0:
-        raise UsageError("depth is 0; a flow needs at least one layer")
+        raise UsageError("depth is 0; this figure needs at least one layer")
     if arguments.corruption < 0:
         raise UsageError(f"--corruption is {arguments.corruption}; expected a seed of 0 or more")
 
@@ -259,12 +262,12 @@ def _flow_document(result: FlowResult) -> dict[str, Any]:
 def _copies_options(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser)
     group = parser.add_argument_group("copies")
-    group.add_argument("--layer", type=int, default=1, metavar="K", help="layer to study, from 1 to the depth (1)")
-    group.add_argument("--most", type=int, default=256, metavar="M", help="largest number of copies (256)")
-    group.add_argument("--shown", type=int, metavar="M", help="number of copies whose weights are drawn (the largest)")
-    group.add_argument("--seeds", type=int, default=3, metavar="N", help="number of corruptions per mean error (3)")
-    group.add_argument("--rows", type=int, metavar="N", help="number of rows used, sampled if there are more (1200)")
-    group.add_argument("--pixel", metavar="ROW,COLUMN", help="pixel whose weights are drawn (the central one)")
+    group.add_argument("--layer", type=int, default=1, metavar="K", help="layer to study, 1 to the depth (default: 1)")
+    group.add_argument("--most", type=int, default=256, metavar="M", help="largest number m of copies (default: 256)")
+    group.add_argument("--shown", type=int, metavar="M", help="m for which the weights are drawn (default: largest)")
+    group.add_argument("--seeds", type=int, default=3, metavar="N", help="corruptions averaged for each m (default: 3)")
+    group.add_argument("--rows", type=int, metavar="N", help="number of rows; more are sampled (default: 1200)")
+    group.add_argument("--pixel", metavar="ROW,COLUMN", help="pixel whose weights are drawn (default: the central one)")
     options.add_stack_options(parser)
     _add_figure_options(parser, "copies")
 
@@ -273,10 +276,10 @@ def _copies(arguments: argparse.Namespace) -> int:
     style, parameters = _style(arguments), options.stack_parameters(arguments)
     layer, depth, most, seeds = arguments.layer, parameters.depth, arguments.most, arguments.seeds
     if not 1 <= layer <= depth:
-        allowed = f"at depth {depth} it must be 1 to {depth}" if depth else "at depth 0 there is none; use --depth 1"
+        allowed = f"at depth {depth} it must be 1 to {depth}" if depth else "at depth 0 no layer exists; use --depth 1"
         raise UsageError(f"--layer is {layer}; {allowed}")
     if most < 1 or seeds < 1 or (arguments.rows is not None and arguments.rows < 2):
-        raise UsageError("at least one copy, one seed and two rows are needed")
+        raise UsageError("--most and --seeds must be at least 1, and --rows at least 2")
 
     counts = [2**k for k in range(most.bit_length())]
     shown = counts[-1] if arguments.shown is None else arguments.shown
@@ -322,7 +325,7 @@ def _copies_document(result: CopiesResult) -> dict[str, Any]:
 
 
 def _draw_options(parser: argparse.ArgumentParser) -> None:
-    text = "the JSON file of a bundle, such as curves.json"
+    text = "JSON file in the folder (the bundle) that an exported figure consists of, such as curves.json"
     parser.add_argument("provenance", type=Path, metavar="FILE", help=text)
     _add_size(parser)
     _add_outputs(parser, "FIGURE.pdf")
@@ -348,7 +351,7 @@ def _draw(arguments: argparse.Namespace) -> int:
 
 
 def _demo_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, default=Path("out"), metavar="FOLDER", help="output folder (out)")
+    parser.add_argument("--out", type=Path, default=Path("out"), metavar="FOLDER", help="output folder (default: out)")
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -361,7 +364,7 @@ def _demo(arguments: argparse.Namespace) -> int:
     saved = [*figures, screenshot]
     with folder_files(out, [path.name for path in saved]):
         output_of(["weights", "generated:rectangles", "--depth", "4", "-o", str(figures[0]), "--format", *_FORMATS])
-        os.environ["QT_QPA_PLATFORM"] = os.environ.get("QT_QPA_PLATFORM") or "offscreen"  # Qt treats "" as unset
+        os.environ["QT_QPA_PLATFORM"] = os.environ.get("QT_QPA_PLATFORM") or "offscreen"  # Qt ignores an empty value
         from slide_gui.gui.app import take_screenshot
 
         take_screenshot(screenshot)

@@ -254,7 +254,7 @@ def test_that_list_names_every_benchmark_and_its_files(cli, tmp_path):
     lines = {line.split()[0]: line for line in cli("datasets list").out.splitlines()}
     assert lines.keys() == rows.keys()
     assert lines["convex"].endswith("convex.zip")
-    assert lines["mnist"].endswith("60000 +  10000 rows  no files; a generated stand-in is used")
+    assert lines["mnist"].endswith("60000 +  10000 rows  no files found; generated data are used instead")
 
 
 def test_that_info_describes_generated_data_and_their_seed(cli):
