@@ -70,7 +70,7 @@ def _lines(records: list[dict[str, Any]], unused: list[str]) -> Iterator[str]:
         n_missing, n_filled = (count(record[name]) for name in _NUMBERS[:2])
         yield f"{record['name']:<{width}}{n_missing:>9}{n_filled:>9}{error:>8}{mean:>14}"
     if unused:
-        yield f"not used and not changed: {', '.join(unused)}"
+        yield f"columns neither used nor changed: {', '.join(unused)}"
 
 
 COMMANDS: dict[str, Entry] = {"fill": (_options, _fill)}

@@ -1,4 +1,4 @@
-"""Arguments shared by several subcommands: the data, the stack, the classifier, the rows."""
+"""Command-line arguments that several subcommands share: for the data, the stack, the classifier and the rows."""
 
 import argparse
 import json
@@ -35,23 +35,23 @@ T = TypeVar("T")
 
 
 def choice_help(meaning: str, table: Mapping[str, Choice], default: str) -> str:
-    """Return the help of an option that takes a key of a table: its meaning, and each key with its description."""
+    """Return the help of an option that takes a key of `table`: its meaning and default, and each key's description."""
     tips = "; ".join(f"{key}: {choice.tip}" for key, choice in table.items())
-    return f"{meaning} ({default}). {tips}".replace("%", "%%")
+    return f"{meaning} (default: {default}). {tips}".replace("%", "%%")
 
 
 def add_fields(
     group: argparse._ActionsContainer, usual: object, **meanings: str | tuple[str, Mapping[str, Choice]]
 ) -> None:
-    """Add one option per keyword. It has the name of a field of `usual`, and the type and default of that field.
+    """Add one option per keyword. The keyword names a field of `usual`, whose name, type and default the option gets.
 
-    The value of a keyword is a help text, or a help text and the allowed choices. The value of an option that the user
-    does not give is None, although the help shows the default.
+    The value of a keyword is a help text, or a help text and the allowed choices. If the user does not give an option,
+    its parsed value is None, although the help text states the default.
     """
     for name, meaning in meanings.items():
         default = getattr(usual, name)
         shown = f"{default:g}" if isinstance(default, float) else str(default)
-        text = f"{meaning} ({shown})" if isinstance(meaning, str) else choice_help(*meaning, shown)
+        text = f"{meaning} (default: {shown})" if isinstance(meaning, str) else choice_help(*meaning, shown)
         metavar = {int: "N", float: "R"}.get(type(default), "NAME")
         group.add_argument(f"--{name.replace('_', '-')}", type=type(default), metavar=metavar, help=text)
 
@@ -62,7 +62,7 @@ def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 
 def parsed(read: Callable[[str], T]) -> Callable[[str], T]:
-    """Return `read` as a function for the `type` of an option: argparse then reports the message of a ValueError."""
+    """Return a function for the `type` of an option: it calls `read`, and argparse reports the text of a ValueError."""
 
     def parse(text: str) -> T:
         try:
@@ -86,13 +86,16 @@ def integers(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(",")))
 
 
-def add_seed(parser: argparse.ArgumentParser, meaning: str = "seed of generated data") -> None:
+def add_seed(parser: argparse.ArgumentParser, meaning: str = "seed for generated data") -> None:
     """Add the option --seed."""
-    parser.add_argument("--seed", type=int, default=0, help=f"{meaning} (0)")
+    parser.add_argument("--seed", type=int, default=0, help=f"{meaning} (default: 0)")
 
 
 def add_store(parser: argparse._ActionsContainer, otherwise: str = "") -> None:
-    """Add --store. It is required unless `otherwise` is given, the part of its help about the case without a store."""
+    """Add the option --store, which is required unless `otherwise` is given.
+
+    `otherwise` ends the help text of the option: it states when the option can be omitted, or what then happens.
+    """
     text = f"reuse the runs in this file and add new ones{otherwise}"
     parser.add_argument("--store", type=Path, required=not otherwise, metavar="FILE", help=text)
 
@@ -109,7 +112,7 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
 
     With `every_fold` the subcommand runs on all folds. Otherwise --fold selects one.
     """
-    about = "These options replace the guesses about a file."
+    about = "Without these options, slide-gui guesses how to read a file."
     option = parser.add_argument_group("files of your own", about).add_argument
     add_table_options(option)
     text = "size of the images, such as 28x28; none: rows are not images"
@@ -122,14 +125,14 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     text = "name of a column, such as patient, that groups the rows; a group is never divided between training, "
     text += "validation and test rows, nor between the folds that select C and widths"
     option("--group", metavar="NAME", help=text)
-    about = "If the data have no test set, a quarter of each class is held out. These options hold out other rows."
+    about = "If the data have no test set, a quarter of each class is held out as one. These options change that."
     option = parser.add_argument_group("test set", about).add_argument
-    option("--held-out", type=float, metavar="FRACTION", help="fraction to hold out, 0 to 0.9 (0.25)")
-    option("--split-seed", type=int, metavar="N", help="seed of the random division (0)")
+    option("--held-out", type=float, metavar="FRACTION", help="fraction of the rows, 0 to 0.9 (default: 0.25)")
+    option("--split-seed", type=int, metavar="N", help="seed for drawing held-out rows or folds (default: 0)")
     text = "divide the rows into K folds"
     option("--folds", type=int, metavar="K", help=f"{text}, each of which is the test set once" if every_fold else text)
     if not every_fold:
-        option("--fold", type=int, metavar="J", help="number of the fold that is the test set, from 1 (1)")
+        option("--fold", type=int, metavar="J", help="fold that is the test set, 1 to K (default: 1)")
 
 
 def add_table_options(option: Callable[..., object]) -> None:
@@ -148,7 +151,10 @@ def add_save_model(parser: argparse.ArgumentParser) -> None:
 
 
 def save_trained(arguments: argparse.Namespace, dataset: Dataset, result: RunResult) -> int:
-    """Save the model of a printed result if --save-model is given, and return the exit code for success."""
+    """Save the model of a run if --save-model is given, and return the exit code for success.
+
+    The result of the run has already been printed.
+    """
     output: Path | None = arguments.save_model
     if output is not None:
         with progress_bar("saving the model") as progress:
@@ -241,7 +247,7 @@ def files_source(arguments: argparse.Namespace) -> DataSource | None:
     Raises
     ------
     UsageError
-        For the reasons in `data_source`, and if such options are given for a session file, which contains its own.
+        If options exclude each other or are out of range, or are given for a session file, which stores its own.
     """
     arguments.seed = 0
     source = data_source(arguments)
@@ -281,12 +287,13 @@ def read_data(source: DataSource) -> Dataset:
 def warn_of_guesses(dataset: Dataset) -> None:
     """Print on stderr each uncertain guess about the files, for the user to check."""
     for guess in dataset.checks:
-        if not guess.sure and guess.why != dataset.opened.unlabelled:  # missing labels are reported by a later error
+        # Missing labels are not reported here: a command that needs labels reports them as an error.
+        if not guess.sure and guess.why != dataset.opened.unlabelled:
             warn(f"{dataset.name}, please check: {guess.what} ({guess.why})")
 
 
 def warn_of_threshold(dataset: Dataset, parameters: StackParameters) -> None:
-    """Print a warning on stderr if hardly any feature differs between rows after the threshold."""
+    """Print a warning on stderr if hardly any feature differs between rows after the threshold is applied."""
     if problem := threshold_problem(dataset.train, parameters):
         warn(f"{dataset.name}: {problem}")
 
@@ -326,7 +333,7 @@ def check_suffix(output: Path, suffixes: Sequence[str], option: str = "") -> Non
     Raises
     ------
     UsageError
-        If the suffix is none of `suffixes`.
+        If the suffix is not one of `suffixes`.
     """
     if output.suffix.lower() not in suffixes:
         raise UsageError(f"{option} {str(output)!r} must end in {' or '.join(', '.join(suffixes).rsplit(', ', 1))}")
@@ -372,8 +379,8 @@ def _inputs(arguments: argparse.Namespace, sources: Sequence[DataSource]) -> lis
 def add_image_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Add the options that select one image, and return their group."""
     group = parser.add_argument_group("image")
-    group.add_argument("--row", type=int, default=0, metavar="N", help="index of the image, from 0 (0)")
-    group.add_argument("--part", choices=("train", "test"), default="train", help="set that contains the image (train)")
+    group.add_argument("--row", type=int, default=0, metavar="N", help="index of the image, from 0 (default: 0)")
+    group.add_argument("--part", choices=("train", "test"), default="train", help="set of the image (default: train)")
     group.add_argument("--image", type=Path, metavar="FILE", help="read the image from this text file instead")
     return group
 
@@ -390,7 +397,7 @@ def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, 
     rows = getattr(dataset, arguments.part)
     words = "training" if arguments.part == "train" else "test"
     if not 0 <= arguments.row < len(rows):
-        raise UsageError(f"--row is {arguments.row}; the {words} set of {dataset.name} has {len(rows)} rows, from 0")
+        raise UsageError(f"--row is {arguments.row}; {dataset.name} has {len(rows)} {words} rows, numbered from 0")
     name = f"image {arguments.row + 1}" if dataset.image_shape else f"row {arguments.row}"
     return rows[arguments.row], f"{words} {name}"
 
@@ -415,9 +422,9 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
     depth = f"0 to {MOST_LAYERS}"
     if axes:
         option = partial(group.add_argument, metavar="AXIS")
-        noise += f": FROM:TO:STEP with both ends, or A,B,… ({usual.noise:g})"
+        noise += f": FROM:TO:STEP with both ends, or A,B,… (default: {usual.noise:g})"
         option("--noise", dest="noises", type=parsed(noise_axis), default=(usual.noise,), help=noise)
-        depth = f"numbers of layers, {depth}: FROM:TO with both ends, or A,B,… ({usual.depth})"
+        depth = f"numbers of layers, {depth}: FROM:TO with both ends, or A,B,… (default: {usual.depth})"
         option("--depth", dest="depths", type=parsed(depth_axis), default=(usual.depth,), help=depth)
     else:
         add_fields(group, usual, noise=noise, depth=f"number of layers, {depth}")
@@ -431,9 +438,9 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
         dtype="number type of rows and representations: float32 or float64",
         batch_size="number of rows processed at a time",
         sharing=("sharing of weights", SHARING),
-        window="side length of a shared kernel in pixels, an odd number",
+        window="side length in pixels, an odd number, of the kernel of --sharing convolution",
     )
-    add_seed(parser, "seed of generated data, splits and classifiers")
+    add_seed(parser, "seed for generated data, splits and classifiers")
 
 
 def stack_parameters(arguments: argparse.Namespace) -> StackParameters:
@@ -461,12 +468,12 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     add_fields(
         group,
         usual,
-        criterion=("criterion that learning the widths minimises", LEARNED_BY),
+        criterion=("criterion minimised when the widths are learned", LEARNED_BY),
         loss=("cost of a point inside the margin", LOSSES),
         starts="number of starting points for learning the widths",
     )
-    group.add_argument("-C", type=float, metavar="C", help="cost of errors (selected by cross-validation)")
-    text = f"largest number of rows to learn the widths on ({usual.subset_size})"
+    group.add_argument("-C", type=float, metavar="C", help="cost of errors (default: selected by cross-validation)")
+    text = f"largest number of rows on which the widths are learned (default: {usual.subset_size})"
     group.add_argument("--subset", dest="subset_size", type=int, metavar="N", help=text)
     group = parser.add_argument_group("rows")
     rows = group.add_mutually_exclusive_group()
@@ -475,10 +482,10 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         rows.add_argument(flag, dest="training", action="store_const", const=key, default="whole", help=text)
     text = choice_help("rows to evaluate on", EVALUATE, "test")
     group.add_argument("--evaluate", metavar="PART", default="test", help=text)
-    text = "with --evaluate test: evaluate on a stratified sample of N test rows (all)"
+    text = "with --evaluate test: evaluate on a stratified sample of N test rows (default: all)"
     group.add_argument("--test-rows", type=int, metavar="N", help=text)
     group = parser.add_argument_group("representation")
-    text = "fraction of the variance (pca-svm, white-svm, slide-white-svm), or number of directions (randproj-svm)"
+    text = "fraction of variance to keep (pca-svm, white-svm, slide-white-svm), or number of directions (randproj-svm)"
     group.add_argument("--kept", type=float, metavar="K", help=text)
 
 
@@ -513,13 +520,13 @@ _SDA = {
 
 
 def add_method_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a single run that replace SLIDE or the SVM, and those for few labels."""
+    """Add the options of a single run that replace SLIDE or the SVM by another method, or limit the labels it uses."""
     usual = SdaParameters()
     group = parser.add_argument_group("autoencoders (sda-svm, sda)", "--noise is the masking noise of every layer.")
-    text = f"hidden units of each layer ({','.join(map(str, usual.n_units))})"
+    text = f"hidden units of each layer (default: {','.join(map(str, usual.n_units))})"
     group.add_argument("--units", dest="n_units", type=parsed(integers), metavar="N,N,…", help=text)
     add_fields(group, usual, **_SDA)
-    group.add_argument("--rows-a-step", type=int, metavar="N", help=f"rows per mini-batch ({usual.batch_size})")
+    group.add_argument("--rows-a-step", type=int, metavar="N", help=f"mini-batch size (default: {usual.batch_size})")
     group = parser.add_argument_group("scikit-learn")
     for name, place, example in (
         ("transformer", "SLIDE", "decomposition.PCA n_components=50"),
@@ -529,8 +536,8 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
         text = f"a {name} of scikit-learn in place of {place}, such as {example}; choices: {choices}"
         group.add_argument(f"--{name}", nargs="+", metavar=("CLASS", "NAME=VALUE"), help=text)
     group = parser.add_argument_group("labels")
-    group.add_argument("--labels", type=int, metavar="N", help="train on N labelled rows, a stratified sample (all)")
-    text = choice_help("rows to fit the representation on, which uses no labels", FIT_ROWS, "training")
+    group.add_argument("--labels", type=int, metavar="N", help="train on N labelled rows, stratified (default: all)")
+    text = choice_help("rows on which the representation is fitted, without their labels", FIT_ROWS, "training")
     group.add_argument("--fit-rows", metavar="ROWS", help=text)
 
 
@@ -591,7 +598,7 @@ def _estimator(kind: str, arguments: argparse.Namespace) -> Estimator:
 
 
 def _widths(text: str) -> str | tuple[float, ...]:
-    """Return the numbers in a text such as ``1,2.5``, or any other text unchanged, which `SvmParameters` checks."""
+    """Return the numbers in a text such as ``1,2.5``. Return other texts unchanged: `SvmParameters` checks them."""
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:

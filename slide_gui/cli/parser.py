@@ -26,7 +26,7 @@ _COMMANDS = {
     "weights": ("figures", "draw the paper's weight figure as the window exports it"),
     "flow": ("figures", "draw one image and its hidden representation after each layer, as the window shows them"),
     "copies": ("figures", "compare the weights fitted on m corrupted copies with their closed-form limit"),
-    "draw": ("figures", "draw an exported figure of runs again from the JSON file of its bundle"),
+    "draw": ("figures", "draw a figure of runs again from the JSON file in the folder to which it was exported"),
     "demo": ("figures", "fit generated data and write the weight figure and a screenshot, without a display"),
     "train": ("runs", "train the multi-width SVM and evaluate it: one run, from the data to the test error"),
     "sweep": ("runs", f"compute the error over noise, depth and splits; {_RESUMES}"),
@@ -86,8 +86,8 @@ class _Parser(argparse.ArgumentParser):
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser with all subcommands.
 
-    In the parsed arguments, `run` is the function that runs the subcommand. It takes these arguments. `computes` is
-    True if the subcommand multiplies matrices.
+    It adds two attributes to the parsed arguments. `run` is the function that runs the subcommand, and takes the parsed
+    arguments. `computes` is True if the subcommand multiplies matrices.
     """
     parser = _Parser(prog="slide-gui", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"slide-gui {__version__}")

@@ -88,7 +88,7 @@ def _predict(arguments: argparse.Namespace) -> int:
     lines = [f"{counted(len(rows), 'row')} classified by the model of {_title(model)}: {listed}"]
     labels = labels and _class_names(labels, model)
     if labels is not None and not set(labels) & set(model.class_names):
-        warn("the labels of these rows are none of the model's classes, so no error is reported")
+        warn("no label of these rows is a class of the model, so no error is reported")
     elif labels is not None:
         known = list(dict.fromkeys((*model.class_names, *labels)))
         if other := known[len(model.class_names) :]:
@@ -107,7 +107,10 @@ def _predict(arguments: argparse.Namespace) -> int:
 
 
 def _class_names(labels: list[str], model: FittedModel) -> list[str]:
-    """Return the model's class name for each label: 1 may mean "01", class 1 of a benchmark data set, or a range."""
+    """Return the name of the model's class that each label denotes, or the label itself if there is no such class.
+
+    The label 1 may denote the class "01", class 1 of a benchmark data set, or a range of numbers that contains 1.
+    """
     first, last = model.class_names[0], model.class_names[-1]
     if first.startswith("up to ") and last.startswith("above ") and all(map(is_number, labels)):
         limits = [float(name.split()[-1]) for name in model.class_names[:-1]]

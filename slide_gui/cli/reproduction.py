@@ -1,4 +1,4 @@
-"""`slide-gui reproduce` makes all figures and tables of the paper with other subcommands, and one page with them."""
+"""`slide-gui reproduce` runs other subcommands to make all figures and tables of the paper, and one page of them."""
 
 import argparse
 import shlex
@@ -43,7 +43,7 @@ class PaperItem:
 
 
 def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
-    """Return the figures and tables of the paper, each with its command, for the arguments of `slide-gui reproduce`."""
+    """Return the figures and tables of the paper, each with its command. `arguments` are those of `reproduce`."""
     folder, is_quick, kind = arguments.out, arguments.quick, "generated:" if arguments.generated else ""
     places = {"store": arguments.store or folder / "runs.sqlite"}
     places |= options.given(arguments, "workers", "scheduler")
@@ -77,7 +77,7 @@ def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
             f"--figure {outputs(curves, ' --figure ')}",
             curves,
             "The error on Rectangles against the noise 1 − p at depths 0 to 4: deep stacks, l > 1, improve on one "
-            "layer, noticeably up to l = 2. The values of its curves are not published.",
+            "layer, noticeably up to l = 2. The paper does not publish the values of the curves.",
         ),
         PaperItem(
             "Tables 1 and 2",
@@ -91,7 +91,7 @@ def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
 
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help=f"folder for {_PAGE} and all files")
-    add_protocol_options(parser, "a small version in about two minutes, which shows the procedure, not the results")
+    add_protocol_options(parser, "make a small version in about two minutes, to show the procedure, not the results")
     options.add_store(parser, " (default: runs.sqlite in FOLDER)")
 
 
@@ -103,8 +103,8 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     options.cluster_choice(arguments)
     folder: Path = arguments.out
     options.check_folder(arguments, folder)
-    # `folder_files` marks the folder as an output folder before the run store is created in it. Opening the store
-    # refuses a file at its path that is not a run store, before any run is computed.
+    # `folder_files` marks the folder as an output folder before the run store is created in it. The store is
+    # opened now so that a file at its path that is not a run store raises an error before any run is computed.
     with folder_files(folder), RunStore(arguments.store or folder / "runs.sqlite"):
         pass
     items, printed = paper_items(arguments), dict[str, str]()

@@ -39,10 +39,10 @@ def _train_options(parser: argparse.ArgumentParser) -> None:
     options.add_stack_options(parser)
     options.add_run_options(parser)
     options.add_method_options(parser)
-    text = "number of the split, from 0; 0 to 4 are the folds of one cross-validation (0)"
+    text = "number of the split (default: 0); splits 0 to 4 are the folds of one cross-validation"
     parser.add_argument("--split", type=int, default=0, metavar="N", help=text)
     parser.add_argument("-o", "--output", type=Path, metavar="STORE", help="reuse the run in this store, or add it")
-    text = "draw the confusion matrix (confusion*) or the widths while learned (widths*) as .pdf, .svg, .png or .csv"
+    text = "draw the confusion matrix (confusion*) or how the widths were learned (widths*) as .pdf, .svg, .png or .csv"
     parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=text)
     options.add_save_model(parser)
 
@@ -104,7 +104,7 @@ def _print_folds(dataset: Dataset, results: Sequence[RunResult], arguments: argp
 
 
 def _stored_or_new(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
-    """Return the result from the store `output`. If it has none, compute the run, and store it if `output` is given."""
+    """Return the result of a run: from the store `output` if it is there, otherwise computed and added to the store."""
     with nullcontext() if output is None else RunStore(output) as store, progress_bar("training") as progress:
         if store is None or not store.hashes(spec.hash):
             announce(typical_seconds(spec, RunShape.of(dataset)))
@@ -125,12 +125,12 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     options.add_run_options(parser)
     options.add_cluster_options(parser)
     option = parser.add_argument_group("sweep").add_argument
-    option("--splits", type=int, default=1, metavar="N", help="number of splits; 5 make a cross-validation (1)")
-    option("--seeds", type=int, nargs="+", metavar="SEED", help="seeds of splits and classifiers (value of --seed)")
-    option("--cold", action="store_true", help="learn the widths of each point without starting from another point's")
+    option("--splits", type=int, default=1, metavar="N", help="number of splits (default: 1); 5 are a cross-validation")
+    option("--seeds", type=int, nargs="+", metavar="SEED", help="seeds for splits and classifiers (default: --seed)")
+    option("--cold", action="store_true", help="do not start learning from the widths at the previous noise level")
     text = "select noise and depth by validation error, then train with these on the whole training set, and test"
     option("--choose", action="store_true", help=text)
-    option("--labels", type=int, metavar="N", help="train on N labelled rows; the test run of --choose uses all (all)")
+    option("--labels", type=int, metavar="N", help="train on N rows (default: all); runs tested by --choose use all")
     option("--dry-run", action="store_true", help="only print the number of runs and their estimated time")
     text = "with --choose: select once for all splits and seeds, by the mean validation error, instead of once for each"
     option("--pooled", action="store_true", help=text)
@@ -246,9 +246,9 @@ def _try_options(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser)
     options.add_cluster_options(parser)
     options.add_seed(parser)
-    options.add_store(parser, " (not stored)")
+    options.add_store(parser, " (default: not stored)")
     text = (
-        f"seconds from the start to the result ({BUDGET:g}); fast settings are tried first; the best setting is tested"
+        f"seconds from start to result (default: {BUDGET:g}); fast settings are tried first; the best setting is tested"
     )
     parser.add_argument("--budget", type=options.parsed(checked_budget), default=BUDGET, metavar="SECONDS", help=text)
     text = "folder for the figure, its numbers, and the script that reproduces it"
@@ -285,7 +285,7 @@ def _try(arguments: argparse.Namespace) -> int:
 def _decide_options(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser)
     group = parser.add_argument_group("classifier")
-    group.add_argument("--store", type=Path, required=True, metavar="FILE", help="run store with the run")
+    group.add_argument("--store", type=Path, required=True, metavar="FILE", help="run store that contains the run")
     group.add_argument("--run", dest="hash", required=True, metavar="HASH", help="hash of the run, or its first digits")
     options.add_image_options(parser)
     options.add_seed(parser)

@@ -24,7 +24,7 @@ def _runs_options(parser: argparse.ArgumentParser) -> None:
         ("list", _list, "print the table of runs"),
         ("show", _show, "print one run"),
         ("check", _check, "check every run against its recorded checksum"),
-        ("delete", _delete, "delete runs from the table (see: restore)"),
+        ("delete", _delete, "delete runs from the table (undo: restore)"),
         ("restore", _restore, "restore deleted runs"),
         ("export", _export, "write the table as CSV"),
     ):
@@ -37,7 +37,7 @@ def _runs_options(parser: argparse.ArgumentParser) -> None:
             text = "save the undamaged runs to this new store"
             command.add_argument("--save-whole", dest="output", type=Path, metavar="NEW", help=text)
         if task is _export:
-            command.add_argument("-o", "--output", type=Path, metavar="FILE", help="CSV file to write (runs.csv)")
+            command.add_argument("-o", "--output", type=Path, metavar="FILE", help="CSV file (default: runs.csv)")
         add_json(command)
         command.set_defaults(run=_with_store, task=task, read_only=task not in (_delete, _restore))
 
@@ -60,7 +60,13 @@ def _with_store(arguments: argparse.Namespace) -> int:
 
 
 def full_hash(store: RunStore, beginning: str) -> str:
-    """Return the full hash of the run whose hash begins with `beginning`. Refuse it if no run or several runs match."""
+    """Return the full hash of the run whose hash begins with `beginning`.
+
+    Raises
+    ------
+    UsageError
+        If no run matches, or more than one.
+    """
     hashes = store.hashes(beginning)
     if len(hashes) != 1:
         raise UsageError(f"{len(hashes) or 'no'} hashes begin with {beginning!r}; copy one from slide-gui runs list")
@@ -135,12 +141,12 @@ def _export(store: RunStore, arguments: argparse.Namespace) -> int:
 
 
 def describe_rate(rate: ErrorRate) -> dict[str, Any]:
-    """Return the error rate of a run, or of all folds together, as entries of the output of --json."""
+    """Return the error rate of a run, or of all folds together, for the output of --json."""
     return {"error": rate.error, "low": rate.low, "high": rate.high, "n_test": rate.n}
 
 
 def describe_result(result: RunResult) -> dict[str, Any]:
-    """Return the description of a run as the output of --json."""
+    """Return the description of a run for the output of --json."""
     return {
         "hash": result.hash,
         "current": result.is_current,

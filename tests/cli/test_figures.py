@@ -466,7 +466,7 @@ def test_that_cells_and_errors_are_those_of_the_imputer_and_the_report_is_a_tabl
     assert lines[1].split() == ["missing", "filled", "error", "column", "mean"]
     n = str(np.isnan(X).sum())
     assert lines[-3].split()[:4] == ["all", "columns", n, n]
-    assert lines[-2:] == ["not used and not changed: class", "saved filled.csv"]
+    assert lines[-2:] == ["columns neither used nor changed: class", "saved filled.csv"]
 
 
 def test_that_an_empty_column_stays_empty_and_a_complete_table_does_not_change(cli):
@@ -474,7 +474,7 @@ def test_that_an_empty_column_stays_empty_and_a_complete_table_does_not_change(c
     document = cli("fill t.csv -o filled.csv --json").json
     assert [column["filled"] for column in document["columns"]] == [1, 0]
     assert [line.split(",")[1] for line in Path("filled.csv").read_text().split()[1:]] == [""] * 4
-    assert "not used and not changed: b" in cli("fill t.csv -o filled.csv").out
+    assert "columns neither used nor changed: b" in cli("fill t.csv -o filled.csv").out
     Path("t.csv").write_text("a,b\n1,2\n2,3\n3,5\n")
     cli("fill t.csv -o filled.csv")
     assert Path("filled.csv").read_bytes() == Path("t.csv").read_bytes()

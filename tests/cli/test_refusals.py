@@ -43,7 +43,7 @@ USAGE = {
     "weights small.npz --animate noise --bundle b": "exclude each other",
     "weights small.npz --animate noise --format png": "--format is 'png'; it must be one of gif",
     "weights small.npz -o w.gif": "must end in .pdf, .svg, .png or .csv",
-    "flow tiny.npz --row 60": "--row is 60; the training set of tiny has 60 rows",
+    "flow tiny.npz --row 60": "--row is 60; tiny has 60 training rows, numbered from 0",
     "flow tiny.npz --corruption -1": "expected a seed of 0 or more",
     "flow tiny.npz --image three.csv": "holds 3 numbers; tiny has 64 features",
     "copies tiny.npz --layer 4": "layer is 4; at depth 3 it must be 1 to 3",
