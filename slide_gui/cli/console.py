@@ -83,7 +83,7 @@ def guarded(command: Callable[[], int]) -> int:
     except Cancelled:
         warn("cancelled")
     except MemoryError as error:
-        # NumPy raises a subclass of MemoryError whose message only states the shape of an array, so it is not shown.
+        # NumPy raises a subclass of MemoryError whose message only states an array's shape. It is not printed.
         message = str(error) if type(error) is MemoryError else ""
         warn(message or "not enough memory; use less data or a smaller depth")
     except OSError as error:

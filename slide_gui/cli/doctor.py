@@ -28,7 +28,8 @@ class Finding:
     text : str
         Description of what the check found, such as a version or a problem.
     remedy : str
-        Command or action that solves the problem. Empty if there is no problem.
+        Command or action that solves the problem. Empty if there is no problem, if `text` contains the remedy, or
+        if no remedy is known.
     """
 
     name: str

@@ -30,7 +30,7 @@ _SUFFIXES = (".pdf", ".svg", ".png", ".csv", ".md", ".tex")
 
 def add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
     """Add --splits, --quick, --generated, --workers and --scheduler. `quick` is the help text of --quick."""
-    parser.add_argument("--splits", type=int, metavar="N", help="number of splits per data set (default: protocol)")
+    parser.add_argument("--splits", type=int, metavar="N", help="splits per data set (default: as in the protocol)")
     parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--generated", action="store_true", help="generate the data, even if the real files are found")
     options.add_cluster_options(parser)

@@ -175,7 +175,7 @@ def _weights(arguments: argparse.Namespace) -> int:
     session = _session(sources[0], models[0], style, _WEIGHTS, pins=weights[0].pixels) if alone else ""
     show = "contribution" if contributions else "weights"
     document = {"show": show, "data": _weights_documents(models, shown, style)}
-    line = f"the tiles show {SHOWN[show].text}{'; a CSV file contains the weights' if contributions else ''}"
+    line = f"the tiles show {SHOWN[show].text}{'; a CSV file always contains the weights' if contributions else ''}"
     return _write(export, style, outputs, arguments, document, [line], session)
 
 
@@ -266,7 +266,7 @@ def _copies_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--most", type=int, default=256, metavar="M", help="largest number m of copies (default: 256)")
     group.add_argument("--shown", type=int, metavar="M", help="m for which the weights are drawn (default: largest)")
     group.add_argument("--seeds", type=int, default=3, metavar="N", help="corruptions averaged for each m (default: 3)")
-    group.add_argument("--rows", type=int, metavar="N", help="number of rows; more are sampled (default: 1200)")
+    group.add_argument("--rows", type=int, metavar="N", help="largest number of rows, sampled (default: 1200)")
     group.add_argument("--pixel", metavar="ROW,COLUMN", help="pixel whose weights are drawn (default: the central one)")
     options.add_stack_options(parser)
     _add_figure_options(parser, "copies")
@@ -325,7 +325,7 @@ def _copies_document(result: CopiesResult) -> dict[str, Any]:
 
 
 def _draw_options(parser: argparse.ArgumentParser) -> None:
-    text = "JSON file in the folder (the bundle) that an exported figure consists of, such as curves.json"
+    text = "JSON file of a figure that was exported as a folder (a bundle), such as curves.json"
     parser.add_argument("provenance", type=Path, metavar="FILE", help=text)
     _add_size(parser)
     _add_outputs(parser, "FIGURE.pdf")

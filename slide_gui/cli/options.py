@@ -125,9 +125,9 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     text = "name of a column, such as patient, that groups the rows; a group is never divided between training, "
     text += "validation and test rows, nor between the folds that select C and widths"
     option("--group", metavar="NAME", help=text)
-    about = "If the data have no test set, a quarter of each class is held out as one. These options change that."
+    about = "If the data have no test set, a quarter of each class is held out. These options hold out other rows."
     option = parser.add_argument_group("test set", about).add_argument
-    option("--held-out", type=float, metavar="FRACTION", help="fraction of the rows, 0 to 0.9 (default: 0.25)")
+    option("--held-out", type=float, metavar="FRACTION", help="fraction of rows to hold out, 0 to 0.9 (default: 0.25)")
     option("--split-seed", type=int, metavar="N", help="seed for drawing held-out rows or folds (default: 0)")
     text = "divide the rows into K folds"
     option("--folds", type=int, metavar="K", help=f"{text}, each of which is the test set once" if every_fold else text)
@@ -340,7 +340,7 @@ def check_suffix(output: Path, suffixes: Sequence[str], option: str = "") -> Non
 
 
 def refuse_existing(outputs: Iterable[Path]) -> None:
-    """Refuse to replace existing files by outputs with default names, which the user did not choose.
+    """Refuse to overwrite existing files with outputs whose default names the user did not choose.
 
     Raises
     ------
@@ -422,9 +422,9 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
     depth = f"0 to {MOST_LAYERS}"
     if axes:
         option = partial(group.add_argument, metavar="AXIS")
-        noise += f": FROM:TO:STEP with both ends, or A,B,… (default: {usual.noise:g})"
+        noise += f": FROM:TO:STEP (both ends included) or A,B,… (default: {usual.noise:g})"
         option("--noise", dest="noises", type=parsed(noise_axis), default=(usual.noise,), help=noise)
-        depth = f"numbers of layers, {depth}: FROM:TO with both ends, or A,B,… (default: {usual.depth})"
+        depth = f"numbers of layers, {depth}: FROM:TO (both ends included) or A,B,… (default: {usual.depth})"
         option("--depth", dest="depths", type=parsed(depth_axis), default=(usual.depth,), help=depth)
     else:
         add_fields(group, usual, noise=noise, depth=f"number of layers, {depth}")
@@ -435,7 +435,7 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
         squashing=("the function T between two layers", SQUASHINGS),
         fit_on=("representation that a layer is fitted on", FIT_ON),
         ridge="constant added to the diagonal of E[Q]",
-        dtype="number type of rows and representations: float32 or float64",
+        dtype="numeric type of rows and representations: float32 or float64",
         batch_size="number of rows processed at a time",
         sharing=("sharing of weights", SHARING),
         window="side length in pixels, an odd number, of the kernel of --sharing convolution",
@@ -520,7 +520,7 @@ _SDA = {
 
 
 def add_method_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a single run that replace SLIDE or the SVM by another method, or limit the labels it uses."""
+    """Add the options of a single run that replace SLIDE or the SVM with another method or limit the labels used."""
     usual = SdaParameters()
     group = parser.add_argument_group("autoencoders (sda-svm, sda)", "--noise is the masking noise of every layer.")
     text = f"hidden units of each layer (default: {','.join(map(str, usual.n_units))})"

@@ -104,7 +104,11 @@ def _print_folds(dataset: Dataset, results: Sequence[RunResult], arguments: argp
 
 
 def _stored_or_new(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
-    """Return the result of a run: from the store `output` if it is there, otherwise computed and added to the store."""
+    """Return the result of a run.
+
+    The result is loaded from the store `output` if the store contains it. Otherwise the run is computed, and stored if
+    `output` is given.
+    """
     with nullcontext() if output is None else RunStore(output) as store, progress_bar("training") as progress:
         if store is None or not store.hashes(spec.hash):
             announce(typical_seconds(spec, RunShape.of(dataset)))
@@ -130,7 +134,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     option("--cold", action="store_true", help="do not start learning from the widths at the previous noise level")
     text = "select noise and depth by validation error, then train with these on the whole training set, and test"
     option("--choose", action="store_true", help=text)
-    option("--labels", type=int, metavar="N", help="train on N rows (default: all); runs tested by --choose use all")
+    option("--labels", type=int, metavar="N", help="train on N labelled rows (default: all); tests of --choose use all")
     option("--dry-run", action="store_true", help="only print the number of runs and their estimated time")
     text = "with --choose: select once for all splits and seeds, by the mean validation error, instead of once for each"
     option("--pooled", action="store_true", help=text)
