@@ -377,10 +377,10 @@ def _with_classes(parts: list[DataPart], reading: ParseOptions) -> list[DataPart
         ]
     if reading.bins is None and numbers is not None and looks_like_quantity(numbers):
         column, columns = train.opened.label_column, train.opened.columns
-        subject = "The label" if column is None else f"The column '{columns[column]}'"
+        subject = "The label" if column is None else f"The column “{columns[column]}”"
         reason = (
-            f"{subject} has {count(len(np.unique(numbers)))} different numbers. It looks like a quantity, and "
-            "slide-gui classifies. Choose another label column, or cut it into three ranges"
+            f"{subject} has {count(len(np.unique(numbers)))} different numbers. It looks like a quantity, but "
+            "slide-gui predicts classes. Choose another label column, or cut it into three ranges"
         )
         guesses = (Guess("no classes", reason), *train.opened.guesses)
         opened = replace(train.opened, guesses=guesses, unlabelled=reason, quantity=True)

@@ -287,8 +287,8 @@ def test_that_a_quantity_as_label_is_refused_with_its_remedies_before_training(c
     Path("d.csv").write_text("\n".join(["age,bmi,progression", *rows]) + "\n")
     monkeypatch.setattr("slide_gui.experiments.runs.run.represent", lambda *_: pytest.fail("trained"))
     sentence = cli(line, code=1).err
-    assert "The column 'progression' has " in sentence
-    assert "It looks like a quantity, and slide-gui classifies. Choose another label column" in sentence
+    assert "The column “progression” has " in sentence
+    assert "It looks like a quantity, but slide-gui predicts classes. Choose another label column" in sentence
     assert "--bins 3" in sentence
 
 

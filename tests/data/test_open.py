@@ -244,7 +244,7 @@ def test_that_a_quantity_gives_no_classes_until_it_is_cut_into_ranges(tmp_path, 
     assert data.train_labels is None
     assert data.n_features == 3
     assert not is_sure(data)
-    subject = "The column 'target'" if kind == "csv" else "The label"
+    subject = "The column “target”" if kind == "csv" else "The label"
     sentence = f"{subject} has {len(np.unique(quantity))} different numbers. It looks like a quantity.*--bins 3"
     with pytest.raises(DataError, match=sentence):
         data.check_classes()

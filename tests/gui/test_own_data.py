@@ -202,7 +202,7 @@ def test_that_a_quantity_as_label_offers_another_column_and_three_ranges(window,
     preview = window.reading_preview
     assert preview.isVisible()
     shown = next(each.text() for each in preview.findChildren(QLabel) if "quantity" in each.text())
-    assert "The column 'progression' has " in shown
+    assert "The column “progression” has " in shown
     assert "Choose another label column, or cut it into three ranges.\n" in shown
     assert window.workspace.dataset.train_labels is None
     assert "It looks like a quantity" in window.session.runs.why_not()
