@@ -110,7 +110,7 @@ def _shown(value: Any) -> str:
 def _fit_options(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser)
     options.add_stack_options(parser)
-    parser.add_argument("-o", "--output", type=Path, metavar="MODEL.npz", help="save the fitted model here")
+    parser.add_argument("-o", "--output", type=Path, metavar="MODEL.npz", help="save the fitted model to this file")
 
 
 def describe_model(model: FittedModel) -> dict[str, Any]:

@@ -43,10 +43,11 @@ def choice_help(meaning: str, table: Mapping[str, Choice], default: str) -> str:
 def add_fields(
     group: argparse._ActionsContainer, usual: object, **meanings: str | tuple[str, Mapping[str, Choice]]
 ) -> None:
-    """Add one option per keyword. The keyword names a field of `usual`, whose name, type and default the option gets.
+    """Add one option per keyword. The keyword names a field of `usual`.
 
-    The value of a keyword is a help text, or a help text and the allowed choices. If the user does not give an option,
-    its parsed value is None, although the help text states the default.
+    An option has the name, type and default value of its field. The value of a keyword is a help text, or a help text
+    and the allowed choices. If the user does not give an option, its parsed value is None, although the help text
+    states the default.
     """
     for name, meaning in meanings.items():
         default = getattr(usual, name)
@@ -277,7 +278,7 @@ def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
 
 
 def read_data(source: DataSource) -> Dataset:
-    """Return the data set. Draw a progress bar on stderr while it is read, then print uncertain guesses."""
+    """Return the data set. Draw a progress bar on stderr while reading, then print uncertain guesses about the data."""
     with progress_bar(f"reading {source.argument}") as progress:
         dataset = source.load(progress=progress)
     warn_of_guesses(dataset)
@@ -522,7 +523,7 @@ _SDA = {
 def add_method_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of a single run that replace SLIDE or the SVM with another method or limit the labels used."""
     usual = SdaParameters()
-    group = parser.add_argument_group("autoencoders (sda-svm, sda)", "--noise is the masking noise of every layer.")
+    group = parser.add_argument_group("autoencoders (sda-svm, sda)", "--noise is the noise level of every layer.")
     text = f"hidden units of each layer (default: {','.join(map(str, usual.n_units))})"
     group.add_argument("--units", dest="n_units", type=parsed(integers), metavar="N,N,…", help=text)
     add_fields(group, usual, **_SDA)

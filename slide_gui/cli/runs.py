@@ -269,7 +269,8 @@ def _try(arguments: argparse.Namespace) -> int:
     plan = plan_trial(dataset, budget=arguments.budget)  # raises an error for unusable data before a store is created
     announce(min(trial_seconds(plan, dataset), arguments.budget))
     if folder is not None:
-        # `folder_files` marks the folder as an output folder first, because the store may be created in it.
+        # The run store may be created in this folder. The folder is marked as an output folder before that, because a
+        # folder that contains other files is refused.
         with folder_files(folder, [name for name in check_folder(folder) if (folder / name).exists()]):
             pass
     stored = nullcontext() if arguments.store is None else RunStore(arguments.store)

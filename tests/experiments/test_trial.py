@@ -87,11 +87,11 @@ def test_that_the_answer_has_whole_sentences_on_error_guessing_setting_and_the_p
     assert better.sentence == (
         "SLIDE classifies 100.0 % of 15 held-out rows correctly (error 0.0 %, 95 % interval 0.0–20.4 %). Always "
         "guessing the largest class would be wrong for 53 %. Best setting: noise 0.1, one layer. A plain SVM on your "
-        "columns errs on 40.0 %: SLIDE is significantly better (p = 0.031)."
+        "columns misclassifies 40.0 %: SLIDE is significantly better (p = 0.031)."
     )
     assert "(p < 0.001)" in changed(trial, 0, 12).sentence
-    assert "errs on 0.0 %: SLIDE is significantly worse (p = 0.031)." in changed(trial, 6, 0).sentence
-    assert "errs on 0.0 %: no significant difference (p = 0.50)." in changed(trial, 2, 0).sentence
+    assert "misclassifies 0.0 %: SLIDE is significantly worse (p = 0.031)." in changed(trial, 6, 0).sentence
+    assert "misclassifies 0.0 %: no significant difference (p = 0.50)." in changed(trial, 2, 0).sentence
     monkeypatch.setattr(trial_module.Trial, "p_value", 0.001)
     assert "(p = 0.0010)" in changed(trial, 0, 12).sentence
 
@@ -101,9 +101,9 @@ def test_that_layers_that_do_not_help_are_the_first_sentence(trial):
     assert changed(trial, 3, 3).sentence.startswith(f"{first}SLIDE classifies")
     raw = changed(trial, 1, 2, depth=0).sentence
     assert raw.startswith(f"{first}A plain SVM on your columns classifies")
-    assert "SLIDE with noise 0.1 and one layer errs on" in raw
+    assert "SLIDE with noise 0.1 and one layer misclassifies" in raw
     mixed = changed(trial, 2, 1, depth=0).sentence  # selected on validation rows, but not better on the test rows
-    assert mixed.startswith("The validation rows selected no layers on these data. A plain SVM")
+    assert mixed.startswith("On validation rows, a plain SVM had the smallest error. A plain SVM")
     assert not changed(trial, 1, 2).sentence.startswith(first)
 
 

@@ -27,7 +27,7 @@ REFERENCE = "slide-svm"
 
 @dataclass(frozen=True)
 class Published:
-    """A published test error of a method on a data set, as a fraction of 1, with the publication that contains it."""
+    """A published test error of a method on a data set, as a fraction, with the publication that contains it."""
 
     method: str
     error: float

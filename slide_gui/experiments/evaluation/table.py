@@ -500,7 +500,7 @@ INCLUDED = (
     "of elapsed time over the runs on test rows, even if several workers share the computer. A selection without "
     "layers has no time."
 )
-"""Note on what the reported seconds of feature generation include."""
+"""Note on what the reported time of feature generation includes."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 MOST_COPIES = 1024
 MOST_ROWS = 1200
-"""Largest number of rows used. More rows are sampled with a fixed seed, and W_m then converges to W of the sample."""
+"""Largest number of rows used. If there are more, a random sample with a fixed seed is used, also for the limit W."""
 
 _ROUNDING = 1e-6
 # Smallest number m of corrupted copies for fits to the errors. With fewer copies, a pixel that is rarely lit may be 0

@@ -33,7 +33,7 @@ LEAST_BUDGET, MOST_BUDGET = 5, 86_400
 # The sweep of a trial: noise levels (in the order in which they are computed), depths, and number of splits.
 _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
-_FEWER = 0.7  # The number of labels is multiplied by this factor, repeatedly, until the budget suffices.
+_FEWER = 0.7  # The number of labelled rows is reduced by this factor until the trial fits into its time budget.
 _MARGIN = 1.2  # ratio of the time reserved for the runs on the test set to their expected time
 _UNTESTED = "The budget ended before the test on held-out rows; this error is from the rows that selected the setting."
 _GROUPED = "Rows of one group can be alike, so the uncertainty can be larger than stated."
@@ -137,13 +137,13 @@ class Trial:
         else:
             first = "" if self.layers_help else "The layers do not help on these data."
             if not depth and other.error < result.error:
-                first = "The validation rows selected no layers on these data."
+                first = "On validation rows, a plain SVM had the smallest error."
             rival = f"A {plain}" if depth else f"SLIDE with {_setting(other, ' and ')}"
             better = "better" if (result.error < other.error) == (depth > 0) else "worse"
             p = self.p_value or 0.0
             verdict = f"SLIDE is significantly {better}" if p <= LEVEL else "no significant difference"
             written = f"p = {significant(p, 2)}" if p >= 0.001 else "p < 0.001"
-            compared = f"{rival} errs on {fixed(100 * other.error, 1)} %: {verdict} ({written})."
+            compared = f"{rival} misclassifies {fixed(100 * other.error, 1)} %: {verdict} ({written})."
         parts = (
             first,
             f"{'SLIDE' if depth else f'A {plain}'} classifies {correct} % of {counted(rate.n, rows)} correctly "
