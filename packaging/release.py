@@ -30,14 +30,17 @@ from slide_gui.licences import BILL  # noqa: E402
 
 
 def refuse() -> None:
-    """Refuse uncommitted changes and a version without a heading in the changelog."""
+    """Refuse uncommitted changes, unreleased changes in the changelog, and a version that it does not name."""
     command = ["git", "status", "--porcelain"]
     changed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     if changed:
         raise SystemExit(f"{changed[0].strip()}: commit or stash {len(changed)} changes first")
-    named = re.findall(r"^## \[(\S+)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    named = re.findall(r"^## \[(\S+)\]", text, re.MULTILINE)
     if __version__ not in named:
         raise SystemExit(f"CHANGELOG.md has no heading for {__version__}, only for {', '.join(named)}")
+    if re.search(r"^## \[Unreleased\]\s+###", text, re.MULTILINE):
+        raise SystemExit("CHANGELOG.md has unreleased changes; give them a version, also in slide_gui/__init__.py")
 
 
 def pack(folder: Path, archive: Path) -> None:

@@ -71,7 +71,7 @@ def _bundled(folder: Path) -> Iterator[Component]:
 def _installed(name: str, seen: set[str]) -> Iterator[Component]:
     for requirement in metadata.requires(name) or ():
         needed = re.split(r"[\s<>=!~;\[(]", requirement)[0]
-        if needed.lower() in seen or "extra ==" in requirement:
+        if needed.lower() in seen or ("extra ==" in requirement and "cluster" not in requirement):
             continue
         seen.add(needed.lower())
         try:

@@ -13,7 +13,7 @@ def is_bundle() -> bool:
 
 def how_to_get(extra: str) -> str:
     """Return how to install an optional extra of the package."""
-    command = f"pip install 'slide-gui[{extra}]'"
+    command = f"run pip install '.[{extra}]' in the folder of its sources"
     return f"the desktop bundle does not contain it; install the Python package: {command}" if is_bundle() else command
 
 

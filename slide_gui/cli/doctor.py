@@ -12,7 +12,7 @@ from slide_gui import __version__
 from slide_gui.cli.console import DONE, FAILED, Entry, print_answer
 from slide_gui.licences import PACKAGES, installed_version
 
-_REINSTALL = "install slide-gui again: pip install --force-reinstall slide-gui"
+_REINSTALL = "install slide-gui again: run pip install --force-reinstall . in the folder of its sources"
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,8 @@ class _Parser(argparse.ArgumentParser):
         return super().parse_known_args(*arguments, **given)
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message} (see: {self.prog} --help)")
+        remedy = "; write DATA before the options" if message.endswith("required: DATA") else ""
+        raise UsageError(f"{message}{remedy} (see: {self.prog} --help)")
 
 
 def build_parser() -> argparse.ArgumentParser:

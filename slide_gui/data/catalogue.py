@@ -179,7 +179,7 @@ def fetch(file: RemoteFile, mirrors: Sequence[str], folder: Path, *, progress: P
                 f"cannot be written ({error.strerror or error}); set SLIDE_GUI_DATA to another folder", str(target)
             ) from error
     reasons = "; ".join(failures) or "no mirror is known"
-    raise DataError(f"could not be downloaded ({reasons}); try again later, or download the file yourself", file.name)
+    raise DataError(f"could not be downloaded ({reasons}); try later, or download the file to {folder}", file.name)
 
 
 def _receive(url: str, file: RemoteFile, progress: Progress, stream: BinaryIO) -> None:

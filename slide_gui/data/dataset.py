@@ -256,14 +256,16 @@ class Dataset:
         (repeated, shared), warnings = self.n_repeated, []
         if shared:
             what = f"{count(shared)} of {counted(self.n_test, 'test row')} also in the training set"
-            why = "the test error may be too low; leave repeated rows out, or choose groups (Groups in, or --group)"
+            remedy = ", or choose groups (Groups in, or --group)" if self.opened.columns else ""
+            why = f"the test error may be too low; leave repeated rows out{remedy}"
             few = shared < _FEW_SHARED * self.n_test
             warnings.append(Guess(what, why, sure=bool(self.key) or few))
         if repeated:
             what = f"{count(repeated)} of {counted(len(self.train), 'training row')} equal to an earlier one"
             warnings.append(Guess(what, "the validation error may be too low", sure=True))
         for name in islice(self._separating(), 3):
-            why = "if it numbers the rows or repeats the label, leave it out (Left out, or --leave-out)"
+            remedy = "leave it out (Left out, or --leave-out)" if self.opened.columns else "delete it in the file"
+            why = f"if it numbers the rows or repeats the label, {remedy}"
             warnings.append(Guess(f"feature {name} separates all classes", why))
         return (*self.opened.guesses, *warnings)
 

@@ -53,7 +53,7 @@ _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d*),(\d+)([eE][+-]?\d+)
 # A number with thousands separators, a decimal comma, a limit or a unit.
 _FORMATTED_NUMBER = re.compile(
     r"(?a)[<>]?\(?[+−-]?[€$£]?[ \xa0]?[+−-]?(?=[.,]?\d)(\d{1,3}([.,' \xa0\u202f]\d{3})+|\d*)([.,]\d+)?"
-    r"([eE][+-]?\d+)?[ \xa0]?[%€$£]?\)?"
+    r"([dDeE][+-]?\d+)?[ \xa0]?[%€$£]?\)?"
 )
 
 
@@ -77,8 +77,9 @@ def read_csv(
        first.
     7. The first column, if it has integers of more than one value and the other columns make a square image. This rule
        comes before rule 6 if the integers of the first column are consecutive from 0 or 1, and the last column looks
-       like pixels: it has gaps between its integers and contains 0 or a value above 16, or the table has no names and
-       the last column has fewer different values than the first one.
+       like a pixel: it has gaps between its integers and a value above 16. It also looks like a pixel if it has mostly
+       values of the column before it, the first column has values that the column after it lacks, and the last column
+       has gaps and contains 0, or (in a table without names) has fewer different values than the first column.
 
     All other text columns are left out. A first column without a name is also left out if it numbers the rows.
 
@@ -344,7 +345,8 @@ def table_layout(
     if header:
         start, number = start + len(line), number + 1
     if names and not header:
-        guesses.append(Guess("column names in the last comment line", "it has one name per column", sure=True))
+        what, why = "column names in the last comment line", "it has one name per column"
+        guesses.append(Guess(what, why, sure=bool(delimiter)))  # with blanks, the comment may be a sentence
     if decimal_commas:
         guesses.append(_decimal_commas(with_commas, delimiter, place))
     if not sure:
@@ -594,8 +596,10 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
     is_first = bool(square_shape(d - 1, SMALLEST_SQUARE)) and look_like_labels(np.unique(first))
     is_pixel = is_first and looks_like_quantity(table.column) and not looks_like_quantity(first)
     if is_first and not is_pixel and _count_up(classes := np.unique(first)):
-        few = not layout.named and len(values) < len(classes)
-        is_pixel = few or (not _count_up(values) and (values[0] == 0 or values[-1] > _FEW_LEVELS))
+        counts, few = _count_up(values), not layout.named and len(values) < len(classes)
+        # The last column is like the pixel before it, and the first column is unlike the pixel after it.
+        alike = np.isin(values, table.rows[:, -1]).mean() > 0.5 and not np.isin(classes, table.rows[:, 1]).all()
+        is_pixel = (not counts and values[-1] > _FEW_LEVELS) or (alike and (few or (not counts and values[0] == 0)))
     if not unlabelled_image and (layout.reading.bins or (look_like_labels(values) and not is_pixel)):
         why = "it is the last one and has numbers" if layout.reading.bins else "it is the last one and has integers"
         return d - 1, (Guess(f"labels in column {_shown(d - 1, layout.columns)}", why),), ""

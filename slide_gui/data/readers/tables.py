@@ -343,7 +343,7 @@ def _append(
 ) -> int:
     """Append the rows of complete lines; return the number of lines."""
     columns, width = table.columns, CELL * table.columns + 1
-    if not delimiter and len(text) % width == 0:
+    if not delimiter and replace_texts is None and len(text) % width == 0:
         block = decode(np.frombuffer(text, np.uint8).reshape(-1, width), columns)
         if block is not None and (block.dtype == bool or np.abs(block).max() < _FLOAT32_BOUND):
             table.append(block)
@@ -402,9 +402,9 @@ def split_line(line: bytes, delimiter: bytes, place: str) -> list[str]:
         If the line cannot be read as cells of a CSV file.
     """
     try:
-        if not delimiter:
+        if not delimiter and b"\r" not in line.strip():
             return ["".join(cell) for cell in re.findall(r'"([^"]*)"|(\S+)', line.decode())]
-        return next(csv.reader([line.decode().rstrip("\r\n")], delimiter=delimiter.decode()))
+        return next(csv.reader([line.decode().rstrip("\r\n")], delimiter=delimiter.decode() or " "))
     except (csv.Error, StopIteration, UnicodeDecodeError) as error:  # lines are cut at 16 MiB, perhaps in a character
         raise DataError("has a line that is not a row of cells; save it as CSV with usual line ends", place) from error
 
@@ -445,10 +445,9 @@ def _floats(
             if column == 0 and shown.startswith("#"):
                 raise DataError(f"line {lines[row]} {_LATE_COMMENT}", place)
             limit = " up to 3.4e38" if np.isfinite(numbers[index]) else ""
-            unknown = "" if limit or column == table.label else " write NA if it is unknown,"
-            unknown += " move it to the first rows if it is a class," if column == table.label and not limit else ""
-            unknown += "" if limit or delimiter else " save a table with text as CSV,"
-            problem = f"found {shown!r}, expected a finite number{limit}; correct it,{unknown} or leave the row out"
+            advice = " move this row to the top if it is a class," if column == table.label else " write NA if unknown,"
+            advice = "" if limit else " save a table with text as CSV," if place.lower().endswith(".amat") else advice
+            problem = f"found {shown!r}, expected a finite number{limit}; correct it,{advice} or leave the row out"
             if missing:
                 problem = f"the label is missing (found {shown!r}); fill it in, leave the row out, or choose none"
             raise DataError(f"line {lines[row]}, column {column + 1}: {problem}", place)

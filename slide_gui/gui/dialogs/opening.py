@@ -328,7 +328,7 @@ class ReadingPreview(QFrame):
         for feature in range(shown):
             self._set_cell(0, feature, _shortened(names[feature]))
             for row, value in enumerate(rows[:, feature].tolist(), start=1):
-                self._set_cell(row, feature, f"{value:.4g}")
+                self._set_cell(row, feature, f"{value:.6g}")
         if dataset.n_features > shown:
             self._set_cell(0, shown, f"… {dataset.n_features - shown} more")
         if dataset.train_labels is not None:

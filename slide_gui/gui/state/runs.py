@@ -118,10 +118,8 @@ class RunController(QObject):
         self._workspace, self.library, self._cluster = workspace, library, cluster
         queue = workspace.queue
         self.training = Task(queue, "train", "Training", "The classifier could not be trained", RunProgress, self)
-        failure = "The error could not be estimated"
-        self.estimate = Task(
-            queue, "estimate", "Estimating", failure, RunProgress, self, background=True, automatic=True
-        )
+        text = "The error could not be estimated"
+        self.estimate = Task(queue, "estimate", "Estimating", text, RunProgress, self, background=True, automatic=True)
         failure = "The sweep stopped; finished points are stored"
         self.sweep = Task(queue, "sweep", "Sweep", failure, SweepState, self, background=True)
         self.trial = Task(queue, "try", "Trying your data", "The data could not be tried", TrialState, self)

@@ -266,11 +266,12 @@ class Workspace(QObject):
     ) -> None:
         """Load the open data with other settings in the job queue, and store the settings.
 
-        Even if `confirmed` is True, the user is asked to check suspicious features that were not shown before, and
-        labels that look like a quantity.
+        Even if `confirmed` is True, the user is asked to check the data if other reading options lead to suspicious
+        features that were not shown before, or to labels that look like a quantity.
         """
         choices, before = self.choices, self.dataset
         shown = set(before.checks if before else ())
+        is_other = self.source is None or source.reading != self.source.reading
 
         def work(progress: Progress) -> Opened:
             dataset = load(progress)
@@ -278,7 +279,7 @@ class Workspace(QObject):
                 choices.remember(source)
             new = {guess for guess in dataset.checks if not guess.sure}.difference(shown, dataset.opened.guesses)
             asks = new or (dataset.opened.quantity and not (before and before.opened.quantity))
-            return _ready(source, dataset, confirmed=confirmed and not asks)
+            return _ready(source, dataset, confirmed=confirmed and not (is_other and asks))
 
         self._submit_opening(title, work, failure)
 

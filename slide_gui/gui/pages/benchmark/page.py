@@ -222,13 +222,9 @@ class EvaluationPage(Page):
         state, options = self._controller.state(), []
         times = time_rows(state)
         if any(cell.answers for cell in state.cells):
-            options.append(
-                ExportOption("errors", "the table of error rates", lambda _: errors_export(state), kinds=TABLES)
-            )
+            options.append(ExportOption("errors", "the error rates", lambda _: errors_export(state), kinds=TABLES))
         if any(row.slide or row.sda for row in times):
-            options.append(
-                ExportOption("times", "the table of running times", lambda _: times_export(times), kinds=TABLES)
-            )
+            options.append(ExportOption("times", "the running times", lambda _: times_export(times), kinds=TABLES))
         return tuple(options if self.stack.currentIndex() == 0 else reversed(options))
 
     def why_nothing_to_export(self) -> str:

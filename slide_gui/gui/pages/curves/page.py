@@ -442,7 +442,8 @@ class CurvesPage(Page):
         elif controller.estimate.running:
             parts.insert(0, "estimating the error at the sliders’ noise level and depth…")
         now = self._workspace.state.parameters
-        if setting is not None and replace(setting.spec.stack, noise=now.noise, depth=now.depth) != now:
+        plotted = now if setting is None else replace(setting.spec.stack, noise=now.noise, depth=now.depth)
+        if setting and len({replace(setting.spec, stack=each).checked().stack for each in (plotted, now)}) > 1:
             parts.append("curves and estimate with other parameters than those in the panel; press Sweep to use these")
         self.status.setText(" · ".join(filter(None, parts)))
 

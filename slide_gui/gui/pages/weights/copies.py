@@ -208,10 +208,9 @@ class CopiesPlot(Plot):
         if not self.box().adjusted(-8, 0, 8, 8).contains(place):
             return None
         near = self.values(place)[0]
-        (left, right), known = self.shown()[0], self.copies()
-        return min(
-            (m for m in known if left <= math.log2(m) <= right), key=lambda m: abs(math.log2(m) - near), default=None
-        )
+        left, right = self.shown()[0]
+        shown = [m for m in self.copies() if left <= math.log2(m) <= right]
+        return min(shown, key=lambda m: abs(math.log2(m) - near), default=None)
 
     def _click(self, target: int) -> None:
         self.copies_chosen.emit(target)

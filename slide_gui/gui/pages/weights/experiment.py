@@ -73,9 +73,8 @@ class Experiment(View):
 
     def _scale(self, row: NDArray[np.float64], a: int) -> ColorScale:
         """Return the colour scale for the row of pixel a; `row` must not contain the bias."""
-        return ColorScale.symmetric(
-            self._source.color_map, self._source.strength * nearby_peak(row, a, self._source.shape)
-        )
+        peak = nearby_peak(row, a, self._source.shape)
+        return ColorScale.symmetric(self._source.color_map, self._source.strength * peak)
 
     def _row(self, a: int) -> ShownRow | None:
         """Return the row of W of pixel a in the selected layer, or None if it is not computed yet."""
