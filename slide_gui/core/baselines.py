@@ -22,8 +22,8 @@ Indices = NDArray[np.intp]
 Rule = tuple[type | str, ...]
 
 _BLOCK_ROWS = 4096
-_MOST = 100_000  # largest integer parameter, such as a number of iterations, trees or units
-_LONGEST = 16  # largest number of elements in a parameter that is a list, such as the layer sizes of a network
+_MOST = 100_000  # largest allowed value of an integer parameter, such as a number of iterations, trees or units
+_LONGEST = 16  # largest number of elements of a list parameter, such as the layer sizes of a network
 _NAME = re.compile(r"[a-z_]{1,40}\.[A-Z][A-Za-z0-9]{0,60}")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_+-]{0,63}")
 
@@ -56,7 +56,7 @@ ESTIMATORS: Mapping[str, Mapping[str, Mapping[str, Rule]]] = {
         },
     },
 }  # fmt: skip
-"""Types and texts allowed for each parameter of each class, by kind. `float` accepts integers. None is always allowed.
+"""Allowed types and words for parameters of scikit-learn classes. `float` includes integers; None is always allowed.
 
 None of these parameters opens a file, unpickles data or starts a process.
 """
@@ -81,7 +81,7 @@ class Estimator:
 
     @classmethod
     def of(cls, name: str, parameters: Mapping[str, Any] | None = None) -> Self:
-        """Return an estimator with sorted parameters, tuples instead of lists, and a name without ``sklearn.``."""
+        """Return an estimator: sort the parameters, convert lists to tuples, remove ``sklearn.`` from the name."""
         plain = sorted((parameters or {}).items())
         return cls(name.removeprefix("sklearn."), tuple((key, _tuples(value)) for key, value in plain))
 
@@ -96,8 +96,9 @@ class Estimator:
         Raises
         ------
         ValueError
-            If the entry "name" or "parameters" is missing, if the name is not that of a scikit-learn class, or if a
-            value is not a number, a text, a list of numbers, true, false or null.
+            If the entry "name" or "parameters" is missing or has the wrong type, if the name does not have the form of
+            a scikit-learn class name, or if a parameter is not a number, a word, a list of numbers, true, false or
+            null.
         """
         name, parameters = document.get("name"), document.get("parameters")
         if not isinstance(name, str) or not isinstance(parameters, dict):
@@ -120,9 +121,9 @@ class Estimator:
         Parameters
         ----------
         kind : {"classifier", "transformer"}
-            Key of `ESTIMATORS`: the use of the class.
+            Purpose of the class; a key of `ESTIMATORS`.
         seed : int
-            Used as `random_state` if the class has this parameter and its value is None or not given.
+            Used as `random_state` if the class has this parameter and if its value is None or not given.
 
         Raises
         ------
@@ -149,12 +150,13 @@ class Estimator:
     def fit(self, kind: str, seed: int, rows: NDArray[Any], *codes: Indices, progress: Progress = NO_PROGRESS) -> Any:
         """Return a new object of the scikit-learn class, fitted to rows.
 
-        The job can be cancelled only before and after the fit, because scikit-learn cannot be interrupted.
+        A job that calls this method can be cancelled only before and after the fit, because scikit-learn cannot be
+        interrupted.
 
         Parameters
         ----------
         kind, seed
-            Kind and seed, as in `make`.
+            Same as for `make`.
         rows : ndarray of shape (n, d)
         *codes : ndarray of int, shape (n,)
             Class codes of the rows. Only a classifier needs them.
@@ -162,7 +164,7 @@ class Estimator:
         Raises
         ------
         ValueError
-            If the class or a parameter is not allowed, or if scikit-learn refuses the rows. The message names the
+            If the class or a parameter is not allowed, or if scikit-learn rejects the rows. The message names the
             class.
         """
         estimator = self.make(kind, seed)
@@ -286,7 +288,7 @@ class Transformer:
         Raises
         ------
         ValueError
-            If scikit-learn refuses the rows, or if the result is not a table of finite numbers.
+            If scikit-learn rejects the rows, or if the result contains NaN or infinity.
         """
         blocks = []
         for block in tiles(max(len(rows), 1), _BLOCK_ROWS, progress, fraction=True):

@@ -1,4 +1,4 @@
-"""Tables of the allowed values of a parameter, shared by checks, command line, window and help."""
+"""Tables of the allowed values of parameters. Checks, the command line, the window and the help pages share them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

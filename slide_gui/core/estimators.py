@@ -111,7 +111,7 @@ def row_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
     Raises
     ------
     ValueError
-        If `sample_weight` does not consist of n numbers, if a weight is negative, NaN or infinite, or if all are 0.
+        If `sample_weight` is not n numbers, if a weight is negative, NaN or infinite, or if all weights are 0.
     """
     if sample_weight is None:
         return None
@@ -132,7 +132,7 @@ def row_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
 
 
 def fitted_rows(estimator: Any, X: Any, dtypes: Sequence[type]) -> Any:
-    """Return rows that were checked against a fitted estimator.
+    """Check rows for a fitted estimator and return them.
 
     Rows whose data type is not in `dtypes` are converted to the first of `dtypes`. Sparse rows are converted to CSR.
 
@@ -163,9 +163,9 @@ def written_out(rows: Any) -> NDArray[Any]:
 
 
 def store_parameters(estimator: Any, given: Mapping[str, Any]) -> None:
-    """Store the parameters of an estimator unchanged as attributes: ``store_parameters(self, locals())``.
+    """Store the parameters of an estimator unchanged as attributes.
 
-    The conventions of scikit-learn require that ``__init__`` does nothing else.
+    ``__init__`` calls ``store_parameters(self, locals())`` and does nothing else, as scikit-learn requires.
     """
     for name, value in given.items():
         if value is not estimator:

@@ -138,7 +138,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         return np.where(np.isnan(rows), filled, rows).astype(rows.dtype)
 
     def _rows(self, X: Any, n_passes: int, *, reset: bool) -> tuple[NDArray[np.floating], list[Pattern]]:
-        """Return checked rows and their patterns of missing cells. Raise ValueError if filling takes too long."""
+        """Return checked rows and their patterns of missing cells. Raise ValueError if filling would take too long."""
         rows = checked_rows(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
         (n, d), patterns = rows.shape, missing_patterns(np.isnan(rows))
         check_free(24 * n * d, f"filling {count(n)} rows of {d} columns", "give fewer rows")

@@ -31,7 +31,8 @@ def tiles(n: int, size: int, progress: Progress, *, fraction: bool = False) -> I
     Parameters
     ----------
     fraction : bool
-        True to report the fraction of the rows that are done. False to report 0, so that the job can be cancelled.
+        True to report the fraction of the rows that are done. False to report 0 each time; these reports only allow
+        the caller's job to be cancelled.
     """
     for start in range(0, n, size):
         stop = min(start + size, n)
@@ -51,7 +52,10 @@ def product(a: NDArray[np.floating], b: NDArray[np.floating], progress: Progress
 
 
 def _triangle_product(lower: Array, b: Array, progress: Progress, *, transposed: bool = False) -> Array:
-    """Return L b, or Lᵀ b, for the lower triangular matrix L. Most multiplications with zeros of L are skipped."""
+    """Return L b, or Lᵀ b if `transposed` is True, for the lower triangular matrix L.
+
+    Most multiplications by the zeros of L are skipped.
+    """
     result = np.empty(b.shape, b.dtype)
     for rows in tiles(len(lower), max(_LEAF, -(-len(lower) // _STRIPS)), progress):
         if transposed:
@@ -64,12 +68,12 @@ def _triangle_product(lower: Array, b: Array, progress: Progress, *, transposed:
 def solver(a: Array, progress: Progress = NO_PROGRESS) -> Callable[[Array, Progress], Array]:
     """Return a function that solves a x = b for any b. The matrix a must be symmetric and positive definite.
 
-    If a has more than 1 025 rows, it is factorised in place, once for all right-hand sides.
+    If a has more than 1 025 rows, its Cholesky factor is computed once for all b and overwrites part of a.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        If a is singular. If a is small, the returned function raises this error instead.
+        If a is singular. If a has at most 1 025 rows, the returned function raises this error instead.
     """
     if len(a) <= WHOLE + 1:
         return lambda b, progress: np.asarray(np.linalg.solve(a, b), dtype=np.float64)
@@ -124,7 +128,7 @@ def inverse_factor(a: NDArray[Any], progress: Progress = NO_PROGRESS) -> NDArray
 
 
 def factor_steps(a: Array, out: NDArray[Any], progress: Progress = NO_PROGRESS) -> Iterator[None]:
-    """Write the result of `inverse_factor` to `out`, which must contain zeros. Yield None when the caller may pause."""
+    """Write the result of `inverse_factor` to `out`, which must be all zeros. Yield None when the caller may pause."""
     n = len(a)
     if n <= _LEAF:
         out[:] = np.tril(np.linalg.inv(np.linalg.cholesky(a)))
@@ -159,7 +163,7 @@ def factor_square(factor: NDArray[Any], out: NDArray[Any], progress: Progress = 
 
 
 def _add_square(out: Array, sign: float, b: Array, progress: Progress) -> None:
-    """Add ± b bᵀ to a symmetric matrix in place, and keep it exactly symmetric."""
+    """Add b bᵀ to the symmetric matrix `out` in place, or subtract it if `sign` is negative; keep `out` symmetric."""
     add = np.add if sign > 0 else np.subtract
     for piece in tiles(len(b), _PIECE, progress):
         before = slice(0, piece.start)
@@ -196,7 +200,7 @@ def leading_digits(a: Array, length: int) -> Array:
 
 
 def _factorise(a: Array, progress: Progress) -> tuple[list[slice], list[Array]]:
-    """Write the part of the Cholesky factor of a that is below the diagonal blocks to a.
+    """Overwrite the blocks of a below its diagonal blocks with the same blocks of the Cholesky factor of a.
 
     Return the rows of each diagonal block as a slice, and the inverse of the Cholesky factor of each diagonal block.
     """
@@ -273,7 +277,7 @@ def take_submatrix(
 
 
 def float32_scatter_is_exact() -> bool:
-    """Return True if the product A Aᵀ of a matrix of 0 and 1 in float32 equals the product computed with integers.
+    """Return True if A Aᵀ in float32, for a matrix A of zeros and ones, equals the product computed with integers.
 
     The entries of A Aᵀ are far below 2²⁴, so float32 must be exact. If it is not, the BLAS library computes wrong
     products of a matrix with its transpose, and every fit would be wrong.
@@ -337,7 +341,7 @@ def fill_scaled(
 
 
 def fill_row(row: Array, scatter: Array, ridge: float, progress: Progress = NO_PROGRESS) -> Array:
-    """Replace the missing values M of a row by their mean given the known values O: μ_M + S_MO S_OO⁻¹ (x_O − μ_O).
+    """Replace the missing values M of a row by μ_M + S_MO S_OO⁻¹ (x_O − μ_O), their mean given the known values O.
 
     Parameters
     ----------

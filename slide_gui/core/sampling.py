@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Indices = NDArray[np.intp]
 
 N_FOLDS = 5
-"""Number of folds of a cross-validation. If only one set of rows is held out, it is also a fifth of all rows."""
+"""Number of folds of a cross-validation. A single held-out set has the size of one fold: a fifth of the rows."""
 
 
 def stratified_subset(codes: Indices, size: int, seed: int) -> Indices:
@@ -47,7 +47,7 @@ def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: 
     codes, groups : ndarray of int, shape (n,)
         Class code and group number of each row.
     shares : sequence of float
-        Fraction of the rows in each part. All fractions are above 0, and their sum is 1.
+        Requested fraction of the rows in each part. All fractions are above 0, and their sum is 1.
     seed : int
         Seed of the random order in which the groups are assigned to parts.
 
@@ -116,7 +116,7 @@ def held_out_mask(
     seed : int
         Seed of the random choice of held-out rows.
     allowed : ndarray of bool, shape (n,), optional
-        True for rows that may be held out. If less than a fifth of a class may be held out, all these rows are.
+        True for rows that may be held out. If these are less than a fifth of a class, all of them are held out.
     row_groups : ndarray of int, shape (n,), optional
         Group of each row. Complete groups with about a fifth of the rows are held out. If every class needs all of its
         groups for training, no row is held out.
