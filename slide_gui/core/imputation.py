@@ -145,7 +145,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         sizes = ((len(each), len(missing)) for each, missing in patterns)
         if n_passes * sum(k**3 + m * k * (d + k) + _CALLS for m, k in sizes) > MOST_WORK:
             raise ValueError(
-                f"the missing cells make {count(len(patterns))} different patterns in {d} columns, which take longer "
+                f"the missing cells form {count(len(patterns))} different patterns in {d} columns, which take longer "
                 "than ten minutes to fill; give fewer rows, or leave out columns with many missing cells"
             )
         return rows, patterns

@@ -185,7 +185,7 @@ def test_that_only_columns_with_at_least_three_known_cells_have_errors():
 def test_that_too_many_patterns_are_refused_at_once(monkeypatch):
     X, _ = _with_missing(_correlated())
     monkeypatch.setattr(imputation, "MOST_WORK", 10**6)
-    message = r"the missing cells make \d+ different patterns in 7 columns.* give fewer rows, or leave out columns"
+    message = r"the missing cells form \d+ different patterns in 7 columns.* give fewer rows, or leave out columns"
     with pytest.raises(ValueError, match=message):
         LinearImputer().fit(X)
     monkeypatch.undo()

@@ -392,5 +392,5 @@ def test_that_too_many_patterns_are_refused_and_filling_can_be_cancelled(tmp_pat
     with pytest.raises(Cancelled):
         source.load(progress=Listener(cancel))
     monkeypatch.setattr(imputation, "MOST_WORK", 1000)
-    with pytest.raises(DataError, match=r"t: the missing cells make \d+ different patterns in 8 columns"):
+    with pytest.raises(DataError, match=r"t: the missing cells form \d+ different patterns in 8 columns"):
         source.load()

@@ -210,7 +210,7 @@ class SdaEpoch:
         Number of the epoch, from 1, within pre-training of the layer or within fine-tuning.
     loss : float
         Mean loss of the rows during the epoch. In pre-training, the loss of a row is the cross-entropy of its
-        reconstruction in nats, summed over the features. In fine-tuning, it is the class's negative log-likelihood.
+        reconstruction in nats, summed over the features. In fine-tuning, it is −log P(class of the row).
     validation_loss, validation_error : float or None
         Mean negative log-likelihood, and fraction of misclassified rows, on the validation set after an epoch of
         fine-tuning. None in pre-training and without a validation set.
@@ -239,6 +239,8 @@ class SdaHistory:
 class DenoisingLayer:
     """One denoising autoencoder with tied weights: it encodes h = s(W x + b) and decodes z = s(Wᵀ h + c).
 
+    x is an input row, z its reconstruction, and s the sigmoid function.
+
     Attributes
     ----------
     weights : ndarray of shape (n_units, n_inputs)
@@ -254,7 +256,7 @@ class DenoisingLayer:
     visible_bias: Values
 
     def encode(self, rows: Values, out: Values | None = None) -> Values:
-        """Return the hidden representation s(W x + b) of m rows x, of shape (m, n_units)."""
+        """Return the outputs s(W x + b) of the layer for m rows x, of shape (m, n_units); s is the sigmoid function."""
         hidden: Values = np.matmul(rows, self.weights.T, out=out)
         hidden += self.hidden_bias
         sigmoid(hidden)

@@ -52,9 +52,10 @@ def first_layer(n_inputs: int, n_units: int, random: np.random.Generator, dtype:
 class DenoisingDescent:
     """Gradient descent for one denoising autoencoder, with preallocated arrays.
 
-    Let x̃ be a corrupted copy of the row x, h = s(W x̃ + b), z = s(Wᵀ h + c) and L = −Σ [x log z + (1 − x) log(1 − z)].
-    The errors are δ_z = z − x and δ_h = (W δ_z) h (1 − h). The gradients are dL/dW = δ_h x̃ᵀ + h δ_zᵀ, dL/db = δ_h and
-    dL/dc = δ_z, summed over the rows. One array contains δ_h and h, another x̃ and δ_z, so dL/dW is one matrix product.
+    Let x̃ be a corrupted copy of the row x, h = s(W x̃ + b), z = s(Wᵀ h + c) and L = −Σ [x log z + (1 − x) log(1 − z)],
+    with W, b, c and s as in `DenoisingLayer`. The errors are δ_z = z − x and δ_h = (W δ_z) h (1 − h). The gradients are
+    dL/dW = δ_h x̃ᵀ + h δ_zᵀ, dL/db = δ_h and dL/dc = δ_z, summed over the rows. One array contains δ_h and h, another
+    x̃ and δ_z, so dL/dW is one matrix product.
 
     Parameters
     ----------
@@ -123,7 +124,9 @@ def autoencoder_bytes(n: int, d: int, units: Sequence[int], dtype: str = "float3
 
 
 def pretrain(X: Values, parameters: SdaParameters, progress: Progress = NO_PROGRESS) -> Sda:
-    """Train each layer to reconstruct the output of the layer below, or the rows, from a corrupted copy of this input.
+    """Train each layer to reconstruct its input from a corrupted copy of this input.
+
+    The input of the first layer is the rows X, and that of each other layer is the output of the layer below.
 
     Parameters
     ----------
@@ -219,9 +222,10 @@ def _encoded(rows: Values, layer: DenoisingLayer, progress: Progress) -> Values:
 class BackPropagation:
     """Back-propagation through all layers, with preallocated arrays.
 
-    Let hᵏ = s(Wᵏ hᵏ⁻¹ + bᵏ), P = softmax(Wᵒ hˡ + bᵒ) and L = −log P(class). The errors are δᵒ = P − e, where e is 1 for
-    the class of the row and 0 otherwise, and δᵏ = (Wᵏ⁺¹ᵀ δᵏ⁺¹) hᵏ (1 − hᵏ). The gradients are dL/dWᵏ = δᵏ hᵏ⁻¹ᵀ and
-    dL/dbᵏ = δᵏ, summed over the rows.
+    Let hᵏ = s(Wᵏ hᵏ⁻¹ + bᵏ) be the output of hidden layer k, where h⁰ is the row and s the sigmoid function, and let
+    P = softmax(Wᵒ hˡ + bᵒ) be the output of the softmax layer o. The loss is L = −log P(class). The errors are
+    δᵒ = P − e, where e is 1 for the class of the row and 0 otherwise, and δᵏ = (Wᵏ⁺¹ᵀ δᵏ⁺¹) hᵏ (1 − hᵏ). The gradients
+    are dL/dWᵏ = δᵏ hᵏ⁻¹ᵀ and dL/dbᵏ = δᵏ, summed over the rows.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Read rows in blocks, and compute their squashed representations T(h⁰), T(h¹), … (T is the squashing function)."""
+"""Read rows in blocks, and compute their squashed representations T(h⁰), T(h¹), ….
+
+T is the squashing function, h⁰ are the rows, and hᵏ is the output of layer k.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
@@ -38,7 +41,7 @@ def block_of(given: Any, name: str = "X") -> Any:
 
 
 def without_duplicates(rows: Any) -> Any:
-    """Return a CSR matrix with sorted column indices and without duplicate entries, as a copy if anything changes."""
+    """Return a CSR matrix with sorted column indices and without duplicate entries: `rows` or a corrected copy."""
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
@@ -93,7 +96,9 @@ def refuse_value(row: int, column: int, value: float, dtype: str = "") -> NoRetu
 
 
 class SquashBuffer:
-    """A reusable array for a block of rows [T(h), 1]. The product of this array with Wᵀ is the next layer's output.
+    """A reusable array for a block of rows [T(h), 1], where h is a representation and T is the squashing function.
+
+    The product of this array with the transposed weights of the next layer is the output of that layer.
 
     Parameters
     ----------
@@ -110,7 +115,7 @@ class SquashBuffer:
         self._parameters = parameters
 
     def of(self, h: NDArray[Any]) -> NDArray[np.floating]:
-        """Return [T(h), 1] for a block h. The next call overwrites the returned array."""
+        """Return [T(h), 1] for a block of rows h (see the class). The next call overwrites the returned array."""
         squashed = self.filled(len(h))
         self._parameters.squash(h, out=squashed[:, :-1])
         return squashed
@@ -122,6 +127,8 @@ class SquashBuffer:
 
 class Activations:
     """Squashed representations T(h⁰), T(h¹), … of all rows. Each layer is applied in one pass over the blocks of rows.
+
+    T is the squashing function, h⁰ are the rows, and hᵏ is the output of layer k.
 
     Parameters
     ----------
@@ -198,7 +205,7 @@ class Activations:
         return weights.T.astype(self.parameters.dtype, order="C")
 
     def _previous(self, start: int, stop: int) -> NDArray[np.floating]:
-        """Return [T(h), 1] of the rows from `start` to `stop`, where h is the current representation."""
+        """Return [T(h), 1] of the rows from `start` to `stop`; h is the latest representation, T squashes it."""
         p, d = self.parameters, self._rows.shape[1]
         if self._out is not None:
             column, block = self._done * d, self._out[start:stop]

@@ -143,7 +143,7 @@ def dask_rows(X: Any) -> "BlockRows":
 
 
 def lazily(X: Any, apply: Apply, width: int, dtype: str) -> Any:
-    """Return a lazy Dask array. A function is applied to each chunk of rows when its part of the result is needed.
+    """Return a lazy Dask array. `apply` is called with a chunk of rows when the result for the chunk is needed.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
 RIDGE = 1e-5
-"""Value added to the diagonal of E[Q], including the bias entry; E[Q] is not divided by n (Algorithm 1)."""
+"""Value added to the diagonal of E[Q] (see `expected_q`), bias included; E[Q] is not divided by n (Algorithm 1)."""
 
 LEAST_NOISE = 0.01
 """Lowest noise level at which `approximate_weights` is accurate."""
@@ -37,7 +37,7 @@ _RIGHT = 1e-9  # largest relative correction of these rows for which the other r
 _NEGLIGIBLE = 1e-10  # correction of a row stops if the next relative correction is expected to be below this
 _MOST_CORRECTIONS = 8
 _BLOCK = 256  # number of rows of W that are corrected at a time
-_ROUNDING = 1e-4  # relative size of a negative error that rounding can explain; 3e-5 was measured for float32
+_ROUNDING = 1e-4  # a negative error up to this relative size is attributed to rounding; 3e-5 was measured for float32
 
 
 def _singular(squares: Array) -> str:
@@ -57,7 +57,7 @@ def survival(noise: float, n_features: int) -> Array:
 
 
 def expected_q(scatter: Array, noise: float, ridge: float = RIDGE) -> Array:
-    """Return E[Q] + ridge·I of the paper's eq. 10.
+    """Return E[Q] + ridge·I of the paper's eq. 10. E[Q] is the expected scatter matrix of the corrupted rows.
 
     Parameters
     ----------
@@ -83,12 +83,14 @@ def denoiser_weights(
     features: NDArray[np.intp] | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> Array:
-    """Return W = E[P] (E[Q] + ridge·I)⁻¹, the limit of infinitely many corrupted copies (eq. 8).
+    """Return the weights W = E[P] (E[Q] + ridge·I)⁻¹, the limit for infinitely many corrupted copies (eq. 8).
+
+    E[P] and E[Q] are the expected matrices of eq. 10.
 
     Parameters
     ----------
     scatter : ndarray of shape (d + 1, d + 1)
-        Scatter S = X̃ᵀX̃, float64.
+        Scatter matrix S = X̃ᵀX̃ of the uncorrupted rows with a constant 1 appended, float64.
     noise : float
         Noise level 1 − p: the probability that a feature is set to 0, in [0, 1).
     ridge : float
@@ -131,8 +133,9 @@ def _from_inverse(
 ) -> NDArray[Any]:
     """Overwrite rows of E[Q]⁻¹ with the same rows of W = (I − diag(g) E[Q]⁻¹) / p.
 
-    The formula follows from p E[P] = E[Q] − diag(g), in which g = (p − p²) diag(S) + ridge and S is the scatter matrix.
-    W is therefore computed from the inverse of E[Q] without a further matrix product.
+    E[Q] includes the ridge. With the keep probability p and the scatter matrix S, the formula follows from p
+    E[P] = E[Q] − diag(g), in which g = (p − p²) diag(S) + ridge. W is therefore computed from the inverse of E[Q]
+    without a further matrix product.
     """
     p = 1.0 - noise
     inverse *= -((p * noise * diagonal + ridge) / p)[:, None].astype(inverse.dtype)
@@ -144,10 +147,11 @@ def _from_inverse(
 def approximate_weights(
     weights: Single, scatter: NDArray[np.floating], noise: float, ridge: float = RIDGE
 ) -> Iterator[None]:
-    """Compute W in float32 and write it to `weights`, of shape (d, d + 1). Yield at points where the caller may pause.
+    """Compute weights in float32 and write them to `weights`, of shape (d, d + 1). Yield where the caller may pause.
 
-    E[Q] is scaled so that its diagonal is 1. At noise levels of `LEAST_NOISE` or more, the error of each row is then at
-    most 1e-3 of the norm of the row. The computation takes a third of the time of `denoiser_weights`.
+    They approximate those of `denoiser_weights`. E[Q] is scaled so that its diagonal is 1. At noise levels of
+    `LEAST_NOISE` or more, the error of each row is then at most 1e-3 of the norm of the row. The computation takes a
+    third of the time of `denoiser_weights`.
 
     Raises
     ------
@@ -171,12 +175,12 @@ def approximate_weights(
 def _refine(
     weights: Array, rows: NDArray[np.intp], scatter: Array, noise: float, q: Array, factor: Array, progress: Progress
 ) -> None:
-    """Correct rows of W in place until the rounding error of each row is about 1e-9 of the norm of the row.
+    """Correct rows of the weights W in place until the rounding error of each row is about 1e-9 of the norm of the row.
 
-    E[Q] is the rounded matrix `q`. The correction is (E[P] − W E[Q]) MᵀM, where M is `factor` and MᵀM is the inverse of
-    E[Q]. First, a few rows are corrected with residuals computed in float64, to measure the rounding error of W. The
-    rounding error is too large only at very low noise levels. In this case, residuals are computed almost exactly, and
-    every row is corrected until its corrections are negligible.
+    E[Q] is the argument `q`: rounded to float64, with the ridge on its diagonal. The correction is (E[P] − W E[Q]) MᵀM,
+    where M is `factor` and MᵀM is the inverse of E[Q]. First, a few rows are corrected with residuals computed in
+    float64, to measure the rounding error of W. The rounding error is too large only at very low noise levels. In this
+    case, residuals are computed almost exactly, and every row is corrected until its corrections are negligible.
 
     Raises
     ------
@@ -223,10 +227,10 @@ def reconstruction_error(
     """Return the expected squared reconstruction error per feature and sample, over all corruptions.
 
     The error is the mean of E‖x − W x̃‖² / d over the samples (eq. 5 for infinitely many corrupted copies). W must be
-    the result of `denoiser_weights` for the same scatter, noise level and ridge. Row a of W is
-    (e_a − g_a E[Q]⁻¹_a) / p with g = (p − p²) diag(S) + ridge. Therefore the error of feature a, summed over the
-    samples, is g_a W_aa / p − ridge ‖W_a‖². This formula does not subtract nearly equal numbers, and it takes d²
-    operations.
+    the result of `denoiser_weights` for the same scatter, noise level and ridge. Row a of W is (e_a − g_a E[Q]⁻¹_a) / p
+    with a unit vector e_a, the keep probability p, and g = (p − p²) diag(S) + ridge for the scatter matrix S. Therefore
+    the error of feature a, summed over the samples, is g_a W_aa / p − ridge ‖W_a‖². This formula does not subtract
+    nearly equal numbers, and it takes d² operations.
 
     If `features` is given, `weights` must contain only the rows of these features, and the error is their mean.
 

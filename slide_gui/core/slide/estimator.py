@@ -217,9 +217,9 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
     def noise_path(self, layer: int) -> NoisePath:
         """Return the weights of a layer, 1 to l, as a function of the noise level of this layer.
 
-        The noise level of the layers below remains the fitted one. If the rows were summed in float32 and are not only
-        0 and 1, the weights are inaccurate at low noise levels. Fit with dtype float64 if you need noise levels much
-        lower than `noise`.
+        The layers below keep the noise level of the fit. If products of the rows were summed in float32 and the rows
+        contain values other than 0 and 1, the weights are inaccurate at low noise levels. Fit with dtype float64 if you
+        need noise levels much lower than `noise`.
 
         Raises
         ------
