@@ -133,8 +133,8 @@ def _from_inverse(
 ) -> NDArray[Any]:
     """Overwrite rows of E[Q]⁻¹ with the same rows of W = (I − diag(g) E[Q]⁻¹) / p.
 
-    E[Q] includes the ridge. With the keep probability p and the scatter matrix S, the formula follows from p
-    E[P] = E[Q] − diag(g), in which g = (p − p²) diag(S) + ridge. W is therefore computed from the inverse of E[Q]
+    E[Q] includes the ridge. With the keep probability p and the scatter matrix S, the formula follows from
+    E[P] = (E[Q] − diag(g))/p, in which g = (p − p²) diag(S) + ridge. W is therefore computed from the inverse of E[Q]
     without a further matrix product.
     """
     p = 1.0 - noise

@@ -22,7 +22,7 @@ from slide_gui.core.validation import check_noise, check_ridge
 
 Array = NDArray[np.float64]
 
-_X0 = 0.25  # largest value of p − p², at p = ½; for this value the eigenbasis includes the ridge exactly
+_X0 = 0.25  # largest value of p − p², reached at p = ½, where the eigendecomposition includes the ridge exactly
 _RARE = 1e5  # a feature is eliminated if its entry of D is below this multiple of the ridge
 _TOLERANCE = 1e-10  # relative tolerance of the Neumann series
 _LARGEST_RATIO = 0.05  # largest ratio of successive terms of the Neumann series; above it a direct solution is as fast
@@ -132,7 +132,7 @@ class NoisePath:
         return rows
 
     def _inverse_rows(self, features: NDArray[np.intp], p: float, x: float, left_out: float) -> Array:
-        """Return rows of A(p)⁻¹, of shape (k, d), with zeros in the columns of features that are always 0."""
+        """Return rows of A(p)⁻¹ (see the module), of shape (k, d). Columns of features that are always 0 are 0."""
         k = features.size
         shrink = 1.0 / (p * p * self._values + x)
         schur = p * p * self._sigma_rare + np.diag(x * np.diag(self._scatter)[self._rare] + self._ridge)

@@ -1,7 +1,7 @@
 """Scatter matrices of the inputs of the layers, summed over blocks of rows.
 
 Layer k + 1 is fitted on hᵏ = Wᵏ [T(hᵏ⁻¹); 1] (eq. 11), where T is the squashing function. The scatter matrix S_h of hᵏ
-is computed from S_T, the scatter matrix of T(hᵏ⁻¹):
+is computed from S_T, the scatter matrix of T(hᵏ⁻¹). If [T, 1] is the matrix of the rows [T(hᵏ⁻¹), 1] and W = Wᵏ, then
 
     S_h = W̃ S_T W̃ᵀ,   S_T = [T, 1]ᵀ[T, 1],   W̃ = [W; 0 … 0 1].
 
@@ -147,7 +147,7 @@ class Scatter:
 
     @property
     def matrix(self) -> Array:
-        """The scatter matrix S = X̃ᵀX̃ of shape (d + 1, d + 1), where X̃ is the rows with a constant 1 appended.
+        """The scatter matrix S = X̃ᵀX̃ of shape (d + 1, d + 1), where X̃ has the rows with a constant 1 appended.
 
         Raises
         ------
@@ -418,7 +418,10 @@ def input_scatter(rows: Rows, parameters: StackParameters, *, progress: Progress
 def scatter_after(
     weights: NDArray[np.floating], squashed: NDArray[np.floating], progress: Progress = NO_PROGRESS
 ) -> Array:
-    """Return the scatter matrix W̃ S_T W̃ᵀ of the rows [W [t, 1], 1] from the scatter matrix S_T of the rows [t, 1]."""
+    """Return the scatter matrix W̃ S_T W̃ᵀ of a layer's output (see the module docstring).
+
+    `weights` are the weights W of the layer. `squashed` is S_T, the scatter matrix of the layer's squashed input.
+    """
     d = len(weights)
     progress.report(0.0)
     half = product(weights, squashed, progress)

@@ -42,12 +42,12 @@ class Windows:
 
     @property
     def centre(self) -> NDArray[np.intp]:
-        """Indices, among the features of a window, of the channels of the central pixel."""
+        """Indices of those features of an image window that belong to its central pixel, one index per channel."""
         channels = self.shape[2]
         return prod(self.sides) // 2 * channels + np.arange(channels)
 
     def scatter(self, scatter: NDArray[np.floating]) -> Array:
-        """Return the mean scatter matrix A of the windows, computed from the scatter matrix S of the images.
+        """Return the mean scatter matrix A of the image windows, computed from the scatter matrix S of the images.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ def _shifts(side: int) -> range:
 
 
 def _inside(shift: int, side: int) -> slice:
-    """Return the pixels along one side of an image that stay inside the image if `shift` is subtracted from them."""
+    """Return a slice of the pixels i along one side of an image for which i − `shift` is also inside the image."""
     return slice(max(0, shift), side + min(0, shift))
 
 
@@ -167,8 +167,8 @@ def _overlap(centre: int, side: int, window: int) -> tuple[slice, slice]:
 def _over_places(products: NDArray[np.floating], window: int) -> Array:
     """Return Σ_i t[i + a, :, i + b, :] for all offsets a and b in a window, where t is the array `products`.
 
-    The result has the shape (window, u, window, v). The sum covers each i for which i, i + a and i + b are inside the
-    image.
+    t has the shape (side, u, side, v), and the result has the shape (window, u, window, v). The sum covers each i for
+    which i, i + a and i + b are inside the image.
     """
     side, u, _, v = products.shape
     sums = np.empty((window, u, window, v))

@@ -163,8 +163,8 @@ def fit_stack(
         Array to fill with the representations of the rows. This is faster than a later `Stack.transform`, because the
         fit computes most representations in any case. `Blocks` and Dask arrays do not support it.
     sample_weight : ndarray of shape (n,), optional
-        Weights wᵢ ≥ 0 of the rows, not all 0. The scatter matrices are then Σ wᵢ x̃ᵢ x̃ᵢᵀ. Weights cannot be combined
-        with `scatter`, `Blocks` or Dask arrays.
+        Weights wᵢ ≥ 0 of the rows, not all 0. The scatter matrices are then Σ wᵢ x̃ᵢ x̃ᵢᵀ, where x̃ᵢ is row i with a
+        constant 1 appended. Weights cannot be combined with `scatter`, `Blocks` or Dask arrays.
     image_shape : tuple of (rows, columns) or (rows, columns, channels), optional
         Shape of the images for a convolution. None means square images of one channel. An empty tuple means that the
         features are not pixels.
@@ -243,7 +243,7 @@ def entry_share(parameters: StackParameters) -> float:
 def _entry(
     rows: Rows, parameters: StackParameters, sample_weight: Array | None, progress: Progress
 ) -> tuple[Array, Array]:
-    """Return the scatter matrices of the rows and of the squashed rows, or the first of them twice if it suffices."""
+    """Return the scatter matrices of the rows and of the squashed rows, or the first twice if only it is needed."""
     part = ScatterPass(parameters, squashed=parameters.fit_on != "values" or parameters.depth > 1)
     if isinstance(rows, BlockRows):
         scatters = list(rows.total(part, progress))

@@ -1,4 +1,4 @@
-"""Criteria that learning the kernel widths can minimise, and their gradients."""
+"""Criteria that can be minimised to learn the kernel widths, and their gradients."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ def spread(matrix: Array, places: NDArray[np.intp], n: int, progress: Progress =
     return whole
 
 
-_STEEPNESS = 5.0  # s in ½(1 + tanh(−s y f)), which approximates the error: 1 if y f < 0, otherwise 0
+_STEEPNESS = 5.0  # s in the smoothed error ½(1 + tanh(−s y f)) of an output f for label y; the error is 1 if y f < 0
 
 
 def relative(weights: Array | None) -> Array | float:
@@ -102,8 +102,9 @@ class KernelProblem:
 def hold_out(problem: KernelProblem) -> Evaluation:
     """Return the smoothed error on held-out points and its gradient G (see `Evaluation`).
 
-    The criterion is J = (1/m) Σ ½(1 + tanh(−s y f)) over the m held-out points. The decision function f is trained on
-    the points that are not held out. With weights, J is the weighted mean.
+    The criterion is J = (1/m) Σ ½(1 + tanh(−s y f)) over the m held-out points, with labels y and the constant s
+    (`_STEEPNESS`). The decision function f is trained on the points that are not held out. With weights, J is the
+    weighted mean.
 
     Raises
     ------
@@ -136,8 +137,9 @@ def hold_out(problem: KernelProblem) -> Evaluation:
 def press(problem: KernelProblem) -> Evaluation:
     """Return the leave-one-out squared error of kernel ridge regression and its gradient G (see `Evaluation`).
 
-    The criterion is J = mean r² with r = β / diag A and β = A y. A is the top-left n × n block of H⁻¹, where
-    H = [K̃ 1; 1ᵀ 0]. Weights apply both to the squared errors of the regression and to the mean of r².
+    The criterion is J = mean r² with the leave-one-out residuals r = β / diag A and the coefficients β = A y for labels
+    y. A is the top-left n × n block of H⁻¹, where H = [K̃ 1; 1ᵀ 0] with K̃ as in `Evaluation`. Weights apply both to
+    the squared errors of the regression and to the mean of r².
     """
     (n, columns), weights, progress = problem.y.shape, problem.weights, problem.progress
     share = relative(None if weights is None else weights[:, None])
@@ -157,9 +159,10 @@ def press(problem: KernelProblem) -> Evaluation:
 def radius_margin(problem: KernelProblem) -> Evaluation:
     """Return the radius-margin criterion, radius over margin, and its gradient G (see `Evaluation`).
 
-    The criterion is J = R² yᵀβ / n with R² = 1 + 1/C − mean(K̃). Its gradient is
-    G = [‖w‖² (I/n − 11ᵀ/n²) − R² ββᵀ] / n with ‖w‖² = yᵀβ. The criterion is a bound on the number of misclassified
-    points and is not defined with weights.
+    The criterion is J = R² ‖w‖² / n with the squared radius R² = 1 + 1/C − mean(K̃) and ‖w‖² = yᵀβ, where w is the
+    weight vector of an L2-SVM, β are its signed dual coefficients and y the labels. Its gradient is
+    G = [‖w‖²(I/n − 11ᵀ/n²) − R²ββᵀ] / n. K̃ is defined in `Evaluation`. The criterion is a bound on the number of
+    misclassified points and is not defined with weights.
 
     Raises
     ------
@@ -182,17 +185,18 @@ def radius_margin(problem: KernelProblem) -> Evaluation:
     return Evaluation(squared_radius * squared_norm / n, gradient, svm.beta, len(svm.active))
 
 
-_SMOOTHING = 0.1  # η > 0, so that J changes gradually, not abruptly, when a point leaves the active set
+_SMOOTHING = 0.1  # η in `span`; a positive η makes the criterion change gradually if a point leaves the active set
 _LEAST = 1e-10
 
 
 def span(problem: KernelProblem) -> Evaluation:
     """Return the smoothed leave-one-out error and its gradient G (see `Evaluation`).
 
-    G is zero outside the active set, which consists of the support vectors. H = [K̃ 1; 1ᵀ 0] is restricted to this set.
-    Let Δ = η/|β|, let A be the top-left block of (H + diag(Δ, 0))⁻¹, and let S = 1/diag A − Δ. The leave-one-out
-    outputs are o = 1 − y β S, and J = (1/n) Σ ½(1 + tanh(−s o)). With weights, J is the weighted mean. Leaving a point
-    out removes it entirely, whatever its weight.
+    G is zero outside the active set, which consists of the support vectors of an L2-SVM. H = [K̃ 1; 1ᵀ 0], with K̃ as
+    in `Evaluation`, is restricted to this set. Let β be the signed dual coefficients, y the labels, Δ = η/|β| with the
+    constant η (`_SMOOTHING`), A the top-left block of (H + diag(Δ, 0))⁻¹, and S = 1/diag A − Δ. The leave-one-out
+    outputs, times the labels, are o = 1 − y β S, and the criterion is J = (1/n) Σ ½(1 + tanh(−s o)) with the constant s
+    (`_STEEPNESS`). With weights, J is the weighted mean. Leaving a point out removes it entirely, whatever its weight.
     """
     kernel, y, n, progress = problem.kernel, problem.y, len(problem.y), problem.progress
     svm = newton(kernel, y, problem.ridges, start=problem.start, progress=progress)
@@ -208,7 +212,7 @@ def span(problem: KernelProblem) -> Evaluation:
 
     slope = -(_STEEPNESS / (2.0 * n)) * (1.0 - tanh**2) * share
     by_span = -slope * labels * beta
-    # `by_span` is not negative except for rounding, because each β has the sign of its label.
+    # Except for rounding, the derivative `by_span` is not negative, because each β has the sign of its label.
     weighted = weighted_square(inverse, np.maximum(by_span, 0.0) / diagonal**2, progress)
     by_beta = -slope * labels * spans
     by_beta -= (np.diag(weighted) - by_span) * _SMOOTHING * np.sign(beta) / size**2
@@ -295,7 +299,8 @@ def evaluate(
     """Return the value and the gradient of a criterion for any number of classes.
 
     A criterion that accepts any number of classes receives one column of labels per class, or a single column if there
-    are two classes. With any other criterion and more than two classes, J is the mean over the one-vs-one problems.
+    are two classes. With any other criterion and more than two classes, the result is the mean over the one-vs-one
+    problems.
 
     Parameters
     ----------

@@ -122,10 +122,10 @@ WHOLE = 1000  # largest number of points for which the entire kernel matrix is c
 LARGEST_SET = 4096
 SMALLEST_SET = 512
 _MOST_STALLED = 8  # the solver stops after more than this many consecutive outer steps without progress
-# An outer step counts as progress if it decreases the objective by this × gap². An exact SMO step decreases it by
-# 0.25 × gap².
+# An outer step counts as progress if it decreases the objective by more than this × gap², where gap is the optimality
+# gap. An exact SMO step decreases it by 0.25 × gap².
 _LEAST_GAIN = 0.02
-_NEW_LEAST = 256  # the largest number of new points in a working set is this value or more
+_NEW_LEAST = 256  # a working set gets at most this number of new points, or the number of support vectors if larger
 _LOOSE = 0.05  # tolerance for solving a working set, relative to the optimality gap of all points
 # A working set also includes points that come this close to violating an optimality condition, because the next step
 # may cause the violation.
@@ -432,7 +432,7 @@ class _WorkingSetSolver:
             solution = self.run(beta, solution.steps, residual)
 
     def run(self, beta: Array, steps: int = 0, residual: Array | None = None) -> Solution:
-        """Solve from a feasible β, after `steps` earlier SMO steps. `residual` is y − K̃β, or None if it is unknown."""
+        """Solve from a feasible β, after `steps` earlier SMO steps. `residual` is as in `Solution`, None if unknown."""
         self._steps = steps
         options, box = self._options, self._box
         beta = beta.copy()
@@ -454,7 +454,7 @@ class _WorkingSetSolver:
             self._progress.report(float(np.clip(done, 0.0, 1.0)), SolverStep(gap, n_support))
             # If the working set cannot hold all support vectors, a step lowers the objective, but often not the gap.
             earlier, objective = objective, -0.5 * float(beta @ (self._y + residual))
-            # The second argument is the rounding error of the objective, which is large if C or the weights are huge.
+            # The second argument of `max` is the rounding error of the objective; it is large if C or weights are huge.
             least_gain = max(_LEAST_GAIN * gap * gap, float(np.finfo(np.float64).eps * np.abs(beta).sum() ** 2))
             stalled = 0 if gap < 0.99 * best or earlier - objective > least_gain else stalled + 1
             best = min(best, gap)
@@ -500,17 +500,22 @@ class _WorkingSetSolver:
         return beta, residual
 
     def _shift(self, residual: Array, points: Indices, change: Array, keep: Indices) -> None:
-        """Subtract K̃·change from the residuals in place, where only the β of `points` change."""
+        """Subtract K̃·change from `residual` (K̃ as in `Solution`); `change` is the change of β at `points`."""
         if len(points):
             residual -= self._rows.times(points, change, keep)
             residual[points] -= at(self._box.ridge, points) * change
 
     def _working_set(self, residual: Array, beta: Array, bias: float) -> Indices:
-        """Return the sorted working set: points with β inside its bounds, or that (almost) violate optimality."""
+        """Return the sorted working set.
+
+        It contains points with β inside its bounds, and points that violate, or almost violate, an optimality
+        condition.
+        """
         box = self._box
         up, down = beta < box.upper, beta > box.lower
         free = up & down
-        # A single free coefficient may put the bias at one end of the gap. Then only one class would have violations.
+        # If only one coefficient is inside its bounds, it alone determines the bias. The bias may then be at one
+        # end of the gap, and only one class would have violations.
         middle = bias if free.sum() > 1 else 0.5 * (residual[up].max() + residual[down].min())
         excess = residual - middle
         violation = np.maximum(np.where(up, excess, -np.inf), np.where(down, -excess, -np.inf))

@@ -288,7 +288,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         """Return a decision value for each row, positive for the second of two classes.
 
         The shape is (n,) for two classes. For more classes it is (n, n_classes). The value of a class is then the
-        number of its one-vs-one votes plus its summed margins, which are scaled to within ±1/3.
+        number of its one-vs-one votes plus the sum of its margins, which is scaled to the range −1/3 to 1/3.
 
         Raises
         ------
