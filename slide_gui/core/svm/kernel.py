@@ -133,13 +133,19 @@ def _median(values: NDArray[np.floating]) -> Array:
 
 
 def widths_from(medians: ArrayLike, scale: float = 1.0) -> Array:
-    """Return σ_t = sqrt(scale · median D_t) for squared distances D_t; 1 for constant layers, which have no effect."""
+    """Return widths σ_t = sqrt(scale · median D_t), given the median squared distance of each layer.
+
+    σ_t is 1 for a constant layer, which has no effect on the kernel.
+    """
     squared = scale * np.asarray(medians, dtype=np.float64)
     return np.sqrt(np.where(squared > 0.0, squared, 1.0))
 
 
 def shares_of(widths: ArrayLike, medians: ArrayLike) -> Array:
-    """Return the fraction of the kernel's exponent that each layer contributes: median D_t / σ_t², scaled to sum 1."""
+    """Return the fraction of the kernel's exponent that each layer contributes: median D_t / σ_t², scaled to sum 1.
+
+    D_t are the squared distances in layer t, and σ_t is its width.
+    """
     parts = np.asarray(medians, dtype=np.float64) / np.square(np.asarray(widths, dtype=np.float64))
     total = parts.sum()
     return np.asarray(parts / total if total > 0.0 else np.full(len(parts), 1.0 / len(parts)))
@@ -249,9 +255,9 @@ def squared_norms(data: Values) -> Values:
 def kernel_rounding(squares: Values) -> float:
     """Return a bound on the rounding error of kernel values between different vectors, given their squared norms.
 
-    The error of D = ‖a‖² + ‖b‖² − 2ab is at most e = eps (‖a‖² + ‖b‖²). The error of exp(−D) is at most e · exp(−D),
-    where D ≥ (‖a‖ − ‖b‖)². A long vector whose norm differs much from all other norms thus causes no error: its kernel
-    values are 0.
+    For vectors a and b and the machine epsilon eps, the error of D = ‖a‖² + ‖b‖² − 2ab is at most e = eps
+    (‖a‖² + ‖b‖²). The error of exp(−D) is at most e · exp(−D), where D ≥ (‖a‖ − ‖b‖)². A long vector whose norm differs
+    much from all other norms thus causes no error: its kernel values are 0.
     """
     eps = float(np.finfo(squares.dtype).eps)
     ordered = np.sort(np.asarray(squares, np.float64))

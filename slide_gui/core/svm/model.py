@@ -150,7 +150,7 @@ class SvmModel:
         return margins + self.trained.biases
 
     def scores(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Array:
-        """Return margins of shape (n,) for two classes, positive for class 1, else `class_scores` (n, n_classes)."""
+        """Return the `class_scores` of rows or, for two classes, their margins (n,), which are positive for class 1."""
         margins = self.margins(Z, progress=progress)
         return margins[:, 0] if margins.shape[1] == 1 else class_scores(margins, self.trained.n_classes)
 

@@ -24,7 +24,7 @@ _TILE = 256
 
 
 class NotConverged(ArithmeticError):
-    """An SVM did not converge, so its optimum and quantities that depend on the optimum are unknown."""
+    """Raised if an SVM does not converge, so that its optimum, and what depends on the optimum, are unknown."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,9 @@ class NewtonSolution:
 
 
 class Bordered:
-    """The bordered system [K_A + r I, 1; 1ᵀ, 0] [x; b] = [v; total] of points A. A large one is factorised only once.
+    """The bordered system [K_A + r I, 1; 1ᵀ, 0] [x; b] = [v; total], where K_A is the kernel matrix of the points A.
+
+    A large system is factorised only once.
 
     Parameters
     ----------
@@ -240,7 +242,7 @@ def _settled(margin: Array, active: Indices, now: Indices) -> bool:
 def _line_search(now: _Point, target: _Point, y: Array, ridge: Array | float) -> float:
     """Return the step in (0, 1] from `now` to `target` that minimises the objective, by bisection of its slope."""
     largest = np.max(ridge)
-    C, loss = 1.0 / largest, y * (largest / ridge)  # the C of point i, 1/ridge_i, is written as C · largest/ridge_i
+    C, loss = 1.0 / largest, y * (largest / ridge)  # 1/ridge_i, the C of point i, equals C · largest/ridge_i
     change, rise = target.beta - now.beta, target.output - now.output
     flat, flat_rise = now.output - now.bias, rise - (target.bias - now.bias)
     slope_0, slope_1 = float(change @ flat), float(change @ flat_rise)

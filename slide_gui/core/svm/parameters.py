@@ -43,7 +43,7 @@ class SvmParameters:
     widths : "learn", "median" or tuple of float
         Key of `WIDTHS`, or the width σ_t of each block.
     criterion : str
-        Key of `LEARNED_BY`: the criterion that learning the widths minimises.
+        Key of `LEARNED_BY`: the criterion that is minimised to learn the widths.
     loss : str
         Loss of the final training, a key of `LOSSES`.
     C : float or None
@@ -60,8 +60,9 @@ class SvmParameters:
         True adjusts C, and multiplies all learned widths by one common factor. Both are selected on held-out rows that
         the widths were not learned on. It has no effect if more than four fifths of the rows are used for learning.
     retune_rows : int
-        Largest number of rows for this adjustment. If widths are not learned and C is None, C and the factor of median
-        widths are searched for on at most 10 000 rows. A value above 10 000 then adds the adjustment on more rows.
+        Largest number of rows for the adjustment `retune`. If widths are not learned and C is None, C and the factor of
+        median widths are searched for on at most 10 000 rows. A value above 10 000 then adds the adjustment on more
+        rows.
     memory : int
         Number of bytes that training may use in addition to its input.
     seed : int
@@ -86,7 +87,7 @@ class SvmParameters:
     near: tuple[tuple[float, ...], float] | None = None
 
     def document(self) -> dict[str, Any]:
-        """Return the parameters as a dictionary for JSON. It omits `retune_rows` if this has its default value."""
+        """Return the parameters as a dictionary for JSON, without `retune_rows` if it has its default value."""
         usual = self.retune_rows == SvmParameters().retune_rows
         return {name: value for name, value in vars(self).items() if name != "retune_rows" or not usual}
 
@@ -102,7 +103,7 @@ class SvmParameters:
         check_choice("loss", self.loss, LOSSES)
         C, max_iter = self.C, self.max_iter
         if C is not None:
-            C = check_number("C", C, positive=True, needed="a positive number, or None to select it")
+            C = check_number("C", C, positive=True, needed="a positive number, or None to select C automatically")
         if max_iter is not None:
             max_iter = check_integer("max_iter", max_iter, 1, otherwise=", or None for no limit")
         return replace(
@@ -165,7 +166,7 @@ class WidthsStep:
 
     @property
     def objective(self) -> float:
-        """The objective that learning minimises: criterion J plus prior. It never rises within a descent."""
+        """The objective of learning widths: criterion J plus prior. It never increases within a descent."""
         return self.criterion + self.prior
 
 
@@ -256,8 +257,8 @@ class SelectedWidths:
     C : float
         Penalty of errors.
     history : tuple of WidthsStep
-        Iterations of learning on the sample. If median widths replaced the learned widths because of errors on a
-        held-out fifth of the sample, these are the iterations on the other four fifths.
+        Iterations of learning on the sample: the rows that widths are learned on. If median widths replaced the learned
+        widths because of errors on a held-out fifth of the sample, these are the iterations on the other four fifths.
     chosen : ChosenBy or None
         How the widths were selected. None if they were not learned.
     grid : tuple of GridPoint

@@ -132,10 +132,11 @@ class CrossValidation:
 def median_width_search(
     data: TrainingSet, parameters: SvmParameters, *, progress: Progress = NO_PROGRESS
 ) -> SelectedWidths:
-    """Select σ and C of the kernel exp(−(1/σ²) Σ_t D_t/σ_t²) by cross-validation, with σ_t² fixed at the median D_t.
+    """Select σ and C of the kernel exp(−(1/σ²) Σ_t D_t/σ_t²) by cross-validation, with σ_t² fixed at the median of D_t.
 
-    A grid of σ and C is evaluated first, then two more values of σ near the best σ. If C is given, it is used at all
-    values of σ. In a tie, the point that was evaluated first is selected. All rows of a group are in the same fold.
+    D_t are the squared distances in layer t. A grid of σ and C is evaluated first, then two more values of σ near the
+    best σ. If C is given, it is used at all values of σ. In a tie, the point that was evaluated first is selected. All
+    rows of a group are in the same fold.
 
     Parameters
     ----------
@@ -370,7 +371,7 @@ class _Comparison:
                 share = held_out_time / n_held_out
                 steady = MonotonicProgress(self._progress.part(number * share, (number + 1) * share))
                 steady.report(
-                    0.0, Stage("learning widths on four fifths of the rows to compare them", number, n_held_out)
+                    0.0, Stage("learning widths on four fifths of the rows for a comparison", number, n_held_out)
                 )
                 inside = sample.on(np.flatnonzero(folds != fold), steady.pulse)
                 try:
@@ -459,7 +460,7 @@ class _Comparison:
                     baseline is not None and _clearly_worse(wrong[best], baseline & now, sample.weights)
                 ):
                     break
-                # No comparison with the baseline on further folds: it may have been evaluated on the first folds only.
+                # On further folds, nothing is compared with the baseline, because it may lack results for these folds.
                 baseline = None
         self._tried += points
         return widths * points[best].scale, points[best], wrong[best]
@@ -491,12 +492,12 @@ def _clearly_worse(wrong: NDArray[np.bool_], other: NDArray[np.bool_], weights: 
 
 
 def _without_steps(progress: Progress, end: float) -> Progress:
-    """Return a progress that reports fractions up to `end`, but no `WidthsStep`, for widths that are only compared."""
+    """Return a `Progress` that reports fractions up to `end`, but no `WidthsStep` of widths that are only compared."""
     return Listener(lambda fraction, _: progress.report(end * fraction))
 
 
 def _total(counts: NDArray[np.bool_], weights: Array | None) -> float:
-    """Return the number of True rows, or the exactly rounded sum of their weights."""
+    """Return the number of rows that are True in a mask or, with weights, the exactly rounded sum of their weights."""
     return int(np.count_nonzero(counts)) if weights is None else math.fsum(weights[counts])
 
 

@@ -14,7 +14,8 @@ _STRIDE = 1000  # number of SMO steps between two progress reports; they take 15
 _GAP_STRIDE = 16
 _MOST_RATES = 1024
 _TILE = 256
-# Value, by data type, that is added to the curvature ‖φ_i − φ_j‖²/2, which would be 0 for two equal points.
+# Value, by data type of the kernel matrix K, that is added to the curvature (K_ii + K_jj)/2 − K_ij of a step on points
+# i and j. Without this value, the curvature would be 0 for two equal points.
 _CURVATURE = {"f": 1e-6, "d": 1e-10}
 
 
@@ -30,7 +31,8 @@ class Box:
         Bounds of β: 0 ≤ y β ≤ C for the hinge loss, where the C of a point is C times its weight, and 0 ≤ y β for the
         squared hinge loss.
     ridge : float or ndarray of shape (n,)
-        Values on the diagonal of K̃ − K: 1/C, divided by the weight of the point, for the squared hinge loss, else 0.
+        Values that are added to the diagonal of the kernel matrix: 1/C, divided by the weight of the point, for the
+        squared hinge loss, and 0 for the hinge loss.
     """
 
     lower: Array
@@ -53,7 +55,7 @@ def kkt_gap(residual: Array, beta: Array, box: Box) -> tuple[float, float]:
     Parameters
     ----------
     residual : ndarray of shape (n,)
-        Residuals r = y − K̃β.
+        Residuals r = y − K̃β, with labels y and the kernel matrix K̃, which includes the ridge.
     beta : ndarray of shape (n,)
         Signed dual coefficients.
     box : Box
@@ -113,8 +115,8 @@ def pair_steps(
     values, lower, upper = beta.tolist(), box.lower.tolist(), box.upper.tolist()
     gain, scratch = np.empty_like(up), np.empty_like(up)
     subtract, multiply, sqrt = np.subtract, np.multiply, np.sqrt
-    # A step on points i and j improves the objective by (up_i − down_j)²/4c, where c is the curvature. The values 1/√c
-    # for all j are computed once per i.
+    # A step on points i and j decreases the objective by (up_i − down_j)²/4c, where c is the curvature. For each i, the
+    # values 1/√c of all j are computed only once.
     rates: dict[int, NDArray[np.floating]] = {}
     half = np.full(len(beta), 0.5 * (1.0 + np.asarray(box.ridge) + _CURVATURE[kernel.dtype.char]), kernel.dtype)
     step = 0
@@ -161,16 +163,18 @@ def pair_steps(
 
 Values = NDArray[np.floating]
 
-_NEAR = 2.0  # optimality gap, in units of the margin, below which the active-set method is tried after enough SMO steps
-_VERY_NEAR = 0.3  # gap below which the number of SMO steps that is compared with "enough" includes earlier working sets
-_NEARER = 0.25  # after a failure of the active-set method, the gap must shrink by this factor before the next attempt
-_LEAST_STEPS = 100  # SMO steps are taken in rounds; the largest number of steps in a round is this or more
-_STEPS_PER_SYSTEM = 0.008  # the active-set method takes as long as this × (number of points inside bounds)² SMO steps
+_NEAR = 2.0  # the active-set method is tried only below this optimality gap (unit: the margin), after enough SMO steps
+_VERY_NEAR = 0.3  # below this gap, the SMO steps in earlier working sets are counted as well to decide what is enough
+_NEARER = 0.25  # after the active-set method has failed, the gap must shrink by this factor before the next attempt
+_LEAST_STEPS = 100  # a round has at most this many SMO steps, plus the number that takes as long as one linear system
+_STEPS_PER_SYSTEM = 0.008  # a linear system takes as long as this × (number of points inside bounds)² SMO steps
 _MOST_STALLED_SETS = 20  # largest number of consecutive rounds without a smaller gap
 _MOST_SYSTEMS = 30
-# The active-set method fails if this many consecutive linear systems do not reduce the number of changes of the set.
+# The active-set method fails if, for this many consecutive linear systems, the number of points that enter or leave the
+# active set does not reach a new minimum.
 _MOST_WORSE = 8
-# Value, by data type, that is added to the diagonal, because rounding may make the smallest eigenvalue negative.
+# Value, by data type, that is added to the diagonal of each linear system, because rounding may make its smallest
+# eigenvalue negative.
 _ROUNDING = {"f": 1e-7, "d": 1e-12}
 
 
@@ -249,7 +253,8 @@ def _active_sets(
 ) -> tuple[tuple[Array, Array] | None, int]:
     """Minimise by an active-set method: solve linear systems for the points strictly inside their bounds.
 
-    Return the pair of β and its residuals, or None without convergence, and the number of solved systems.
+    Return two values: the pair of β and its residuals, or None if the method does not converge; and the number of
+    linear systems that were solved.
     """
     linear = residual + kernel_product(kernel, beta, tol, progress)  # the residuals at β = 0
     total = float(beta.sum())

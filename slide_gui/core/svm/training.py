@@ -62,7 +62,7 @@ class StepLog:
         self.seconds = 0.0
 
     def rewind(self) -> float:
-        """Restart, so that the next call of `step` returns the result of step 1. Return the seconds of logged steps."""
+        """Go back to step 1, whose result the next call of `step` returns. Return the duration of all logged steps."""
         self._next = 0
         return self.seconds
 
@@ -217,7 +217,7 @@ class PairProblems:
 
 
 def _as_training_steps(progress: Progress, pair: int, n_pairs: int) -> Progress:
-    """Return a progress that converts each `SolverStep` of a pair of classes to a `TrainingStep`."""
+    """Return a `Progress` that converts each `SolverStep` of a pair of classes to a `TrainingStep`."""
 
     def report(fraction: float, step: object) -> None:
         progress.report(fraction, TrainingStep(pair, n_pairs, step) if isinstance(step, SolverStep) else step)

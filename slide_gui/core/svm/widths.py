@@ -169,7 +169,7 @@ class Objective:
         return evaluation.value, slope, evaluation.n_support
 
     def _kernel(self, rates: Array) -> Array:
-        """Return the kernel matrix exp(−Σ_t rate_t D_t). Only half of this symmetric matrix is computed."""
+        """Return the kernel matrix exp(−Σ_t rate_t D_t) for rates 1/σ_t². Only half of this matrix is computed."""
         first, *others = self.sample.distances
         kernel: Array = np.empty(first.shape)
         for block in tiles(len(kernel), _CACHED_ROWS, self.progress):
@@ -183,7 +183,10 @@ class Objective:
         return kernel
 
     def _contracted(self, gradient: Array, kernel: Array) -> Array:
-        """Return Σ_ij G_ij K_ij D_t,ij for each layer t. K and D_t are symmetric, so half of the products suffice."""
+        """Return Σ_ij G_ij K_ij D_t,ij for each layer t, where G is the gradient as in `Evaluation`.
+
+        The kernel matrix K and the squared distances D_t are symmetric, so half of the products suffice.
+        """
         sums = np.zeros(len(self.sample.distances))
         for block in tiles(len(kernel), _CACHED_ROWS, self.progress):
             rest = slice(block.start, None)
@@ -227,7 +230,7 @@ class _Descent:
     """A minimisation of the objective by a quasi-Newton method from one start, with its history.
 
     The prior and the bounds of θ are centred on `origin`. The descent ends if the quadratic model predicts that the
-    next step will hardly reduce the objective, and the last step reduced it only little as well.
+    next step will hardly reduce the objective, and if the last step reduced it only slightly.
     """
 
     objective: Objective
@@ -301,7 +304,7 @@ class _Descent:
         return theta, curvature
 
     def _step(self, theta: Array, slope: Array, curvature: Array) -> Array:
-        """Return the step to the minimum of the quadratic model, shortened to its largest length and to the bounds."""
+        """Return the step to the minimum of the quadratic model, limited to the largest step length and the bounds."""
         low, high = self.origin - _REACH, self.origin + _REACH
         free = np.flatnonzero(((theta > low) | (slope < 0.0)) & ((theta < high) | (slope > 0.0)))
         step = np.zeros(len(theta))
@@ -316,8 +319,8 @@ class _Descent:
             expected = float(slope @ step)
             if new <= value + 1e-4 * expected:
                 return step, new, new_slope
-            # Shorten the step to the minimum of the parabola that has both values and the slope at `theta`. The factor
-            # is limited to 0.1 to 0.5; it is 0.1 if J is infinite.
+            # Shorten the step to the minimum of the parabola through the objective at both ends of the step, with the
+            # slope at `theta`. The factor is limited to the range 0.1 to 0.5; it is 0.1 if J is infinite.
             step = step * float(np.clip(-0.5 * expected / (new - value - expected), 0.1, 0.5))
         return None
 
@@ -389,7 +392,7 @@ def learn_widths(
 
 
 _Start = tuple[int, Array, Array, Array | None]
-"""Number of a start, centre of prior and bounds, point to begin at, and approximate Hessian there if it is known."""
+"""A start: its number, the centre of prior and bounds, the first point, and the approximate Hessian there or None."""
 
 
 def _descended(part: Objective, starts: list[_Start], progress: MonotonicProgress) -> list[_Start]:
