@@ -133,8 +133,9 @@ def sigmoid(values: Values) -> None:
 def sigmoid_cross_entropy(values: Values, targets: Values, scratch: Values) -> float:
     """Replace each value a by z = s(a) in place, and return the cross-entropy −Σ [x log z + (1 − x) log(1 − z)].
 
-    The sum over all entries is computed as Σ {a ([a > 0] − x) − log max(z, 1 − z)}, whose terms are not negative. To
-    save time, one logarithm is taken of the product of 64 values max(z, 1 − z), each of which is at least ½.
+    s is the sigmoid function, and x are the targets. The sum over all entries is computed as Σ {a ([a > 0] − x) − log
+    max(z, 1 − z)}, whose terms are not negative. To save time, one logarithm is taken of the product of 64 values
+    max(z, 1 − z), each of which is at least ½.
 
     Parameters
     ----------

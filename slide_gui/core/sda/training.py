@@ -252,7 +252,7 @@ class BackPropagation:
         return self._outputs[0][:m]
 
     def forward(self, m: int, progress: Progress = NO_PROGRESS) -> Values:
-        """Return the log-probabilities of the classes for the m rows in `rows(m)`, of shape (m, n_classes)."""
+        """Return the log-probabilities of the classes for the m rows that fill `rows(m)`, of shape (m, n_classes)."""
         last = len(self.weights) - 1
         for k, (w, b) in enumerate(zip(self.weights, self.biases, strict=True)):
             values = self._outputs[k + 1][:m]
@@ -264,7 +264,7 @@ class BackPropagation:
         return values
 
     def gradient(self, m: int, codes: NDArray[np.intp], scale: float = 1.0, progress: Progress = NO_PROGRESS) -> float:
-        """Return the loss summed over m rows with class codes `codes`, and store `scale` times its gradients."""
+        """Return the loss summed over m rows with class codes `codes`; store its gradients, multiplied by `scale`."""
         log_probabilities = self.forward(m, progress)
         rows = np.arange(m)
         loss = -float(log_probabilities[rows, codes].sum())

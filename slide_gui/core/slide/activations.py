@@ -55,7 +55,7 @@ def dense_rows(rows: Rows, start: int, stop: int) -> NDArray[Any]:
 
 
 def rows_per_product(d: int) -> int:
-    """Return the number of rows of d features to multiply at once: large products are a fifth faster per row."""
+    """Return the number of rows of d features to multiply at once. Larger products are a fifth faster per row."""
     return min(EXACT_ROWS, 4 * rows_per_block(d))
 
 
@@ -167,7 +167,7 @@ class Activations:
         self._h = np.empty((self._size if again else 0, d), parameters.dtype)
 
     def advance(self, weights: Array, progress: Progress) -> Iterator[tuple[NDArray[np.floating], Array | None]]:
-        """Apply one more layer to all rows. Yield its squashed output in blocks, each with the weights of its rows.
+        """Apply one more layer to all rows. Yield its squashed output in blocks, each with its sample weights.
 
         The next block overwrites the array of a yielded block.
         """

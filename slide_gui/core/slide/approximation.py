@@ -93,7 +93,7 @@ class Approximation:
                     weights = np.empty((d, d + 1), np.float32)
                     for _ in approximate_weights(weights, scatter, parameters.noise, parameters.ridge):
                         yield layers
-                else:  # a kernel has few weights, so they are computed in float64
+                else:  # a convolution kernel has few weights, so they are computed in float64
                     exact, _ = layer_weights(scatter.astype(float), parameters.noise, parameters.ridge, windows)
                     weights = exact.astype(np.float32)
             except (np.linalg.LinAlgError, ValueError):

@@ -226,11 +226,11 @@ def reconstruction_error(
 ) -> float:
     """Return the expected squared reconstruction error per feature and sample, over all corruptions.
 
-    The error is the mean of E‖x − W x̃‖² / d over the samples (eq. 5 for infinitely many corrupted copies). W must be
-    the result of `denoiser_weights` for the same scatter, noise level and ridge. Row a of W is (e_a − g_a E[Q]⁻¹_a) / p
-    with a unit vector e_a, the keep probability p, and g = (p − p²) diag(S) + ridge for the scatter matrix S. Therefore
-    the error of feature a, summed over the samples, is g_a W_aa / p − ridge ‖W_a‖². This formula does not subtract
-    nearly equal numbers, and it takes d² operations.
+    The error is the mean of E‖x − W x̃‖² / d over the samples (eq. 5 for infinitely many corrupted copies), where x̃ is
+    the corrupted sample with a constant 1 appended. W must be the result of `denoiser_weights` for the same scatter,
+    noise level and ridge. Row a of W is (e_a − g_a E[Q]⁻¹_a) / p with a unit vector e_a, the keep probability p, and
+    g = (p − p²) diag(S) + ridge for the scatter matrix S. Therefore the error of feature a, summed over the samples, is
+    g_a W_aa / p − ridge ‖W_a‖². This formula does not subtract nearly equal numbers, and it takes d² operations.
 
     If `features` is given, `weights` must contain only the rows of these features, and the error is their mean.
 

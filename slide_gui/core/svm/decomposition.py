@@ -108,7 +108,7 @@ class CachedRows:
         """Remove all rows from the cache, except for the rows of the points `keep`."""
         stay = keep[self._slot[keep] >= 0]
         stay = stay[np.argsort(self._slot[stay])]
-        # The rows move in the order of their slots, so that no row is overwritten before it moves.
+        # The rows move in the order of their positions in the cache, so that no row is overwritten before it moves.
         for target, point in enumerate(stay):
             self._store[target] = self._store[self._slot[point]]
             if target % _TILE == 0:

@@ -1,8 +1,9 @@
 """Train L2-SVMs to float64 accuracy by Newton's method on the primal objective; learning widths requires this accuracy.
 
-With f = Kβ + b the objective is ½ βᵀKβ + (C/2) Σ max(0, 1 − y f)². If the active set A = {y f < 1} is known, the
-minimum is the solution of [K_A + I/C, 1; 1ᵀ, 0] [β_A; b] = [y_A; 0], with β = 0 outside A. Without a line search, the
-iteration may cycle between active sets without end. With an exact line search along each step it converges.
+For the kernel matrix K, labels y and f = Kβ + b, the objective is ½ βᵀKβ + (C/2) Σ max(0, 1 − y f)². If the active set
+A = {y f < 1} is known, the minimum is the solution of [K_A + I/C, 1; 1ᵀ, 0] [β_A; b] = [y_A; 0], with β = 0 outside A.
+Without a line search, the iteration may cycle between active sets without end. With an exact line search along each
+step it converges.
 """
 
 from collections.abc import Callable

@@ -39,7 +39,7 @@ Indices = NDArray[np.intp]
 
 SIGMA_FACTORS = (0.1, 0.3, 1.0, 3.0)  # the grid contains the values of σ² that are these factors × number of layers
 C_GRID = (1.0, 10.0, 100.0, 1000.0)
-FINER = (2.0 / 3.0, 1.5)  # after the grid search, the best σ² is also tried times these factors, with the same C
+FINER = (2.0 / 3.0, 1.5)  # after the grid search, these multiples of the best σ² are also tried, with the same C
 
 
 def _folds(codes: Indices, seed: int, row_groups: Indices | None = None) -> Indices:

@@ -166,8 +166,8 @@ Values = NDArray[np.floating]
 _NEAR = 2.0  # the active-set method is tried only below this optimality gap (unit: the margin), after enough SMO steps
 _VERY_NEAR = 0.3  # below this gap, the SMO steps in earlier working sets are counted as well to decide what is enough
 _NEARER = 0.25  # after the active-set method has failed, the gap must shrink by this factor before the next attempt
-_LEAST_STEPS = 100  # a round has at most this many SMO steps, plus the number that takes as long as one linear system
-_STEPS_PER_SYSTEM = 0.008  # a linear system takes as long as this × (number of points inside bounds)² SMO steps
+_LEAST_STEPS = 100  # a round has at most this many SMO steps, plus as many as take the time of the active-set method
+_STEPS_PER_SYSTEM = 0.008  # the active-set method takes as long as this × (number of points inside bounds)² SMO steps
 _MOST_STALLED_SETS = 20  # largest number of consecutive rounds without a smaller gap
 _MOST_SYSTEMS = 30
 # The active-set method fails if, for this many consecutive linear systems, the number of points that enter or leave the
@@ -196,7 +196,7 @@ def minimise(
     kernel : ndarray of shape (q, q), float32 or float64
         K̃ = K + diag(ridge), where the diagonal of K is 1.
     residual : ndarray of shape (q,)
-        Residuals r = y − K̃β at the start, including the contribution of points outside the working set.
+        Residuals r = y − K̃β for labels y at the start, including the contribution of points outside the working set.
     beta : ndarray of shape (q,)
         Coefficients at the start; this array is not changed.
     box : Box
