@@ -102,7 +102,7 @@ class Estimator:
         """
         name, parameters = document.get("name"), document.get("parameters")
         if not isinstance(name, str) or not isinstance(parameters, dict):
-            raise ValueError("describe an estimator by a name and an object of parameters")
+            raise ValueError("an estimator must have a name and an object of parameters")
         estimator = cls.of(name, parameters)
         if not _NAME.fullmatch(estimator.name):
             raise ValueError(f"{name!r:.80} is not the name of a class in scikit-learn")
@@ -213,7 +213,7 @@ def _tuples(value: Any) -> Any:
         return tuple(_tuples(item) for item in value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise ValueError(f"{value!r} cannot be a parameter; expected numbers, texts, true, false, null or lists of them")
+    raise ValueError(f"{value!r} is not a valid value; expected numbers, texts, true, false, null or lists of them")
 
 
 @dataclass(frozen=True)

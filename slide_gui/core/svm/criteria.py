@@ -265,7 +265,7 @@ CRITERIA = table_of(
 AUTO = "auto"
 
 LEARNED_BY = table_of(
-    Choice(AUTO, "automatic", "an estimate of the error, which is span for two classes and press for more"),
+    Choice(AUTO, "automatic", "an estimate of the error (span for two classes, press for more)"),
     *CRITERIA.values(),
 )
 """The allowed values of the parameter `criterion` of a multi-width SVM."""

@@ -269,7 +269,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         groups, names = self.groups, getattr(self, "feature_names_in_", None)
         if isinstance(groups, str):
             if groups != "auto":
-                raise ValueError(f'groups is {groups!r}; it must be "auto", a number of blocks, their sizes, or None')
+                raise ValueError(f'groups is {groups!r}; it must be "auto", a number of blocks, block sizes, or None')
             return None if names is None else layer_sizes(names)
         given = tuple(groups) if isinstance(groups, Iterable) else groups
         if given is not None and names is not None:
