@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 INK, MUTED, PALE = "#1D1F24", "#555B66", "#B4B8C0"
-LINES = ("#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0072B2")
+LINES = ("#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0072B2", "#882255", "#999933", "#332288")
 """Colours that are distinguishable with every kind of colour vision. A depth or layer has one colour in all figures."""
 
 TITLE_SIZE, TEXT_SIZE, SMALL_SIZE = 7.0, 6.0, 5.0

@@ -38,14 +38,14 @@ SELECTION = (
 """Note below a table of errors: how candidates are selected."""
 
 SEEN = (
-    "Earlier versions of the protocol read the test rows of Rectangles, MNIST, generated Convex and Rectangles-Images, "
-    "and a quarter of the training set of Convex. Its candidates were changed afterwards. No earlier version read the "
-    "data sets with seeds 101 to 103."
+    "Earlier versions of the protocol were evaluated on the test rows of Rectangles, MNIST, generated Convex and "
+    "Rectangles-Images, and on a quarter of the training set of Convex. The candidates were changed afterwards. No "
+    "earlier version used the data sets with seeds 101 to 103."
 )
 """Note below a table of errors: which test rows earlier versions of the protocol used."""
 
 INTERVALS = (
-    "Mean test error over the splits and its 95 % confidence interval, both in %. Over several splits the interval "
+    "Mean test error over the splits and its 95 % confidence interval. Over several splits the interval "
     "includes the variation over test rows and splits (two-way random effects; Student’s t with Satterthwaite’s "
     "degrees of freedom, below ten splits at least Cochran and Cox’s point), and is never narrower than Wilson’s. For "
     "one split it is Wilson’s, over test rows only. All intervals are conditional on the training set."
@@ -144,8 +144,7 @@ def error_table(state: EvaluationState) -> TextTable:
         *notes_below("(+), (−)"),
         "[k/n]: k of n splits are complete. The paper averages over 50 (Rectangles), 10 (Rectangles-Images, Convex) "
         "and 1 (MNIST) splits.",
-        *(info.reduced for info in state.data if info.reduced),
-        *unlearned(state.data),
+        *_notes_on(state.data),
         *_other_notes(state),
     )
     groups = (sum(not is_extra(method) for method in methods),)
@@ -161,14 +160,12 @@ def _error_text(cell: Cell | None, state: EvaluationState) -> str:
     return text if cell.complete else f"{text} [{len(cell.answers)}/{cell.n_splits}]"
 
 
-def unlearned(data: Sequence[DataInfo]) -> list[str]:
-    """Return a sentence for each data set on which SLIDE-SVM learns no widths."""
+def _notes_on(data: Sequence[DataInfo]) -> list[str]:
+    """Return sentences on data sets with fewer rows than in the benchmark, or on which SLIDE-SVM learns no widths."""
     plain = {cell.data for cell in plan(methods=[REFERENCE]) if cell.widths == "median"}
-    return [
-        (f"{info.title}: SLIDE-SVM uses median widths here, because the paper, too, learns no widths for ten classes.")
-        for info in data
-        if info.key in plain
-    ]
+    median = "SLIDE-SVM uses median widths here, because the paper, too, learns no widths for ten classes."
+    notes = [info.reduced for info in data if info.reduced]
+    return notes + [f"{info.title}: {median}" for info in data if info.key in plain]
 
 
 def _other_notes(state: EvaluationState) -> list[str]:
@@ -272,7 +269,7 @@ def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
             for result in published(info.key)
             if result.method not in _NAMES
         ]
-    save_table(path, head, rows, notes=[*notes_below("p by Holm < 0.05"), *unlearned(state.data)])
+    save_table(path, head, rows, notes=[*notes_below("p by Holm < 0.05"), *_notes_on(state.data)])
 
 
 def times_csv(path: str | os.PathLike[str], rows: Sequence[TimeRow]) -> None:
@@ -334,7 +331,8 @@ def draw_errors(figure: "Figure", state: EvaluationState, style: Style) -> None:
     titles = {cell.method: starred(cell.method) for cells in known.values() for cell in cells}
     methods = [method for method in COLUMNS if method in titles]
     s, space = style.scale, style.width_mm - 4.0 * style.scale
-    notes = [*notes_below("Colours"), *unlearned(state.data)]
+    notes = [*notes_below("Colours"), *_notes_on(state.data)]
+    notes += ["k/n: k of n splits are complete."] * any(not each.complete for row in known.values() for each in row)
     lines = [line for note in notes for line in wrapped(note, _NOTE_SIZE * s, 0.96 * space)]
     foot = _LEGEND + _NOTE_LINE * len(lines)
     names_width = min(42.0, max(27.0, 0.24 * style.width_mm / s))
@@ -444,7 +442,7 @@ def draw_times(figure: "Figure", rows: Sequence[TimeRow], style: Style) -> None:
     s = plot.scale
     reduced = ", with other numbers of rows" if any(row.data.reduced for row in rows) else ""
     plot.title("Running time of feature generation", f"● measured here, ○ the paper’s{reduced}")
-    left, right, top, bottom = 34.0 * s, 19.0 * s, 11.0 * s, 13.0 * s
+    left, right, top, bottom = 44.0 * s, 19.0 * s, 11.0 * s, 13.0 * s
     axes = plot.axes((left, top, plot.width - left - right, plot.height - top - bottom), "times")
     axes.set_xscale("log")
     axes.minorticks_off()

@@ -37,7 +37,7 @@ def draw_flow(figure: "Figure", result: FlowResult, style: Style) -> None:
     """
     flow, model = result.flow, result.model
     s, columns = style.scale, len(flow.layers) + 1
-    wide = (style.width_mm - 4.0 * s - (columns - 1) * _GAP * s) / columns
+    wide = (style.width_mm - 4.0 * s - (columns - 0.4) * _GAP * s) / columns
     high = wide * _height(model.image_shape, style.transposed)
     top = 12.5 * s
     second = top + high + _LINE * s + _DOWN * s + _HEAD * s
@@ -51,7 +51,8 @@ def draw_flow(figure: "Figure", result: FlowResult, style: Style) -> None:
     if result.seed is None:
         words = f"{result.caption}, not corrupted; fitted with noise 1 − p = {p.noise:g}"
     data = dataset_title(model.dataset, model.generated)
-    plot.title(f"{data}: one image through {columns - 1} layers", words)
+    noun = "row" if model.image_shape is None else "image"
+    plot.title(f"{data}: one {noun} through {columns - 1} layers", words)
     painter = _Painter(plot, result, style, wide, high)
     for column in range(columns):
         painter.column(column, (2.0 + column * _GAP) * s + column * wide, top, second)
@@ -96,12 +97,12 @@ class _Painter:
             down = power("W", k)
         middle, between = x + 0.5 * self._wide, 0.5 * (top + self._high + second) - 0.8 * s
         self._arrow((middle, top + self._high + 1.4 * s), (middle, second - _HEAD * s - 0.6 * s))
-        self._plot.text(middle + 1.2 * s, between, down, SMALL_SIZE)
+        self._plot.text(middle + 1.2 * s, between, down, SMALL_SIZE, 0.5 * self._wide + (0.5 * _GAP - 1.5) * s)
         if k < len(flow.layers):
             half, right = 0.5 * self._high, x + self._wide
             turn, stop = right + 0.5 * _GAP * s, right + (_GAP - 0.5) * s
             self._arrow((right + 0.6 * s, second + half), (turn, second + half), (turn, top + half), (stop, top + half))
-            self._plot.text(turn - 0.7 * s, between, "T", SMALL_SIZE, ha="right")
+            self._plot.text(turn + 0.7 * s, between, "T", SMALL_SIZE)
 
     def _tile(
         self, x: float, y: float, title: str, values: NDArray[Any], limit: float | None = None, *lines: str
@@ -122,7 +123,8 @@ class _Painter:
             draw_image(axes, values.reshape(shape), ColorScale.symmetric(style.colors, limit), style)
         for line, text in enumerate(lines):
             at = y + self._high + (2.1 + _LINE * line) * s
-            plot.text(x, at, text, SMALL_SIZE, self._wide + 0.8 * _GAP * s, 3.5, color=MUTED)
+            space = min(self._wide + 0.8 * _GAP * s, plot.width - x - 0.5 * s)
+            plot.text(x, at, text, SMALL_SIZE, space, 3.5, color=MUTED)
 
     def _arrow(self, *points: tuple[float, float]) -> None:
         from matplotlib.patches import FancyArrowPatch

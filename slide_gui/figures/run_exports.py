@@ -71,7 +71,7 @@ def curves_export(dataset: Dataset, answers: Sequence[PointResult]) -> FigureExp
     """Return the export of error curves, without a bundle. Curves of test errors include published errors."""
     curves = error_curves(dataset, answers)
     marks: list[Published] = []
-    if curves.evaluate == "test":
+    if curves.evaluate == "test" and answers[0].point.spec.labels is None:
         marks = [mark for mark in published(data_key(curves.dataset)) if mark.method in _MARKED]
     return export_of(CURVES, curves, lambda figure, each, style: draw_curves(figure, each, style, marks), curves_csv)
 

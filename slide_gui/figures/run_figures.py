@@ -39,7 +39,7 @@ def draw_confusion(figure: "Figure", result: RunResult, style: Style, names: Seq
     """
     plot = Plot(figure, style, style.width_mm)
     s, k = plot.scale, len(names)
-    title = f"{dataset_title(result.dataset, result.generated)}: {result.rate}"
+    title = f"{dataset_title(result.dataset, result.generated)}: error {result.rate}"
     wrong = f"{len(result.misclassified)} of {count(result.n_test)} {result.spec.evaluate} rows misclassified"
     second = f"{wrong}; trained on {counted(result.n_train, 'row')}; {describe_spec(result.spec)}"
     plot.title(title, second)
@@ -116,7 +116,7 @@ def draw_widths(figure: "Figure", result: RunResult, style: Style) -> None:
     s, spec = plot.scale, result.spec
     shares = ", ".join(f"{share:.2f}" for share in classifier.shares)
     second = f"{width_criterion(result.chosen_by or spec.svm.criterion)}, noise 1 − p = {spec.stack.noise:g}, "
-    second += f"depth {spec.stack.depth}; ends at shares {shares}"
+    second += f"depth {spec.stack.depth}; shares of the classifier {shares}"
     plot.title(f"{dataset_title(result.dataset, result.generated)}: learning the widths", second)
     names = spec.group_names
     left, top = 13.0 * s, 10.5 * s

@@ -123,7 +123,7 @@ def test_that_the_full_table_fits_a4_and_marks_this_projects_methods():
     for plan_cell in plan():
         known = data_entry(plan_cell.data)
         if not infos or infos[-1].key != known.key:
-            infos.append(DataInfo(known.key, known.title, False, "ab" * 32, known.n_train, 1000))
+            infos.append(DataInfo(known.key, known.title, False, "ab" * 32, known.n_train, known.n_test))
         cells.append(Cell(known.key, plan_cell.method, 2, answers((0.105, 0.106), 2.0)))
     full = EvaluationState(tuple(infos), tuple(cells))
     for width in ("single", "double"):

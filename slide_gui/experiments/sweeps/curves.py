@@ -9,6 +9,7 @@ from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.runs.spec import METHODS, RunSpec, SweepPoint
 from slide_gui.experiments.store.stored_run import Setting, StoredRun
 from slide_gui.experiments.sweeps.selection import Place, PointResult, chosen_places, mean_rate
+from slide_gui.text import counted
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,9 @@ def error_curves(dataset: Dataset, results: Sequence[PointResult]) -> ErrorCurve
     points, chosen = [], chosen_places(results)
     for depth, noise in sorted(groups):
         points.append(CurvePoint.of((noise, depth), list(groups[depth, noise].values()), chosen))
-    return ErrorCurves(dataset.name, dataset.generated, METHODS[method].text, evaluate, tuple(points))
+    labels = results[0].point.spec.labels
+    name = METHODS[method].text + ("" if labels is None else f", {counted(labels, 'label')}")
+    return ErrorCurves(dataset.name, dataset.generated, name, evaluate, tuple(points))
 
 
 def known_results(
