@@ -42,7 +42,7 @@ from slide_gui.gui.widgets.painted import (
 )
 from slide_gui.text import count, fixed, number
 
-_MOST_TICKS = 12  # more ticks on an axis would be hard to read
+_MOST_TICKS = 12  # largest number of ticks on an axis; more would be hard to read
 _LEAST_SIZE = QSizeF(40.0, 40.0)
 _TICK_GAPS = (48.0, 44.0)  # smallest distances in pixels between ticks of the horizontal and the vertical axis
 
@@ -214,7 +214,7 @@ class Plot(HoverWidget):
         self._back.hide()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
-    # For code that uses a plot
+    # Methods for the pages that contain a plot
 
     def box(self) -> QRectF:
         """Return the rectangle between the axes in pixels."""
@@ -385,7 +385,7 @@ class Plot(HoverWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         theme = theme_of(self)
         look = self.devicePixelRatioF(), theme, self.font().key()
-        if look != self._look:  # pens, colours and fonts depend on these three values
+        if look != self._look:  # pens, colours and fonts depend on the values in `look`
             self._look, self._is_outdated = look, True
             self._dress_axes(theme)
         if self._is_outdated:
@@ -454,7 +454,7 @@ class Plot(HoverWidget):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        # The hidden plot will not receive the release of the mouse button.
+        # A hidden plot does not receive the release of the mouse button. Hiding it therefore ends the drag.
         self._pressed, self._dragging = None, False
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

@@ -100,7 +100,10 @@ def error_rows(
 def _active_text(
     state: EvaluationState, active: Sequence[SplitProgress], n_splits: int, paused: bool
 ) -> tuple[str, float]:
-    """Return the step of the first running split as text, and the summed finished fractions of all running splits."""
+    """Describe the current step of the first running split, and add the finished fractions of all running splits.
+
+    Return the description and the sum.
+    """
     (text, _), *_ = steps = [_step(state.live, split, paused) for split in active]
     where = f"split {active[0].split + 1} of {n_splits}" if n_splits > 1 else ""
     return ": ".join(filter(None, (where, text))), sum(fraction for _, fraction in steps)
@@ -158,7 +161,10 @@ def _probability(p: float) -> str:
 
 
 def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRow, ...]:
-    """Return one `TimeRow` for each data set of the table; without a measurement, it has only the paper's times."""
+    """Return one `TimeRow` for each data set of the table.
+
+    The row of a data set without measured times has only the times in the paper.
+    """
     known = {row.data.key: row for row in rows}
     all_rows = []
     for key in dict.fromkeys(cell.data for cell in choice.table):
@@ -197,7 +203,10 @@ def _paper(text: str) -> str:
 
 
 def _short(chosen: str) -> str:
-    """Return the selected candidate shortened to its numbers of units and its noise level, so that it fits the cell."""
+    """Shorten the description of the selected SdA so that it fits the cell.
+
+    The short text has only the numbers of units of the layers and the noise level.
+    """
     units, *rest = chosen.split(", ")[:2]
     sizes = re.findall(r"\d+", units)
     if len(set(sizes)) == 1:

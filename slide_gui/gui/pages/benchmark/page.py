@@ -22,7 +22,7 @@ from slide_gui.gui.state.session import Session
 from slide_gui.gui.widgets.controls import StartPause, label, name_box, spin_box
 from slide_gui.gui.widgets.layouts import flush, nested
 
-_MOST_SPLITS = 50  # the paper uses at most this number of splits
+_MOST_SPLITS = 50  # largest number of splits in the paper
 
 
 class _CheckMenu(QPushButton):

@@ -85,7 +85,10 @@ class EvaluationCell:
 
 @dataclass(frozen=True)
 class EvaluationHead:
-    """A column heading: the name of a data set, and a note, such as "generated" and the numbers of its rows."""
+    """The heading of a column: the name of a data set, and a note.
+
+    An example of a note is "generated, 1 200 / 50 000", with the numbers of training and test rows.
+    """
 
     title: str
     note: str
@@ -95,7 +98,8 @@ class EvaluationHead:
 class EvaluationRow:
     """A row of the table.
 
-    Rows with an empty key stay at the end when the table is sorted. A darker line separates rows of different groups.
+    The key is the name of the method. It is empty in rows that stay at the end when the table is sorted, such as
+    published results of other methods. A darker line separates rows of different groups.
     """
 
     key: str
@@ -303,7 +307,7 @@ class EvaluationTable(QTableWidget):
         if not self.heads:
             return ""
         lines = ["\t".join(["", *(part for head in self.heads for part in (f"{head.title} ({head.note})", "paper"))])]
-        paper = "paper "  # The cells omit this word, because it is the heading of their column.
+        paper = "paper "  # The columns of these cells are titled "paper"; the cells therefore omit this word.
         for row in self.rows:
             cells = (part for cell in row.cells for part in (cell.main or cell.note, cell.aside.removeprefix(paper)))
             lines.append("\t".join([" ".join(filter(None, (row.title, row.note))), *cells]))

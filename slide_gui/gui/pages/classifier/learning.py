@@ -1,4 +1,4 @@
-"""A plot of the criterion while the widths are learned, and bars for the share of each layer in the kernel."""
+"""A plot of the criterion that learning the widths minimises, and bars for the share of each layer in the kernel."""
 
 import math
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from slide_gui.text import count, fixed, layer_name, per_cent, significant
 
 LABELS = 124  # width of the labels at the right in pixels
 FEWEST = 10
-"""Number of iterations that the horizontal axis spans from the start, before they are computed."""
+"""Smallest number of iterations that the horizontal axis spans, even if fewer have been computed."""
 DECADES = 30.0
 """The vertical axis is logarithmic if the largest criterion is at least this many times the smallest one."""
 SIDE = 0.015
@@ -50,7 +50,10 @@ class CriterionPlot(Plot):
     # Contents
 
     def set_history(self, history: Sequence[WidthsStep]) -> None:
-        """Show the iterations of all starts. Fewer iterations than before mean a new run, so that the zoom is reset."""
+        """Show the iterations of all starts.
+
+        If `history` has fewer iterations than the previous one, a new run has started, and the zoom is reset.
+        """
         if len(history) < len(self.history):
             self.show_full_range()
         if self._current not in history:
@@ -201,7 +204,7 @@ class ShareBars(QWidget):
         self._texts: list[tuple[str, str, str]] = []  # the name, share and σ of each layer
         self._stale = False
         self.bars: list[QProgressBar] = []
-        self._lines: list[Sequence[QLabel]] = []  # the three labels of the heading, then those of each layer
+        self._lines: list[Sequence[QLabel]] = []  # the three labels of the heading, then the three labels of each layer
         self._grid = flush(QGridLayout(self), 10, (8, 4, 8, 8))
         self._grid.setColumnStretch(1, 1)
         self._add_labels("secondary")
@@ -260,7 +263,7 @@ class ShareBars(QWidget):
                 part.setText(texts[line][column] if line < len(texts) else "")
         for number, bar in enumerate(self.bars):
             bar.setVisible(number < len(self._texts))
-            # A layer has the same colour whether or not h⁰ is shown.
+            # A layer has the same colour whether or not there is a bar for the raw input h⁰.
             colour = theme.pin(number + (self._lines[1][0].text() != layer_name(0)))
             shown = towards(colour, QColor(theme.background), STALE) if self._stale else colour
             style = f"QProgressBar {{ min-height: 10px; max-height: 10px }} ::chunk {{ background: {shown.name()} }}"

@@ -46,7 +46,7 @@ _VARIANCES = [
     for variance in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 ]
 _CAPTION = 7  # number of characters of the longest class name that fits below an image
-_LEAST_HEIGHT = 440  # least height in pixels; below it, the widgets of the page would overlap
+_LEAST_HEIGHT = 440  # least height in pixels; below this height, the widgets of the page would overlap
 
 
 class ClassifierPage(Page):
@@ -58,7 +58,7 @@ class ClassifierPage(Page):
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._shown: RunResult | None = None
         self._cell: tuple[int, int] | None = None  # true and predicted class of the images shown
-        self._gallery_of: object = None  # the result, cell, staleness and data set for which the gallery was filled
+        self._gallery_of: object = None  # result, matrix cell, staleness and data set of the displayed images
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=4))
         scroll = LowScroll(_LEAST_HEIGHT, self)
         self.column.addWidget(scroll, 1)
@@ -237,7 +237,7 @@ class ClassifierPage(Page):
             self._show_result(controller.result)
         elif controller.cancelled is not None:
             stale = panel_parameters(controller.cancelled.checked().stack) != self._panel()
-            self._show_training(controller.training.latest, stale)  # how far the cancelled training had come
+            self._show_training(controller.training.latest, stale)  # progress of the cancelled training
             self.rate.setText("")
             self.details.setText("")
         else:
@@ -367,7 +367,10 @@ class ClassifierPage(Page):
 
     @Slot(object)
     def _narrow(self, cell: tuple[int, int]) -> None:
-        """Show the images of a cell of the confusion matrix; if it is diagonal or already selected, show all images."""
+        """Show only the misclassified images of a cell of the confusion matrix.
+
+        If the cell is on the diagonal or already selected, show all misclassified images.
+        """
         chosen = self._cell = None if cell[0] == cell[1] or cell == self._cell else cell
         self.confusion.set_outlined([chosen] if chosen else ())
         if self._controller.result is not None:

@@ -77,7 +77,7 @@ class _ImageModel(QAbstractListModel):
             painter.setOpacity(STALE if self._view.stale else 1.0)
             painter.drawImage(inner, image_of(pixels, INK, theme))
         drawn.setDevicePixelRatio(ratio)
-        # Without the second mode, Qt would tint the image while it is selected.
+        # Without a pixmap for the mode Selected, Qt would tint the image while it is selected.
         for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):
             icon.addPixmap(drawn, mode)
         return icon

@@ -32,10 +32,11 @@ SIDE = 0.02
 class ErrorPlot(Plot):
     """A plot of the error in per cent against the noise level, with one line per depth and a movable cursor.
 
-    It also shows the paper's error and the confidence intervals of one line.
+    The cursor is a vertical line at a noise level. The plot also shows the paper's error for raw input and the
+    confidence intervals of one line.
 
-    Left and Right move along a line, Up and Down between lines, Enter clicks the point. Shift+Left and
-    Shift+Right move the cursor; so does dragging its line, or dragging along the axis, with the mouse.
+    Left and Right select the next point of a line, Up and Down a point of the next line, and Enter clicks the selected
+    point. Shift+Left and Shift+Right move the cursor; the mouse can drag it by its line or along the horizontal axis.
 
     Signals
     -------
@@ -65,7 +66,7 @@ class ErrorPlot(Plot):
     # Contents
 
     def set_points(self, points: Sequence[ErrorPoint]) -> None:
-        """Replace the points. Keys must be unique, with at most one point per noise level and depth."""
+        """Replace the points; each noise level and depth may have at most one point."""
         if tuple(points) != self._points:
             self._points, current = tuple(points), self._current
             if current is not None:
@@ -95,7 +96,7 @@ class ErrorPlot(Plot):
             self._redraw()
 
     def banded(self) -> int | None:
-        """Return the depth of the line whose intervals are shown."""
+        """Return the depth of the line whose confidence intervals are shown."""
         current = self._current
         return self._depth if current is None else current.depth
 
@@ -214,7 +215,10 @@ class ErrorPlot(Plot):
             write(painter, pill, CENTRE, text, theme.on_accent, figure_font(self, SECONDARY, strong=True))
 
     def end_labels(self) -> list[tuple[int, QPointF, float]]:
-        """Return depth, end point and y of the label of each visible line; the labels do not overlap."""
+        """Return (depth, end point of the line, vertical position of its label) of each visible line.
+
+        Positions are in pixels; the labels do not overlap.
+        """
         (left, right), (low, high) = self.shown()
         ends = []
         for depth, line in self._lines.items():
@@ -324,7 +328,10 @@ class ErrorPlot(Plot):
         return target.noise, low + 0.02 * (high - low) if math.isnan(target.error) else target.error
 
     def _first(self) -> ErrorPoint | None:
-        """Return the point that the first key press selects: the lowest error at the level nearest to the cursor."""
+        """Return the point that the first press of an arrow key selects.
+
+        It is the point with the lowest error at the noise level nearest to the cursor.
+        """
         noise = 0.0 if self._noise is None else self._noise
         return min(
             self._points, key=lambda p: (abs(p.noise - noise), p.error if p.is_known else math.inf), default=None

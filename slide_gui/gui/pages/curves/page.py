@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
 
 _REST_MILLISECONDS = 250  # an estimate starts when the sliders have not moved for this long
-_NEAR = 0.004  # two noise levels count as equal if they differ by less than this
+_NEAR = 0.004  # noise levels that differ by less than this count as equal
 
 
 class CurvesPage(Page):
@@ -112,7 +112,7 @@ class CurvesPage(Page):
             return None
         chosen, counts = Setting.from_text(self._chosen), self._n_runs()
         if chosen is not None and (self._trial_points or not counts or chosen.text in counts):
-            return chosen  # unless it belongs to other data, as after a restart
+            return chosen  # It is ignored if it belongs to other data, for example after a restart.
         if controller.requested_sweep is not None:
             return Setting.of(controller.requested_sweep.points()[-1].spec)
         usual = Setting.of(spec).text
@@ -444,7 +444,7 @@ class CurvesPage(Page):
         now = self._workspace.state.parameters
         plotted = now if setting is None else replace(setting.spec.stack, noise=now.noise, depth=now.depth)
         if setting and len({replace(setting.spec, stack=each).checked().stack for each in (plotted, now)}) > 1:
-            parts.append("curves and estimate with other parameters than those in the panel; press Sweep to use these")
+            parts.append("curves and estimate use other parameters than the panel; press Sweep to use the panel’s")
         self.status.setText(" · ".join(filter(None, parts)))
 
     def _best(self, shown: list[ErrorPoint], setting: Setting | None) -> str:
@@ -500,5 +500,5 @@ def _live_point(place: Place, seen: RunProgress | None, part: str, state: PointS
     estimate: Estimate | None = None if seen is None else getattr(seen, part)
     if estimate is None or estimate.done == 0:
         return ErrorPoint(*place, None, "", "running")
-    note = "live estimate with median widths or those of the nearest run" if state == "refining" else ""
+    note = "live estimate with median widths or the widths of the nearest run" if state == "refining" else ""
     return ErrorPoint(*place, estimate.rate, "", state, note)

@@ -165,7 +165,7 @@ class RunsPage(Page):
 
 
 _LONGEST_NAME = 72  # largest width in pixels of a feature's name on its button
-_LEAST_HEIGHT = 400  # least height in pixels; below it, the matrices and their captions would overlap
+_LEAST_HEIGHT = 400  # least height in pixels; below this height, the matrices and their captions would overlap
 _EMPTY = f"Select two runs in the table and press {with_keys('Compare', 'Ctrl+D')}."
 
 
@@ -217,7 +217,10 @@ class ComparisonView(QWidget):
         self._body.hide()
 
     def show_comparison(self, shown: RunComparison | None) -> None:
-        """Show a comparison of two runs. If it is None, because it was stopped, show the previous comparison again."""
+        """Show a comparison of two runs.
+
+        If `shown` is None, because the computation was stopped, show the previous comparison again.
+        """
         self._shown = shown = shown or self._shown
         if shown is None:
             self.answer.setText(f"Stopped. {_EMPTY}")

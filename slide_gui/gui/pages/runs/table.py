@@ -53,8 +53,8 @@ from slide_gui.text import count, counted, plain, spreadsheet_text
 
 Index = QModelIndex | QPersistentModelIndex
 NONE = QModelIndex()
-# Overload of the signals with a layout hint. With the hint VerticalSortHint, Qt tracks one index per selected row
-# instead of one per cell (0.07 s instead of 1.7 s).
+# These types select the overload of layoutAboutToBeChanged and layoutChanged that has a layout hint. With the hint
+# VerticalSortHint, Qt tracks one index per selected row instead of one per cell (0.07 s instead of 1.7 s).
 _LAYOUT = "QList<QPersistentModelIndex>", "QAbstractItemModel::LayoutChangeHint"
 
 
@@ -202,11 +202,11 @@ def _is_missing(value: Any) -> bool:
 
 
 ROW = 28
-PADDING = 3  # pixels; the style sheet sets the same padding for the column titles
+PADDING = 3  # of a cell, in pixels; the style sheet sets the same padding for the column titles
 TEXT = SECONDARY + 1
 _SAMPLE = 500  # approximate number of rows whose texts determine the widths of the columns
 _WIDEST, _NARROWEST_TAG = 320, 80
-_LEAST_WIDTHS = {1: 104, 2: 80}  # index of the column of data sets or methods → its least width
+_LEAST_WIDTHS = {1: 104, 2: 80}  # indices of the columns of data sets and of methods → least width
 _WIDER = 10  # pixels by which one key press changes the width of a column
 
 
@@ -246,7 +246,7 @@ class RunView(QTableView):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._empty = ""
-        self.painted_style: tuple[Theme, QFont, QFontMetricsF]  # set at the start of each repaint
+        self.painted_style: tuple[Theme, QFont, QFontMetricsF]  # updated at the start of each repaint
         self.hovered = -1
         self.setMouseTracking(True)
 
@@ -443,7 +443,7 @@ class RunTable(QWidget):
         for name in ("open", "compare", "delete"):
             action = self._actions[name]
             button = add_button(self, bar, action.text(), action.toolTip())
-            # With this policy a click on the button leaves the keyboard focus in the table.
+            # With the focus policy TabFocus, a click on the button leaves the keyboard focus in the table.
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.clicked.connect(action.trigger)
             action.enabledChanged.connect(button.setEnabled)
