@@ -1,4 +1,4 @@
-"""The start of the program: the window is shown first, and slow modules are imported afterwards."""
+"""Start the program: show the window first, and import slow modules afterwards."""
 
 import gc
 import os
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from slide_gui.gui.shell.main_window import MainWindow
     from slide_gui.gui.state.jobs import JobQueue
 
-_SWITCH_SECONDS = 0.001  # longest time, in seconds, for which a worker blocks the GUI thread
+_SWITCH_SECONDS = 0.001  # longest time, in seconds, for which a worker thread keeps the global interpreter lock
 _COLLECT_MILLISECONDS = 2000
 _SCREENSHOT_MILLISECONDS = 60_000
-# Seconds of sleep between two checks for Qt events. Without the sleep, the worker thread could not get the global
-# interpreter lock.
+# Seconds of sleep between two passes of an event loop that waits for a worker thread. Without the sleep, the worker
+# thread could not get the global interpreter lock.
 _PAUSE = 0.01
 
 
@@ -59,7 +59,7 @@ def run(files: Sequence[Path], source: "DataSource | None" = None) -> int:
 def prepare_interpreter() -> None:
     """Keep the GUI thread responsive during jobs, and switch off the garbage collector during the start.
 
-    `collect_in_turn` collects garbage when there is a window.
+    After the window is built, `collect_in_turn` replaces the garbage collector that is switched off here.
     """
     gc.disable()
     sys.setswitchinterval(_SWITCH_SECONDS)
@@ -69,7 +69,7 @@ def collect_in_turn(window: "MainWindow") -> None:
     """Collect garbage by a timer on the GUI thread while the window exists.
 
     A timer is used because Qt objects must not be destroyed on a worker thread. Objects that were created during the
-    start of the program are never collected.
+    start of the program are excluded from garbage collection.
     """
     from PySide6.QtCore import QTimer
 
@@ -138,7 +138,7 @@ def store_path() -> Path:
 def make_window(
     files: Sequence[Path], source: "DataSource | None" = None, *, keeps_session: bool = False
 ) -> "MainWindow":
-    """Return the window, which opens the given files, else the last session, else the generated data set Rectangles."""
+    """Return the window, which opens the files, or without files the last session or the generated Rectangles data."""
     from slide_gui.gui.shell.main_window import MainWindow
 
     store = store_path()

@@ -18,7 +18,7 @@ LIBRARIES = {
     "libfontconfig.so.1": "libfontconfig1",
     "libdbus-1.so.3": "libdbus-1-3",
 }
-"""Shared library → Debian package, for libraries that Qt needs on X11 and its wheel does not contain."""
+"""The Debian package of each shared library that Qt needs on X11 and that the wheel of PySide6 does not contain."""
 
 
 # The first message of an X11 client: little-endian, protocol 11.0, no authorisation. Every server replies to it.
@@ -60,7 +60,7 @@ def display_problem() -> str | None:
 def _answers(name: str) -> bool:
     match = re.fullmatch(r"(?:unix)?([^:/]*):(\d+)(?:\.\d+)?", name)
     if match is None:
-        return True  # not checked: Xlib may understand this form of address
+        return True  # Xlib may understand addresses that the pattern does not match, so they are not checked
     host, number = match[1], int(match[2])
     if not host:
         socket_path = f"/tmp/.X11-unix/X{number}"
@@ -70,7 +70,7 @@ def _answers(name: str) -> bool:
 
 
 def _connects(family: socket.AddressFamily, address: str | tuple[str, int], greeting: bytes = b"") -> bool:
-    """Return True if a server accepts the connection and, after a greeting, replies; a refusal is also a reply."""
+    """Return True if a server accepts the connection and replies to `greeting`, if given, even with a refusal."""
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.settimeout(2.0)
         try:
@@ -115,5 +115,7 @@ def installed_binding() -> str | None:
         from PySide6 import __version__
     except ImportError:
         return None
-    builtins.__import__ = importing  # PySide installed a function that also reads the source of every module
+    # The import of PySide6 replaces `builtins.__import__` with a function that also reads the source of every module
+    # imported later. The original function is restored, so that the window opens sooner.
+    builtins.__import__ = importing
     return __version__

@@ -52,12 +52,12 @@ class Theme:
 
     @property
     def is_dark(self) -> bool:
-        """True if images are drawn white on near black."""
+        """True for the dark theme, which draws images in white on nearly black."""
         return self.name == "dark"
 
     @property
     def diverging(self) -> str:
-        """Return the diverging colour map whose zero matches this theme's page."""
+        """Return the diverging colour map in which the colour of zero is close to the background of this theme."""
         return "blue-black-red" if self.is_dark else "blue-white-red"
 
     def pin(self, number: int) -> QColor:
@@ -81,7 +81,7 @@ _COLOURS = {  # light, dark
     "hover": ("#EEEFF2", "#2D3137"),
     "danger": ("#B42318", "#FF8A80"),
     "danger_wash": ("#FDECEA", "#432A2C"),
-    "better": ("#0072B2", "#56B4E9"),  # distinct from "worse" with every kind of colour vision
+    "better": ("#0072B2", "#56B4E9"),  # colour-blind users can distinguish it from "worse"
     "worse": ("#D55E00", "#E69F00"),
     "paper": ("#FFFFFF", "#17181B"),
     "ink": ("#1B1B1D", "#FFFFFF"),
@@ -122,7 +122,7 @@ def _rgb(colour: QColor) -> tuple[int, int, int]:
 
 
 def contrast(a: QColor, b: QColor) -> float:
-    """Return the contrast ratio of two colours, 1 to 21 (WCAG 2)."""
+    """Return the contrast ratio of two colours, from 1 to 21 (WCAG 2)."""
     light, dark = sorted((_luminance(a), _luminance(b)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
@@ -158,7 +158,7 @@ def stored_theme(settings: QSettings) -> str:
 
 
 def stored_scale(settings: QSettings) -> float:
-    """Return the stored scale factor, 1 to 2; 1 if it is missing or invalid."""
+    """Return the scale factor stored in the settings, from 1 to 2, or 1 if it is missing or invalid."""
     return next((scale for scale in SCALES if str(scale) == str(settings.value("scale", "1.0"))), 1.0)
 
 
@@ -224,7 +224,7 @@ class _Follower(QObject):
 
 
 def figure_font(widget: QWidget, size: int = BODY, strong: bool = False) -> QFont:
-    """Return the widget's font at `size` pixels with tabular figures, weight 600 if `strong`."""
+    """Return the widget's font at `size` pixels with digits of equal width, in semi-bold if `strong`."""
     font = QFont(widget.font())
     font.setPixelSize(size)
     font.setWeight(QFont.Weight.DemiBold if strong else QFont.Weight.Normal)
@@ -245,7 +245,8 @@ _SVG = (
 def icon(drawing: str, theme: Theme) -> QIcon:
     """Return an icon in the theme's colours, at 1 to 3 device pixels per logical pixel.
 
-    The icon has the text colour on normal buttons, the accent colour on checked, the line colour on disabled buttons.
+    The icon has the text colour on normal buttons, the accent colour on checked buttons and the line colour on disabled
+    buttons.
 
     Parameters
     ----------
@@ -325,7 +326,7 @@ QLabel[role="heading"] { font-size: 11px; font-weight: 600; color: $muted; lette
 QLabel[role="badge"] { font-size: 11px; color: $accent_text; background: $accent_wash; border-radius: 4px;
     padding: 1px 6px; }
 QLabel[role="preview"] { background: #ffffff; color: #6b707b; border: 1px solid $line; border-radius: 4px; }
-/* Plain text, so that a name in a tooltip is not read as HTML, which opens the files that it names. */
+/* Tooltips show plain text. If Qt read a name as HTML, it would open image files to which this HTML refers. */
 QToolTip { background: $text; color: $background; border: 0; padding: 6px 8px; font-size: 11px;
     qproperty-textFormat: PlainText; }
 QStatusBar { background: $panel; border-top: 1px solid $line; }

@@ -1,1 +1,1 @@
-"""The window of the guide, and the card of the tour."""
+"""The window of the guide, and the card that shows one step of the tour."""

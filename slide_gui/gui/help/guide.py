@@ -111,7 +111,7 @@ class Guide(QDialog):
             heading = layout.headingLevel() > 0
             if QTextCursor(block).currentTable() is None:
                 above = _ABOVE_ITEM if block.textList() is not None else _ABOVE_PARAGRAPH
-                fence = QTextFormat.Property.BlockCodeFence  # Qt sets this property for each line of code
+                fence = QTextFormat.Property.BlockCodeFence  # Qt sets this property for each line of a code block
                 if layout.hasProperty(fence) and block.previous().blockFormat().hasProperty(fence):
                     above = 0
                 layout.setTopMargin(_ABOVE_HEADING if heading else above)

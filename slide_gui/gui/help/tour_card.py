@@ -1,4 +1,4 @@
-"""The card of the tour, its texts from resources/help/tour.md, and the outline of a control."""
+"""The card that shows one step of the tour, its texts from resources/help/tour.md, and a ring around a control."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ _ANY = 16_777_215  # QWIDGETSIZE_MAX, the largest size of a widget in Qt
 
 @dataclass(frozen=True)
 class CardText:
-    """The texts of a card: a question as its title, and, in Markdown, the user's action and the result."""
+    """The texts of a card: the title, which is a question, and the user's action and its result, both in Markdown."""
 
     title: str
     action: str
@@ -26,7 +26,7 @@ class CardText:
 
 
 OFFER = CardText(
-    "New here?", "A tour leads from one pixel to the paper’s table in ten minutes. Your window stays as it is."
+    "New here?", "A tour leads from one pixel to the paper’s table in ten minutes. Your window is restored afterwards."
 )
 
 

@@ -99,7 +99,7 @@ class Action(QAction):
         self.setToolTip(with_keys(why_not or tip or self.text().rstrip(" …"), self.command.shortcut))
 
     def follow(self) -> str:
-        """Update the state and the text of the action, and return why the command is unavailable, or ""."""
+        """Update the state and text of the action. Return why the command is unavailable, or "" if it is available."""
         command, window = self.command, self._window
         if command.checked is not None:
             self.setChecked(command.checked(window))
@@ -112,7 +112,7 @@ class Action(QAction):
 
 
 def _not_here(window: MainWindow, needs_image: bool = False) -> str:
-    """Return the reason why a command for the image on the Weights page is unavailable, or ""."""
+    """Return why a command for the image on the Weights page is unavailable, or "" if it is available."""
     if window.pages.name != "weights":
         return "Available only on the Weights page"
     dataset = window.workspace.dataset
@@ -147,7 +147,7 @@ def _not_trainable(window: MainWindow) -> str:
 
 
 def _no_tour(window: MainWindow) -> str:
-    """Return the reason why the tour cannot start, or "".
+    """Return the reason why the tour cannot start, or "" if it can.
 
     The tour opens other data, and opening data would cancel a training, a sweep or a trial that the user requested.
     """
@@ -179,7 +179,7 @@ def _try(window: MainWindow) -> None:
 def _train(window: MainWindow) -> None:
     page = cast("ClassifierPage", window.pages.turn_to("classifier"))
     if not window.session.runs.training.running:
-        page.train_button.click()  # if training is impossible, the click shows the user the reason
+        page.train_button.click()  # if training is impossible, the page then shows the reason
 
 
 def _sweep(window: MainWindow) -> None:
@@ -407,7 +407,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
             "Let the left button draw or erase in the Flow view",
         ),
         _experiment(
-            "run_copies", "Start, pause or resume the copies", "Ctrl+Shift+M",
+            "run_copies", "Start, pause or resume corrupted copies", "Ctrl+Shift+M",
             lambda w: w.weights_page.set_view(COPIES).toggle(), why_not=_not_here,
         ),
         _image("next_sample", "Next image", "Ctrl+Right", lambda w: w.weights_page.shown.next()),

@@ -89,7 +89,7 @@ class TitleBar(QFrame):
         button.clicked.connect(action.trigger)
 
 
-_LEAST_WIDTH, _MARGINS = 72, 8  # pixels; minimum width of the navigation, and sum of the margins of its longest word
+_LEAST_WIDTH, _MARGINS = 72, 8  # pixels: minimum width, and space left and right of the longest word
 
 
 class Navigation(QFrame):
@@ -168,9 +168,9 @@ class MainWindow(QMainWindow):
     settings : QSettings
         Settings of the program, such as the theme, the last folder and the geometry.
     store : Path
-        Store of runs.
+        Path of the run store.
     sessions : Path, optional
-        Folder of automatic sessions; None to store no sessions.
+        Folder in which the session is stored automatically; None to store no session.
 
     Attributes
     ----------
@@ -215,8 +215,8 @@ class MainWindow(QMainWindow):
         wrap_tips(self.panel)
         self.panel.more.setChecked(bool(self.settings.value("panel_more", False, bool)))
         self.pages: PageStack = PageStack(self.session, central)
-        # Connected before the slots of the session keeper: `_show_title` hides the notice, but must not hide a message
-        # that the session keeper shows for the same signal.
+        # `_show_title` is connected before the slots of the session keeper, because it hides the notice. It must not
+        # hide a message that the session keeper shows in response to the same signal.
         self.workspace.dataset_changed.connect(self._show_title)
         self.keeper = SessionKeeper(self.workspace, self.pages, sessions, self)
         self.keeper.known_folders = lambda: [*self.opening.folders(), *self.recent.folders]
@@ -275,7 +275,8 @@ class MainWindow(QMainWindow):
         self.pages.turned.connect(self._leave_full)
         self.pages.changed.connect(self._show_panel)
         self.pages.turn_to("weights")
-        # Connected after the Weights page, so that the page shows the new data before its settings are restored.
+        # This slot is connected after those of the Weights page, so that the page shows the new data before its
+        # settings are restored.
         self.workspace.dataset_changed.connect(self.keeper.restore_choices)
 
     @property
@@ -298,7 +299,7 @@ class MainWindow(QMainWindow):
     # Data ------------------------------------------------------------------------------------------------------
 
     def start(self, files: list[Path], source: DataSource | None = None) -> None:
-        """Open `source`, if given, else the files, else the last session, else the generated example data."""
+        """Open `source` or else the files; if neither is given, the last session or the generated example data."""
         self.workspace.fallback = self._example = DataSource(key="rectangles", generated=True)
         self.keeper.start(resume=not files and bool(self.settings.value(REOPEN, True, bool)))
         if source is not None:
@@ -318,23 +319,23 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def open_files(self, paths: list[Path]) -> None:
-        """Open files or a folder as one data set, or restore the session of a file, a picture or a bundle."""
+        """Open files or a folder as one data set, or restore the session in a session file or an exported picture."""
         sessions = [path for path in paths if path.suffix.lower() == SUFFIX]
-        paths = sessions if len(sessions) == 1 else paths  # all files of a bundle may have been selected
+        paths = sessions if len(sessions) == 1 else paths  # the user may select all files of an exported figure
         if len(paths) != 1 or not self.keeper.open(paths[0]):
             self.workspace.open(DataSource(paths=tuple(map(str, paths))))
         else:
             self.recent.add(paths)
 
     def restore_place(self) -> None:
-        """Restore the geometry of the window at its last closing; Qt moves a window that would be off the screen."""
+        """Restore the position and size of the last closed window; Qt moves a window that would be off the screen."""
         geometry = self.settings.value(_GEOMETRY)
         if isinstance(geometry, QByteArray):
             self.restoreGeometry(geometry)
 
     def _inputs(self) -> Callable[[], list[Path]]:
         """Return a function that lists the files of the open data and of the run store."""
-        # Imported only when needed, because this module imports SQLite.
+        # The module `database` is imported only when needed, because it imports SQLite.
         from slide_gui.experiments.store.database import store_files
 
         source, store = self.workspace.source, self.session.library.path
@@ -348,7 +349,7 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _show_title(self, dataset: Dataset) -> None:
         self.recent.add(() if self.workspace.source is None else self.workspace.source.paths)
-        title = dataset.title.replace("[*]", "[*][*]")  # in a window title, Qt shows [*][*] as [*] and hides one [*]
+        title = dataset.title.replace("[*]", "[*][*]")  # in a window title, Qt hides [*] and shows [*][*] as [*]
         self.setWindowTitle(f"{title} – slide-gui")
         if self.workspace.source is not self._example:  # the notice that explains the example data stays visible
             self.notice.hide()
@@ -474,7 +475,8 @@ class MainWindow(QMainWindow):
         needed = self.pages.shown().needs()
         self.panel.show_parts(needed)
         self.panel.setVisible(bool(needed) and self.shows_panel and not self.is_full)
-        # The cards of the tour need the side column even on pages without a panel; the offer of the tour does not.
+        # The cards of the tour need the side column even on pages without a panel; the card that offers
+        # the tour does not.
         self.side.setVisible(self.is_touring or (bool(needed) and not self.is_full))
         self.follow()
 
@@ -523,8 +525,9 @@ class MainWindow(QMainWindow):
     def _follow_jobs(self) -> None:
         self.actions_by_name["cancel"].follow()
         if not self.session.busy:
-            # Importing this module only for the first plot would delay the plot. The import must not run in a worker
-            # thread: PySide6 creates classes at their first use, and crashes if two threads do so at the same time.
+            # If `axes` were imported only for the first plot, the plot would be delayed. The import must not run in a
+            # worker thread: PySide6 creates classes at their first use, and crashes if two threads create one at
+            # the same time.
             import slide_gui.gui.plots.axes  # noqa: F401
 
     @Slot()
@@ -542,7 +545,8 @@ class MainWindow(QMainWindow):
         self.settings.setValue(_GEOMETRY, self.saveGeometry())
         self.keeper.close()
         self.session.close()
-        # The destructor of a history that is not empty emits signals, and their slots would use the destroyed history.
+        # The undo history is cleared first: if it is not empty, its destructor emits signals, and the connected slots
+        # would use the destroyed history.
         self.workspace.history.clear()
         self.faults.close()
         super().closeEvent(event)

@@ -87,7 +87,7 @@ class Notice(QFrame):
         """Show a message instead of the previous one. Details are hidden at first."""
         self._message = message
         self.setProperty("kind", message.kind)
-        self.style().polish(self)  # applies the colours of this kind of message
+        self.style().polish(self)  # applies the colours for the new value of `kind`
         self._title.setText(message.title)
         self._text.setText(message.sentence)
         self._details.setPlainText(message.details)

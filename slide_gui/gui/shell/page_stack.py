@@ -13,7 +13,7 @@ from slide_gui.gui.widgets.controls import wrap_tips
 
 @dataclass(frozen=True)
 class PageSpec:
-    """A page, from which its button, command and shortcut are built.
+    """Description of a page, from which the page and its button, command and shortcut are built.
 
     Attributes
     ----------
@@ -26,7 +26,8 @@ class PageSpec:
     make : callable
         Builds the page from the session and its views; see `late`.
     views : tuple of PageView
-        Views in the order of the tabs. Those of the Weights page are in `slide_gui.gui.pages.weights.page.VIEWS`.
+        Views in the order of the tabs; empty for the Weights page, whose views are in
+        `slide_gui.gui.pages.weights.page.VIEWS`.
     """
 
     name: str
@@ -173,5 +174,5 @@ class PageStack(QStackedWidget):
 
     @Slot(str, object)
     def show_item(self, name: str, item: object) -> None:
-        """Show a page and pass an object to its `Page.show_item`."""
+        """Show the named page and pass `item`, such as an image or a run, to its method `show_item`."""
         self.turn_to(name).show_item(item)

@@ -45,7 +45,7 @@ class PaletteEntry:
 
 
 class CommandPalette(QDialog):
-    """A list of the available commands, views, data sets and recent files; Return runs the selected entry."""
+    """A list of the available commands, views, data sets and recent files; the Return key runs the selected entry."""
 
     def __init__(self, window: "MainWindow") -> None:
         super().__init__(window)

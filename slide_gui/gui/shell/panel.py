@@ -32,14 +32,14 @@ from slide_gui.gui.widgets.layouts import VerticalScroll, flush, nested
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.text import count, counted, plural, printable, significant
 
-_WIDTH, _BAR = 240, 10  # pixels; widths of the panel and of its scroll bar, whose width the style sheet also sets
+_WIDTH, _BAR = 240, 10  # widths of the panel and of its scroll bar, in pixels; the style sheet also sets the latter
 _OPEN = "open"
 _MOST_RECENT, _ENTRY_MARGINS, _WIDEST_MENU = 6, 24, 560
 _RIDGES = (*(float(f"{digit}e{power}") for power in range(-8, 3) for digit in (1, 2, 5)), 1000.0)
 _SHARE, _FOLDS, _NOTHING = "share", "folds", "nothing"
 
 
-# Each parameter with a slider → label; limits, step and default; tooltip.
+# For each parameter with a slider: the label; minimum, maximum, step and default; and the tooltip.
 _SLIDERS = {
     "noise": (
         "Noise level",
@@ -50,7 +50,7 @@ _SLIDERS = {
     "ridge": (
         "Ridge",
         (_RIDGES[0], _RIDGES[-1], 1, RIDGE),
-        "Added to the diagonal of E[Q]: W = E[P] (E[Q] + ridge · I)⁻¹, with S summed over all rows. 1e−8 to 1000; the "
+        "Added to the diagonal of E[Q], a sum over all rows: W = E[P] (E[Q] + ridge · I)⁻¹. From 1e−8 to 1000; the "
         "paper’s Algorithm 1 uses 1e−5. A larger ridge keeps the weights of features that are almost always 0 small.",
     ),
     "depth": ("Depth", (0, MOST_LAYERS, 1, 4), "Number of stacked denoisers: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2)."),
@@ -60,7 +60,7 @@ _SLIDERS = {
 _COLOR_TEXTS = {"auto": "diverging, by theme"} | {key: MAPS[key] for key in (*DIVERGING, "jet")}
 COLORS = {key: Choice(key, text, "") for key, text in _COLOR_TEXTS.items()}
 """Colour maps of the tiles."""
-# Each parameter of the stack or setting of the tiles with a combo box → label, tooltip and choices.
+# For each parameter of the stack and each setting of the tiles with a combo box: the label, tooltip and choices.
 _BOXES = {
     "squashing": (
         "Squashing",
@@ -251,7 +251,7 @@ def _column(dataset: Dataset, column: int) -> str:
 
 
 def _settings(state: State) -> dict[str, Any]:
-    """Return the parameters of the stack and the settings of the selection by name."""
+    """Return the parameters of the stack, and the pins, image and tile settings of `state.selection`, by name."""
     return vars(state.parameters) | vars(state.selection)
 
 
@@ -265,7 +265,7 @@ class ParameterPanel(VerticalScroll):
     open_requested()
         The user wants to choose files in a dialog.
     download_requested(object)
-        Key of a catalogue entry whose real files the user wants.
+        Key of a benchmark data set whose original files the user wants to download.
     reading_requested()
         The user wants to see how the files were read.
     try_requested()
@@ -288,7 +288,8 @@ class ParameterPanel(VerticalScroll):
         inside = QWidget(self)
         inside.setProperty("role", "panel")
         self.setProperty("role", "panel")
-        # Done before controls are added to `inside`, because its new parent would make Qt style all of them again.
+        # `setWidget` gives `inside` a new parent, and Qt then styles all children of `inside` again. It is therefore
+        # called before controls are added.
         self.setWidget(inside)
         self._parts: dict[str, QWidget] = {}
         self._boxes: dict[str, _ChoiceBox] = {}
@@ -343,7 +344,7 @@ class ParameterPanel(VerticalScroll):
 
     @contextmanager
     def _part(self, name: str) -> Iterator[None]:
-        """Collect the widgets that are added in this context in a section that `show_parts` shows or hides."""
+        """Add the widgets that are built in the `with` block to a section that `show_parts` shows or hides."""
         part = self._parts[name] = QWidget(self)
         outer = self._layout
         outer.addWidget(part)
@@ -495,7 +496,7 @@ class ParameterPanel(VerticalScroll):
         self._restore_dataset()
 
     def _restore_dataset(self) -> None:
-        """Show the title of the open data in the menu, even if the menu has no entry; without data, show "opening…"."""
+        """Show the title of the open data on the menu, even if they are not an entry; without data, show "opening…"."""
         dataset = self._workspace.dataset
         known = dataset is not None and dataset.key
         self._datasets.setCurrentIndex(self._datasets.findData(known) if known else -1)
@@ -503,7 +504,7 @@ class ParameterPanel(VerticalScroll):
 
     @Slot(object, object)
     def _show_state(self, state: State, old: State | None) -> None:
-        """Update the controls whose settings differ between two states; if `old` is None, update all controls."""
+        """Update the controls whose settings differ between `old` and `state`, or all controls if `old` is None."""
         before = {} if old is None else _settings(old)
         changed = {name: value for name, value in _settings(state).items() if old is None or before[name] != value}
         for name in self.sliders.keys() & changed:

@@ -154,9 +154,9 @@ class SessionKeeper(QObject):
             self.open(path, [folder])
 
     def _copy_of_last_session(self, path: Path) -> Path:
-        """Return the path of a session file; copy the file first if it is the automatic session.
+        """Return `path`, or the path of a copy if `path` is the session that is stored automatically.
 
-        The automatic session is copied because the next change of the state overwrites it.
+        This session is copied because the next change of the state overwrites it.
         """
         if path == self._path:
             with suppress(OSError):
@@ -259,12 +259,12 @@ def _remove_if_empty(mark: Path) -> None:
 
 
 def _check(selection: Selection, path: Path) -> None:
-    """Raise an error if a selection contains settings that do not exist.
+    """Raise an error if a session file contains an unknown choice for colour limits, content or colours of the tiles.
 
     Raises
     ------
     DataError
-        If a setting does not exist; the message names the session file.
+        If a choice is unknown; the message names the session file.
     """
     try:
         check_choice("levels", selection.levels, LEVELS)

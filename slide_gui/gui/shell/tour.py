@@ -76,7 +76,10 @@ def _fitted(window: MainWindow, **parameters: float | str) -> bool | None:
 
 
 def _copies(window: MainWindow) -> object:
-    """Return True if weights from enough corrupted copies are fitted to see the slope in the plot, else None."""
+    """Return True if weights have been fitted to at least 64 corrupted copies, else None.
+
+    With fewer copies, the slope of the curve in the Copies view would not be visible.
+    """
     from slide_gui.gui.pages.weights.copies import CopiesView
 
     part = window.findChild(CopiesView)
@@ -106,7 +109,10 @@ def _opened_run(window: MainWindow) -> object:
 
 
 def _trained(window: MainWindow) -> object:
-    """Return the result of a training that the user started and that has finished; a shipped result does not count."""
+    """Return the result of the latest training that the user started, or None if it is running or there is none.
+
+    A result that is shipped with the program does not count.
+    """
     training = window.session.runs.training
     return None if training.running else getattr(training.latest, "result", None)
 
@@ -123,12 +129,12 @@ def _show_misclassified(window: MainWindow) -> None:
 
 def _flipped(window: MainWindow) -> bool | None:
     """Return True if the test image with the user's strokes is classified correctly, else None."""
-    # Imported only when needed, because this module is also loaded if the tour is only offered.
+    # `DecisionController` is imported only here, because the program imports `tour` even if it only offers the tour.
     from slide_gui.gui.state.decision import DecisionController
 
     decider, state, dataset = window.findChild(DecisionController), window.workspace.state, window.workspace.dataset
     if state.test_row is None:
-        _show_misclassified(window)  # needed again if the training ended only after the card was shown
+        _show_misclassified(window)  # the card could not show it if the training had not ended
     decision = None if decider is None else decider.decision
     if decision is None or state.drawing is None or state.test_row is None or dataset is None:
         return None
@@ -197,7 +203,7 @@ class Tour(QObject):
     reached : bool
         True if the state that the card asks for is reached.
     pause : float
-        The next card follows when mouse and state have not changed for this many seconds.
+        The next card is shown when the mouse and the workspace's state have not changed for this many seconds.
     """
 
     def __init__(self, window: MainWindow) -> None:
@@ -278,7 +284,7 @@ class Tour(QObject):
             wanted = panel_parameters(_STATE.parameters) | dict(stop.parameters)
             window.workspace.set_parameters(gesture=f"tour {number}", **wanted)
         window.run_command(stop.command)
-        if stop.command.startswith("page_"):  # the user may have left the page on another view
+        if stop.command.startswith("page_"):  # the page may still show a view that the user opened
             window.pages.shown().choose({"view": "0", "shown": ""})
         stop.prepare(window)
         self.card.back.setVisible(number > 0)
@@ -317,7 +323,7 @@ class Tour(QObject):
 
     @Slot()
     def look(self) -> None:
-        """Check the watched state. If the card is done, wait until mouse and state rest, and show the next card."""
+        """Check the watched state. If the card is done, show the next card after a pause of the user (see `pause`)."""
         window, stop = self._window, STOPS[self.number]
         self._surround()
         if window.workspace.source != _DATA or window.workspace.is_opening:
