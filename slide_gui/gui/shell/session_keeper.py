@@ -31,7 +31,7 @@ from slide_gui.gui.shell.panel import COLORS
 from slide_gui.gui.state.jobs import UserMessage, sentence
 from slide_gui.gui.state.workspace import State, Workspace
 
-_REST_MILLISECONDS = 2000  # the session is stored when its state has not changed for this time
+_REST_MILLISECONDS = 2000  # the session is stored when its state has not changed for this number of milliseconds
 _MOST_RECOVERED = 5  # maximum number of stored sessions of crashed windows
 _TITLE = "The session could not be opened"
 
@@ -194,7 +194,7 @@ class SessionKeeper(QObject):
             path.parent.mkdir(parents=True, exist_ok=True)
         mark = path.with_name("open")
         has_crashed = mark.exists()
-        for name in ("open", "open.rmlock"):  # Qt holds a lock on "open.rmlock" while it removes the lock file "open"
+        for name in ("open", "open.rmlock"):  # Qt creates and locks "open.rmlock" while it removes "open"
             _remove_if_empty(path.with_name(name))
         self._lock = QLockFile(str(mark))
         self._lock.setStaleLockTime(0)

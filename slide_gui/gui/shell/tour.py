@@ -144,7 +144,10 @@ def _flipped(window: MainWindow) -> bool | None:
 
 
 def _cells(window: MainWindow) -> tuple[tuple[int, int], ...] | None:
-    """Return (row, column) of the table cell under the mouse and of the current cell, or None without such cells."""
+    """Return (row, column) of the cell under the mouse and of the current cell in the table of error rates.
+
+    Cells in the first column are ignored. If no cell remains, return None.
+    """
     table = cast("QAbstractItemView | None", _visible(window, _TABLE))
     if table is None:
         return None
