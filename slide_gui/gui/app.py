@@ -59,7 +59,7 @@ def run(files: Sequence[Path], source: "DataSource | None" = None) -> int:
 def prepare_interpreter() -> None:
     """Keep the GUI thread responsive during jobs, and switch off the garbage collector during the start.
 
-    After the window is built, `collect_in_turn` replaces the garbage collector that is switched off here.
+    After the window is built, `collect_in_turn` starts a timer that collects garbage instead.
     """
     gc.disable()
     sys.setswitchinterval(_SWITCH_SECONDS)

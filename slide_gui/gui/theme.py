@@ -81,7 +81,7 @@ _COLOURS = {  # light, dark
     "hover": ("#EEEFF2", "#2D3137"),
     "danger": ("#B42318", "#FF8A80"),
     "danger_wash": ("#FDECEA", "#432A2C"),
-    "better": ("#0072B2", "#56B4E9"),  # colour-blind users can distinguish it from "worse"
+    "better": ("#0072B2", "#56B4E9"),  # also colour-blind users can distinguish it from "worse"
     "worse": ("#D55E00", "#E69F00"),
     "paper": ("#FFFFFF", "#17181B"),
     "ink": ("#1B1B1D", "#FFFFFF"),

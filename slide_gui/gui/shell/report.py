@@ -26,7 +26,7 @@ _PACKAGED = ("site-packages", "slide_gui")
 
 
 def report(window: "MainWindow") -> str:
-    """Return the report. It contains file names without folders, and of the open data only the size."""
+    """Return the report. File names are given without folders; the open data are described only by their size."""
     return "\n".join([*_versions(), *_state(window), "last lines of the log:", *map(without_folders, last_log_lines())])
 
 

@@ -134,7 +134,7 @@ def _flipped(window: MainWindow) -> bool | None:
 
     decider, state, dataset = window.findChild(DecisionController), window.workspace.state, window.workspace.dataset
     if state.test_row is None:
-        _show_misclassified(window)  # the card could not show it if the training had not ended
+        _show_misclassified(window)  # the training may have ended after the card was shown
     decision = None if decider is None else decider.decision
     if decision is None or state.drawing is None or state.test_row is None or dataset is None:
         return None
