@@ -75,11 +75,11 @@ class ExportOption:
     about: str = ""
 
 
-_WITHOUT_DESKTOP = ("offscreen", "minimal", "vnc", "linuxfb", "eglfs")  # Qt platforms without a desktop
+_WITHOUT_DESKTOP = ("offscreen", "minimal", "vnc", "linuxfb", "eglfs")  # names of Qt platforms that have no desktop
 
 
 def shows_folders() -> bool:
-    """Return True if a desktop can show folders."""
+    """Return True if the program can open a folder in the file manager of a desktop."""
     if QGuiApplication.platformName() in _WITHOUT_DESKTOP:
         return False
     return not sys.platform.startswith("linux") or shutil.which("xdg-open") is not None
@@ -217,8 +217,8 @@ _WIDTH_TITLES = {
 # Largest size of the dialog in pixels and as a fraction of the window, and width of the column of choices in pixels.
 _SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 300
 _ENTRY_MARGINS = 24
-_FINE = 100  # dots per inch below which a figure is drawn at twice the size and reduced, so that text stays legible
-_REST_MILLISECONDS = 120  # a preview starts when the choices have not changed for this long
+_FINE = 100  # dots per inch below which a preview is drawn at twice the size and then reduced, to keep text legible
+_REST_MILLISECONDS = 120  # the preview is drawn when the user has changed no option for this time
 
 
 class ExportDialog(QDialog):
@@ -282,7 +282,7 @@ class ExportDialog(QDialog):
         left.addWidget(buttons)
 
     def _add_box(self, name: str) -> QComboBox:
-        box = ElidedBox(self, name, least=8)  # long entries must not make the labels narrower
+        box = ElidedBox(self, name, least=8)  # Long entries must not make the labels of the form narrower.
         self._form.addRow(name, box)
         return box
 
@@ -380,7 +380,8 @@ class ExportDialog(QDialog):
             export = option.export(progress) if ready is None else ready
             draw, small = export.draw, replace(style, dpi=dots)
             assert draw is not None
-            progress.report(0.5)  # last point at which the job can be cancelled, because drawing cannot be interrupted
+            # The job can be cancelled here for the last time, because the drawing below cannot be interrupted.
+            progress.report(0.5)
             return option, export, figure_bytes(lambda figure: draw(figure, small), ".png", small), wanted / dots
 
         self._queue.submit(
@@ -445,7 +446,7 @@ class ExportDialog(QDialog):
         name, _ = QFileDialog.getSaveFileName(self, "Export as", str(suggestion), f"{kind.upper()} (*.{kind})")
         if not name or Path(name).suffix.lower() == f".{kind}":
             return Path(name) if name else None
-        return unused(Path(f"{name}.{kind}"))  # the file dialog did not check whether a file with this suffix exists
+        return unused(Path(f"{name}.{kind}"))  # the file dialog has not checked whether this path exists
 
 
 def _fill(box: QComboBox, choices: dict[str, str], chosen: object = None) -> None:

@@ -137,7 +137,7 @@ class _WrappedLabel(PlainLabel):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.setMinimumHeight(0)  # otherwise heightForWidth would return at least the old minimum height
-        self.setMinimumHeight(max(0, self.heightForWidth(self.width())))  # it returns −1 for an empty text
+        self.setMinimumHeight(max(0, self.heightForWidth(self.width())))  # heightForWidth is −1 for an empty text
 
 
 class ReadingPreview(QFrame):
@@ -181,7 +181,7 @@ class ReadingPreview(QFrame):
         self.labels_button.clicked.connect(self._use_labels)
         self._captions: dict[QComboBox, PlainLabel] = {}
         self.label_column = self._box(row, "Classes in", "Column of the class labels")
-        self.groups = self._box(row, "Groups in", "Rows with the same value in this column stay on one side of a split")
+        self.groups = self._box(row, "Groups in", "A split never separates rows with the same value in this column")
         self.shape = self._box(row, "Shape", "Rows × columns of the images, or features that are not pixels")
         self.header = self._check(row, "Header line", "The first line contains the names of the columns")
         tip = "The file stores the pixels of each image column by column"
@@ -324,7 +324,7 @@ class ReadingPreview(QFrame):
         names = dataset.feature_names or tuple(f"x{k}" for k in range(dataset.n_features))
         shown = min(_SHOWN_COLUMNS, dataset.n_features)
         low, size = (0.0, 1.0) if dataset.scaling is None else dataset.scaling
-        rows = low + size * dataset.train[:_SHOWN_ROWS]  # the numbers in the file
+        rows = low + size * dataset.train[:_SHOWN_ROWS]  # values as in the file, before scaling to 0–1
         for feature in range(shown):
             self._set_cell(0, feature, _shortened(names[feature]))
             for row, value in enumerate(rows[:, feature].tolist(), start=1):
@@ -345,7 +345,8 @@ class ReadingPreview(QFrame):
     def reading(self) -> ParseOptions:
         """Return the settings that the controls show.
 
-        A setting that was guessed and that the user did not change remains unset, so that it is guessed again.
+        A setting that was guessed and that the user did not change remains unset. It is guessed again when
+        the files are read with the returned settings.
         """
         dataset, before = self._workspace.dataset, self._source_options()
         if dataset is None:

@@ -17,7 +17,7 @@ from slide_gui.text import counted
 
 _RESET = (
     "Theme, size, panel, folders, export options, the place where runs are computed, the time to try your "
-    "data, recent files and how files are read return to their defaults. Data, runs and sessions stay."
+    "data, recent files and how files are read return to their defaults. Data, runs and sessions are kept."
 )
 
 

@@ -29,7 +29,7 @@ _TRAVELS = (
 
 
 class ClusterDialog(QDialog):
-    """The dialog in which to choose this window, worker processes on this computer, or a Dask scheduler.
+    """The dialog that sets where runs are computed: in this window, by workers on this computer or of a Dask scheduler.
 
     Parameters
     ----------

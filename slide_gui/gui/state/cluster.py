@@ -55,7 +55,7 @@ class ClusterController(QObject):
     """
 
     changed = Signal()
-    _workers_counted = Signal()  # emitted by the thread of `queue`; the new state is in `_known`
+    _workers_counted = Signal()  # emitted by the thread of `queue` after it has stored the new state in `_known`
 
     def __init__(self, path: Path, settings: QSettings | None, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -82,17 +82,20 @@ class ClusterController(QObject):
         )
 
     def compute_here(self) -> None:
-        """Compute runs in this window again."""
+        """From now on, compute runs in this window instead of on workers."""
         if not self.state.choice.is_here:
             self.choose(ClusterChoice())
 
     def start(self, task: Task, compute: Callable[..., object]) -> None:
-        """Start a task that stores runs, on the cluster or in the window.
+        """Start a task that computes and stores runs, on workers or in this window, as the user has chosen.
 
         Parameters
         ----------
+        task : Task
+            The task to start.
         compute : callable
-            Called with the keywords `store`, `progress` and `cluster`; `cluster` is None for runs in the window.
+            Called with the keywords `store`, `progress` and `cluster`; `cluster` is None if runs are computed in this
+            window.
         """
         choice = self.state.choice
 

@@ -16,9 +16,9 @@ from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
 
-_AT_ONCE = 8_000_000  # number of multiplications (5 ms); a prediction that needs more runs in the job queue
+_AT_ONCE = 8_000_000  # largest number of multiplications (5 ms) on the GUI thread; longer predictions use the job queue
 _REST_MILLISECONDS = 400
-_CHANNEL = "decide"  # preparation, prediction and search share a channel, because they run one after another
+_CHANNEL = "decide"  # one channel for all jobs of this class, because they run one after another
 Image = NDArray[Any]
 
 
@@ -93,7 +93,8 @@ class DecisionController(QObject):
         self._following = False
         # If the search for changed pixels is unfinished, forget the image, so that `follow` starts the search again.
         self._image = None if self.flip is None else self._image
-        if self._decider is not None:  # the preparation of the classifier is not interrupted
+        # If `_decider` is None, the job that prepares the classifier may be running. Let it finish.
+        if self._decider is not None:
             self._stop()
 
     def _stop(self) -> None:
@@ -151,7 +152,7 @@ class DecisionController(QObject):
             self.decision = decider.decide(np.concatenate([flow.clean, *(layer.output for layer in flow.layers)]))
             self._rested.start()
             return
-        self.decision = None  # the old prediction must not be shown while the job waits
+        self.decision = None  # The earlier prediction must not be shown until this job has ended.
         self._submit(
             "Classifying one input",
             lambda _progress: decider.decide(decider.representation.transform(image[None])[0]),

@@ -46,14 +46,14 @@ class EvaluationChoice:
 
     @cached_property
     def cells(self) -> tuple[CellPlan, ...]:
-        """The plan of the requested cells of the table."""
+        """The plans of the requested table cells. A cell is one method on one data set."""
         if not self.data or not self.methods:
             return ()
         return plan(self.extent, self.data, self.methods, self.splits)
 
     @cached_property
     def table(self) -> tuple[CellPlan, ...]:
-        """The plan of all cells of the table, including cells that are not requested."""
+        """The plans of all table cells, requested or not. A cell is one method on one data set."""
         return plan(self.extent, splits=self.splits)
 
 
@@ -65,8 +65,8 @@ class EvaluationController(QObject):
     runs : Task
         The evaluation; it reports an `EvaluationState`.
     reading : Task
-        The job that reads the stored cells of the table. Its result is (plan of the table, state of the table,
-        remaining cost).
+        The job that reads the stored results of the table's cells, each one method on one data set. Its result is
+        (plan of the table, state of the table, remaining cost).
 
     Signals
     -------
@@ -82,7 +82,7 @@ class EvaluationController(QObject):
         super().__init__(parent)
         self._library, self._cluster = library, cluster
         self.choice = EvaluationChoice.everything(shipped_extent())
-        # True if the stored cells of the table must be read as soon as the library has listed the runs.
+        # True if the stored results of the table must be read as soon as the library has listed the runs.
         self._read_requested = False
         library.changed.connect(self._read_listed)
         stopped = "The benchmark stopped; finished runs are stored"
@@ -98,11 +98,11 @@ class EvaluationController(QObject):
 
     @property
     def known(self) -> bool:
-        """True if the stored cells of the table for the current `choice` have been read."""
+        """True if the stored results of the table for the current `choice` have been read."""
         return self.reading.latest is not None and self.reading.latest[0] == self.choice.table
 
     def state(self) -> EvaluationState:
-        """Return all cells of the table.
+        """Return the results of all table cells. A cell is one method on one data set.
 
         Stored results replace shipped results; results of the running evaluation replace both.
         """
@@ -118,7 +118,7 @@ class EvaluationController(QObject):
         """Return a text with the largest number of runs that the Start button would compute, and their total duration.
 
         The evaluation computes fewer runs if it eliminates candidates early. The text is empty if no run is missing or
-        the stored cells have not been read.
+        the stored results have not been read.
         """
         costs = self.reading.latest[2] if self.known else {}
         runs: dict[tuple[str, str], float] = {}
@@ -129,11 +129,11 @@ class EvaluationController(QObject):
 
     @property
     def is_reading(self) -> bool:
-        """True if the stored cells of the table are being read or will be read soon."""
+        """True if the stored results of the table are being read or will be read soon."""
         return self._read_requested or self.reading.running
 
     def read(self) -> None:
-        """Read the stored cells of the table for the current `choice`; do nothing while an evaluation is running."""
+        """Read the stored results of the table for the current `choice`; do nothing while an evaluation is running."""
         if self.runs.running:
             return
         self._read_requested = True
@@ -142,7 +142,7 @@ class EvaluationController(QObject):
 
     @Slot()
     def _read_listed(self) -> None:
-        """Read the stored cells of the table if this was requested and the library has listed the runs."""
+        """Read the stored results of the table if this was requested and the library has listed the runs."""
         if not self._read_requested or self._library.reading:
             return
         self._read_requested = False
@@ -153,7 +153,7 @@ class EvaluationController(QObject):
 
         def work(progress: Progress) -> tuple[object, ...]:
             state = stored_evaluation(table, rows, progress=progress)
-            # Show the cells now, because the computation of the remaining cost takes a second.
+            # Show the stored results now, because the computation of the remaining cost takes a second.
             progress.report(1.0, (table, state, {}))
             return table, state, remaining_cost(table, state, rows)
 
@@ -182,11 +182,12 @@ class EvaluationController(QObject):
         return "" if self.choice.methods else "No method is selected."
 
     def start(self) -> None:
-        """Compute the missing runs of the chosen cells, on a cluster or in the window's queue after its other jobs."""
+        """Compute the missing runs of `choice`, on a cluster or in the window's job queue after its other jobs."""
         cells = self.choice.cells
         if self.runs.running or not cells:
             return
-        loaded: dict[str, Dataset] = {}  # keeps the data sets loaded if the job is interrupted and starts again
+        # If the job is interrupted and starts again, it finds the data sets here and need not load them again.
+        loaded: dict[str, Dataset] = {}
 
         def load(key: str, progress: Progress) -> Dataset:
             if key not in loaded:

@@ -11,7 +11,7 @@ from slide_gui.experiments.inspection.rows import Explorer, Fit, Preview
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.progress import Listener, Progress
 
-_SETTLE_SECONDS = 0.04  # a fit starts when the slider has not moved for this long
+_SETTLE_SECONDS = 0.04  # a fit starts when the slider has not moved for this time
 
 
 class Fitting(QObject):
@@ -103,7 +103,8 @@ class Fitting(QObject):
             return
         shown = parameters if self.stack is None else self.stack.parameters
         if (shown.fit_on, shown.sharing) != (parameters.fit_on, parameters.sharing):
-            # No preview is computed, because views would combine it with the scatter matrices of the earlier stack.
+            # Compute no preview in this case, because views would combine it with the scatter matrices of the earlier
+            # stack.
             features = ()
         seconds = _SETTLE_SECONDS if settle else 0.0
 
@@ -118,8 +119,8 @@ class Fitting(QObject):
             assert fit is not None
             progress.report(1.0, fit)
             explorer.prepare(parameters, progress)
-            # This module is slow to import. A later import would delay the first run, and an earlier one the display of
-            # the layers.
+            # The import of `trial` is slow. A later import would delay the first run, and an earlier import would delay
+            # the display of the layers.
             import slide_gui.experiments.sweeps.trial  # noqa: F401
 
             return fit
@@ -155,8 +156,9 @@ class Fitting(QObject):
         else:
             fit = payload if isinstance(payload, Fit) else Fit(payload, 0.0)
             if fit.stack is self.stack and fit.seconds == self.seconds and before is None:
-                return  # the last payload has delivered this result already
+                return  # This result was already delivered as a payload of the job.
             self.stack, self.seconds, self.problem = fit.stack, fit.seconds, fit.problem
+            # Otherwise keep the preview, because views show it for the layers that are not fitted yet.
             if before is None or self.is_fresh(self.parameters.depth) or not self.is_current(before.parameters):
-                self.preview = None  # otherwise the preview is still shown for layers that are not fitted yet
+                self.preview = None
         self.changed.emit()

@@ -129,7 +129,7 @@ class _Job(Progress):
 
     @property
     def ended(self) -> bool:
-        """True if the function has returned or raised."""
+        """True if the function of the job has returned or raised an exception."""
         return self.future is not None and self.future.done()
 
     def status(self) -> JobStatus:
@@ -278,7 +278,7 @@ class JobQueue(QObject):
         self._announce()
 
     def close(self, *, finish: bool = False) -> None:
-        """Cancel all jobs, or with `finish` run them to their end without delivering results; wait for the worker."""
+        """Cancel all jobs, or with `finish` complete them without delivering results. Wait for the worker thread."""
         if finish:
             self._pool.shutdown(wait=True)
         self.cancel()
@@ -312,7 +312,8 @@ class JobQueue(QObject):
             with job.lock:
                 job.awake = False
                 payload, job.payload = job.payload, None
-            ended = job.ended  # must be read after `awake` is reset; otherwise the end of the job could be missed
+            # Read `ended` after `awake` is set to False. In the opposite order, the end of the job could be missed.
+            ended = job.ended
             job.drained = time.monotonic()
             job.delivered = job.delivered if payload is None else job.drained
             if payload is not None and job.on_payload is not None:
@@ -325,7 +326,7 @@ class JobQueue(QObject):
         assert job.future is not None
         error = job.future.exception()
         if isinstance(error, Cancelled) and (job.background or job.automatic or job.restarts):
-            self._jobs[job.number] = self._jobs.pop(job.number)  # move the job behind the jobs that interrupted it
+            self._jobs[job.number] = self._jobs.pop(job.number)  # the job restarts after the jobs that interrupted it
             job.fraction, job.seconds_left, job.time_left = 0.0, None, TimeLeft()
             self._start(job)
             if not job.background:
@@ -346,7 +347,7 @@ class JobQueue(QObject):
 
     @Slot()
     def _interrupt_requested(self) -> None:
-        """Interrupt a sweep, training or trial, so that automatic jobs that are waiting for it can run."""
+        """If automatic jobs are waiting, let them run: interrupt the sweep, training or trial that delays them."""
         if any(job.automatic and not job.background for job in self._jobs.values()):
             for job in self._jobs.values():
                 if job.restarts:

@@ -85,7 +85,7 @@ class RunLibrary(QObject):
     def add(self, runs: Sequence[StoredRun]) -> None:
         """Show runs that a job of this window has just stored, without reading the table again."""
         if self.reading or not self.listed:
-            self.refresh()  # if the table is being read, it may not contain these runs
+            self.refresh()  # A table that is being read now may lack these runs.
             return
         self.runs = tuple(({run.hash: run for run in self.runs} | {run.hash: run for run in runs}).values())
         self.changed.emit()
@@ -106,7 +106,7 @@ class RunLibrary(QObject):
         if deleted:
             hidden = self.deleted[keys] = []
             self._change_and_read(lambda store: hidden.extend(store.delete(keys)))
-        else:  # the queue makes one change at a time, so the deletion is complete before this job
+        else:  # the queue makes one change at a time, so the deletion is complete before this job restores runs
             hidden = self.deleted.pop(keys, [])
             self._change_and_read(lambda store: store.delete(hidden, undo=True))
 
@@ -210,7 +210,8 @@ class RunLibrary(QObject):
             stored = {run.hash for run in listed}
             return (*(run for run in shipped_results().runs if run.hash not in stored), *listed)
 
-        self._jobs += 1  # one channel per change, because a job replaces earlier jobs on its channel
+        # Every job gets its own channel, because a new job would replace earlier jobs on the same channel.
+        self._jobs += 1
         self._queue.submit(
             "Reading the runs",
             work,
@@ -239,6 +240,6 @@ def opened_store(path: Path) -> RunStore:
         return RunStore(path, read_only=True)
     except DataError as error:
         try:
-            return RunStore(path)  # waits until the process that is creating the store has finished
+            return RunStore(path)  # RunStore waits for another process that is creating the store
         except OSError:
             raise error from None

@@ -35,7 +35,7 @@ SWEEP_DEPTHS = (0, 1, 2, 3, 4)
 TRY_SECONDS = "try/seconds"
 """Key of the setting with the time budget of a trial."""
 
-_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # limits of estimates that start automatically
+_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # limits of estimates that start without a request
 
 
 class _TooLong(Exception):
@@ -132,8 +132,8 @@ class RunController(QObject):
         self.svm = SvmParameters()
         self.requested_sweep: SweepSpec | None = None
         self._reuse = Reuse()
-        self._shown_next: RunResult | None = None  # result to show as soon as its data are open
-        # Result and `folds_rate` before the training; they are shown again if the training is cancelled or fails.
+        self._shown_next: RunResult | None = None  # The result to show when its data have been opened.
+        # `result` and `folds_rate` before the training. They are shown again if the training is cancelled or fails.
         self._earlier: tuple[RunResult | None, ErrorRate | None] = None, None
         self.training.ended.connect(self._show_trained)
         self.estimate.ended.connect(self._end_estimate)
@@ -402,7 +402,7 @@ class RunController(QObject):
             and held_out is not None
             and dataset.fingerprint != wanted == held_out.fingerprint(dataset.whole or dataset.fingerprint)
         ):
-            self._shown_next = result  # shown once the open data are split as for this run
+            self._shown_next = result  # To be shown when the data have been split as in this run.
             self._workspace.hold_out(held_out)
             return
         if dataset is not None and dataset.fingerprint == result.spec.fingerprint:

@@ -71,8 +71,8 @@ class Opened:
     confirmed : bool
         True if the user has confirmed how the files are read.
     state : State or None
-        State to show the data in. With None, the parameters stay; pins and image also stay if the rows are the same,
-        and get their defaults otherwise.
+        State in which to show the data. If None, the parameters are kept. Pins and image are also kept if the rows are
+        the same; otherwise they get their defaults.
     """
 
     source: DataSource
@@ -165,12 +165,13 @@ class Workspace(QObject):
             Data to open. If it names files but no settings for reading them, the settings stored for these files are
             used.
         state : State, optional
-            State to restore with the data. Without it, the parameters stay; pins and image also stay if the rows are
-            the same, and get their defaults otherwise.
+            State to restore with the data. Without it, the parameters are kept. Pins and image are also kept if the
+            rows are the same; otherwise they get their defaults.
         download : bool
             True to download the files of a benchmark data set first.
         """
-        titles = {each.key: each.title for each in entries()}  # a session may name a key that is not in the catalogue
+        # A session may contain the key of a data set that this version's catalogue does not list.
+        titles = {each.key: each.title for each in entries()}
         name = titles.get(source.key, source.key) or f"{len(source.paths)} files"
         name = Path(source.paths[0]).name if len(source.paths) == 1 else name
         choices = self.choices if state is None else None  # a session has its own settings for reading files
@@ -228,7 +229,7 @@ class Workspace(QObject):
         self.not_opened.emit()
 
     def fall_back(self) -> None:
-        """Open the fallback if no data are open."""
+        """Open the data set `fallback` if no data are open."""
         if self.dataset is None and self.fallback is not None:
             fallback, self.fallback = self.fallback, None
             self.open(fallback)
@@ -266,8 +267,8 @@ class Workspace(QObject):
     ) -> None:
         """Load the open data with other settings in the job queue, and store the settings.
 
-        Even if `confirmed` is True, the user is asked to check the data if other reading options lead to suspicious
-        features that were not shown before, or to labels that look like a quantity.
+        If the files are read with other settings, the user must check the data even if `confirmed` is True in two cases:
+        suspicious features appear that were not shown before, or the labels look like a quantity and did not before.
         """
         choices, before = self.choices, self.dataset
         shown = set(before.checks if before else ())

@@ -68,7 +68,7 @@ class ColorBar(QWidget):
             note = QRectF(_EDGE, 0, box.left(), _BAR + 2 * _EDGE)
             write(painter, note, MIDDLE, self._note, theme.muted, figure_font(self, SECONDARY))
             if self.scale is not None:
-                colours = colour_table(self.scale)[1:].copy()  # entry 0 of the table is the colour of missing values
+                colours = colour_table(self.scale)[1:].copy()  # entry 0 is the colour of missing values
                 picture = QImage(colours.data, colours.size, 1, 4 * colours.size, QImage.Format.Format_RGB32)
                 painter.drawImage(box, picture)
                 self._paint_ticks(painter, self.scale)

@@ -20,8 +20,8 @@ from slide_gui.gui.theme import BLUE, SECONDARY, figure_font, ink_on, paint_ramp
 from slide_gui.gui.widgets.painted import CENTRE, NOTHING, STALE, paint_placeholder, write
 from slide_gui.text import isolated
 
-_USUAL, _TALLEST, _HEAD, _FOOT, _RAMP, _LEAST_HEADING = 52, 104, 24, 50, 72, 11  # pixels
-_WIDE = 280  # pixels; in a narrower table, the text of the legend is below the colours, not to the right
+_USUAL, _TALLEST, _HEAD, _FOOT, _RAMP, _LEAST_HEADING = 52, 104, 24, 50, 72, 11  # sizes in pixels
+_WIDE = 280  # width in pixels; in a narrower table, the text of the legend is below the colours, not to the right
 
 
 class ColorCell(NamedTuple):

@@ -161,7 +161,8 @@ class ElidedBox(QComboBox):
         option, painter = QStyleOptionComboBox(), QStylePainter(self)
         self.initStyleOption(option)
         option.currentText = self.shown_text()
-        with painter:  # ends the painter even after an exception, because Qt would crash if it stayed active
+        # `with` ends the painter even after an exception, because Qt would crash if the painter stayed active.
+        with painter:
             painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
             painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
 
@@ -300,7 +301,7 @@ class StartPause(QWidget):
         self.pause.setMinimumWidth(widest(self.pause, 72, ("Pause", "Resume")))
 
     def follow(self, running: bool, paused: bool, ready: bool = True) -> None:
-        """Update the buttons; `ready` is True if the job can be started."""
+        """Set texts and state of the buttons for the state of the job; `ready` is True if the job can be started."""
         self.start.setText(self._words[running])
         self.start.setEnabled(running or ready)
         self.pause.setEnabled(running)

@@ -18,8 +18,8 @@ def flush(layout: Inner, spacing: int = 8, margins: tuple[int, int, int, int] = 
 def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: int = -1) -> Inner:
     """Add a new, empty layout to another and return it.
 
-    An item of a layout is not a QObject. PySide finds the Python wrapper of an item only by the address and keeps
-    the wrapper after the item is destroyed; a later object at this address would get the wrong wrapper. PySide creates
+    An item of a layout is not a QObject. PySide finds the Python wrapper of an item only by the item's address and
+    keeps the wrapper after the item is destroyed; a later object at this address would get the wrong wrapper. PySide creates
     such wrappers if a layout that already contains items is added.
 
     Parameters
@@ -40,7 +40,7 @@ def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: 
     """
     if inner.count():
         raise ValueError("the layout already contains items; nest it before adding them")
-    add: Any = outer.addLayout  # after the layout, QBoxLayout takes other arguments than QGridLayout
+    add: Any = outer.addLayout  # addLayout of QBoxLayout and of QGridLayout takes different arguments
     add(inner, *place)
     inner.setSpacing(spacing)
     return inner
@@ -60,7 +60,7 @@ class VerticalScroll(QScrollArea):
 
     def __init__(self, parent: QWidget | None) -> None:
         super().__init__(parent)
-        # The area takes no focus itself. When a control inside gets the focus, the area scrolls to the control.
+        # The scroll area never gets the focus. When a control inside gets the focus, the area scrolls to this control.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)

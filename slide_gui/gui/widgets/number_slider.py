@@ -107,7 +107,8 @@ class NumberSlider(QWidget):
     def set_value(self, value: float) -> None:
         """Set the value to the nearest step within the range without emitting a signal.
 
-        If the slider has uneven steps, the number field shows `value` itself instead of the nearest step.
+        If the slider was built with `values`, its steps are uneven. The number field then shows `value` itself, not the
+        nearest step.
         """
         before = self._slider.value()
         with QSignalBlocker(self._slider):
@@ -176,11 +177,12 @@ class NumberSlider(QWidget):
     @Slot()
     def _typed(self) -> None:
         if self._number.text() == self._shown_text:
-            return  # the text is unchanged: the field only lost the focus, and a value between two steps must stay
+            # The user typed nothing; the field only lost the focus. A value between two steps must not be rounded.
+            return
         text = self._number.text().strip().replace("−", "-").replace(",", ".")
         try:
             self._go(float(text))
-        except ValueError:  # `_position_of` raises it for nan and inf
+        except ValueError:  # the text is not a number, or is nan or inf
             self._number.setText(self._shown_text)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -424,7 +424,7 @@ class Picker(HoverWidget):
             painter.drawLine(box.topRight(), box.bottomLeft())
 
     def _was_missing(self) -> list[str]:
-        """Return a text if the current value was missing in the file, or else an empty list."""
+        """Return a list with a text that the current value was missing in the file, or an empty list if it was not."""
         return ["missing in the file, filled"] if self._current in self._missing else []
 
     def _set_count(self, count: int) -> None:

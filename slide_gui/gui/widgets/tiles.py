@@ -1,4 +1,4 @@
-"""The contents of weight tiles, which are immutable rows of immutable tiles, and their positions."""
+"""Weight tiles, the rows in which they are shown, and the positions of tiles in a widget; all are immutable."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
@@ -339,8 +339,9 @@ class TileLayout(ImageLayout):
     Parameters
     ----------
     height_room : float
-        Height in which all rows should be visible; 0 for no limit. Tiles shrink to fit, but not below `LEGIBLE`. With
-        mosaics, there is always space for two rows below them, so that adding a pin changes no sizes.
+        Height in which all rows should be visible; 0 for no limit. To fit, tiles shrink to a height of `LEGIBLE` at
+        least, or of `SMALLEST` if there are mosaics. Space for two rows is always reserved below mosaics (one row if it
+        takes two lines), so that adding a pin changes no sizes.
     rows, columns : int
         Number of visible rows and columns.
     only : tuple of (row, column) or None
@@ -430,7 +431,7 @@ class TileLayout(ImageLayout):
 
     @property
     def needed(self) -> float:
-        """Return the smallest width that gives the same layout."""
+        """Return the smallest width of the widget at which the tiles keep their current size."""
         return 2 * EDGE + self._across * (self.size[0] + self.gap) - self.gap
 
     @property

@@ -232,7 +232,7 @@ class WeightTiles(PaintedWidget):
             self.update()
 
     def set_height(self, height: int) -> None:
-        """Set the available height, which limits the size of tiles as long as they remain legible."""
+        """Set the available height. Tiles shrink to fit into it, but not below a smallest size."""
         if height != self._room:
             self._room = height
             self._relayout()
@@ -276,7 +276,7 @@ class WeightTiles(PaintedWidget):
                 focus_ring(painter, self)
                 return
             fonts = figure_font(self, SECONDARY), figure_font(self, SECONDARY, strong=True)
-            # The area also includes tiles just below it, because their labels and captions can be inside it.
+            # Also paint tiles just below the exposed area, because their labels and captions can be inside this area.
             area = QRectF(event.rect()).adjusted(0, 0, 0, LINE + HEAD)
             visible = {place: box for place, box in layout.boxes.items() if box.intersects(area)}
             painter.setFont(fonts[0])
@@ -474,7 +474,7 @@ class WeightTiles(PaintedWidget):
             self.reached.emit(self.layout_of().tile(row, column))
 
     def _pointed(self) -> tuple[int, int, int] | None:
-        """Return (row, column, index of the selected pixel) of the current tile; by default, of its marked pixel."""
+        """Return (row, column, index) of the selected pixel of the current tile, or of its marked pixel if there is none."""
         (row, column), hovered = self._current, self._hovered
         tile = self.rows[row].tiles[column]
         if tile is None:
@@ -484,7 +484,7 @@ class WeightTiles(PaintedWidget):
         return None if tile.marker is None else (row, column, tile.marker)
 
     def _point(self, step: tuple[int, int]) -> None:
-        """Move the selection by a step to another pixel of the tile with the cursor."""
+        """Select the pixel of the current tile that is one `step` (rows, columns) from the selected pixel."""
         (row, column), spot = self._current, self._pointed()
         tile = self.rows[row].tiles[column]
         if tile is None:
