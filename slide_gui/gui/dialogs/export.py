@@ -352,7 +352,7 @@ class ExportDialog(QDialog):
         return str(self.format_box.currentData())
 
     def drawing(self) -> "Callable[[Progress], FigureExport]":
-        """Return the function that draws the selected figure; a figure drawn for the preview is reused."""
+        """Return a function that draws the selected figure, or that returns the figure if the preview has drawn it."""
         ready = self._export
         return self._option().export if ready is None else lambda _progress: ready
 

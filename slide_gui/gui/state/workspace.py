@@ -267,7 +267,7 @@ class Workspace(QObject):
     ) -> None:
         """Load the open data with other settings in the job queue, and store the settings.
 
-        If the files are read with other settings, the user must check the data even if `confirmed` is True in two cases:
+        If the reading settings change, the user must check the data in two cases, even if `confirmed` is True:
         suspicious features appear that were not shown before, or the labels look like a quantity and did not before.
         """
         choices, before = self.choices, self.dataset

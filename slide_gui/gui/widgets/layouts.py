@@ -19,8 +19,8 @@ def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: 
     """Add a new, empty layout to another and return it.
 
     An item of a layout is not a QObject. PySide finds the Python wrapper of an item only by the item's address and
-    keeps the wrapper after the item is destroyed; a later object at this address would get the wrong wrapper. PySide creates
-    such wrappers if a layout that already contains items is added.
+    keeps the wrapper after the item is destroyed; a later object at this address would get the wrong wrapper. PySide
+    creates such wrappers if a layout that already contains items is added.
 
     Parameters
     ----------

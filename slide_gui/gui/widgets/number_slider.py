@@ -113,8 +113,8 @@ class NumberSlider(QWidget):
         before = self._slider.value()
         with QSignalBlocker(self._slider):
             self._slider.setValue(self._position_of(value))
-        # If the value did not change, `_settled` stays as it is. During a drag it is the value before the drag, so that
-        # the end of the drag emits `value_settled`.
+        # If the value did not change, keep the last final value, `_settled`. During a drag, it is the value before the
+        # drag, so that the end of the drag emits `value_settled`.
         if self._slider.value() != before:
             self._settled = self.value()
         self._show_text(value if self._decimals is None else self.value())

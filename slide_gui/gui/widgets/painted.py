@@ -444,7 +444,7 @@ class Picker(HoverWidget):
 
 
 class CachedPixmap:
-    """A transparent picture as large as a widget, repainted when the key, size, theme or font changes."""
+    """A transparent picture as large as a widget, repainted if the caller's key or the size, theme or font changes."""
 
     def __init__(self) -> None:
         self._key: tuple[object, ...] | None = None

@@ -174,7 +174,7 @@ class WeightTiles(PaintedWidget):
         Parameters
         ----------
         shape : tuple of int, optional
-            Shape of the values of a tile, by default of the first tile; reserves space if there is no tile yet.
+            Shape of the values of a tile, by default of the first tile. If there are no tiles yet, it sets their size.
         """
         before, old_rows, had_mosaics = self._columns, self.rows, self._has_mosaics()
         same = len(columns) == len(before) and len(rows) == len(old_rows)
@@ -315,7 +315,8 @@ class WeightTiles(PaintedWidget):
         painter.drawRects([box.adjusted(-0.5, -0.5, 0.5, 0.5) for box in boxes])
         painter.setPen(QColor(theme.muted))
         for place, (_, tile, _) in zip(visible, tiles, strict=True):
-            if tile is not None and tile.caption and not tile.stale:  # captions of stale tiles show outdated numbers
+            # Captions of stale tiles are not drawn, because they contain outdated numbers.
+            if tile is not None and tile.caption and not tile.stale:
                 box = layout.captions(*place)
                 first, _, last = tile.caption.partition(" · ")
                 texts = (text for text in (tile.caption, last, first) if metrics.horizontalAdvance(text) <= box.width())
@@ -474,7 +475,7 @@ class WeightTiles(PaintedWidget):
             self.reached.emit(self.layout_of().tile(row, column))
 
     def _pointed(self) -> tuple[int, int, int] | None:
-        """Return (row, column, index) of the selected pixel of the current tile, or of its marked pixel if there is none."""
+        """Return (row, column, index) of the selected pixel in the current tile, or of the marked pixel if none is."""
         (row, column), hovered = self._current, self._hovered
         tile = self.rows[row].tiles[column]
         if tile is None:
