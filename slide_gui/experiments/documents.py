@@ -73,7 +73,10 @@ def _fields(kind: Any) -> tuple[dict[str, _Reader], tuple[str, ...]]:
 
 @lru_cache(maxsize=256)
 def _reader(hint: Any) -> _Reader:
-    """Return a function that checks a value against a type hint. It is cached, because a store has many values."""
+    """Return a function that checks a value against a type hint.
+
+    The function is cached, because it is needed for each of the many values in a store.
+    """
     if get_origin(hint) in (Union, UnionType):
         return _reader_of_choices(hint)
     if get_origin(hint) is tuple:
@@ -131,7 +134,7 @@ def _is_text(value: object) -> bool:
         return False
     try:
         value.encode("utf-8", "surrogateescape")  # file names with bytes that are not UTF-8 are valid
-    except UnicodeEncodeError:  # the text has a lone surrogate, which JSON allows
+    except UnicodeEncodeError:  # the text contains half of a surrogate pair, which JSON allows
         return False
     return True
 

@@ -44,7 +44,7 @@ class RunKind:
     typical: float = field(default=1.0, compare=False)
 
     def is_like(self, other: "RunKind") -> bool:
-        """Return True if runs of both kinds use the same data and method, and either both or neither learn widths."""
+        """Return True if runs of both kinds use the same data and method, and if both kinds or neither learn widths."""
         return (self.data, self.method, self.learns) == (other.data, other.method, other.learns)
 
     @classmethod
@@ -81,16 +81,16 @@ class RunShape:
 
 
 _START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0e-7, 1.8e-11, 1.2e-10, 1.2e-11
-"""Seconds on two cores: per run; for learning widths, and for tuning C, per squared number of rows of two classes; for
-evaluating, per row, support vector and column; for fitting a layer to n rows of d columns, per d³ + d² n/12; for
-features, per row and weight. For 4–784 columns, 2–10 classes, 110–10 000 rows, estimates are within a factor of 4."""
-_SUPPORT = 40.0  # support vectors per √(training rows). With 10 000 rows, MNIST has 24 and Convex has 58.
+"""Seconds on two cores, in this order: for any run; for learning widths and for tuning C, times n² for n rows of two
+classes; for evaluating, times rows, support vectors and columns; for fitting a layer to n rows of d columns, times d³ +
+d² n/12; for features, times rows and weights. Within a factor of 4 for 4–784 columns, 2–10 classes, 110–10 000 rows."""
+_SUPPORT = 40.0  # number of support vectors / √(training rows); with 10 000 rows, 24 on MNIST and 58 on Convex
 _RETUNING = 0.5  # time of tuning C with learned widths, as a fraction of the time with median widths
 _TWO_FOLDS = 1.6  # time of learning widths with two folds, each held out once, relative to one held-out fold
 _FIRST_STEPS = 0.4  # seconds that learning widths takes even with very few rows
 _PAIR_LEARNING, _PAIR_TUNING, _ROW_TUNING = 0.09, 0.03, 6.0e-4
-"""Seconds for learning widths and for tuning C, per pair of classes after the first pair. With 50 classes of 20 rows,
-these steps took 68 and 36 s. `_ROW_TUNING`: least seconds for tuning C with median widths, per row and class."""
+"""Seconds per pair of classes, without the first pair, for learning widths and for tuning C (68 s and 36 s in all with
+50 classes of 20 rows each). `_ROW_TUNING`: minimum seconds per row and class for tuning C with median widths."""
 _PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # seconds per row, autoencoder weight and epoch, without early stopping
 
 
@@ -108,9 +108,9 @@ def peak_bytes(spec: RunSpec, shape: RunShape) -> int:
 
 
 def run_parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
-    """Return the typical seconds for fitting the representation, for training and for evaluating.
+    """Return the typical seconds for fitting the representation, training the classifier and predicting rows.
 
-    If the run averages the decision values of other runs (`RunSpec.members`), each number is the sum over those runs.
+    If the run averages the decision values of other runs (`RunSpec.members`), each duration is the sum over those runs.
     """
     if spec.members:
         parts = [run_parts(each, shape) for each in spec.members]
@@ -132,10 +132,10 @@ def run_parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
 
 
 def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
-    """Return the typical seconds of learning widths, tuning C and training."""
+    """Return the typical seconds for learning the kernel widths, tuning C and training the SVM."""
     layers, learned = len(spec.group_names) - 1, min(rows, spec.svm.subset_size)
-    classes = math.sqrt(2 / n_classes)  # each pairwise SVM is trained on the rows of two classes only
-    # Number of pairs of classes except the first pair, whose time the terms with `_TUNING` and `_LEARNING` include.
+    classes = math.sqrt(2 / n_classes)  # the SVM of a pair of classes is trained on the rows of these classes only
+    # Number of pairs of classes, without the first: the terms with `_TUNING` and `_LEARNING` include its time.
     pairs = n_classes * (n_classes - 1) / 2 - 1
     tuning = _TUNING * min(rows, MOST_ROWS) ** 2 * (1 + layers / 3) * classes
     if not _learns(spec):

@@ -49,7 +49,7 @@ class SdaFeatures:
     seconds: tuple[float, ...]
 
     def transform(self, rows: NDArray[Any], *, progress: Progress = NO_PROGRESS) -> NDArray[np.floating]:
-        """Return [x | h¹ | … | hˡ] of shape (n, Σ sizes)."""
+        """Return the scaled input x and the layers h¹, …, hˡ side by side, in an array of shape (n, Σ sizes)."""
         return self.sda.transform(into_range(rows, self.limits), progress=progress)
 
     def first(self, depth: int) -> Self:
@@ -85,7 +85,11 @@ class Tuned:
 
 @dataclass(frozen=True, eq=False)
 class ColumnBlocks:
-    """A representation: SLIDE's layers, with or without h⁰, and optionally a projection, each as a block of columns."""
+    """SLIDE's layers and optionally a projection of the input, side by side as a representation.
+
+    The layers include the input h⁰, unless `omits_input` is True. Each layer is a block of columns; the projection is
+    one more block.
+    """
 
     stack: Stack
     omits_input: bool
@@ -93,7 +97,7 @@ class ColumnBlocks:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Number of columns of each block."""
+        """Number of columns of each layer and of the projection."""
         layers = (self.stack.n_features,) * (len(self.stack.layers) + 1 - self.omits_input)
         return layers if self.projection is None else (*layers, int(self.projection.estimator.n_components_))
 
@@ -252,7 +256,10 @@ class Reuse:
         return log
 
     def holds(self, dataset: Dataset, parameters: StackParameters) -> bool:
-        """Return True if the method `stack` would use results of other runs, or fit more layers than requested."""
+        """Return True if the duration of `stack` would differ from the duration of fitting this stack alone.
+
+        The method `stack` may reuse scatter matrices that another run computed, or fit more layers than requested.
+        """
         known = self._scatter is not None and self._scatter[0] == _scatter_key(dataset, parameters)
         return known or self.deepest > parameters.depth
 

@@ -141,7 +141,10 @@ def describe_chosen(chosen: ChosenBy) -> str:
 
 
 def describe_convergence(classifier: TrainedSvm) -> str:
-    """Describe which trainings of an SVM did not converge. The text is empty if all of them converged."""
+    """Report whether the final SVM fit converged, and how many fits for selecting widths and C did not.
+
+    The text is empty if all fits converged.
+    """
     parts = [] if classifier.converged else [f"not converged (gap {classifier.gap:.1e})"]
     converged = [point.converged for point in classifier.grid]
     if classifier.chosen is not None:
@@ -174,7 +177,7 @@ class RunResult:
     Attributes
     ----------
     spec : RunSpec
-        Spec of the run in its normal form.
+        Spec of the run, as `RunSpec.checked` returns it.
     dataset : str
         Name of the data set.
     generated : bool
@@ -190,7 +193,7 @@ class RunResult:
     judged : ndarray of int, shape (n,)
         The evaluated rows, sorted, as indices of the test set, or of the training set for validation.
     misclassified : ndarray of int, shape (m,)
-        The misclassified rows, sorted, as indices of the same set.
+        The misclassified rows, sorted, as indices of the same set as in `judged`.
     predicted : ndarray of int, shape (m,)
         Predicted class of each misclassified row, as an index of `labels`.
     decisions : ndarray of shape (m, 1) or (m, c)
@@ -201,7 +204,7 @@ class RunResult:
     validation_error : float or None
         Error on the validation rows of the split. None if the classifier was trained on the whole training set.
     versions : tuple of (name, version)
-        Versions of the program and of all libraries that affect the numbers. "numerics" is the `RESULTS_VERSION`.
+        Versions of the program and of all libraries that affect the result. "numerics" is the `RESULTS_VERSION`.
     network : NetworkRecord or None
         Training history of the autoencoders, None without autoencoders.
     validation_loss : float or None
@@ -235,7 +238,7 @@ class RunResult:
 
     @property
     def numerics(self) -> str:
-        """Version of the computed results. If none is recorded, it is the `RESULTS_VERSION` of this program."""
+        """The `RESULTS_VERSION` of the program that computed the result, or of this program if it is not recorded."""
         return dict(self.versions).get("numerics", str(RESULTS_VERSION))
 
     @property
@@ -272,7 +275,10 @@ class RunResult:
 
     @property
     def row_errors(self) -> bytes:
-        """Whether each evaluated row is misclassified, packed by `error_rate.row_errors` for comparing runs by row."""
+        """Bytes that record which evaluated rows are misclassified, for comparing runs row by row.
+
+        `error_rate.row_errors` defines their format.
+        """
         return row_errors(f"{self.spec.fingerprint} {self.spec.evaluate}", self.judged, self.misclassified)
 
     @property
@@ -312,7 +318,7 @@ class RunResult:
 
     @classmethod
     def from_parts(cls, document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Return the result that consists of `document` and `arrays`.
+        """Return the result that has the JSON values in `document` and the arrays in `arrays`.
 
         Raises
         ------

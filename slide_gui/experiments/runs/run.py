@@ -33,7 +33,7 @@ from slide_gui.text import counted
 
 Indices = NDArray[np.intp]
 
-_FIRST, _LARGEST = 500, 4000  # rows of the first and of the largest block; each block is twice as large as the last
+_FIRST, _LARGEST = 500, 4000  # rows of the first and of the largest block; block sizes double up to the largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Predictions:
 
     @property
     def wrong(self) -> Indices:
-        """Positions of the misclassified rows in `rows`."""
+        """Positions, in the array `rows`, of the misclassified rows."""
         return np.flatnonzero(self.truth != self.predicted)
 
     @property
@@ -67,12 +67,12 @@ class Predictions:
 
     @property
     def hinge_loss(self) -> float | None:
-        """Mean hinge loss of the rows whose class has a score. None if there are no such rows.
+        """Mean hinge loss of the rows whose class occurs in the training rows. None if there are no such rows.
 
         With more than two classes, the margin is the score of the true class minus the highest other score.
         """
         n_scores = self.decisions.shape[1]
-        has_score = self.truth < max(n_scores, 2)  # training rows can lack a class if whole groups are held out
+        has_score = self.truth < max(n_scores, 2)  # a class can lack training rows if groups are held out
         truth, decisions = self.truth[has_score], self.decisions[has_score]
         if n_scores == 1:
             margins = np.where(truth == 1, 1.0, -1.0) * decisions[:, 0]
@@ -89,11 +89,11 @@ class Predictions:
 
 
 Predictor = Callable[[NDArray[Any], Progress], tuple[Indices, NDArray[np.float64]]]
-"""Function that returns the class of each row and its decision values, of shape (n, 1) or (n, n_classes ≥ 3)."""
+"""Function that predicts classes and decision values, of shape (n, 1) for two classes, otherwise (n, n_classes)."""
 
 
 def predictor_of(representation: Representation, classifier: SvmModel | OtherClassifier) -> Predictor:
-    """Return a predictor that applies a classifier to a representation.
+    """Return a function that computes the representation of rows and predicts their classes with a classifier.
 
     The decision values of an SVM are margins for two classes, otherwise one score per class.
     """
@@ -229,10 +229,11 @@ _TRUST = 0.2  # completed fraction of a phase at which its measured and its typi
 
 
 def _pace(spent: float, typical: float) -> float:
-    """Return the expected ratio of actual to typical times of later phases, given the times of earlier phases.
+    """Return the expected ratio of actual to typical time of later phases.
 
-    The expected ratio is a weighted geometric mean of 1 and the ratio of the earlier phases. It is 1 if these phases
-    took almost no time, for example because another run had already fitted the representation.
+    `spent` and `typical` are the actual and the typical seconds of the earlier phases. The expected ratio is a weighted
+    geometric mean of 1 and the ratio of the earlier phases. It is 1 if the earlier phases took almost no time, for
+    example because another run had already fitted the representation.
     """
     return min(max(spent / typical, 0.25), 4.0) ** 0.25 if typical and spent > 0.05 else 1.0
 
@@ -248,10 +249,10 @@ class ProgressCollector:
         self._state = RunProgress(seconds_before=seconds_before)
         self.started = time.perf_counter()
         self.learned = self._sent = self.started
-        """Times of the latest report on learning widths or on the grid search, and of the latest report sent."""
+        """Times when learning widths or a grid search last reported, and when the last report was sent."""
 
     def phase(self, name: str, typical: float) -> Progress:
-        """Return the progress of the next phase of the run, which typically takes `typical` seconds."""
+        """Return a receiver of progress reports for the next phase, which typically takes `typical` seconds."""
         before, self._left = self._left, max(self._left - typical, 0.0)
         part = self._progress.part(1.0 - before / self._total, 1.0 - self._left / self._total)
         now, done, later = time.perf_counter(), self._total - before, self._left
@@ -268,7 +269,10 @@ class ProgressCollector:
         return Listener(report)
 
     def _seen(self, phase: str, payload: object, seconds_left: float) -> RunProgress | None:
-        """Add a payload to the state. Return the state if it changed or was last sent over `REFRESH` s ago."""
+        """Update the state of the run with the payload of a progress report.
+
+        Return the state if it changed or if the last state was sent at least `REFRESH` seconds ago, otherwise None.
+        """
         change: dict[str, object] = {}
         name = phase if isinstance(payload, Estimate) else _FIELDS.get(type(payload))
         if name is not None:
@@ -358,7 +362,9 @@ def _trained(
     Returns
     -------
     predict : Predictor
+        Function that predicts the classes of rows.
     svm : TrainedSvm or None
+        The trained SVM. None if the classifier is not an SVM.
     network : Tuned or None
         The fine-tuned network, if it is the classifier itself.
     """
@@ -515,7 +521,7 @@ def restore(
     DataError
         If the data differ from the data of the result.
     ValueError
-        If the classifier is not an SVM, because only SVMs are stored.
+        If the classifier is not an SVM. Other classifiers are not stored with the result.
     """
     spec, classifier = result.spec.checked(), result.classifier
     if classifier is None:
@@ -544,5 +550,5 @@ def _versions(spec: RunSpec) -> tuple[tuple[str, str], ...]:
 
 @cache
 def _installed(name: str) -> str:
-    """Return the version of a library. It is cached, because reading it opens files."""
+    """Return the version of a library. The version is cached, because reading it opens files."""
     return version(name)

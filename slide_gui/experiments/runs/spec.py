@@ -27,10 +27,10 @@ class Method(Choice):
     Attributes
     ----------
     stacked : bool
-        True if the representation is SLIDE’s, unless a transformer is given.
+        True if the representation consists of SLIDE’s layers, unless a scikit-learn transformer replaces them.
     learns : bool
-        True if the method learns one width per layer. Methods with other SVMs select one global width and C by
-        cross-validation.
+        True if the method learns one width per layer. Other methods with an SVM select C and one global width by
+        cross-validation, or C and one common factor of the layers' median widths.
     network : bool
         True if the method uses stacked denoising autoencoders.
     fine_tunes : bool
@@ -41,7 +41,7 @@ class Method(Choice):
     takes_parts : bool
         True if a scikit-learn transformer may replace SLIDE, or a scikit-learn classifier may replace the SVM.
     omits_input : bool
-        True if the SVM uses h¹, …, hˡ without h⁰.
+        True if the SVM uses the layers h¹, …, hˡ without the input h⁰.
     averages : bool
         True if the decision values are means of the decision values of several other runs (`RunSpec.members`).
     """
@@ -57,7 +57,7 @@ class Method(Choice):
 
     @property
     def plain(self) -> bool:
-        """True if the method consists of a stack, of any depth, and an SVM on all its layers."""
+        """True if the method is an SVM on the input and all layers of SLIDE, of which there may be none."""
         return not (self.network or self.projection or self.takes_parts or self.omits_input or self.averages)
 
     @property
@@ -181,14 +181,14 @@ class RunSpec:
         Size of the stratified subsample to evaluate on. None means all rows.
     neighbour : RunSpec or None
         Another run with the same training rows and depth. Its learned widths, C and coefficients are the starting point
-        for this run, usually from the next lower noise level of a sweep.
+        for this run. In a sweep, it is usually the run at the next lower noise level.
     kept : float or None
         Parameter of a projection: the fraction of the variance (pca-svm, white-svm, slide-white-svm), or the number of
         directions (randproj-svm).
     sda : SdaParameters or None
         Parameters of the autoencoders (sda-svm, sda). None means the defaults. The run replaces their seed by its own.
-        Fine-tuning (sda) stops early by the error on the split's validation rows. It completes all epochs if the whole
-        training set is used.
+        Fine-tuning (sda) stops early, depending on the error on the split's validation rows. If the whole training set
+        is used, fine-tuning completes all epochs.
     transformer, classifier : Estimator or None
         Replacements for SLIDE and for the SVM in the method "custom".
     labels : int or None
@@ -225,7 +225,7 @@ class RunSpec:
 
     @classmethod
     def mean_of(cls, members: "Sequence[RunSpec]") -> "RunSpec":
-        """Return the run, in normal form, that averages the decision values of these runs, its members.
+        """Return the spec, as `checked` returns it, of the run that averages the decision values of the given runs.
 
         Raises
         ------
@@ -242,18 +242,18 @@ class RunSpec:
         return replace(self, **rows, members=tuple(replace(each, **rows) for each in self.members))
 
     def checked(self) -> "RunSpec":
-        """Return the normal form, in which values that the method does not use have their defaults.
+        """Return the normal form of the spec, in which values that the method does not use are set to their defaults.
 
         Raises
         ------
         ValueError
-            If a value is out of range, or some values exclude each other. The message names the values.
+            If a value is out of range, or some values cannot be used together. The message names the values.
         """
         return self._normal or self
 
     @cached_property
     def _normal(self) -> "RunSpec | None":
-        """The normal form, or None if this spec already has it."""
+        """The normal form that `checked` returns, or None if it is equal to this spec."""
         method = check_choice("method", self.method, METHODS)
         check_choice("training", self.training, TRAINING)
         check_choice("evaluate", self.evaluate, EVALUATE)
@@ -263,11 +263,11 @@ class RunSpec:
             raise ValueError("training on the whole training set leaves no validation rows; train on the split")
         self._check_parts(method)
         normal = self._normal_mean(numbers) if method.averages else self._normal_alone(method, numbers)
-        # If the specs are equal, `checked` returns this object, whose hash may be cached. Comparing the texts
-        # distinguishes 3 from 3.0, whose hashes in JSON differ.
+        # If both specs are equal, `checked` returns this object, because its hash may be cached. Texts are compared,
+        # because 3 and 3.0 are equal in Python, but give different hashes.
         if repr(normal) == repr(self):
             return None
-        vars(normal)["_normal"] = None  # `normal` is already in its normal form
+        vars(normal)["_normal"] = None  # so that `normal.checked()` returns `normal`
         return normal
 
     def _normal_alone(self, method: Method, numbers: dict[str, Any]) -> "RunSpec":
@@ -317,7 +317,7 @@ class RunSpec:
         return normal
 
     def drawn(self, split: int, seed: int) -> "RunSpec":
-        """Return the normal form of this run with another split and seed, and without `neighbour`."""
+        """Return the spec of this run with another split and seed and without `neighbour`, as `checked` returns it."""
         spec = self.checked()
         split = check_integer("split", split, 0) if spec.training == "split" else 0
         seed = check_integer("seed", seed, 0)
@@ -358,10 +358,13 @@ class RunSpec:
         return numbers
 
     def _check_parts(self, method: Method) -> None:
-        """Raise ValueError if an estimator, the runs to average or the number of labels do not suit the method."""
+        """Raise ValueError if the method cannot use an estimator or the runs to average that are given.
+
+        The error is also raised if an estimator, or the number of labels that `fit_rows` needs, is missing.
+        """
         none = self.transformer is None and self.classifier is None
         if method.takes_parts and none:
-            raise ValueError(f"method {method.key} needs a transformer or a classifier; give one of them")
+            raise ValueError(f"method {method.key} needs a transformer or a classifier; give one or both")
         if not method.takes_parts and not none:
             raise ValueError(f"method {method.key} takes no transformer or classifier; use method custom for them")
         if self.members and not method.averages:
@@ -371,7 +374,7 @@ class RunSpec:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 (hex) of the normal form and of the `RESULTS_VERSION` of this program."""
+        """SHA-256 (hex) of the spec, as `checked` returns it, and of the `RESULTS_VERSION` of this program."""
         return document_hash(self.checked().document(), version_in_hashes(str(RESULTS_VERSION)))
 
     def document(self) -> dict[str, Any]:
@@ -460,7 +463,7 @@ _DEFAULTS = {item.name: item.default for item in fields(RunSpec)}
 
 
 def _plain(value: Any) -> Any:
-    """Return a field as a value for JSON."""
+    """Convert the value of a field to a value that JSON supports."""
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
     if hasattr(value, "document"):
@@ -545,10 +548,10 @@ def _normal_svm(svm: SvmParameters, method: Method) -> SvmParameters:
 
 
 def document_hash(document: dict[str, Any], version: int | str) -> str:
-    """Return the SHA-256 (hex) of a results version and the JSON object of a spec in its normal form.
+    """Return the SHA-256 (hex) of a results version and the JSON object of a spec from `RunSpec.checked`.
 
-    The hash is computed from the JSON object itself, so fields that later versions add or drop do not change it. The
-    specs of other runs that it contains (`RunSpec.neighbour` and `RunSpec.members`) are replaced by their own hashes.
+    The hash is computed from the JSON object itself, so fields that later versions add or drop do not change it. Specs
+    of other runs in the JSON object (`RunSpec.neighbour` and `RunSpec.members`) are replaced by their own hashes.
     The source of the data is excluded.
     """
     near = document["neighbour"]
@@ -561,7 +564,7 @@ def document_hash(document: dict[str, Any], version: int | str) -> str:
 
 @dataclass(frozen=True)
 class SweepPoint:
-    """A point of a sweep and the run that is computed for it. At depth 0, all noise levels have the same run."""
+    """A point of a sweep and its run. At depth 0, the noise has no effect, so all noise levels share one run."""
 
     noise: float
     depth: int
@@ -577,7 +580,7 @@ class SweepPoint:
 
 
 LONGEST_CHAIN = 100
-"""Largest length of a chain of runs, each starting from the widths of the run before. A spec contains all before it."""
+"""Length limit of a chain of runs, each starting from the previous run's widths. A spec contains all earlier specs."""
 
 
 @dataclass(frozen=True)
@@ -594,7 +597,7 @@ class SweepSpec:
         Numbers of layers, used in ascending order.
     warm : bool
         True if a run that learns widths starts from the widths of the run at the previous noise level with the same
-        depth. Runs at the first noise level, and then at every `LONGEST_CHAIN`-th one, start from no other run.
+        depth. Runs at the first and then every `LONGEST_CHAIN`-th noise level do not start from another run.
     choose : {"none", "each", "pooled"}
         Selection of noise and depth by validation error, after all points are computed: no selection, one for each
         split and seed, or one for all splits. The selected points are trained again on the whole training set and

@@ -30,7 +30,7 @@ class Classes:
     train, test : ndarray of int
         Code of each row.
     groups : ndarray of int, or None
-        Group of each training row, if there are groups.
+        Group of each training row, as in `Dataset.groups`. None if the data have no groups.
     """
 
     labels: tuple[int, ...]
@@ -179,7 +179,7 @@ def with_filled(dataset: Dataset, progress: Progress = NO_PROGRESS) -> Dataset:
 
 
 def with_test_part(dataset: Dataset, held_out: HeldOut | None = None, *, progress: Progress = NO_PROGRESS) -> Dataset:
-    """Return the data with missing cells filled and, if possible, a test set: their own, or held-out rows.
+    """Fill all missing cells, and hold out a test set if the data have none and rows can be held out.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def with_test_part(dataset: Dataset, held_out: HeldOut | None = None, *, progres
     Raises
     ------
     DataError
-        If `divide` raises it, or missing cells cannot be filled.
+        If the rows cannot be divided by `divide`, or missing cells cannot be filled.
     """
     if held_out is not None:
         return divide(dataset, held_out, progress=progress)
@@ -200,13 +200,15 @@ def with_test_part(dataset: Dataset, held_out: HeldOut | None = None, *, progres
 def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGRESS) -> Dataset:
     """Hold out some rows of the data as a test set, and fill missing cells. The rows of both sets keep their order.
 
-    In both sets, the number of rows of each class is proportional to its size, to within one row. If a fraction is
-    held out, every class keeps at least one training row. Rows without labels are treated as one class.
+    In both sets, the number of rows of each class is proportional to the size of the class, to within one row. If a
+    fraction is held out, every class keeps at least one training row. Rows without labels are treated as one class. If
+    the data have groups, each group is held out as a whole or not at all. In this case, the class proportions are only
+    approximate, and a class can lack training rows.
 
     Parameters
     ----------
     dataset : Dataset
-        Data without a test set, or with held-out rows. The latter are first returned to the training set.
+        Data without a test set, or with held-out rows. Held-out rows are first returned to the training set.
 
     Raises
     ------
@@ -284,7 +286,7 @@ def undivided(dataset: Dataset) -> Dataset:
         order=None,
         whole="",
     )
-    whole.__dict__["fingerprint"] = dataset.whole  # stored, because hashing all rows is slow
+    whole.__dict__["fingerprint"] = dataset.whole  # the known hash is stored, because hashing all rows is slow
     return whole
 
 
@@ -307,7 +309,7 @@ class RunData:
     dataset : Dataset
         The data, divided into training and test set as the spec requires.
     spec : RunSpec
-        Spec in its normal form.
+        Spec of the run, as `RunSpec.checked` returns it.
     classes : Classes
         Class of each row.
     rows, validation, fit_rows : ndarray of int
@@ -324,7 +326,7 @@ class RunData:
 
     @classmethod
     def of(cls, dataset: Dataset, spec: "RunSpec") -> "RunData":
-        """Divide the data and select the rows of a spec in its normal form.
+        """Divide the data and select the rows for a spec from `RunSpec.checked`.
 
         Raises
         ------
@@ -366,9 +368,9 @@ def _rows(classes: Classes, spec: "RunSpec", place: str) -> tuple[Indices, Indic
             rows, validation = split_rows(codes, spec.split, spec.seed, classes.groups)
         except ValueError as error:
             raise DataError(str(error), place) from None
-    if (codes[rows] == codes[rows[0]]).all():  # for example if the held-out groups contain all rows of a class
+    if (codes[rows] == codes[rows[0]]).all():  # possible if all other classes are in held-out groups
         raise DataError("the training rows are all of one class; use another split, or leave out the groups", place)
-    if spec.fit_rows == "split":  # `training` is then "split", too, because the spec is in its normal form
+    if spec.fit_rows == "split":  # after `RunSpec.checked`, `training` is "split", too
         fit_rows = rows
     if spec.labels is None:
         return rows, validation, fit_rows
@@ -392,7 +394,7 @@ def _whole_groups(codes: Indices, groups: Indices, held_out: HeldOut) -> Indices
 
 
 def _share(codes: Indices, held_out: HeldOut) -> Indices:
-    """Return the held-out rows, sorted: the first rows of a stratified order.
+    """Return the held-out rows, sorted. They are the first rows in the order of `stratified_order`.
 
     The last row of each class in this order is never held out, so that each class keeps a training row.
     """

@@ -36,12 +36,14 @@ _WORLD = {  # errors that are caused by the environment, not by a damaged file
 }
 # UnicodeDecodeError is raised if an error message of SQLite quotes text that is not UTF-8.
 _FAILURES = (sqlite3.Error, UnicodeDecodeError)
-_PROBE = 64 << 10  # size of a test file in bytes: twice the size of the files that SQLite creates on opening a database
+# Number of bytes that are written to test whether the disk is full: twice the size of the files that SQLite creates
+# when it opens a database.
+_PROBE = 64 << 10
 
 
 def store_files(path: Path) -> list[Path]:
     """Return all paths of a run store: the file, SQLite's additional files, and the folder of arrays."""
-    paths = {path, Path(os.path.realpath(path))}  # the target too, if `path` is a symbolic link
+    paths = {path, Path(os.path.realpath(path))}  # if `path` is a symbolic link, also its target
     return [each.with_name(f"{each.name}{end}") for each in paths for end in ("", "-wal", "-shm", ".arrays")]
 
 
@@ -218,7 +220,7 @@ class Database:
             raise self._failure(error, "opened") from None
 
     def _check_identity(self) -> None:
-        """Raise StoreReplaced if the file is no longer at its path. SQLite would not notice that rows are lost."""
+        """Raise StoreReplaced if the file is no longer at its path. SQLite would write, but the rows would be lost."""
         if _identity(self.path) != self._identity:
             raise StoreReplaced(None, "the store was removed or replaced while it was open", str(self.path))
 
@@ -235,7 +237,7 @@ class Database:
     def _failure(self, error: Exception, done: str) -> OSError | DataError:
         """Return the exception that describes an error of SQLite to the user."""
         if isinstance(error, sqlite3.ProgrammingError):
-            raise error  # this program used SQLite in a wrong way, and the file is intact
+            raise error  # the error is in this program's use of SQLite; the file is intact
         if _code(error) == sqlite3.SQLITE_READONLY and _forbids_writing(self.path):
             return self._damaged("its header requires a newer format than SQLite can write", checked_by(self.path))
         if _code(error) in _WORLD:
@@ -254,7 +256,7 @@ def checked_by(path: Path) -> str:
 
 
 def _forbids_writing(path: Path) -> bool:
-    """Return True if the header of the file requires a newer format version for writing than SQLite knows."""
+    """Return True if the file's header requires a newer format version for writing than SQLite supports."""
     with suppress(OSError), path.open("rb") as stream:
         return stream.read(19)[18:] > b"\2"
     return False

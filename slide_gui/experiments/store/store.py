@@ -1,10 +1,10 @@
 """Store of all runs: an SQLite file and a folder of arrays, consistent after a crash at any moment.
 
 A run is one row, whose key is the hash of its spec and results version, and one .npz file of arrays. Runs of older
-results versions are kept, but not reused. The .npz is written under a temporary name, synchronised and renamed. Then
-the row is committed with the SHA-256 of its document and arrays. The write lock is held from the writing of the .npz
-to the commit. Nothing is overwritten: if a run is computed again, its arrays are written to a new .npz file. Only the
-owner may access the SQLite file and the folder. All values that are read are checked before use.
+results versions are kept, but not reused. The .npz is written under a temporary name, synchronised and renamed. After
+this, the row is committed with one SHA-256 of its JSON document and its arrays. The write lock is held from the writing
+of the .npz to the commit. Nothing is overwritten: if a run is computed again, its arrays are written to a new .npz
+file. Only the owner may access the SQLite file and the folder. All values that are read are checked before use.
 """
 
 from __future__ import annotations
@@ -186,7 +186,10 @@ class RunStore(AbstractContextManager["RunStore"]):
         return self._checked_result(self._row_of(spec_hash))
 
     def take(self, spec: RunSpec) -> RunResult:
-        """Return the stored result of a spec, and restore the run if it is deleted. Errors are those of `load`."""
+        """Return the stored result of a spec, and restore the run if it is deleted.
+
+        The method raises the same exceptions as `load`.
+        """
         row = self._row_of(spec.hash)
         result = self._checked_result(row)
         if row["deleted"]:
@@ -259,7 +262,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         ValueError
             If the run uses an estimator that is not allowed in files, so that the run could not be read again.
         DataError
-            If the store is damaged. Nothing is written then.
+            If the store is damaged. In this case, nothing is written.
         OSError
             If the disk is full or not writable, or the store was removed or replaced since it was opened. If it was
             removed or replaced, all results saved through this object are written to a new store, and the message names
@@ -283,7 +286,7 @@ class RunStore(AbstractContextManager["RunStore"]):
             target = next(name for name in names if not (name.exists() or _array_folder(name).exists()))
             with RunStore(target) as new:
                 for spec_hash in self._saved:
-                    with suppress(DataError, KeyError):  # the array file may have been removed with the store
+                    with suppress(DataError, KeyError):  # the arrays may have been removed with the store
                         new._keep(self.load(spec_hash), self.stored(spec_hash))
                 new._keep(result, line)
                 n = len(new.runs())

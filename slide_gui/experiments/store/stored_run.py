@@ -1,4 +1,4 @@
-"""Columns of the table of runs, each defined once, and the common setting of runs on one curve.
+"""Columns of the table of runs, each defined once, and the parameters that runs on one error curve have in common.
 
 The fields of `StoredRun` define the columns of the SQL table and of the CSV file, and how the value of each column is
 read from a result. `SHOWN` defines the columns of the table in the window and on the command line. To add a column to
@@ -37,7 +37,7 @@ class Setting:
     Attributes
     ----------
     spec : RunSpec
-        Spec in its normal form, without data and with default noise, depth, split and seed.
+        Spec from `RunSpec.checked`, without data and with default noise, depth, split and seed.
     warm : bool
         True if the learning of widths started from the widths of the run at another noise level. The starting point
         does not change the objective that the learning minimises.
@@ -68,7 +68,7 @@ class Setting:
         return json.dumps({**different, **({"warm": True} if self.warm else {})}, sort_keys=True)
 
     def at(self, base: RunSpec, noise: float, depth: int, split: int, seed: int) -> RunSpec:
-        """Return the spec of a run with this setting and the given values, on the data of `base`."""
+        """Return the spec of a run on the data of `base`, with this setting and the given noise, depth, split, seed."""
         stack = replace(self.spec.stack, noise=noise, depth=depth)
         places = {name: getattr(base, name) for name in ("fingerprint", "source", "held_out")}
         return replace(self.spec, stack=stack).on(**places, split=split, seed=seed).checked()
@@ -114,7 +114,7 @@ class Setting:
         return " · ".join(parts)
 
 
-_NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # `words` omits or rephrases these
+_NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # `words` does not list these under their names
 
 
 def _widths(svm: SvmParameters, n_classes: int) -> str:
@@ -217,7 +217,7 @@ class StoredRun:
     setting : str or None
         The parameters that runs on one curve have in common, as `Setting.text`. None if unknown.
     row_errors : bytes or None
-        Whether each evaluated row is misclassified, packed by `error_rate.row_errors`. None if unknown.
+        Record of the misclassified rows, packed by `error_rate.row_errors`. None if unknown.
     n_train : int or None
         Number of training rows. None if unknown.
     features : float or None
@@ -311,7 +311,7 @@ class StoredRun:
 
     @property
     def is_current(self) -> bool:
-        """True if this version of the program would compute the same numbers. The run is then reused."""
+        """True if this version of the program would compute the same result, so that the run can be reused."""
         return is_current(self.numerics)
 
     @cached_property
@@ -356,7 +356,7 @@ class StoredRun:
 
     @property
     def widths(self) -> str:
-        """How the widths were selected. Empty if they were given, or if this is unknown."""
+        """Description of how the widths were selected. Empty if the widths were given or their selection is unknown."""
         setting = None if self.chosen_by or self.setting is None else Setting.from_text(self.setting)
         is_median = setting is not None and setting.spec.svm.widths == "median"
         return "median widths" if is_median else describe_widths(self.chosen_by or "")
