@@ -434,7 +434,7 @@ def test_that_a_damaged_classifier_or_scale_is_refused(table, name):
     del arrays[name]
     np.savez("model.npz", **arrays)
     if name != "scaling":
-        with pytest.raises(DataError, match="the members are not"):
+        with pytest.raises(DataError, match="exactly the arrays"):
             load_model("model.npz")
 
 

@@ -183,7 +183,7 @@ def test_that_workers_of_other_versions_are_refused_and_both_versions_named():
     [
         (ClusterChoice(workers=-1), "workers is -1"),
         (ClusterChoice(workers=1000), "workers is 1000"),
-        (ClusterChoice(2, "tcp://there:1"), "exclude each other"),
+        (ClusterChoice(2, "tcp://there:1"), "cannot be used together"),
         (ClusterChoice(scheduler="there:1"), r"expected tcp://HOST:PORT, tls://HOST:PORT, or the \.json file"),
     ],
 )

@@ -416,7 +416,7 @@ def test_that_members_that_claim_more_than_the_file_holds_are_refused(saved):
     claim = len(whole) - rest + 1  # all members together claim one byte more than the file has
     at = whole.rindex(struct.pack("<II", member.compress_size, member.file_size))  # in the archive's directory
     saved.write_bytes(whole[:at] + struct.pack("<II", claim, claim) + whole[at + 8 :])
-    refused(saved, f"the members claim {len(whole) + 1} bytes, the file has only {len(whole)}")
+    refused(saved, f"its members have {len(whole) + 1} bytes, the file has only {len(whole)}")
 
 
 def test_that_a_header_that_claims_terabytes_is_refused_without_allocating(saved):
@@ -453,9 +453,9 @@ def test_that_a_model_of_thousands_of_long_names_is_read_and_a_manifest_of_more_
 
 def test_that_members_must_be_exactly_those_of_the_manifest(saved):
     whole = saved.read_bytes()
-    refused(edited(saved, weights_2=None), "members are not")
+    refused(edited(saved, weights_2=None), "exactly the arrays")
     saved.write_bytes(whole)
-    refused(edited(saved, other=npy(np.zeros(3))), "members are not")
+    refused(edited(saved, other=npy(np.zeros(3))), "exactly the arrays")
 
 
 @pytest.mark.parametrize(
@@ -471,7 +471,7 @@ def test_that_members_must_be_exactly_those_of_the_manifest(saved):
         ({"seconds": float("nan")}, "seconds"),
         ({"fingerprint": "0" * 63}, "fingerprint"),
         ({"dataset": "x" * 1001}, "dataset"),
-        ({"errors": [0.1]}, "members are not"),
+        ({"errors": [0.1]}, "exactly the arrays"),
         ({"errors": [0.1, "low"]}, "errors"),
         ({"parameters": [1]}, "parameters"),
         ({"parameters": {"noise": "0.3"}}, "the manifest cannot be used: noise"),

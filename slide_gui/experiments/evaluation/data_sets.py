@@ -65,8 +65,8 @@ def load_data(key: str, progress: Progress = NO_PROGRESS, *, generated: bool = F
     if files:
         source = DataSource(paths=tuple(map(str, files)))
     dataset = source.load(progress=progress)
-    # Without a seed and files, the variant consists of the training set of a benchmark. Its test rows are held out from
-    # this training set.
+    # A variant that has neither a seed nor files uses only the training set of a benchmark. A part of this training set
+    # is held out as the test set of the variant.
     if seed is None and not files:
         dataset = with_test_part(replace(dataset, test=dataset.test[:0], test_labels=np.empty(0, np.int64)))
     return replace(dataset, name=derived["title"], key="")

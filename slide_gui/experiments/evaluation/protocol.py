@@ -19,7 +19,7 @@ from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_spec, pooled
 from slide_gui.resources import toml_resource
 
-StoredRuns = Mapping[str, StoredRun]  # hash of a run → the stored run
+StoredRuns = Mapping[str, StoredRun]  # maps the hash of a run to the stored run
 
 REFERENCE = "slide-svm"
 """Key of the method that all other methods are compared with."""
@@ -36,7 +36,10 @@ class Published:
 
 @cache
 def published(key: str) -> tuple[Published, ...]:
-    """Return all published errors on a data set of the catalogue: the paper's Table 1, then other publications."""
+    """Return all published errors on a data set of the catalogue.
+
+    The errors in the paper's Table 1 come first, then those in other publications.
+    """
     document = toml_resource("paper.toml")
     table = document["table1"]
     marks = [Published(name, error / 100, table["place"]) for name, error in table["errors"].get(key, {}).items()]
@@ -59,9 +62,9 @@ def published_seconds(key: str) -> tuple[float | None, float | None, float | Non
 
 
 def sensitivity() -> tuple[str, str]:
-    """Return the key of the data set in the paper's figure of error against noise and depth, and the conclusions.
+    """Return the key of the data set in the paper's figure of error against noise level and depth, and its conclusions.
 
-    The conclusions are from the paper's text, because the values of the curves are not published.
+    The conclusions are statements from the paper's text, because the values of the curves are not published.
     """
     table = toml_resource("paper.toml")["sensitivity"]
     return table["data"], "\n· ".join(["The paper:", *table["statements"]])
@@ -163,13 +166,13 @@ class CellPlan:
 
     @property
     def kind(self) -> Method:
-        """Method (representation and classifier) that all candidates of this row use."""
+        """Method (representation and classifier) that all candidates of this row of the tables use."""
         settings = toml_resource("protocol.toml")["rows"].get(self.method, {})
         return check_choice("method", settings.get("method", self.method), METHODS)
 
     @property
     def n_candidates(self) -> int:
-        """Number of candidates to select from."""
+        """Number of distinct candidates from which one is selected."""
         return len(_first_candidates(self, "", ""))
 
     @property
@@ -205,7 +208,7 @@ class CellPlan:
         return replace(point, spec=spec.checked())
 
     def next_points(self, points: Sequence[SweepPoint], runs: StoredRuns) -> tuple[SweepPoint, ...]:
-        """Return the candidates to evaluate next, all on one validation set. Empty if the available results suffice.
+        """Return the candidates to evaluate next, all on one validation set, or () if the available results suffice.
 
         A candidate with clearly more errors than the best one so far is not evaluated on further validation sets. Its
         number of errors must be larger by more than twice the square root of the sum of both numbers of errors, which
@@ -241,9 +244,9 @@ class CellPlan:
     def select(self, points: Sequence[SweepPoint], runs: StoredRuns) -> SelectedCandidate | None:
         """Return the candidate that is selected from the results of one split.
 
-        `pooled` combines the results of each candidate on its validation sets, and `choose` selects the best candidate.
-        Return None while results are missing. If `selects` is False, the only candidate is returned, and no results are
-        needed.
+        The function `pooled` combines the results of each candidate on its validation sets, and the function `choose`
+        selects the best candidate. Return None while results are missing. If `selects` is False, the only candidate is
+        returned, and no results are needed.
         """
         if not self.selects:
             return SelectedCandidate(self.final(points[0]))

@@ -131,7 +131,7 @@ class _SplitRuns:
         self.task, self.rank, self.kind_of_final = task, rank, kind_of_final
         self.complete = False
         self._dataset, self._points = dataset, points
-        self.runs: dict[str, StoredRun] = {}  # the results of the candidates so far: hash of the run → run
+        self.runs: dict[str, StoredRun] = {}  # maps the hash of each complete candidate run to the run
         self.waiting: set[str] = set()
         """Hashes of the requested runs without a result."""
         self.selected = task.plan.select(points, {})
@@ -251,7 +251,8 @@ class _Evaluation:
         if self._records is not None:
             self._records.add(split.task.plan.data, row)
         answer = split.add(spec, row)
-        # The last run of a split also counts for the runs that were not needed, because their candidates were excluded.
+        # The last run completes the split. The number of complete runs therefore also increases by the number of runs
+        # that were not needed, because their candidates were excluded.
         done = 1 if answer is None else split.n_runs - len(split.runs)
         self._state = replace(with_answer(self._state, split.task, answer), done=self._state.done + done)
         if answer is not None:

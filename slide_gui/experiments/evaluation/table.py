@@ -497,8 +497,8 @@ INCLUDED = (
     "Feature generation consists of fitting the representation on the whole training set (SLIDE: scatter, closed form, "
     "all layers; autoencoders: pre-training of all layers) and computing the features of the training rows. It "
     "excludes fine-tuning, the classifier, the selection of parameters and the reading of data. The times are medians "
-    "of elapsed time over the runs on test rows, even if several workers share the computer. A selection without "
-    "layers has no time."
+    "of elapsed time over the runs on test rows, even if several workers share the computer. No time is given if "
+    "the selected candidate has no layers."
 )
 """Note on what the reported time of feature generation includes."""
 

@@ -287,7 +287,7 @@ def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:
         "seconds": (model.seconds >= 0, "0 or more"),
         "fingerprint": (re.fullmatch("[0-9a-f]{64}", model.fingerprint), "64 hexadecimal digits"),
         "image_shape": (shape is None or (min(shape) > 0 and shape[0] * shape[1] == d), f"{d} pixels, or null"),
-        "errors": (len(errors) <= most and all(each >= 0 for each in errors), f"up to {most} numbers, 0 or more"),
+        "errors": (len(errors) <= most and all(each >= 0 for each in errors), f"at most {most} numbers, none negative"),
         "feature_names": (len(model.feature_names) in (0, d), f"{d} texts"),
         "class_names": (len(model.class_names) != 1 and len(set(model.class_names)) == len(model.class_names), "names"),
         "label_column": (len(model.label_column) <= _LONGEST_NAME, "a short text"),
@@ -321,7 +321,7 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
     if k:
         shapes |= zip(_OF_SVM, ((None,), (width,), (None, width), (n_pairs, None), (n_pairs,)), strict=True)
     if sorted(info.filename for info in archive.infolist()) != sorted(f"{name}.npy" for name in (_MANIFEST, *shapes)):
-        raise DataError(f"the members are not the manifest and weights of {depth} layers; {_REMEDY}", place)
+        raise DataError(f"does not contain exactly the arrays that its manifest describes; {_REMEDY}", place)
     arrays = {name: _member(archive, name, shape, place) for name, shape in shapes.items()}
     layers = tuple(Layer(arrays[f"weights_{layer}"], float(error)) for layer, error in enumerate(errors, start=1))
     scaling = arrays.get("scaling")
@@ -332,7 +332,7 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
 
 
 def _svm_of(arrays: dict[str, NDArray[Any]], width: int, depth: int, place: str) -> SvmModel:
-    """Return the classifier of a model from its arrays. The history of its training is empty, as it is not saved."""
+    """Return the classifier of a model from its arrays. Its training history is empty, because it is not saved."""
     widths, centre, vectors, coefficients, biases = (arrays[name] for name in _OF_SVM)
     if len(widths) not in (1, depth + 1) or not (widths > 0).all():
         raise DataError(f"widths are {widths.tolist()}, expected one positive number per layer; {_REMEDY}", place)
@@ -351,13 +351,13 @@ def _svm_of(arrays: dict[str, NDArray[Any]], width: int, depth: int, place: str)
 def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> None:
     most = MOST_LAYERS + 2 + len(_OF_SVM)
     if len(infos) > most:
-        raise DataError(f"{len(infos)} members, expected at most {most}; {_REMEDY}", place)
+        raise DataError(f"the archive has {len(infos)} members, expected at most {most}; {_REMEDY}", place)
     for info in infos:
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
-            raise DataError(f"{info.filename} is compressed or encrypted, a model's members are not; {_REMEDY}", place)
+            raise DataError(f"{info.filename} is compressed or encrypted, unlike arrays of a model; {_REMEDY}", place)
     claimed = sum(info.file_size for info in infos)
     if claimed > file_size:
-        raise DataError(f"the members claim {claimed} bytes, the file has only {file_size}; copy the file again", place)
+        raise DataError(f"its members have {claimed} bytes, the file has only {file_size}; copy the file again", place)
 
 
 def _member(
@@ -365,7 +365,7 @@ def _member(
 ) -> NDArray[Any]:
     """Read the array `name` of a model file, and check its shape, its dtype and that all values are finite.
 
-    A None in `shape` accepts any size of this dimension. The array "vectors" may also have the dtype float32.
+    None in `shape` means that this dimension may have any size. The array "vectors" may also have the dtype float32.
     """
     member = archive.getinfo(f"{name}.npy")
     with archive.open(member) as file:
@@ -377,7 +377,7 @@ def _member(
             f"{name} is {array.dtype} of shape {array.shape}, expected {np.dtype(dtype)} of shape {sizes}; {_REMEDY}",
             place,
         )
-    # The window converts weights to float32 to draw them, so that values beyond the range of float32 are rejected.
+    # The window converts weights to float32 to draw them. Weights beyond the range of float32 are therefore rejected.
     drawn = name.startswith("weights")
     if not (np.abs(array) <= np.finfo(np.float32 if drawn else np.float64).max).all():
         numbers = "NaN, infinity or numbers beyond float32" if drawn else "NaN or infinity"

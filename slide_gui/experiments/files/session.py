@@ -113,7 +113,7 @@ def write_session(record: SessionRecord, path: Path) -> None:
 def _relative(path: Path, folder: Path) -> str:
     try:
         return Path(os.path.relpath(path, folder)).as_posix()
-    except ValueError:  # On Windows, the path is on another drive than the folder, so that no relative path exists.
+    except ValueError:  # On Windows, no relative path exists from a folder on one drive to a file on another drive.
         return str(path)
 
 
@@ -166,12 +166,12 @@ def read_session(path: Path) -> SessionRecord | None:
 
 
 def _comment(content: bytes) -> bytes:
-    """Return the comment in which a GIF file stores a session, or nothing if no comment contains a session.
+    """Return the comment in which a GIF file stores a session, or b"" if no comment contains a session.
 
     GIF files divide a comment into blocks, each of which starts with its length. The blocks are joined.
     """
     at, parts = content.find(_MARK.encode()) - 1, []
-    # A session has at most 1 MiB, and less than 2 MiB as base64, so that the comment of a session never exceeds 4 MiB.
+    # A session has at most 1 MiB, which is less than 2 MiB as base64. Its comment therefore never exceeds 4 MiB.
     most = at + 4 * _MOST_BYTES
     while 0 <= at < min(len(content), most) and content[at]:
         parts.append(content[at + 1 : at + 1 + content[at]])

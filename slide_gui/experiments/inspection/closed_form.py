@@ -19,11 +19,11 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 MOST_COPIES = 1024
 MOST_ROWS = 1200
-"""Largest number of rows used. If there are more, a random sample with a fixed seed is used, also for the limit W."""
+"""Largest number of rows from which W_m and its limit W are computed. Larger data are sampled with a fixed seed."""
 
 _ROUNDING = 1e-6
-# Smallest number m of corrupted copies for fits to the errors. With fewer copies, a pixel that is rarely lit may be 0
-# in all of them.
+# Curves of error against m are fitted only to errors with at least this number m of corrupted copies. With fewer
+# corrupted copies, a pixel that is rarely lit may be 0 in all of them.
 _SETTLED = 8
 
 
@@ -51,7 +51,7 @@ class CopiesPoint:
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """The convergence of W_m to W.
+    """Convergence of the weights W_m, fitted to m corrupted copies of the data, to the weights W of the closed form.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Copies:
     limit : ndarray of shape (d, d + 1)
         The limit of W_m: W of the closed form (eq. 8), computed from the same rows of the data.
     n_rows, n_all : int
-        Number of rows that the study uses, and number of all rows of the data.
+        Number of rows from which W_m and W are computed, and number of all rows of the data.
     seeds : int
         Number of random corruptions over which errors are averaged, with seeds 0, 1, …
     points : tuple of CopiesPoint
@@ -76,14 +76,14 @@ class Copies:
     points: tuple[CopiesPoint, ...] = ()
 
     def finished(self) -> Self:
-        """Return the study without points for which some seeds are not computed yet."""
+        """Return a copy of this record without the points for which some seeds are not computed yet."""
         return replace(self, points=tuple(point for point in self.points if point.errors.size == self.seeds))
 
     def curve(self, feature: int | None = None) -> list[tuple[int, float, float, float]]:
-        """Return (m, geometric mean, smallest and largest error over the seeds) for each m.
+        """Return one tuple for each m: m, and the geometric mean, minimum and maximum of the errors over the seeds.
 
-        The errors are those of the whole matrix W, or of the row of `feature` if it is given. Points are left out if
-        their error is undefined, or so small that it may come from rounding.
+        The errors are those of the whole matrix W_m, or of its row for `feature` if it is given. Values of m are left
+        out if an error is undefined, or so small that it may come from rounding.
         """
         lines = []
         for point in self.points:
@@ -94,9 +94,9 @@ class Copies:
         return lines
 
     def slope(self, feature: int | None = None) -> float | None:
-        """Return the exponent b of error ∝ m^b, fitted by least squares to the points with m ≥ 8.
+        """Return the exponent b of the law error ∝ m^b, fitted by least squares to the mean errors with m ≥ 8.
 
-        Return None if there are fewer than three such points.
+        Return None if mean errors are available for fewer than three values of m ≥ 8.
         """
         curve = [(m, mean) for m, mean, _, _ in self.curve(feature) if m >= _SETTLED]
         if len(curve) < 3:
@@ -120,14 +120,14 @@ class Copies:
 
 @dataclass(frozen=True, eq=False)
 class CopiesResult:
-    """The content of the figure of corrupted copies: the study, the fitted model, and the displayed row of weights.
+    """The content of the figure of corrupted copies: the fitted model, the errors of W_m, and the displayed row of W_m.
 
     Attributes
     ----------
     feature : int
-        Feature whose row of weights is shown.
+        Feature that the displayed row of weights reconstructs.
     shown : int
-        Number m of corrupted copies of the displayed W_m. The study contains a point with this m.
+        Number m of corrupted copies of the displayed W_m. One of `copies.points` has this m.
     """
 
     model: FittedModel
@@ -137,12 +137,14 @@ class CopiesResult:
 
     @property
     def point(self) -> CopiesPoint:
-        """The point of the study with `shown` corrupted copies."""
+        """The element of `copies.points` whose number of corrupted copies is `shown`."""
         return next(point for point in self.copies.points if point.copies == self.shown)
 
 
 class CopiesStudy:
-    """Computes `Copies` point by point. A cancelled study keeps its results and resumes when it is run again.
+    """Computes the weights W_m for m = 1, 2, 4, … corrupted copies of the data, and their errors, as a `Copies` record.
+
+    A cancelled computation keeps its results. If `run` is called again, it resumes where it was cancelled.
 
     Parameters
     ----------
@@ -151,7 +153,7 @@ class CopiesStudy:
     layer : int
         Layer whose weights are estimated, from 1 to the depth of the stack.
     seeds : int
-        Number of random corruptions to average over.
+        Number of random corruptions over which errors are averaged.
     most : int
         The largest number m of corrupted copies.
     most_rows : int
@@ -181,7 +183,7 @@ class CopiesStudy:
         self._result: Copies | None = None
 
     def run(self, progress: Progress = NO_PROGRESS) -> Copies:
-        """Return the complete study. `progress` receives a `Copies` after each W_m is computed."""
+        """Return the results for all m. `progress` receives a `Copies` record after each W_m is computed."""
         result = self._result or self._prepared(progress)
         counts = [2**k for k in range(self._most.bit_length())]
         for m in counts:
@@ -196,7 +198,7 @@ class CopiesStudy:
         return result
 
     def _prepared(self, progress: Progress) -> Copies:
-        """Select the rows, compute their representation in the layer below, and solve for the limit W."""
+        """Select rows, compute their representation in the layer below, and compute W by the closed form."""
         n, p = len(self._rows), self._stack.parameters
         chosen = np.arange(n)
         if n > self._most_rows:
@@ -219,7 +221,7 @@ class CopiesStudy:
 
 
 def _with_weights(study: Copies, m: int, weights: NDArray[np.float64]) -> Copies:
-    """Return the study with the weights W_m of one more seed added."""
+    """Return a copy of `study` to which the errors of the weights W_m of one more seed are added."""
     limit, points = study.limit, study.points
     away, size = np.linalg.norm(weights - limit, axis=1), np.linalg.norm(limit, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -88,7 +88,7 @@ def compare_rows(
     dataset : Dataset
         Data set of both runs.
     pixels : sequence of int, length k
-        Features, 0 to d − 1.
+        Indices of features, from 0 to d − 1.
 
     Raises
     ------

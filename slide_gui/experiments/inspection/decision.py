@@ -19,8 +19,9 @@ Indices = NDArray[np.intp]
 _NEAREST = 3  # number of nearest support vectors that are reported for each of the two classes
 MOST_CHANGES = 48
 """Largest number of features that `Decider.flip` may change to alter the predicted class."""
-# The first step tries to change each feature alone. Later steps try only this number of features, those with the most
-# effect in the first step, and the features that `Decider._apart` returns.
+# `Decider.flip` searches in steps. The first step tries to change each feature alone. Later steps try only this number
+# of features, whose changes lowered the margin of the predicted class most in the first step, and the features that
+# `Decider._apart` returns.
 _PROMISING = 64
 _BATCH = 64  # number of images that are evaluated at once; the search can be cancelled between two batches
 
@@ -36,13 +37,13 @@ class SupportVector:
     code : int
         Class of the row.
     kernel : float
-        Kernel value K(h, h_s) of the image and the support vector: 1 for equal images, close to 0 for very different
-        ones.
+        Value K(h, h_s) of the kernel, where h are the representations of the image and h_s those of the support vector.
+        K is 1 for equal images, and close to 0 for very different images.
     pull : float
         Contribution of the support vector to the margin of the predicted class over the next best class. It is negative
         if the support vector favours the next best class.
     shares : tuple of float
-        Fraction that each layer contributes to −ln K = Σ_t ‖h^t − h_s^t‖² / σ_t².
+        Fraction that each layer t contributes to −ln K = Σ_t ‖h^t − h_s^t‖² / σ_t², where σ_t is its kernel width.
     """
 
     row: int
@@ -99,8 +100,9 @@ class Flip:
     fewest : bool
         True if it is certain that no smaller set of such changes alters the class. This is certain for one or two
         changed features, because every single change is tried first. Three or more features are found by a greedy
-        search over the features whose single change had most effect, and over those whose change brings the image
-        closer to the nearest support vector of the second class. Unnecessary changes are then undone.
+        search. It tries the features whose single changes lower the margin of the predicted class most, and those
+        whose changes bring the image closer to the nearest support vector of the next best class. Unnecessary changes
+        are undone at the end.
     """
 
     image: NDArray[np.floating]
@@ -149,7 +151,7 @@ class Decider:
         Parameters
         ----------
         representations : ndarray of shape ((l + 1)·d,)
-            Representations [h⁰, h¹, …] of the image in all layers.
+            Representations [h⁰, h¹, …] of the image in all layers. l is the number of layers above the input h⁰.
         """
         exponents = self._exponents(representations)
         kernel = np.exp(-exponents.sum(axis=0))
@@ -179,7 +181,10 @@ class Decider:
         )
 
     def _exponents(self, representations: NDArray[np.floating]) -> Array:
-        """Return ‖h^t − h_s^t‖² / σ_t² for every layer and support vector, in an array (l + 1, n_support)."""
+        """Return the terms ‖h^t − h_s^t‖² / σ_t² of −ln K, whose symbols `SupportVector` explains.
+
+        The result has one row for each layer t and one column for each support vector.
+        """
         row = self.model.embedding(representations[None], None, np.float32)[0]
         exponents = np.empty((len(self._blocks), len(self.rows)))
         for number, (block, squares) in enumerate(zip(self._blocks, self._squares, strict=True)):
@@ -222,16 +227,19 @@ class Decider:
         return Flip(image, (), first, False)
 
     def _apart(self, image: NDArray[Any], far: NDArray[Any], code: int) -> Indices:
-        """Return the features that bring the image closer to a support vector if they are set to their values in `far`.
+        """Return the features whose values in `far` are closer to a support vector than their values in `image`.
 
-        The support vector is the one of the class `code` that is nearest to the image.
+        The support vector is the one of class `code` that is nearest to the image.
         """
         others = self._train[self.rows[self._codes == code]]
         nearest = others[np.argmin(np.square(others - image).sum(axis=1))]
         return np.flatnonzero(np.abs(far - nearest) < np.abs(image - nearest))
 
     def _with_one_more(self, image: NDArray[Any], far: NDArray[Any], features: Indices, progress: Progress) -> Array:
-        """Return the margins, (len(features), n_pairs), of the image with one further feature changed at a time."""
+        """Return the margins of all pairwise classifiers after each of the given features is changed on its own.
+
+        Row i contains the margins for `image` with only ``features[i]`` set to its value in `far`.
+        """
         margins = np.empty((len(features), len(self.model.trained.biases)))
         for start in range(0, len(features), _BATCH):
             some = features[start : start + _BATCH]

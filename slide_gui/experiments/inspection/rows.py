@@ -268,7 +268,7 @@ def weight_rows(model: "FittedModel", pixels: Sequence[int]) -> WeightRows:
     Parameters
     ----------
     pixels : sequence of int, length k
-        Features, 0 to d − 1.
+        Indices of features, from 0 to d − 1.
 
     Raises
     ------
@@ -328,10 +328,11 @@ def rows_by_noise(
 
 
 def input_rms(layer: Layer | ApproximateLayer) -> Array:
-    """Return the root mean square of each input feature of a fitted layer, shape (d,).
+    """Return the root mean square of each input feature of a fitted layer over the n training rows, shape (d,).
 
-    The value of feature j is sqrt(S_jj / n). Multiplied by a weight of the feature, it is the feature's contribution to
-    a typical reconstruction. The contribution of a rarely lit pixel is therefore small even if its weight is large.
+    The value of feature j is sqrt(S_jj / n), where S is the scatter (sum of products) of the layer's inputs. Multiplied
+    by a weight of the feature, it is the feature's contribution to a typical reconstruction. The contribution of a
+    rarely lit pixel is therefore small even if its weight is large.
     """
     assert layer.scatter is not None  # Only layers that were read from a model file have no scatter.
     diagonal = np.diag(layer.scatter)
@@ -339,7 +340,7 @@ def input_rms(layer: Layer | ApproximateLayer) -> Array:
 
 
 def typical_peak(largest: NDArray[np.floating]) -> float:
-    """Return the median of the non-zero values, or 1 if all are 0.
+    """Return the median of the non-zero values in `largest`, or 1 if all values are 0.
 
     `largest` contains the largest absolute weight of each row, or of each column, of a weight matrix.
     """
@@ -391,8 +392,8 @@ def default_pixels(image_shape: tuple[int, int] | None, mean_image: ArrayLike, k
     """Select example pixels for the weight figure: bright, and distant from each other and from the border.
 
     Pixels are selected one after another. Each maximises the product of its mean brightness and its distance to the
-    border or the nearest selected pixel, whichever is nearer. If pixels are equal, the first in row-major order is
-    selected.
+    border or the nearest selected pixel, whichever is nearer. If this product is equal for several pixels, the first of
+    them in row-major order is selected.
 
     Parameters
     ----------
@@ -428,7 +429,9 @@ def default_pixels(image_shape: tuple[int, int] | None, mean_image: ArrayLike, k
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """The quantities that determine W_ab, the weight that reconstructs a from b.
+    """The quantities that determine W_ab, the weight by which a layer reconstructs feature a from feature b.
+
+    P and Q are the matrices of the closed form W = E[P] (E[Q] + ridge·I)⁻¹ (eq. 8 of the paper).
 
     Attributes
     ----------
@@ -439,15 +442,15 @@ class Explanation:
     survival : float
         Probability p = 1 − noise that a feature survives.
     product : float
-        Σ_c W_ac (E[Q] + ridge·I)_cb. It equals E[P]_ab for the weights W of the closed form.
+        Entry (a, b) of W (E[Q] + ridge·I). It equals E[P]_ab for the weights W of the closed form.
     s_row : ndarray of shape (d,)
-        Row a of the scatter S = XXᵀ, not divided by n.
+        Row a of the scatter S = XXᵀ, not divided by n. The columns of X are the inputs of the layer.
     p_row : ndarray of shape (d,)
-        Row a of E[P]; E[P]_ab = S_ab p.
+        Row a of E[P]. Its entries are E[P]_ab = S_ab p.
     q_row : ndarray of shape (d,)
         Row a of E[Q] (eq. 10), without the ridge.
     w_row : ndarray of shape (d,)
-        Row a of W = E[P] (E[Q] + ridge·I)⁻¹ (eq. 8), without the bias.
+        Row a of W, without the bias.
     """
 
     a: int
@@ -463,18 +466,18 @@ class Explanation:
 
 
 def explain(scatter: Array, row: Array, noise: float, ridge: float, a: int, b: int) -> Explanation:
-    """Return the quantities that determine W_ab.
+    """Return the quantities that determine the weight W_ab by which a layer reconstructs feature a from feature b.
 
     Parameters
     ----------
     scatter : ndarray of shape (d + 1, d + 1)
         Scatter S of the input of the layer, with a constant 1 appended to each input.
     row : ndarray of shape (d + 1,)
-        Row a of W. The last element is the bias.
+        Row a of the weights W of the layer. The last element is the bias.
     noise, ridge : float
         Parameters of the fit.
     a, b : int
-        Features, 0 to d − 1.
+        Indices of features, from 0 to d − 1.
     """
     q = survival(noise, len(scatter) - 1)
     expected_p = scatter[a] * q
@@ -497,7 +500,10 @@ def explain(scatter: Array, row: Array, noise: float, ridge: float, a: int, b: i
 
 
 def strongest(row: Array, a: int) -> int:
-    """Return the feature other than a with the largest absolute weight in row a, or a itself if it is the only one."""
+    """Return the index of the feature from which feature a is mainly reconstructed, other than a itself.
+
+    This is the feature with the largest absolute weight in `row`, the row a of W. Return a if it is the only feature.
+    """
     size = np.abs(row[:-1])
     size[a] = -1.0
     return int(np.argmax(size)) if size.size > 1 else a

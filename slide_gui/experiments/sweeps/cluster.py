@@ -76,16 +76,16 @@ class ClusterChoice:
     scheduler: str = ""
 
     def checked(self) -> "ClusterChoice":
-        """Return the choice after checking it.
+        """Check `workers` and `scheduler`, and return this object.
 
         Raises
         ------
         ValueError
-            If both fields are given, or a field is invalid.
+            If both `workers` and `scheduler` are given, or one of them is invalid.
         """
         check_integer("workers", self.workers, 0, MOST_WORKERS)
         if self.workers and self.scheduler:
-            raise ValueError("--workers and --scheduler exclude each other; leave out one of them")
+            raise ValueError("--workers and --scheduler cannot be used together; give only one")
         if self.scheduler and not self.scheduler.startswith(("tcp://", "tls://")) and not self.is_file:
             raise ValueError(
                 f"the scheduler is {self.scheduler!r}; expected tcp://HOST:PORT, tls://HOST:PORT, or the .json "

@@ -40,8 +40,9 @@ _BETWEEN_REPORTS = 0.5  # seconds between two progress reports of a task
 # Largest number of data sets in the memory of the workers. There are two, because the last runs on one data set are
 # still active when the first runs on the next data set start.
 _DATA_SETS = 2
-# The priority of a run is the typical duration of its chain of runs, in seconds, minus its rank times this number. No
-# chain takes so long, so the rank has precedence over the duration.
+# The priority of a run is the typical duration, in seconds, of the run and of the longest chain of runs that depend on
+# it, minus the rank of the run times this number. All durations are smaller than this number, so the rank has
+# precedence over the duration.
 _RANK = 1e9
 _TOPIC = "slide-gui"
 _AGAIN = "completed results are stored, and the same request continues from them"
@@ -98,8 +99,8 @@ class InlineExecutor:
     def submit(self, request: RunRequest, neighbour: RunResult | None, seconds: float) -> None:
         """Submit a run.
 
-        `neighbour` is the result of the run that it starts from. `seconds` is the typical duration of the run and of
-        the longest chain of runs that depend on it.
+        `neighbour` is the result of another run if the submitted run starts from its widths, otherwise None. `seconds`
+        is the typical duration of the submitted run and of the longest chain of runs that depend on it.
         """
         self._submitted = request, neighbour
 
@@ -197,7 +198,7 @@ class ClusterExecutor:
             return None
         shared = shared_networks(task.request.spec)
         if shared:
-            with suppress(Exception):  # If the scheduler no longer runs, the worker of the autoencoders stays unknown.
+            with suppress(Exception):  # A scheduler that no longer runs cannot say which worker has the autoencoders.
                 self._cluster.places[shared] = next(iter(self._client.who_has([future]).values()))[0]
         del self._tasks[spec_hash]
         return result
@@ -222,7 +223,7 @@ class ClusterExecutor:
             if task.n_lost > ATTEMPTS:
                 raise ClusterError(f"{name} was lost {ATTEMPTS} times ({error}); {_AGAIN}") from None
             return None
-        # The workers may have received the same rows as part of a data set with another name.
+        # The workers may have received the same rows in a data set with another name, so the name is replaced.
         dataset = task.request.dataset
         return replace(result, dataset=dataset.name, generated=dataset.generated)
 
@@ -257,7 +258,7 @@ class ClusterExecutor:
 
 @lru_cache(maxsize=_DATA_SETS)
 def networks_here(_fingerprint: str) -> Networks:
-    """Return the cache of autoencoders in this process for runs on the same data. The two latest caches are kept."""
+    """Return the cache of autoencoders in this process for one data set. The caches of the two latest sets are kept."""
     return Networks()
 
 
@@ -271,14 +272,14 @@ def _run_there(dataset: Dataset, spec: RunSpec, near: RunResult | None, versions
 
 
 class _RunProgress(TaskProgress):
-    """Progress that reports the fraction of a run to the client at intervals."""
+    """Progress of a run on a worker. It sends the completed fraction to the client of the cluster every 0.5 s."""
 
     def __init__(self, spec_hash: str) -> None:
         super().__init__()
         self._hash, self._reported = spec_hash, time.monotonic()
 
     def report(self, fraction: float, payload: object = None) -> None:
-        """Stop the run if it is cancelled, and report its progress."""
+        """Stop the run if it is cancelled, and send its progress to the client of the cluster."""
         super().report(fraction)
         now = time.monotonic()
         if now - self._reported > _BETWEEN_REPORTS:
@@ -364,7 +365,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self.fraction = self._reported = 0.0
         self._expected: Sequence[RunKind] = ()
         self._incoming: deque[RunRequest] = deque()
-        # Hash → requested run without a result, or a run that a requested run starts from.
+        # Maps hashes to entries: of requested runs without a result, and of the pending runs that these start from.
         self._pending: dict[str, _Pending] = {}
         self._new: list[str] = []  # hashes of pending runs whose order is not set yet
         self._n_ordered = 0
@@ -374,7 +375,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._latest: dict[str, str] = {}
         self._results: dict[str, RunResult] = {}  # hash of a run → its result; stays empty if there is a store
         self._shapes: dict[str, RunShape] = {}
-        # Number of pending and expected runs of each kind. If it is empty, `seconds_left` counts them again.
+        # Number of pending and expected runs of each `RunKind`. If it is empty, `seconds_left` counts the runs again.
         self._kinds: Counter[RunKind] = Counter()
         self._seconds_left: float | None = None
         self._started = time.monotonic()
@@ -383,7 +384,10 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._executor.close()
 
     def request(self, requests: Sequence[RunRequest]) -> None:
-        """Request runs. Those with deep autoencoders come first, because shallower ones reuse the first layers."""
+        """Request runs.
+
+        Runs with deep autoencoders come first, because runs with shallower autoencoders reuse their first layers.
+        """
         self._incoming += sorted(requests, key=lambda each: 0 if each.spec.sda is None else -each.spec.layers)
 
     def __iter__(self) -> Iterator[RunResult]:
@@ -398,7 +402,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         return "" if self._executor.parallel else next(iter(self._active), "")
 
     def expect(self, kinds: Sequence[RunKind]) -> None:
-        """Set the kinds of runs that will be requested later. `seconds_left` includes them."""
+        """Set the kinds (`RunKind`) of runs that will be requested later. `seconds_left` includes these runs."""
         self._expected, self._kinds = kinds, Counter()
 
     @property
@@ -465,14 +469,14 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     # Order
 
     def _order_new(self) -> None:
-        """Set the order of the new runs, and mark new runs as ready if they need not wait for a pending run."""
+        """Set `order` for all new pending runs, and mark those as ready that need not wait for another pending run."""
         new, self._new = self._new, []
         before = {each: self._run_before(self._pending[each].request.spec) for each in new}
         for spec_hash, first in before.items():
             if first is not None:
                 self._pending[first].followers.append(spec_hash)
-        # In `new`, each run comes before its followers. Its chain is computed from the chains of its followers, so the
-        # order is reversed.
+        # In `new`, each run comes before its followers. The attribute `chain` of a run is computed from that of its
+        # followers, so the runs are visited in reverse order.
         for spec_hash in reversed(new):
             pending = self._pending[spec_hash]
             after = max((self._pending[each].chain for each in pending.followers), default=0.0)

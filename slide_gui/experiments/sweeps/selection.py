@@ -35,7 +35,7 @@ class PointResult:
     validation_loss : float or None
         Mean hinge loss on the validation rows. None if unknown.
     best_epoch : int or None
-        Epoch of fine-tuning at which a network did best on the validation rows.
+        Epoch of fine-tuning after which the network had the smallest error on the validation rows.
     """
 
     point: SweepPoint
@@ -59,9 +59,9 @@ def choose(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
 
     Equal errors are common, because validation sets are small. If several points have the smallest error, the mean
     error of each point and its two adjacent points is computed, and the point with the smallest mean is selected.
-    Adjacent points have the next lower and the next higher noise level at the same depth, or value of `kept` for a
-    projection. If these means are equal, too, the point with the fewest layers is selected, then the one with the
-    smallest noise level or `kept`, then the first one in `results`.
+    Adjacent points have the same depth and the next lower or next higher noise level. For a projection,
+    `RunSpec.kept` takes the place of the noise level. If several points have the smallest mean, the point with the
+    fewest layers is selected, then the one with the smallest noise level or `kept`, then the first one in `results`.
 
     Raises
     ------
@@ -188,7 +188,7 @@ def _rank(results: Sequence[PointResult]) -> Callable[[PointResult], tuple[Fract
 
 
 def _line(point: SweepPoint) -> object:
-    """Return a key that is equal for points that differ only in noise level or `kept`.
+    """Return a key that is equal for points that differ only in noise level, or in `RunSpec.kept` for a projection.
 
     Autoencoders can differ in more parameters, so each of their points has its own key.
     """
@@ -197,7 +197,7 @@ def _line(point: SweepPoint) -> object:
 
 
 def _place(point: SweepPoint) -> float:
-    """Return the value by which the points of one axis are sorted: the noise level, or `kept` for a projection."""
+    """Return the value by which points are sorted: the noise level, or `RunSpec.kept` for a projection."""
     if point.spec.sda is not None:
         return max(point.spec.sda.noises, default=0.0)
     return point.noise if point.spec.kept is None or point.spec.stacked else point.spec.kept
