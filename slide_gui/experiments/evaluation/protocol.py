@@ -62,9 +62,10 @@ def published_seconds(key: str) -> tuple[float | None, float | None, float | Non
 
 
 def sensitivity() -> tuple[str, str]:
-    """Return the key of the data set in the paper's figure of error against noise level and depth, and its conclusions.
+    """Return the data set of the paper's figure of error against noise level and depth, and the paper's conclusions.
 
-    The conclusions are statements from the paper's text, because the values of the curves are not published.
+    The data set is given by its key. The conclusions are statements from the paper's text, because the paper does not
+    contain the values of the curves.
     """
     table = toml_resource("paper.toml")["sensitivity"]
     return table["data"], "\n· ".join(["The paper:", *table["statements"]])
@@ -212,7 +213,7 @@ class CellPlan:
 
         A candidate with clearly more errors than the best one so far is not evaluated on further validation sets. Its
         number of errors must be larger by more than twice the square root of the sum of both numbers of errors, which
-        is about two standard errors.
+        is about two standard errors. The best `averaged` candidates are always evaluated further.
 
         Parameters
         ----------

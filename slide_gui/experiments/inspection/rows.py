@@ -500,9 +500,9 @@ def explain(scatter: Array, row: Array, noise: float, ridge: float, a: int, b: i
 
 
 def strongest(row: Array, a: int) -> int:
-    """Return the index of the feature from which feature a is mainly reconstructed, other than a itself.
+    """Return the index of the feature other than a that has the largest absolute weight in `row`, the row a of W.
 
-    This is the feature with the largest absolute weight in `row`, the row a of W. Return a if it is the only feature.
+    Return a if it is the only feature.
     """
     size = np.abs(row[:-1])
     size[a] = -1.0

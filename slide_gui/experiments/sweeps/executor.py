@@ -365,7 +365,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self.fraction = self._reported = 0.0
         self._expected: Sequence[RunKind] = ()
         self._incoming: deque[RunRequest] = deque()
-        # Maps hashes to entries: of requested runs without a result, and of the pending runs that these start from.
+        # Maps the hash of each run that is not complete to its entry. `_Pending` explains which runs have an entry.
         self._pending: dict[str, _Pending] = {}
         self._new: list[str] = []  # hashes of pending runs whose order is not set yet
         self._n_ordered = 0
