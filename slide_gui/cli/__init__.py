@@ -7,7 +7,7 @@ imported only when they are needed.
 import os
 import sys
 
-# `_signal` is imported because `signal`, which wraps it, takes so long to import that Ctrl+C can arrive meanwhile.
+# `_signal` is used because Ctrl+C could arrive while `signal`, which wraps it, is imported: that import is slow.
 from _signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # the shell closed the stream, as in `slide-gui … >&-`
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-        elif sys.platform == "win32":  # the default encodings of pipes and files lack characters such as h⁰
+        elif sys.platform == "win32":  # the default encodings of pipes and files lack characters such as ⁰
             getattr(sys, name).reconfigure(encoding="utf-8")
     from slide_gui.cli.console import guarded
 
@@ -51,6 +51,9 @@ def main(argv: "Sequence[str] | None" = None) -> int:
 
 
 def _end_at_once(_number: int, _frame: object) -> None:
-    """End the process at once, because an import in progress could turn a KeyboardInterrupt into another exception."""
+    """End the process at once after Ctrl+C.
+
+    During an import, a KeyboardInterrupt could be replaced by another exception.
+    """
     os.write(2, b"slide-gui: cancelled\n")
     os._exit(128 + SIGINT)

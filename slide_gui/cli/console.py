@@ -27,9 +27,9 @@ _BETWEEN_REDRAWS, _BETWEEN_LINES = 0.1, 10.0  # seconds
 
 
 Entry = tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int] | None]
-"""A function that adds the options of a subcommand to its parser, and one that runs it and returns the exit code.
+"""Two functions of a subcommand: one adds its options to its parser, the other runs it and returns the exit code.
 
-The second function is None if the first one adds further subcommands, each with its own function to run.
+The second is None if the first adds nested subcommands, each of which has its own function to run.
 """
 
 
@@ -39,7 +39,7 @@ class UsageError(Exception):
 
 @contextmanager
 def usage() -> Iterator[None]:
-    """Turn a ValueError into a `UsageError` with the same message."""
+    """Open a context that replaces a ValueError with a `UsageError` that has the same message."""
     try:
         yield
     except ValueError as error:
@@ -48,7 +48,10 @@ def usage() -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Treat SIGTERM, which batch systems send, like Ctrl+C: end the command and its workers, and print one sentence."""
+    """Open a context that treats SIGTERM, which batch systems send, like Ctrl+C.
+
+    Both raise a KeyboardInterrupt, which ends the command and its workers. `guarded` prints one sentence.
+    """
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield
         return
@@ -83,13 +86,13 @@ def guarded(command: Callable[[], int]) -> int:
     except Cancelled:
         warn("cancelled")
     except MemoryError as error:
-        # NumPy raises a subclass of MemoryError whose message only states an array's shape. It is not printed.
+        # NumPy raises a subclass of MemoryError. Its message is not printed, as it only states the shape of an array.
         message = str(error) if type(error) is MemoryError else ""
         warn(message or "not enough memory; use less data or a smaller depth")
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         warn(f"{place}{error.strerror or error}{_REMEDIES.get(error.errno or 0, '')}")
-    except ValueError as error:  # including DataError, a subclass of ValueError
+    except ValueError as error:  # this also catches DataError, a subclass of ValueError
         warn(str(error))
     except BaseException as error:
         # If Ctrl+C arrives while a compiled module is imported, another exception may replace the KeyboardInterrupt.
@@ -119,10 +122,10 @@ def print_line(text: str, stream: TextIO | None = None) -> None:
 
 @contextmanager
 def _without_reader(stream: TextIO) -> Iterator[None]:
-    """Redirect a stream to the null device if the program that reads its pipe has ended."""
+    """Open a context that redirects a stream to the null device if the program that reads the stream has ended."""
     try:
         yield
-    except OSError as error:  # on Windows, a pipe without a reader may give EINVAL (CPython issue 79935)
+    except OSError as error:  # on Windows, writing to a pipe without a reader may give EINVAL (CPython issue 79935)
         if error.errno != errno.EPIPE and (sys.platform, error.errno) != ("win32", errno.EINVAL):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
@@ -140,7 +143,8 @@ def print_answer(arguments: argparse.Namespace, document: Any, lines: Iterable[s
     """
     if arguments.json:
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False, default=os.fspath)
-        # JSON escapes preserve control characters and lone surrogates exactly and keep them off the terminal.
+        # Control characters and lone surrogates are escaped, so that a terminal shows them as text and a JSON parser
+        # restores them exactly.
         text = re.sub(r"[^\n -~]", lambda sign: sign[0] if sign[0].isprintable() else json.dumps(sign[0])[1:-1], text)
         print_line(text)
     else:
@@ -157,7 +161,10 @@ def announce(seconds: float) -> None:
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Progress]:
-    """Yield a `Progress`. On a terminal it draws a bar, which is erased at the end. Otherwise it prints lines."""
+    """Open a context with a `Progress` that draws a bar on a terminal and otherwise prints lines.
+
+    The bar is erased when the context ends.
+    """
     bar = _Progress(label, sys.stderr.isatty())
     try:
         yield bar
@@ -168,8 +175,8 @@ def progress_bar(label: str) -> Iterator[Progress]:
 class _Progress(Progress):
     """Shows progress on stderr: a bar on a terminal, otherwise a line every ten seconds.
 
-    The bar and the lines show the label, the last reported stage (or the title of the last reported object, if it has
-    one), and the estimated time left.
+    The bar and each line show the label of the computation, the fraction done in per cent, the current stage and the
+    estimated time left. If a partial result is reported instead of a stage, its title is shown, if it has one.
     """
 
     def __init__(self, label: str, terminal: bool) -> None:

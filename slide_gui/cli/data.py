@@ -86,7 +86,10 @@ def _describe_data(dataset: Dataset) -> dict[str, Any]:
 
 
 def _counts(labels: Any, dataset: Dataset) -> dict[str, int] | None:
-    """Return the number of rows of each label. The keys are the names of the labels, or the labels if unnamed."""
+    """Return a dictionary from the name of each label to its number of rows, or None if the rows have no labels.
+
+    A label without a name is replaced by its value as text.
+    """
     if labels is None:
         return None
     import numpy as np

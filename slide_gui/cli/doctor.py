@@ -85,7 +85,10 @@ def _packages() -> list[Finding]:
 
 
 def _qt_binding(version: str | None) -> list[Finding]:
-    """Return one finding if this version of PySide6 crashes on the running version of Python, otherwise no finding."""
+    """Return a list of one finding if this version of PySide6 crashes on the running version of Python.
+
+    Otherwise the list is empty.
+    """
     from slide_gui.gui.display import binding_problem
 
     problem = None if version is None else binding_problem(version)

@@ -37,7 +37,10 @@ def add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
 
 
 def _loader(generated: bool, files: Mapping[str, str]) -> Load:
-    """Return a function that loads a data set of the catalogue by key, or from the file given for that key."""
+    """Return a function that loads the data set with a given key.
+
+    If `files` contains the key, the file with this key is read. Otherwise the data set of the catalogue is loaded.
+    """
 
     def load(key: str, progress: Progress) -> Dataset:
         if key not in files:

@@ -1,4 +1,7 @@
-"""Subcommands that draw a figure of a fitted stack, draw an exported figure of runs again, or write a demo."""
+"""`slide-gui weights`, `flow` and `copies` draw a figure of a fitted stack.
+
+`slide-gui draw` draws an exported figure of runs again. `slide-gui demo` writes example figures and a screenshot.
+"""
 
 import argparse
 import os
@@ -30,7 +33,7 @@ _FORMATS = ("pdf", "svg", "png", "csv")
 
 
 def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weights: bool = False) -> None:
-    """Add the options for the style and the output of a figure. A figure of weights also has --show and --bias.
+    """Add the options for the style and the output of a figure. With `of_weights`, also add --show and --bias.
 
     The output is one or more files, or a bundle: a folder with the figure, its numbers and a script that reproduces it.
     """
@@ -43,7 +46,7 @@ def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weight
         options.add_fields(group, usual, show=("what tiles show", SHOWN))
         group.add_argument("--bias", action="store_true", help="write each tile's bias below it")
     _add_outputs(parser, f"{name}.pdf")
-    text = "write a bundle to this folder instead: the figure, its numbers, the command line and a Python script"
+    text = "write a folder, not single files: it contains the figure, its numbers, the command line and a Python script"
     parser.add_argument("--bundle", type=Path, metavar="FOLDER", help=text)
 
 
@@ -55,12 +58,12 @@ def _add_outputs(parser: argparse.ArgumentParser, usual: str) -> None:
     text = f"output file; its suffix selects a figure format or CSV (default: {usual})"
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=text)
     parser.add_argument("--format", nargs="+", metavar="NAME", help="write the output in each of these formats")
-    text = "store no session in pictures; the window cannot restore their view without it; bundles always contain one"
+    text = "do not store the session in pictures (the window needs it to restore the view; a bundle always contains it)"
     parser.add_argument("--no-session", action="store_true", help=text)
 
 
 def _style(arguments: argparse.Namespace) -> Style:
-    """Return the requested style. Refuse invalid values."""
+    """Return the style of the figure that the arguments request. Refuse invalid values."""
     names = ("levels", "colors", "width", "dpi", "show", "bias")
     with usage():
         return Style(**options.given(arguments, *names), transposed=getattr(arguments, "transpose", False))
@@ -100,9 +103,10 @@ def _write(
     lines: Sequence[str] = (),
     session: str = "",
 ) -> int:
-    """Write the files or the bundle, print the result and the file names as JSON or text, and return the exit code.
+    """Write a figure to its files or its bundle, and print the result and the file names as JSON or text.
 
-    Pictures contain the session unless --no-session is given. A bundle contains the session as a separate file.
+    Pictures contain the session unless --no-session is given. A bundle contains the session as a separate file. The
+    function returns the exit code.
     """
     if getattr(arguments, "bundle", None) is not None:
         outputs = save_bundle(arguments.bundle, export, style, session)
@@ -145,7 +149,7 @@ def _weights_options(parser: argparse.ArgumentParser) -> None:
 def _weights(arguments: argparse.Namespace) -> int:
     animation = arguments.animate
     if animation and arguments.bundle is not None:
-        raise UsageError("--animate and --bundle exclude each other; give one of them")
+        raise UsageError("--animate and --bundle cannot be used together; give only one")
     if animation and arguments.dpi is None:
         arguments.dpi = ANIMATION_DPI
     style = _style(arguments)
@@ -237,7 +241,7 @@ def _flow(arguments: argparse.Namespace) -> int:
     model = options.fit_data(dataset, parameters)
     result = flow_result(model, image, arguments.name or name, None if arguments.clean else arguments.corruption)
     lines = [
-        f"layer {k}: mean squared difference {h.target_error:.6g} from the layer below, {h.input_error:.6g} from x"
+        f"layer {k}: mean squared error {h.target_error:.6g} from the layer below, {h.input_error:.6g} from the image"
         for k, h in enumerate(result.flow.layers, start=1)
     ]
     export = flow_export(result, source)
@@ -261,12 +265,12 @@ def _flow_document(result: FlowResult) -> dict[str, Any]:
 
 def _copies_options(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser)
-    group = parser.add_argument_group("copies")
-    group.add_argument("--layer", type=int, default=1, metavar="K", help="layer to study, 1 to the depth (default: 1)")
+    group = parser.add_argument_group("corrupted copies")
+    group.add_argument("--layer", type=int, default=1, metavar="K", help="layer, from 1 to the depth (default: 1)")
     group.add_argument("--most", type=int, default=256, metavar="M", help="largest number m of copies (default: 256)")
     group.add_argument("--shown", type=int, metavar="M", help="m for which the weights are drawn (default: largest)")
     group.add_argument("--seeds", type=int, default=3, metavar="N", help="corruptions averaged for each m (default: 3)")
-    group.add_argument("--rows", type=int, metavar="N", help="largest number of rows, sampled (default: 1200)")
+    group.add_argument("--rows", type=int, metavar="N", help="largest number of rows; more are sampled (default: 1200)")
     group.add_argument("--pixel", metavar="ROW,COLUMN", help="pixel whose weights are drawn (default: the central one)")
     options.add_stack_options(parser)
     _add_figure_options(parser, "copies")
@@ -276,7 +280,7 @@ def _copies(arguments: argparse.Namespace) -> int:
     style, parameters = _style(arguments), options.stack_parameters(arguments)
     layer, depth, most, seeds = arguments.layer, parameters.depth, arguments.most, arguments.seeds
     if not 1 <= layer <= depth:
-        allowed = f"at depth {depth} it must be 1 to {depth}" if depth else "at depth 0 no layer exists; use --depth 1"
+        allowed = f"at depth {depth} it must be from 1 to {depth}" if depth else "depth 0 has no layer; use --depth 1"
         raise UsageError(f"--layer is {layer}; {allowed}")
     if most < 1 or seeds < 1 or (arguments.rows is not None and arguments.rows < 2):
         raise UsageError("--most and --seeds must be at least 1, and --rows at least 2")
@@ -364,7 +368,8 @@ def _demo(arguments: argparse.Namespace) -> int:
     saved = [*figures, screenshot]
     with folder_files(out, [path.name for path in saved]):
         output_of(["weights", "generated:rectangles", "--depth", "4", "-o", str(figures[0]), "--format", *_FORMATS])
-        os.environ["QT_QPA_PLATFORM"] = os.environ.get("QT_QPA_PLATFORM") or "offscreen"  # Qt ignores an empty value
+        # Qt treats an empty QT_QPA_PLATFORM like a missing one and would need a display.
+        os.environ["QT_QPA_PLATFORM"] = os.environ.get("QT_QPA_PLATFORM") or "offscreen"
         from slide_gui.gui.app import take_screenshot
 
         take_screenshot(screenshot)

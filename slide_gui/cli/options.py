@@ -35,7 +35,10 @@ T = TypeVar("T")
 
 
 def choice_help(meaning: str, table: Mapping[str, Choice], default: str) -> str:
-    """Return the help of an option that takes a key of `table`: its meaning and default, and each key's description."""
+    """Return the help text of an option whose value is a key of `table`.
+
+    The text states the meaning and the default value of the option, and describes each key.
+    """
     tips = "; ".join(f"{key}: {choice.tip}" for key, choice in table.items())
     return f"{meaning} (default: {default}). {tips}".replace("%", "%%")
 
@@ -43,11 +46,11 @@ def choice_help(meaning: str, table: Mapping[str, Choice], default: str) -> str:
 def add_fields(
     group: argparse._ActionsContainer, usual: object, **meanings: str | tuple[str, Mapping[str, Choice]]
 ) -> None:
-    """Add one option per keyword. The keyword names a field of `usual`.
+    """Add one option for each keyword argument, which has the name of a field of `usual`.
 
-    An option has the name, type and default value of its field. The value of a keyword is a help text, or a help text
-    and the allowed choices. If the user does not give an option, its parsed value is None, although the help text
-    states the default.
+    An option has the name and type of its field, and the help text states the value of the field in `usual` as the
+    default. If the user does not give the option, its parsed value is None. The value of a keyword argument is a help
+    text, or a help text and the allowed choices.
     """
     for name, meaning in meanings.items():
         default = getattr(usual, name)
@@ -63,7 +66,10 @@ def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 
 def parsed(read: Callable[[str], T]) -> Callable[[str], T]:
-    """Return a function for the `type` of an option: it calls `read`, and argparse reports the text of a ValueError."""
+    """Return a function for the argument `type` of `add_argument`, which converts the text of an option with `read`.
+
+    If `read` raises a ValueError, argparse reports the message of the error.
+    """
 
     def parse(text: str) -> T:
         try:
@@ -95,7 +101,7 @@ def add_seed(parser: argparse.ArgumentParser, meaning: str = "seed for generated
 def add_store(parser: argparse._ActionsContainer, otherwise: str = "") -> None:
     """Add the option --store, which is required unless `otherwise` is given.
 
-    `otherwise` ends the help text of the option: it states when the option can be omitted, or what then happens.
+    `otherwise` ends the help text of the option: it states when the option can be omitted, or the default.
     """
     text = f"reuse the runs in this file and add new ones{otherwise}"
     parser.add_argument("--store", type=Path, required=not otherwise, metavar="FILE", help=text)
@@ -111,7 +117,7 @@ def add_data(parser: argparse.ArgumentParser, *, every_fold: bool = False) -> No
 def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = False) -> None:
     """Add the options for reading files and for holding out rows of data without a test set.
 
-    With `every_fold` the subcommand runs on all folds. Otherwise --fold selects one.
+    With `every_fold`, the subcommand runs on all folds. Otherwise the option --fold selects one fold.
     """
     about = "Without these options, slide-gui guesses how to read a file."
     option = parser.add_argument_group("files of your own", about).add_argument
@@ -146,7 +152,7 @@ def add_table_options(option: Callable[..., object]) -> None:
 
 
 def add_save_model(parser: argparse.ArgumentParser) -> None:
-    """Add --save-model."""
+    """Add the option --save-model."""
     text = "save layers and classifier to this file, for slide-gui predict and slide-gui features"
     parser.add_argument("--save-model", type=Path, metavar="MODEL.npz", help=text)
 
@@ -184,7 +190,7 @@ def _shape(text: str) -> tuple[int, ...]:
         return ()
     sides = re.fullmatch(r"(\d{1,6})[x×](\d{1,6})", text)
     if sides is None:
-        raise ValueError(f"expected rows and columns, such as 28x28, or none, not {text!r}")
+        raise ValueError(f"expected rows and columns, such as 28x28, or the word none; found {text!r}")
     return int(sides[1]), int(sides[2])
 
 
@@ -203,7 +209,7 @@ def data_source(
     Raises
     ------
     UsageError
-        If options exclude each other or are out of range.
+        If options cannot be used together, or a value is out of range.
     """
     reading, held_out = read_options(arguments)
     if held_out is None and evaluate != "test":
@@ -222,7 +228,7 @@ def read_options(arguments: argparse.Namespace) -> tuple[ParseOptions, HeldOut |
     Raises
     ------
     UsageError
-        If options exclude each other or are out of range.
+        If options cannot be used together, or a value is out of range.
     """
     with usage():
         options = {item.name: getattr(arguments, item.name) for item in fields(ParseOptions)}
@@ -248,7 +254,8 @@ def files_source(arguments: argparse.Namespace) -> DataSource | None:
     Raises
     ------
     UsageError
-        If options exclude each other or are out of range, or are given for a session file, which stores its own.
+        If options cannot be used together, or a value is out of range. Also if options are given for a session file,
+        which stores its own options.
     """
     arguments.seed = 0
     source = data_source(arguments)
@@ -264,7 +271,7 @@ def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
     fold, seed = getattr(arguments, "fold", None), arguments.split_seed or 0
     if arguments.folds is not None:
         if arguments.held_out is not None:
-            raise ValueError("--held-out and --folds exclude each other; give one of them")
+            raise ValueError("--held-out and --folds cannot be used together; give only one")
         if arguments.folds < 2:
             raise ValueError(f"--folds is {arguments.folds}; it must be 2 or more")
         if fold is not None and fold < 1:
@@ -286,9 +293,9 @@ def read_data(source: DataSource) -> Dataset:
 
 
 def warn_of_guesses(dataset: Dataset) -> None:
-    """Print on stderr each uncertain guess about the files, for the user to check."""
+    """Print on stderr each uncertain guess about how to read the files, so that the user can check the guess."""
     for guess in dataset.checks:
-        # Missing labels are not reported here: a command that needs labels reports them as an error.
+        # A guess that the labels are missing is skipped: a command that needs labels reports an error.
         if not guess.sure and guess.why != dataset.opened.unlabelled:
             warn(f"{dataset.name}, please check: {guess.what} ({guess.why})")
 
@@ -341,7 +348,7 @@ def check_suffix(output: Path, suffixes: Sequence[str], option: str = "") -> Non
 
 
 def refuse_existing(outputs: Iterable[Path]) -> None:
-    """Refuse to overwrite existing files with outputs whose default names the user did not choose.
+    """Refuse outputs that exist. This check is for default file names, which the user did not choose.
 
     Raises
     ------
@@ -359,7 +366,8 @@ def check_folder(arguments: argparse.Namespace, folder: Path | None, sources: Se
     Raises
     ------
     UsageError
-        If slide-gui did not write the folder's contents, or an input is in it.
+        If the folder contains files that slide-gui did not write, or an input of the command. Also if the path is
+        that of a file.
     """
     if folder is None:
         return
@@ -382,7 +390,7 @@ def add_image_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGrou
     group = parser.add_argument_group("image")
     group.add_argument("--row", type=int, default=0, metavar="N", help="index of the image, from 0 (default: 0)")
     group.add_argument("--part", choices=("train", "test"), default="train", help="set of the image (default: train)")
-    group.add_argument("--image", type=Path, metavar="FILE", help="read the image from this text file instead")
+    group.add_argument("--image", type=Path, metavar="FILE", help="read the image from this text file, not from DATA")
     return group
 
 
@@ -404,7 +412,7 @@ def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, 
 
 
 def fit_data(dataset: Dataset, parameters: StackParameters) -> FittedModel:
-    """Return the fitted stack. Draw a progress bar on stderr while it is fitted."""
+    """Fit a stack to the training rows and return the model. Draw a progress bar on stderr during the fit."""
     if len(dataset.train) < 2:
         raise DataError(f"has {counted(len(dataset.train), 'row')}; at least two are needed to fit", dataset.name)
     warn_of_threshold(dataset, parameters)
@@ -413,29 +421,30 @@ def fit_data(dataset: Dataset, parameters: StackParameters) -> FittedModel:
 
 
 def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) -> None:
-    """Add --noise, --depth, the other parameters of a stack, and --seed. Options that are not given are None.
+    """Add --noise, --depth, the other parameters of a stack, and --seed.
 
-    With `axes`, --noise and --depth each take a range or list of values, stored as `noises` and `depths`.
+    If the user does not give an option, its parsed value is None, except for --seed, whose default is 0. With `axes`,
+    --noise and --depth each take a range or list of values, stored as `noises` and `depths`. These have defaults.
     """
     usual = StackParameters()
     group = parser.add_argument_group("stack")
-    noise = "noise level, the probability that a feature is set to 0; 0 to below 1"
+    noise = "noise level: the probability, from 0 to below 1, that a feature is set to 0"
     depth = f"0 to {MOST_LAYERS}"
     if axes:
         option = partial(group.add_argument, metavar="AXIS")
-        noise += f": FROM:TO:STEP (both ends included) or A,B,… (default: {usual.noise:g})"
+        noise += f"; FROM:TO:STEP (both ends included) or A,B,… (default: {usual.noise:g})"
         option("--noise", dest="noises", type=parsed(noise_axis), default=(usual.noise,), help=noise)
-        depth = f"numbers of layers, {depth}: FROM:TO (both ends included) or A,B,… (default: {usual.depth})"
+        depth = f"numbers of layers, from {depth}; FROM:TO (both ends included) or A,B,… (default: {usual.depth})"
         option("--depth", dest="depths", type=parsed(depth_axis), default=(usual.depth,), help=depth)
     else:
-        add_fields(group, usual, noise=noise, depth=f"number of layers, {depth}")
+        add_fields(group, usual, noise=noise, depth=f"number of layers, from {depth}")
     add_fields(
         group,
         usual,
         threshold="threshold between layers",
         squashing=("the function T between two layers", SQUASHINGS),
         fit_on=("representation that a layer is fitted on", FIT_ON),
-        ridge="constant added to the diagonal of E[Q]",
+        ridge="constant added to the diagonal of E[Q], the expected scatter matrix of the corrupted rows",
         dtype="numeric type of rows and representations: float32 or float64",
         batch_size="number of rows processed at a time",
         sharing=("sharing of weights", SHARING),
@@ -464,7 +473,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     offered = {key: method for key, method in METHODS.items() if not method.averages}
     text = choice_help("representation and classifier", offered, default)
     group.add_argument("--method", metavar="NAME", help=text)
-    text = choice_help("kernel widths: σ_0,σ_1,… or one of these", WIDTHS, str(usual.widths))
+    text = choice_help("kernel widths: numbers σ_0,σ_1,… or a name", WIDTHS, str(usual.widths))
     group.add_argument("--widths", type=_widths, metavar="NAME", help=text)
     add_fields(
         group,
@@ -513,7 +522,7 @@ def opened_cluster(choice: ClusterChoice) -> AbstractContextManager[Cluster | No
 
 _SDA = {
     "pretraining_rate": "learning rate of pre-training, per row",
-    "pretraining_epochs": "passes over the rows for each layer",
+    "pretraining_epochs": "pre-training epochs (passes over the rows) for each layer",
     "fine_tuning_rate": "learning rate of fine-tuning, per row",
     "fine_tuning_epochs": "largest number of epochs of fine-tuning",
     "patience": "epochs without a lower validation error after which fine-tuning stops",
@@ -549,7 +558,7 @@ def svm_parameters(arguments: argparse.Namespace) -> SvmParameters:
 
 
 def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments of a `RunSpec` for the method, its estimators, and the rows to train and evaluate on."""
+    """Return keyword arguments for `RunSpec`: the method, its estimators, and the rows to train and evaluate on."""
     chosen = given(arguments, "kept", "labels", "fit_rows")
     parts = {name: _estimator(name, arguments) for name in given(arguments, "transformer", "classifier")}
     places = {name: getattr(arguments, name) for name in ("training", "evaluate", "test_rows")}

@@ -41,7 +41,8 @@ _COMMANDS = {
     "licences": ("doctor", "list every component of the program with its version and licence"),
 }
 
-# Subcommands that multiply no matrices, for which the number of BLAS threads is not set.
+# Before these subcommands run, the number of BLAS threads is not set: `doctor` sets it itself, and the others multiply
+# no matrices.
 _WITHOUT_PRODUCTS = ("datasets", "runs", "doctor", "licences")
 
 _DESCRIPTION = """\
@@ -87,8 +88,9 @@ class _Parser(argparse.ArgumentParser):
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser with all subcommands.
 
-    It adds two attributes to the parsed arguments. `run` is the function that runs the subcommand, and takes the parsed
-    arguments. `computes` is True if the subcommand multiplies matrices.
+    The parser adds two attributes to the parsed arguments. `run` is the function that runs the subcommand; its only
+    argument is the object with the parsed arguments. `computes` is True if the number of BLAS threads must be set
+    before the subcommand runs.
     """
     parser = _Parser(prog="slide-gui", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"slide-gui {__version__}")

@@ -48,9 +48,9 @@ def _features_options(parser: argparse.ArgumentParser) -> None:
 def _read(
     arguments: argparse.Namespace, progress: Progress, *, classify: bool = False
 ) -> tuple[FittedModel, NDArray[np.float32], Any]:
-    """Return the model, the new rows, and a list of their class names (None if the rows have no labels).
+    """Return the model, the new rows, and the labels of the rows as text (None if the rows have no labels).
 
-    With `classify`, refuse a model without a classifier before the rows are read.
+    If `classify` is True, a model without a classifier is refused before the rows are read.
     """
     options.check_outputs(arguments, [arguments.output], [DataSource(paths=(str(arguments.model), *arguments.data))])
     reading = ParseOptions(

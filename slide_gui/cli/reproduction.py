@@ -1,4 +1,7 @@
-"""`slide-gui reproduce` runs other subcommands to make all figures and tables of the paper, and one page of them."""
+"""`slide-gui reproduce` runs other subcommands to make all figures and tables of the paper.
+
+It also writes an HTML page that shows the figures and tables.
+"""
 
 import argparse
 import shlex
@@ -43,7 +46,10 @@ class PaperItem:
 
 
 def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
-    """Return the figures and tables of the paper, each with its command. `arguments` are those of `reproduce`."""
+    """Return the figures and tables of the paper, each with the command that reproduces it.
+
+    `arguments` are the parsed arguments of `slide-gui reproduce`.
+    """
     folder, is_quick, kind = arguments.out, arguments.quick, "generated:" if arguments.generated else ""
     places = {"store": arguments.store or folder / "runs.sqlite"}
     places |= options.given(arguments, "workers", "scheduler")
@@ -69,15 +75,15 @@ def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
             "Schematic with a real image",
             f"flow {kind}mnist {_DRAWN} -o {outputs(flow[:1])}",
             flow,
-            "A schematic description of SLIDE: the input, T(h⁰), h¹, T(h¹), …; no corrupted copies are needed.",
+            "Schematic of SLIDE: input h⁰, its threshold T(h⁰), layer h¹, T(h¹), …; no corrupted copies are needed.",
         ),
         PaperItem(
             "Error against noise and depth",
             f"sweep {kind}rectangles {_QUICK_CURVES if is_quick else _CURVES} {computed} "
             f"--figure {outputs(curves, ' --figure ')}",
             curves,
-            "The error on Rectangles against the noise 1 − p at depths 0 to 4: deep stacks, l > 1, improve on one "
-            "layer, noticeably up to l = 2. The paper does not publish the values of the curves.",
+            "The error on Rectangles against the noise level 1 − p, for 0 to 4 layers: several layers improve on one "
+            "layer, noticeably up to two layers. The paper does not publish the values of the curves.",
         ),
         PaperItem(
             "Tables 1 and 2",
@@ -138,7 +144,10 @@ pre { white-space: pre-wrap; font-size: 12px; }
 
 
 def _page(items: tuple[PaperItem, ...], printed: Mapping[str, str]) -> str:
-    """Return the HTML page of the items whose commands have run. It has no scripts and needs no network."""
+    """Return the HTML page of the figures and tables whose commands have run.
+
+    The page has no scripts and needs no network.
+    """
     title = "Rapid Feature Learning with Stacked Linear Denoisers: figures and tables, reproduced"
     complete = [item for item in items if item.title in printed]
     incomplete = "The reproduction is incomplete: run the same command again to resume."
@@ -155,7 +164,11 @@ def _page(items: tuple[PaperItem, ...], printed: Mapping[str, str]) -> str:
 
 
 def _section(item: PaperItem, output: str) -> str:
-    """Return an item as HTML: pictures, description of the original, command with output, and links to all files."""
+    """Return the HTML section of a figure or table of the paper.
+
+    It contains the reproduced pictures, a description of the original, the command with its output, and links to all
+    files.
+    """
     pictures = (name for name in item.files if name.endswith(".png"))
     links = (f'<a href="{escape(name)}">{escape(name)}</a>' for name in item.files)
     return "\n".join([

@@ -31,7 +31,7 @@ from slide_gui.figures.style import Style
 from slide_gui.text import label_names, pixel_name, place_name
 
 _FIGURES = (".pdf", ".svg", ".png", ".csv")
-_MOST = 1000  # largest number of splits
+_MOST = 1000  # largest number of splits in a sweep
 
 
 def _train_options(parser: argparse.ArgumentParser) -> None:
@@ -82,7 +82,10 @@ def _train(arguments: argparse.Namespace) -> int:
 def _checked_and_read(
     arguments: argparse.Namespace, source: DataSource, choices: Mapping[str, Any], check: Callable[[RunSpec], object]
 ) -> tuple[Dataset, RunSpec]:
-    """Check the run spec that the arguments give, then read the data. Return the data set and the spec."""
+    """Check the arguments that specify a run, and read the data. Return the data set and the `RunSpec`.
+
+    `check` raises a ValueError for an invalid specification, before the data are read.
+    """
     stack, svm = options.stack_parameters(arguments), options.svm_parameters(arguments)
     with usage():
         base = RunSpec("", source.argument, **{"stack": stack, "svm": svm, **choices})
@@ -116,7 +119,7 @@ def _stored_or_new(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunR
 
 
 def _run_figure(path: Path) -> RunFigure:
-    """Return the figure that the file name begins with, such as the confusion matrix for ``confusion.pdf``."""
+    """Return the figure that a file name selects by its beginning: ``confusion.pdf`` selects the confusion matrix."""
     for name, figure in RUN_FIGURES.items():
         if path.name.startswith(name) and path.suffix.lower() in _FIGURES:
             return figure
@@ -129,12 +132,12 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     options.add_run_options(parser)
     options.add_cluster_options(parser)
     option = parser.add_argument_group("sweep").add_argument
-    option("--splits", type=int, default=1, metavar="N", help="number of splits (default: 1); 5 are a cross-validation")
+    option("--splits", type=int, default=1, metavar="N", help="splits (default: 1); 5 splits form a cross-validation")
     option("--seeds", type=int, nargs="+", metavar="SEED", help="seeds for splits and classifiers (default: --seed)")
-    option("--cold", action="store_true", help="do not start learning from the widths at the previous noise level")
-    text = "select noise and depth by validation error, then train with these on the whole training set, and test"
+    option("--cold", action="store_true", help="do not start from the widths learned at the previous noise level")
+    text = "select noise and depth by validation error, train with these values on the whole training set, and test"
     option("--choose", action="store_true", help=text)
-    option("--labels", type=int, metavar="N", help="train on N labelled rows (default: all); tests of --choose use all")
+    option("--labels", type=int, metavar="N", help="train on N labelled rows (default: all); after --choose, on all")
     option("--dry-run", action="store_true", help="only print the number of runs and their estimated time")
     text = "with --choose: select once for all splits and seeds, by the mean validation error, instead of once for each"
     option("--pooled", action="store_true", help=text)
@@ -147,7 +150,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     for path in arguments.figure:
         options.check_suffix(path, _FIGURES, "--figure")
     if not 1 <= arguments.splits <= _MOST:
-        raise UsageError(f"--splits is {arguments.splits}; it must be 1 to {_MOST}")
+        raise UsageError(f"--splits is {arguments.splits}; it must be from 1 to {_MOST}")
     if arguments.choose and arguments.training != "split":
         raise UsageError("--choose needs validation rows; add --on-split")
     if arguments.pooled and not arguments.choose:
@@ -156,7 +159,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     where = options.cluster_choice(arguments)
     choices = options.run_choices(arguments)
     if not METHODS[choices["method"]].stacked and len(noises) * len(depths) > 1:
-        raise UsageError(f"{choices['method']} has no layers of SLIDE, so use train instead of --noise and --depth")
+        raise UsageError(f"{choices['method']} has no layers of SLIDE; leave out --noise and --depth, or use train")
     source = options.data_source(arguments, evaluate="test" if arguments.choose else arguments.evaluate)
     options.check_outputs(arguments, arguments.figure, [source])
 
@@ -269,8 +272,8 @@ def _try(arguments: argparse.Namespace) -> int:
     plan = plan_trial(dataset, budget=arguments.budget)  # raises an error for unusable data before a store is created
     announce(min(trial_seconds(plan, dataset), arguments.budget))
     if folder is not None:
-        # The run store may be created in this folder. The folder is marked as an output folder before that, because a
-        # folder that contains other files is refused.
+        # The run store may be created in this folder. The folder is marked as an output folder first, because a folder
+        # that contains a file but has no mark is refused.
         with folder_files(folder, [name for name in check_folder(folder) if (folder / name).exists()]):
             pass
     stored = nullcontext() if arguments.store is None else RunStore(arguments.store)
@@ -341,12 +344,12 @@ def _decision_lines(document: dict[str, Any], dataset: Dataset) -> Iterator[str]
         yield "votes: " + ", ".join(f"{name} {count}" for name, count in votes)
     for each in document["nearest"]:
         row, kernel, pull = each["row"] + first, each["kernel"], each["pull"]
-        yield f"support vector {row} ({each['class']}): K = {kernel:.3g}, pulls by {pull:+.3g}"
+        yield f"support vector {row} ({each['class']}): kernel value {kernel:.3g}, adds {pull:+.3g} to the margin"
     flip = document["flip"]
     if flip is not None and flip["features"]:
-        which = "no smaller set of features suffices" if flip["fewest"] else "a smaller set may suffice, too"
+        which = "no smaller set of features suffices" if flip["fewest"] else "a smaller set may also suffice"
         features = ", ".join(pixel_name(k, shape, dataset.feature_names) for k in flip["features"])
-        yield f"moving {features} to the far end of the range changes the class to {flip['class']} ({which})"
+        yield f"setting {features} to the farther end of the range changes the class to {flip['class']} ({which})"
     elif flip is not None:
         yield "found no small set of features whose change alters the predicted class, but not all sets were tried"
 

@@ -65,7 +65,7 @@ def full_hash(store: RunStore, beginning: str) -> str:
     Raises
     ------
     UsageError
-        If no run matches, or more than one.
+        If no hash, or more than one, begins with `beginning`.
     """
     hashes = store.hashes(beginning)
     if len(hashes) != 1:
