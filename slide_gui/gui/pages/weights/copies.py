@@ -1,7 +1,8 @@
-"""The experiment that fits W_m to m corrupted copies of the data: for large m, W_m approaches its limit W (eq. 5 to 8).
+"""The experiment that fits weights W_m to m corrupted copies of the data (eq. 5 to 7 of the paper).
 
-The plot is drawn by pyqtgraph, unlike the figure of `figures.copies` for print: pyqtgraph draws a new point in 2 ms and
-follows a mouse move in 0.04 ms; matplotlib takes 46 and 12 ms, and its import delays the view by 270 ms.
+For large m, W_m approaches the weights W of the closed form (eq. 8). The plot is drawn by pyqtgraph, which draws a new
+point in 2 ms and follows a mouse move in 0.04 ms. Matplotlib takes 46 and 12 ms, and its import delays the view by
+270 ms; it draws only the exported figure (`slide_gui.figures.copies`).
 """
 
 import math
@@ -39,7 +40,7 @@ _LABELS = 112  # width in pixels of the labels at the right ends of the lines
 
 
 class _Series(NamedTuple):
-    """Relative errors of all rows of W or of one row, as returned by `Copies.curve`."""
+    """A line of the plot: the relative error of all rows of W_m, or of one row, for each number of copies m."""
 
     name: str
     is_row: bool
@@ -52,16 +53,17 @@ class _Series(NamedTuple):
 
 
 def _powers(low: float, high: float, _most: int) -> list[tuple[float, str]]:
-    """Return the ticks of a binary logarithmic axis: every power of two, or every second power if many are visible."""
+    """Return the ticks of a logarithmic axis to base 2: every power of two, or every second one if many are visible."""
     first, last = math.ceil(max(low, 0.0)), math.floor(high)
     stride = 1 if last - first < 6 else 2
     return [(float(k), count(2**k)) for k in range(first, last + 1) if k % stride == 0]
 
 
 class CopiesPlot(Plot):
-    """A plot of the relative error against the number of corrupted copies m; a click, Left or Right selects an m.
+    """A plot of the relative error of W_m against m, the number of corrupted copies to which W_m is fitted.
 
-    Each mark is the mean error over the seeds; its whisker extends from the smallest to the largest error.
+    A click or the keys Left and Right select an m. Each mark is the geometric mean of the errors over the seeds; its
+    whisker extends from the smallest to the largest error.
 
     Attributes
     ----------
@@ -90,21 +92,21 @@ class CopiesPlot(Plot):
         self._chosen_line = pg.InfiniteLine(angle=90)
         self._box.addItem(self._chosen_line, ignoreBounds=True)
         self.setMinimumSize(320, 180)
-        self.setAccessibleName("Error of m corrupted copies relative to the limit: plot")
+        self.setAccessibleName("Relative error of W fitted to m corrupted copies: plot")
 
     # Contents
 
     def set_copies(self, copies: Copies | None, feature: int, name: str, stale: bool = False) -> None:
-        """Show the errors of all rows of W and of the row of one feature.
+        """Show two lines: the errors of all rows of W_m, and of the row that reconstructs one feature.
 
-        The axis spans all values of m from the start, before their errors are computed.
+        From the start, the axis of m includes all values of m for which errors will be computed.
 
         Parameters
         ----------
         name : str
-            Name of the feature.
+            Name of the feature, for the label of its line.
         stale : bool
-            True to grey the errors because newer ones are being computed.
+            True to draw the errors in grey, because they belong to an earlier fit or another layer.
         """
         if copies is not self._copies or [series.name for series in self._series[1:]] != [f"row {name}"]:
             self._copies, self._series = copies, []
@@ -115,29 +117,29 @@ class CopiesPlot(Plot):
             values = [v for s in self._series for point in s.points for v in point[1:]]
             values += [s.reference / math.sqrt(MOST_COPIES) for s in self._series]
             low, high = (math.log10(0.9 * min(values)), math.log10(1.1 * max(values))) if values else (-2.0, 0.0)
-            # The limits are rounded to thirds of a decade, so that the axis rarely changes while errors arrive.
+            # The error axis ends at thirds of a decade, so that it rarely changes when new errors arrive.
             self._set_full_range((-0.32, _LAST + 0.32), (math.floor(3 * low) / 3, math.ceil(3 * high) / 3))
             self._set_filled(bool(self._series))
         self.set_stale(stale)
         self._describe()
 
     def set_chosen(self, copies: int | None) -> None:
-        """Mark the errors of this number of copies m; None marks nothing."""
+        """Mark the errors for this number of copies m in the plot; None removes the mark."""
         if copies != self.chosen:
             self.chosen = copies
             self._describe()
             self._redraw()
 
     def copies(self) -> list[int]:
-        """Return each number of copies m that has a point."""
+        """Return each number of copies m for which the plot shows an error, in ascending order."""
         return sorted({point[0] for series in self._series for point in series.points})
 
     def position(self, copies: int, error: float) -> QPointF:
-        """Return the position of the error of m copies in pixels."""
+        """Return the position in the widget, in pixels, at which an error for a number of copies is drawn."""
         return self.at(math.log2(copies), math.log10(error))
 
     def lines_at(self, copies: int) -> list[str]:
-        """Return the lines of text that describe the errors of m copies."""
+        """Return lines of text that report the errors for a number of copies m, for the tooltip."""
         lines = [f"m = {count(copies)}"]
         for series in self._series:
             lines += [
@@ -181,7 +183,7 @@ class CopiesPlot(Plot):
     # Texts next to the axes
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
-        """Label each line at its right end with its name and its fitted slope."""
+        """Label each line at its right end with its name and with the slope that is fitted to its points."""
         box = self.box()
         wanted = [self.position(MOST_COPIES, s.reference / math.sqrt(MOST_COPIES)).y() for s in self._series]
         places = apart(wanted, 34, box.top() + 8, box.bottom() - 16)
@@ -236,9 +238,10 @@ class CopiesPlot(Plot):
 
 
 class CopiesView(Experiment):
-    """The experiment that fits W_m to more and more corrupted copies; other jobs may interrupt the computation.
+    """The experiment that fits weights W_m to more and more corrupted copies of the data.
 
-    Once started, the computation restarts after each new fit of the layers. It stops while the view is hidden.
+    Once started, the computation restarts after each new fit of the layers. Other jobs may interrupt the computation,
+    and it stops when the view is hidden.
 
     Attributes
     ----------
@@ -249,16 +252,16 @@ class CopiesView(Experiment):
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent, "Input, row of Wₘ, row of the limit W, and their difference")
         self._data = self._workspace.dataset  # the data set that is corrupted
-        self._fitted: Layer | None = None  # the layer to which `_study` belongs
-        self._study: CopiesStudy | None = None  # None if the study is complete
+        self._fitted: Layer | None = None  # the fitted layer whose input `_study` corrupts
+        self._study: CopiesStudy | None = None  # computes `copies`; None before the fit and when all are computed
         self.copies: Copies | None = None
-        # The number of copies selected in the plot.
+        # The number of corrupted copies that is selected in the plot.
         self._wanted = 32
         self._job: int | None = None
-        self._refusal = ""  # the reason why the copies cannot be computed
+        self._refusal = ""  # the reason why W_m cannot be computed, or ""
         self._outdated = False  # True if `copies` belongs to an earlier fit of the layers
-        self._restarts = False  # True if a new fit of the layers starts a new study
-        self._run = self._add_action("Start", with_keys("Corrupt more and more copies", "Ctrl+Shift+M"), self.toggle)
+        self._restarts = False  # True if the computation restarts after a new fit of the layers
+        self._run = self._add_action("Start", with_keys("Fit Wₘ to corrupted copies", "Ctrl+Shift+M"), self.toggle)
         self.plot = CopiesPlot(self)
         self.plot.copies_chosen.connect(self._choose)
         self.column.insertWidget(1, self.plot, 1)
@@ -272,7 +275,7 @@ class CopiesView(Experiment):
 
     @Slot()
     def refresh(self) -> None:
-        if self._data is not self._workspace.dataset:  # a new image can arrive before the signal `dataset_changed`
+        if self._data is not self._workspace.dataset:  # `refresh` can run before the signal `dataset_changed`
             self._forget()
         stack = self._workspace.fitting.stack
         self.set_layer(self.layer)
@@ -283,7 +286,7 @@ class CopiesView(Experiment):
         self._show()
 
     def _begin(self, number: int) -> None:
-        """Prepare the study of a fitted layer. The previous plot stays visible, in grey, until the first new point."""
+        """Prepare the computation of W_m for a fitted layer. Until new errors are shown, the old plot is grey."""
         dataset, stack = self._workspace.dataset, self._workspace.fitting.stack
         assert dataset is not None
         assert stack is not None
@@ -342,12 +345,12 @@ class CopiesView(Experiment):
     @Slot(object)
     def _refuse(self, error: Exception) -> None:
         self._job = self._study = self.copies = None
-        self._refusal = f"The copies cannot be computed: {sentence(error)}"
+        self._refusal = f"This experiment cannot run: {sentence(error)}"
         self._show()
 
     @Slot()
     def _forget(self) -> None:
-        """Stop the job, and discard the results for the previous data."""
+        """Stop the computation of W_m, and discard the results for the data that were open before."""
         self._data = self._workspace.dataset
         self._fitted = self._study = self.copies = self._job = None
         self._refusal, self._restarts = "", False
@@ -363,13 +366,13 @@ class CopiesView(Experiment):
         self._run.setVisible(running or (self._study is not None and self._is_fitted))
         a = self._pixels.features()[0]
         if copies is None:
-            start = f"Press Start to corrupt up to {count(MOST_COPIES)} copies while this view is open."
+            start = f"Press Start to fit Wₘ to up to {count(MOST_COPIES)} corrupted copies while this view is open."
             self.plot.set_placeholder(self._refusal or (start if self._workspace.state.parameters.depth else NO_LAYER))
         stale = copies is not None and self._is_stale(copies)
         point = None if copies is None else self._point(copies)
         if copies is not None:
             n, total = count(copies.n_rows), count(copies.n_all)
-            rows = f"a sample of {n} of {total} rows, also for W" if copies.n_rows < copies.n_all else f"{n} rows"
+            rows = f"a sample of {n} of {total} rows for Wₘ and W" if copies.n_rows < copies.n_all else f"{n} rows"
         self.status.setText(f"{rows} · mean of {copies.seeds} seeds · dashed: c/√m" if copies else "")
         self.plot.set_copies(copies, a, self._workspace.feature_name(a), stale)
         self.plot.set_chosen(None if point is None else point.copies)
@@ -391,7 +394,7 @@ class CopiesView(Experiment):
         return self._outdated or not self._is_fitted or copies.layer != self.layer
 
     def _point(self, copies: Copies) -> CopiesPoint | None:
-        """Return the point with the selected number of copies, or else the point with the next smaller number."""
+        """Return the weights W_m and errors for the selected m, or else for the next smaller m that is computed."""
         return next((p for p in reversed(copies.points) if p.copies <= self._wanted), None)
 
     @Slot(int)
@@ -416,7 +419,7 @@ class CopiesView(Experiment):
 
             return copies_export(result, source)
 
-        return (ExportOption("copies", "the errors of m corrupted copies", export, style),)
+        return (ExportOption("copies", "the errors of Wₘ for m corrupted copies", export, style),)
 
     def numbers(self) -> str:
         copies, names, cells = self.copies, [], []

@@ -38,15 +38,15 @@ _STOPPED = "Stopped. Show another image to continue."
 
 
 class SupportVectorCard(QWidget):
-    """A support vector: its image, which is a button, its class, its contribution to the margin and a bar.
+    """A widget that shows a support vector: its image, its class and its contribution to the margin.
 
-    The bar shows the contribution of each layer to the squared distance between the input and the support vector.
-
+    The image is a button. A bar below the texts shows how much each layer contributes to the squared distance between
+    the input and the support vector.
 
     Signals
     -------
     clicked(int)
-        The user clicked the image; the value is its row in the training set.
+        The user clicked the image. The value is the row number of the support vector in the training set.
     """
 
     clicked = Signal(int)
@@ -92,7 +92,7 @@ class SupportVectorCard(QWidget):
 
 
 class DecidedPart(QWidget):
-    """The prediction of the classifier. Without a classifier: the reason, and a button that trains one."""
+    """Shows the prediction of the classifier. Without a classifier: the reason, or a button that trains one."""
 
     def __init__(self, workspace: Workspace, runs: RunController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -170,18 +170,20 @@ class DecidedPart(QWidget):
             self._show()
 
     def follow(self, image: NDArray[Any], name: str, unlike: bool = False) -> None:
-        """Classify an input of the stack; hide the prediction if the input is unlike the training images (`unlike`).
+        """Predict the class of an input of the stack, now and after each change of the classifier.
 
         Parameters
         ----------
         name : str
-            Symbol of the input, for the texts: x, or x̃ if it is corrupted.
+            Symbol of the input in the texts: x, or x̃ if it is corrupted.
+        unlike : bool
+            True if the input is unlike the training images. A warning then replaces the prediction.
         """
         self._input, self._unlike = name, unlike
         self.controller.follow(image)
 
     def lines(self) -> list[tuple[str, str, str | float]]:
-        """Return the prediction as lines of a table: quantity, class and value."""
+        """Return the prediction as rows of a table with the columns quantity, class and value."""
         decision = self._decision()
         if decision is None or self._unlike:
             return []
@@ -190,7 +192,7 @@ class DecidedPart(QWidget):
         return [*bars, *((f"support vector {v.row + 1}", names[v.code], v.pull) for v in decision.nearest)]
 
     def _decision(self) -> Decision | None:
-        """Return the prediction if it belongs to the open data set."""
+        """Return the prediction if it belongs to the open data set, otherwise None."""
         return self.controller.decision if self.controller.decides_here else None
 
     def _names(self) -> tuple[str, ...]:
@@ -204,7 +206,7 @@ class DecidedPart(QWidget):
 
     @Slot()
     def _show_shipped(self) -> None:
-        """Use the shipped classifier of the open data if no result of a classifier is shown."""
+        """Load the classifier that is shipped with the program for the open data if no other classifier is shown."""
         if self.isVisible():
             self._runs.show_shipped()
 
@@ -217,7 +219,7 @@ class DecidedPart(QWidget):
         decision, width = self._decision(), self.width() - _BARS - _GAP
         has_flip = width >= _CARD + _GAP + _FLIP
         fitting = (width - (_GAP + _FLIP) * has_flip) // (_CARD + _NARROW_GAP)
-        # Before the first prediction, one empty card reserves the height.
+        # Before the first prediction, one empty `SupportVectorCard` reserves the height.
         shown = 1 if decision is None else min(len(decision.nearest), max(fitting, 1))
         for position, card in enumerate(self.cards):
             card.setVisible(position < shown)
@@ -304,7 +306,7 @@ class DecidedPart(QWidget):
         return f"input {self._input}, SVM trained at noise {number(stack.noise)}, {counted(stack.depth, 'layer')}"
 
     def _share_texts(self, shares: tuple[float, ...]) -> list[str]:
-        """Return the name of each layer with its share of the squared distance to the support vectors, in per cent."""
+        """Return a text for each layer: its name, and its share of the squared distance to support vectors."""
         assert self.controller.result is not None
         names = self.controller.result.spec.group_names
         return [f"{name} {per_cent(100 * share, 0)}" for name, share in zip(names, shares, strict=False)]

@@ -21,7 +21,7 @@ from slide_gui.gui.widgets.weight_tiles import TileScroll
 
 
 class Experiment(View):
-    """An experiment on one layer: a row of controls above tiles, one of which shows the image.
+    """The base class of the experiments on one layer: a row of controls above tiles, one of which shows the image.
 
     Attributes
     ----------
@@ -72,12 +72,12 @@ class Experiment(View):
         return button
 
     def _scale(self, row: NDArray[np.float64], a: int) -> ColorScale:
-        """Return the colour scale for the row of pixel a; `row` must not contain the bias."""
+        """Return a colour scale for `row`: the weights, without the bias, that reconstruct pixel a."""
         peak = nearby_peak(row, a, self._source.shape)
         return ColorScale.symmetric(self._source.color_map, self._source.strength * peak)
 
     def _row(self, a: int) -> ShownRow | None:
-        """Return the row of W of pixel a in the selected layer, or None if it is not computed yet."""
+        """Return the row of W that reconstructs pixel a in the selected layer, or None if it is not computed yet."""
         return self._source.row(a, self.layer) if self._workspace.state.parameters.depth else None
 
     def _image(self, a: int) -> Tile | None:
@@ -88,13 +88,13 @@ class Experiment(View):
         return TileRow(title, subtitle, QColor(theme_of(self).accent), False, tuple(tiles))
 
     def _set_tiles(self, heads: Sequence[str], tiles: Sequence[Tile | None]) -> None:
-        """Show the image, followed by `tiles`, in one row; the row's title is the name of the selected pixel."""
+        """Show the image and then `tiles` in one row, whose title is the name of the selected pixel."""
         a = self._pixels.target
         row = self._tile_row(self._workspace.feature_name(a), "", (self._image(a), *tiles))
         self.tiles.set_content((self._workspace.worded("image"), *heads), (row,))
 
     def _image_pixel(self, spot: tuple[int, int, int]) -> int | None:
-        """Return the pixel of a spot (tile row, tile column, pixel) if its tile shows the image, or else None."""
+        """Return the pixel at (tile row, tile column, pixel), or None if this tile does not show the image."""
         return spot[2] if spot[1] == 0 else None
 
     @Slot(object)

@@ -1,4 +1,7 @@
-"""The experiment that computes one weight step by step (§3) and shows the values of S, E[P], E[Q] and W."""
+"""The experiment that computes one weight step by step (§3 of the paper).
+
+It shows the scatter matrix S, its expectations E[P] (clean · corrupted) and E[Q] (corrupted · corrupted), and W.
+"""
 
 import re
 from dataclasses import dataclass, replace
@@ -17,7 +20,7 @@ from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.tiles import Tile
 from slide_gui.text import count, fixed, layer_name, number, significant
 
-_ROUNDING = 1e-10  # sums below this fraction of E[Q]_aa are rounding errors and are shown as 0
+_ROUNDING = 1e-10  # a recomputed E[P]_ab below this fraction of E[Q]_aa is a rounding error and is shown as 0
 _COLUMNS = ("S", "E[P]", "E[Q]", "W")
 _MEANINGS_FROM = 640  # smallest width in pixels at which the table shows the meanings of the steps
 _SCRIPT = re.compile(r"([_^])\{([^}]*)\}")
@@ -25,7 +28,7 @@ _SCRIPT = re.compile(r"([_^])\{([^}]*)\}")
 
 @dataclass(frozen=True)
 class ExplainLine:
-    """A step of the computation: name, formula, formula with numbers inserted, result and meaning."""
+    """A step in the computation of a weight: name, formula, formula with numbers inserted, result and meaning."""
 
     name: str
     formula: str
@@ -55,7 +58,7 @@ def html_math(text: str) -> str:
 
 
 class FormulaTable(QTextEdit):
-    """A table of formulas as text that can be selected.
+    """A table of the steps in the computation of a weight; its text can be selected.
 
     Attributes
     ----------
@@ -78,7 +81,7 @@ class FormulaTable(QTextEdit):
         self.setAccessibleName("The numbers behind one weight: table of formulas")
 
     def set_lines(self, title: str, reason: str, lines: tuple[ExplainLine, ...], stale: bool = False) -> None:
-        """Show a title, how pixel b was chosen (`reason`), and the steps, which are grey if the numbers are stale."""
+        """Show a title, the reason for the choice of pixel b, and the steps. Draw them in grey if `stale`."""
         self.title, self._reason, self.lines, self._stale = title, reason, lines, stale
         steps = [f"{plain_math(line.name)} = {plain_math(line.formula)} = {line.value}" for line in lines]
         self.setAccessibleDescription("; ".join([title, reason, *steps]))
@@ -107,7 +110,7 @@ class FormulaTable(QTextEdit):
 
 
 def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
-    """Return the steps from S to W for one pair of features."""
+    """Return the steps that compute the weight W_ab of feature b in the reconstruction of feature a."""
     s_ab, s_aa, p_ab = _amount(e.s_row[e.b]), _amount(e.s_row[e.a]), _amount(e.p_row[e.b])
     q, ridge = number(e.survival), significant(e.ridge, 1 if float(f"{e.ridge:.0e}") == e.ridge else 3)
     product = e.product if abs(e.product) > _ROUNDING * e.q_row[e.a] else 0.0
@@ -118,11 +121,11 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
         ExplainLine("E[P]_{ab}", "S_{ab} q", f"{s_ab} · {q}", p_ab, "Clean a times corrupted b; q = p = 1 − noise"),
         ExplainLine(
             "E[Q]_{ab}", "S_{ab} q^{2}", f"{s_ab} · {q} · {q}", _amount(e.q_row[e.b]),
-            "Both corrupted: both must survive (eq. 10)",
+            "a and b corrupted: both must survive (eq. 10)",
         ),
         ExplainLine(
             "E[Q]_{aa}", "S_{aa} q", f"{s_aa} · {q}", _amount(e.q_row[e.a]),
-            "With itself, a pixel survives with q, not q² (eq. 10)",
+            "a alone survives with probability q, not q² (eq. 10)",
         ),
         ExplainLine(
             "W_{ab}", "(E[P] (E[Q] + λI)^{−1})_{ab}", f"λ = {ridge}", signed(e.w_row[e.b], 4),
@@ -130,14 +133,14 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
         ),
         ExplainLine(
             "E[P]_{ab}", "Σ_{c} W_{ac} (E[Q] + λI)_{cb}", "check", _amount(product),
-            "Row a of W times column b gives E[P] again",
+            "Row a of W times column b of E[Q] + λI",
         ),
     ]  # fmt: skip
     return tuple(line for line in lines if e.a != e.b or line.name != "E[Q]_{ab}")
 
 
 def _amount(value: float) -> str:
-    """Format a sum over the samples with two decimals, or with four digits if it is small."""
+    """Format a sum over the samples: with two decimals, or with four significant digits if its size is below 10."""
     if abs(value) >= 1e6:
         return number(value)
     return fixed(value, 2) if abs(value) >= 10.0 or not value else significant(value, 4)
@@ -197,7 +200,7 @@ class ExplainedWeight(Experiment):
 
     def numbers(self) -> str:
         lines = self.table.lines
-        if not lines or not lines[-1].value:  # there are no steps, or stale steps without numbers
+        if not lines or not lines[-1].value:  # no steps are shown, or only their formulas without numbers
             return ""
         names = [(plain_math(line.name),) for line in lines]
         cells = [tuple(map(plain_math, (x.formula, x.numbers, x.value, x.meaning))) for x in lines]

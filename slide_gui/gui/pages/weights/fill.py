@@ -1,4 +1,4 @@
-"""The experiment that hides pixels and fills them in two ways: by W, and by the best linear map for these pixels."""
+"""The experiment that hides pixels and fills them by W, and by the best linear map for exactly these hidden pixels."""
 
 import numpy as np
 from PySide6.QtCore import Slot
@@ -17,7 +17,7 @@ _MOST = 3000  # largest number of features for which the best linear map for the
 
 
 class FillView(Experiment):
-    """Hides random pixels and fills them in two ways. A fraction 1 − p of the pixels is hidden, but at least one.
+    """Hides the fraction 1 − p of the pixels, chosen at random and at least one, and fills them in two ways.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class FillView(Experiment):
         super().__init__(context, parent, "Input, its hidden features, and two ways to fill them")
         self.layers.hide()
         self.pictures: Array | None = None
-        self._wanted: object = None  # the layer, image and hidden pixels for which `pictures` is computed
+        self._wanted: object = None  # the layer, image and hidden pixels that were last submitted for filling
         self._seed, self._is_stale, self._dataset = 0, False, self._workspace.dataset
         self.button = self._add_action("Hide other pixels", "Draw another random mask", self.draw)
 
@@ -68,13 +68,13 @@ class FillView(Experiment):
         self._set_tiles(("hidden", "filled by W", "filled for this mask") if tiles else (), tiles)
 
     def _start(self) -> str:
-        """Start to fill the hidden pixels if needed and return "", or return the reason why they cannot be filled."""
+        """Start to fill the hidden pixels if necessary. Return "", or the reason why they cannot be filled."""
         parameters, fitting = self._workspace.state.parameters, self._workspace.fitting
         shown, layer = self._shown.values, fitting.stack.layers[0] if fitting.stack and fitting.is_fresh(1) else None
         if not parameters.depth or shown is None or layer is None or layer.scatter is None:
             return "Layer 1 is being fitted." if parameters.depth else NO_LAYER
         if len(shown) > _MOST:
-            return f"Data with over {count(_MOST)} features are not filled. Open data with fewer features."
+            return f"With over {count(_MOST)} features, hidden features cannot be filled. Open data with fewer features."
         weights, scatter = layer.weights, layer.scatter
         image = parameters.squash(shown) if parameters.fit_on == "thresholded" else shown
         order = np.random.default_rng(self._seed).permutation(np.setdiff1d(np.arange(len(image)), self._shown.missing))

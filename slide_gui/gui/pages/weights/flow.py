@@ -1,4 +1,4 @@
-"""The view of one image that passes through the layers and can be drawn on (the paper's schematic, §4)."""
+"""The Flow view: one image, which the user can draw on, and its representation in each layer (§4 of the paper)."""
 
 from dataclasses import replace
 from functools import partial
@@ -40,11 +40,12 @@ from slide_gui.text import count, counted, dataset_title, layer_name, number, po
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
 
-# Up to this many multiplications per image (l·d²), the layers are computed in the GUI thread (6 ms), else in a job.
+# An image of d features takes l·d² multiplications in l layers. Up to this number, which takes 6 ms, the GUI thread
+# computes them; larger computations run in the job queue.
 _AT_ONCE = 16_000_000
 _BRUSHES = (1, 2, 3, 5)
 _LOW = 540  # if the view is lower than this, in pixels, the prediction is shortened to one line
-_IMAGE_ROW, _BAR = 232, 260  # pixels: least width of the image selection, largest width of the colour bar
+_IMAGE_ROW, _BAR = 232, 260  # in pixels: least width of the image name with its buttons; largest width of the bar
 _UNLIKE = "Unlike the training images: few of them have the same pixels lit, or the image is blank."
 Shape = tuple[int, int] | None
 
@@ -55,7 +56,7 @@ class FlowPart(View):
     Attributes
     ----------
     flow : Flow or None
-        The hidden representations of the image that were shown last.
+        The hidden representations that are shown. None before the layers are fitted.
     notice : ElidedLabel
         A sentence about the layers or the image that is shown.
 
@@ -71,9 +72,9 @@ class FlowPart(View):
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
         self._forward = Forward()
-        self._stack: Stack | None = None  # the layers shown, fitted to the data with `_fingerprint`
+        self._stack: Stack | None = None  # the layers shown; `_fingerprint` is that of their training data
         self._fingerprint = ""
-        self._likeness: Likeness | None = None  # computed from the data with fingerprint `_compared`
+        self._likeness: Likeness | None = None  # test for unlike images, for the data with fingerprint `_compared`
         self._compared = self._listed = ""
         self._image: NDArray[Any] | None = None  # the image with the user's strokes, shape (d,)
         self.flow: Flow | None = None
@@ -110,7 +111,7 @@ class FlowPart(View):
         self._tools.addStretch(1)
         self._tools.addWidget(label("learned on", self))
         self.learned = ElidedBox(self, least=14)
-        """Selects the data whose layers are shown. Each item stores their fingerprint, "" for the open data."""
+        """Selects the data whose fitted layers are shown. Each item stores their fingerprint, or "" for the open data."""
         self.learned.view().setMinimumWidth(280)
         name_box(self.learned, "learned on")
         self.learned.activated.connect(self.refresh)
@@ -186,7 +187,7 @@ class FlowPart(View):
         self._corrupt.click()
 
     def show_clean(self) -> None:
-        """Switch the corruption off, because the classifier predicts from clean inputs."""
+        """Switch the corruption off, so that the classifier predicts the class of the clean image."""
         self._corrupt.setChecked(False)
         self.refresh()
 
@@ -244,7 +245,7 @@ class FlowPart(View):
         if dataset.image_shape is None:
             self.refresh()
         else:
-            # If this changes the image, the canvas emits a signal, as for a stroke, and the view is refreshed.
+            # If the image on the canvas changes, the canvas emits `drawn`, as after a stroke, which refreshes the view.
             self._shown.show_on(self.view.canvas)
 
     @Slot(object)
@@ -254,7 +255,7 @@ class FlowPart(View):
 
     @Slot()
     def refresh(self) -> None:
-        """Pass the image through the layers, in the job queue if the computation is long."""
+        """Compute and show the representations of the image in all layers, in the job queue if this takes long."""
         self._take_stack()
         image, stack, foreign, dataset = self._image, self._stack, self.foreign, self._workspace.dataset
         self._reset.setEnabled(self.view.canvas.is_drawn_on)
@@ -284,11 +285,11 @@ class FlowPart(View):
 
     @property
     def foreign(self) -> FittedModel | None:
-        """Return the selected model of data that were open before, or None if the open data's layers are selected."""
+        """Return the selected model of other data, which were open before, or None if the open data are selected."""
         return next((model for model in self._others() if model.fingerprint == self.learned.currentData()), None)
 
     def _others(self) -> list[FittedModel]:
-        """Return the models of data that were open before and have the same features as the open data."""
+        """Return the models fitted to data that were open before and that have the same features as the open data."""
         dataset = self._workspace.dataset
         if dataset is None:
             return []
@@ -317,7 +318,7 @@ class FlowPart(View):
         return f"{text}; 0 … 1 is {low:g} … {low + size:g} in the image, {other:g} … {other + other_size:g} in training"
 
     def _take_stack(self) -> None:
-        """Store the selected layers; during a new fit to the same data, keep the last complete stack."""
+        """Store the layers to show. During a new fit to the same data, the last complete stack remains stored."""
         dataset, stack = self._workspace.dataset, self._workspace.fitting.stack
         if dataset is None:
             return
@@ -331,7 +332,7 @@ class FlowPart(View):
             self._stack = replace(stack, layers=stack.layers[:depth])
 
     def _compare_training_images(self) -> None:
-        """Prepare in the job queue, once per data set, the test of whether an image is like the training images."""
+        """Prepare the test that detects images unlike the training images, once per data set, in the job queue."""
         dataset = self._workspace.dataset
         if dataset is None or dataset.fingerprint == self._compared:
             return
@@ -387,7 +388,7 @@ class FlowPart(View):
             self.notice.style().polish(self.notice)
 
     def hideEvent(self, event: Any) -> None:
-        """Stop predicting while the view is hidden."""
+        """Stop the prediction of the classifier while the view is hidden."""
         super().hideEvent(event)
         self._decided.controller.rest()
 
@@ -396,7 +397,7 @@ _LEGEND = "Below hᵏ: mean squared difference from hᵏ⁻¹ and from x. Only x
 
 
 def _learned_on(model: FittedModel) -> str:
-    """Return the name of the data, the noise level and the number of layers of a model as text."""
+    """Return a text with the name of the data, the noise level and the number of layers of a model."""
     layers, title = counted(len(model.stack.layers), "layer"), dataset_title(model.dataset, model.generated)
     return f"{title}, noise {number(model.stack.parameters.noise)}, {layers}"
 
@@ -419,9 +420,9 @@ def flow_columns(
     colors : str
         Colour map of hᵏ.
     limit : float or None
-        Absolute value at both ends of the colour map; None scales each tile to its largest value.
+        The colour map of hᵏ ranges from −limit to limit. If None, the limit is the largest absolute value of each tile.
     stale : bool
-        True to grey the layers and omit their numbers.
+        True to show the layers in grey and without numbers, because they do not match the current parameters.
     """
     name = _entered(flow)
     columns = [_input(flow, name, shape)]

@@ -30,24 +30,24 @@ from slide_gui.text import fixed
 
 EDGE, HEAD, LINE, ARROW, DOWN = 4, 20, 15, 40, 30
 BARS_HEIGHT = 72
-_CANVAS, _LARGEST = 252, 336  # logical pixels: preferred side of the canvas, and largest side of any image
+_CANVAS, _LARGEST = 252, 336  # preferred side of the canvas and largest side of any image, in logical pixels
 _DRAWABLE = 6  # side of an image pixel, in logical pixels, that is easy to hit with the mouse
 _LINES = 2  # number of lines of text below each lower tile
-_WORDS, _MARGIN = 96, 10  # width of a line of text, and the gap between this line and the text of the next column
-_SYMBOLS = 80  # least width of a tile plus the gap next to it; the labels of both arrows must fit
-_IN_ONE_LINE, _BETWEEN = 5, 12  # largest number of layers in one row of columns, and the gap between two rows
+_WORDS, _MARGIN = 96, 10  # width of a line of text below a tile; gap between the texts of two columns
+_SYMBOLS = 80  # least width of a tile and the next gap together, for the labels of the column's arrows
+_IN_ONE_LINE, _BETWEEN = 5, 12  # largest number of layers in one line; gap between two lines of layers
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlowLayout(ImageLayout):
-    """The positions of the input column and of `depth` layers in an area; many layers are split into two lines."""
+    """The positions of the input column and of `depth` layers in the Flow view; over five layers take two lines."""
 
     height: float
     depth: int
 
     @cached_property
     def per_line(self) -> int:
-        """Return the number of layers in the first line; a second line, if needed, has as many or one less."""
+        """Return the number of layers in the first line. A second line, if there is one, has as many or one fewer."""
         return self.depth if self.depth <= _IN_ONE_LINE else (self.depth + 1) // 2
 
     @property
@@ -57,12 +57,15 @@ class FlowLayout(ImageLayout):
 
     @property
     def n_lines(self) -> int:
-        """Return the number of lines of text below a tile of the lower row."""
+        """Return the number of lines of text below the lower tile of each layer."""
         return 1 if self.wraps else _LINES
 
     @cached_property
     def scales(self) -> tuple[float, float]:
-        """Return the side of an image pixel on the canvas and in the tiles, if possible an integer in device pixels."""
+        """Return the sizes at which an image pixel is drawn on the canvas and in the tiles.
+
+        If possible, both are integer numbers of device pixels.
+        """
         steps = [k / self.ratio for k in range(32, 0, -1)] + [1 / (self.ratio * k) for k in range(2, 64)]
         longest = max(self.shape)
         small = [s for s in steps if s * longest <= _LARGEST] or steps[-1:]
@@ -72,7 +75,7 @@ class FlowLayout(ImageLayout):
         return canvas, tile
 
     def _least(self, tile: float) -> float:
-        """Return the least side of an image pixel on the canvas, given the side of an image pixel in the tiles."""
+        """Return the smallest size of an image pixel on the canvas, given its size in the tiles."""
         wanted = min(_DRAWABLE, 1.5 * tile) if max(self.shape) * _DRAWABLE <= _CANVAS else tile
         return max(tile, snapped(wanted, self.ratio))
 
@@ -105,12 +108,12 @@ class FlowLayout(ImageLayout):
         return DOWN - 8 if self.wraps else DOWN
 
     def _below(self, height: float) -> float:
-        """Return the height of the texts, arrow and lower tile below an upper tile, for tiles of this height."""
+        """Return the total height of everything below an upper tile: texts, arrow and a lower tile of this height."""
         return LINE + self._arrow + HEAD + height + self.n_lines * LINE
 
     @cached_property
     def canvas(self) -> QRectF:
-        """Return the box of the image x."""
+        """Return the rectangle in which the input image x is drawn."""
         width, height = self.size
         if not self.bars:
             width, height = self.scales[0] * self.shape[1], self.scales[0] * self.shape[0]
@@ -121,7 +124,7 @@ class FlowLayout(ImageLayout):
         if self.bars:
             spare = self.width - 2 * EDGE - ARROW * (self.per_line + self.wraps)
             width = spare / (self.per_line + 1)
-            if width < _WORDS:  # the texts of the last tile extend into a margin on its right
+            if width < _WORDS:  # the texts of the last tile need a margin on its right
                 width -= (ARROW - _MARGIN) / (self.per_line + 1)
             texts = 2 * EDGE + (1 + self.wraps) * (HEAD + self._below(0.0)) + _BETWEEN * self.wraps
             height = (self.height - texts) / (2 + 2 * self.wraps)
@@ -130,14 +133,14 @@ class FlowLayout(ImageLayout):
         return columns * self.scales[1], rows * self.scales[1]
 
     def upper(self, column: int) -> QRectF:
-        """Return the box of T(hᵏ⁻¹), k = column ≥ 1; column 0 is the box of x."""
+        """Return the rectangle of the upper tile of a column: x in column 0, T(hᵏ⁻¹) in column k ≥ 1."""
         if column == 0:
             return self.canvas
         w, h = self.size
         return QRectF(self._left(column), self._base(column) - h, w, h)
 
     def lower(self, column: int) -> QRectF:
-        """Return the box of hᵏ, k = column ≥ 1; column 0 is the box of x̃."""
+        """Return the rectangle of the lower tile of a column: x̃ in column 0, hᵏ in column k ≥ 1."""
         w, h = self.size
         return QRectF(self._left(column), self._base(column) + LINE + self._arrow + HEAD, w, h)
 
@@ -154,23 +157,23 @@ class FlowLayout(ImageLayout):
         return EDGE if position == 0 else first + (position - 1) * (self.size[0] + self.gap)
 
     def head(self, box: QRectF) -> QRectF:
-        """Return the box of the title above a tile."""
+        """Return the rectangle of the title above a tile with the rectangle `box`."""
         beyond = min(_beyond(box.width(), self.gap), self.gap - 0.5 * ARROW)
         return QRectF(box.x(), box.y() - HEAD - self._apart(box), box.width() + beyond, HEAD - 3)
 
     def captions(self, box: QRectF) -> QRectF:
-        """Return the box of the lines below a tile."""
+        """Return the rectangle of the lines of text below a tile with the rectangle `box`."""
         width = self.canvas.width() + self.gap - _MARGIN if box.x() == EDGE else 0.0
         width = max(width, box.width() + _beyond(box.width(), self.gap))
         n_lines = _LINES if box.x() == EDGE else self.n_lines
         return QRectF(box.x(), box.bottom() + 3 + self._apart(box), width, n_lines * LINE)
 
     def _apart(self, box: QRectF) -> float:
-        """Return the distance between a box and its texts: on the canvas, space for the focus ring; otherwise 0."""
+        """Return the distance between a tile and its texts: space for the focus ring around the canvas, otherwise 0."""
         return 0.0 if self.bars or box != self.canvas else MARGIN
 
     def down(self, column: int) -> QLineF:
-        """Return the arrow from the upper tile of a column to the lower one."""
+        """Return the line of the arrow from the upper to the lower tile of a column."""
         above, below = self.upper(column), self.lower(column)
         x = below.center().x() if column else below.x() + 0.5 * self.size[0]
         return QLineF(x, above.bottom() + LINE + 4 + self._apart(above), x, below.top() - HEAD - 1)
@@ -182,7 +185,7 @@ class FlowLayout(ImageLayout):
         middle = stop.left() - 0.35 * ARROW
         turns = [QPointF(middle, start.center().y())]
         if self.wraps and column == self.per_line:  # the next column begins the second line
-            middle += 0.1 * ARROW  # The segment must be to the right of the arrow that comes from the input column.
+            middle += 0.1 * ARROW  # The arrow from the input column is to the left of this vertical segment.
             right, between = start.right() + self.gap - 4, stop.top() - HEAD - 0.5 * _BETWEEN
             turns = [QPointF(right, start.center().y()), QPointF(right, between), QPointF(middle, between)]
         ends = QPointF(start.right() + 4, start.center().y()), QPointF(stop.left() - 4, stop.center().y())
@@ -195,7 +198,7 @@ def _least_gap(width: float) -> float:
 
 
 def _beyond(width: float, gap: float) -> float:
-    """Return how far the texts of a tile may extend into the gap next to it; texts of narrow tiles extend further."""
+    """Return how far the texts of a tile may extend into the gap on its right, given the width of the tile."""
     return min(max(_WORDS - width, 0.0), gap - _MARGIN)
 
 
@@ -247,9 +250,9 @@ class FlowColumn:
 
 
 class FlowView(Picker):
-    """Tiles joined by arrows; the first tile is a `DrawingCanvas`.
+    """The tiles of the Flow view, joined by arrows. The tile of an input image is a `DrawingCanvas`.
 
-    Features that are not pixels are shown as bars, which cannot be drawn on.
+    Features that are not pixels are shown as bars, on which the user cannot draw.
 
     Attributes
     ----------
@@ -259,7 +262,7 @@ class FlowView(Picker):
     Signals
     -------
     drawn(object)
-        The drawn image, shape (rows, columns).
+        The image on the canvas has changed. The value is the image, of shape (rows, columns).
     """
 
     drawn = Signal(object)
@@ -283,7 +286,7 @@ class FlowView(Picker):
     # Contents
 
     def set_columns(self, columns: tuple[FlowColumn, ...]) -> None:
-        """Show these columns. If the canvas is visible, it paints x, and only the texts of the tile of x are used."""
+        """Show these columns. If the canvas is visible, it shows its own image instead of the values of the tile x."""
         same = len(columns) == len(self.columns)
         self.columns = columns
         first = columns[0].lower.values if columns else None
@@ -322,7 +325,7 @@ class FlowView(Picker):
     # Painting
 
     def _tiles(self) -> list[tuple[FlowTile, QRectF, bool]]:
-        """Return each painted tile with its box, and True if the tile is stale."""
+        """Return each tile that this widget paints, with its rectangle, and True if the tile is grey."""
         layout, tiles = self.layout_of(), []
         for number, column in enumerate(self.columns):
             if number or layout.bars:
@@ -373,7 +376,7 @@ class FlowView(Picker):
                     painter.drawText(QRectF(area.x(), area.y() + line * LINE, area.width(), LINE), MIDDLE, text)
 
     def value_text(self, tile: FlowTile) -> str:
-        """Return the value that a tile has at the cursor as text, or "" if there is no value."""
+        """Return as text the value of a tile at the pixel under the cursor, or "" if there is none."""
         values = tile.values
         if self._current is None or values is None:
             return ""
@@ -437,14 +440,14 @@ class FlowView(Picker):
 
 
 def _arrow(painter: QPainter, colour: str, points: list[QPointF]) -> None:
-    """Draw a line through points with an arrow head at the last one."""
+    """Draw a line through these points, with an arrow head at the last point."""
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QPen(QColor(colour), 1.25))
     painter.drawPolyline(QPolygonF(points))
     tip, away = points[-1], points[-1] - points[-2]
     upright = abs(away.y()) > abs(away.x())
     x, y = (0.0, 1.0 if away.y() > 0 else -1.0) if upright else (1.0 if away.x() > 0 else -1.0, 0.0)
-    corners = [(1.0, 0.0), (-6.0, 3.5), (-6.0, -3.5)]  # distances along and across the last segment
+    corners = [(1.0, 0.0), (-6.0, 3.5), (-6.0, -3.5)]  # distances from the tip, along and across the line
     head = [QPointF(tip.x() + a * x - b * y, tip.y() + a * y + b * x) for a, b in corners]
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(QColor(colour))

@@ -69,7 +69,7 @@ class WeightsPage(Page):
     Attributes
     ----------
     pixels : PixelSelection
-        Selected pixel, shared by all views.
+        The selected pixel, which all views share.
     """
 
     def __init__(self, session: Session, _views: Sequence[PageView], parent: QWidget | None = None) -> None:
@@ -110,7 +110,7 @@ class WeightsPage(Page):
         return shown
 
     def _spec(self) -> ViewSpec:
-        """Return the description of the visible view or experiment."""
+        """Return the `ViewSpec` of the visible view or, in the view Why it works, of the visible experiment."""
         view = self.shown_view()
         return view.experiment if isinstance(view, WhyView) else VIEWS[self.tabs.checkedId()]
 
@@ -172,13 +172,13 @@ class WeightsPage(Page):
             self._workspace.draw(drawing)
 
     def show_item(self, item: object) -> None:
-        """Show the test image with this row number in the Flow view, with its prediction."""
+        """Show a test image and the predicted class in the Flow view; `item` is the row number in the test set."""
         assert isinstance(item, int)
         self.shown.show_test(item)
         self.set_view(FLOW).show_clean()
 
     def set_full_screen(self, full: bool) -> None:
-        """If `full`, hide the heading and show a noise slider; otherwise show the heading and hide the slider."""
+        """Hide the heading and show a noise slider in full-screen mode (`full`), and restore the page afterwards."""
         self.heading.setVisible(not full)
         cast(WeightsView, self._view_of[WEIGHTS]).show_noise(full)
 
@@ -189,7 +189,7 @@ class WeightsPage(Page):
         if model is None or source is None or dataset is None or not model.stack.layers:
             return ()
         pixels, chosen = self._figure_pixels(), self._workspace.state.selection
-        # In exported figures zero is white, even if the window has the dark theme, in which zero is black.
+        # In exported figures, weights of 0 are white. In the dark theme, the window shows them in black.
         colors = "blue-white-red" if chosen.colors == "auto" else chosen.colors
         style = Style(width="double", colors=colors, levels=chosen.levels, show=chosen.show)
 
@@ -214,7 +214,7 @@ class WeightsPage(Page):
         return "The layers are still being fitted. Try again in a moment."
 
     def _figure_pixels(self) -> tuple[int, ...]:
-        """Return the features whose rows an export shows: the pinned pixels, or else the selected pixel."""
+        """Return the pixels whose rows of W are exported: the pinned pixels, or else the selected pixel."""
         return self._workspace.state.selection.pins or self.pixels.features()[:1]
 
     def shown_view(self) -> View:
@@ -226,7 +226,7 @@ class WeightsPage(Page):
         return self._rows() if view.shows_rows else view.numbers()
 
     def _rows(self) -> str:
-        """Return as text, one per line, the rows of W that an export shows, or "" if no row is up to date."""
+        """Return the rows of W of the exported pixels as a table in text form, or "" if no row is up to date."""
         names, cells = [], []
         for feature in self._figure_pixels():
             for k, row in self._source.fresh_rows(feature):
@@ -250,7 +250,7 @@ class WeightsPage(Page):
     def _show_state(self, state: State, old: State) -> None:
         image = state.selection.sample, state.test_row
         if image != (old.selection.sample, old.test_row) or state.drawing is not old.drawing:
-            self.shown.refresh()  # refreshing the image updates the views that show it
+            self.shown.refresh()  # This emits `ShownImage.changed`, which updates the views that show the image.
         others = replace(state.selection, sample=old.selection.sample)
         if others != old.selection or state.parameters.depth != old.parameters.depth:
             self.refresh()
@@ -265,7 +265,7 @@ class WeightsPage(Page):
 
     @Slot()
     def _show_fit(self) -> None:
-        """Update the visible view unless another page is shown."""
+        """Update the subtitle and the visible view, unless another page of the window is shown."""
         if self._workspace.dataset is None or not self.isVisible():
             return
         self._show_subtitle()
@@ -273,12 +273,12 @@ class WeightsPage(Page):
 
 
 def _text_of(image: NDArray[np.float32]) -> str:
-    """Return the pixels of an image as text for a session."""
+    """Return the pixels of a drawn image as compressed text, which the session stores."""
     return base64.b85encode(zlib.compress(image.astype("<f4").tobytes())).decode()
 
 
 def _image_of(text: str, shape: tuple[int, int] | None) -> NDArray[np.float32] | None:
-    """Return the image that `_text_of` stored as this text, or None if the text does not fit the shape."""
+    """Return the image that `_text_of` converted to this text, or None if it does not encode an image of this shape."""
     with suppress(ValueError, zlib.error):
         if shape is not None:
             pixels = zlib.decompressobj().decompress(base64.b85decode(text), 4 * shape[0] * shape[1])

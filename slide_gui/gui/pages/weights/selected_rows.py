@@ -1,4 +1,4 @@
-"""The rows of W that the Weights page shows: the selected pixels, and their tiles with colour limits."""
+"""The rows of W that the Weights page shows: the selection of pixels, and the tiles and colour limits of their rows."""
 
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -16,21 +16,21 @@ from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.tiles import Mosaic, Tile, row_tile, short_size
 
 SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "0", "+limit")
-"""Labels of a colour bar whose colour limits differ between tiles."""
+"""Labels of a colour bar if each tile or layer has its own colour limit, so that no number applies to all."""
 
 STRENGTH = 0.4
-"""Colour limit of image tiles relative to the largest weight; a value below 1 makes small weights visible."""
+"""Colour limit of an image tile, as a fraction of a large weight. A value below 1 makes small weights visible."""
 
 
 class PixelSelection(QObject):
-    """The selected pixel, whose rows of W the views show, and the weight under the cursor.
+    """The selected pixel `feature`, and the weight under the cursor, by which `target` is reconstructed from `source`.
 
     Signals
     -------
     moved()
-        `feature` changed.
+        The selected pixel `feature` has changed.
     crossed()
-        `target` or `source` changed.
+        The weight under the cursor, which `target` and `source` identify, has changed.
     """
 
     moved = Signal()
@@ -47,7 +47,7 @@ class PixelSelection(QObject):
 
     @property
     def target(self) -> int:
-        """Return the pixel that the weight under the cursor reconstructs, or else the first of `features`."""
+        """Return the pixel that the weight under the cursor reconstructs, or else the selected pixel."""
         return self.features()[0] if self._target is None else self._target
 
     def features(self) -> tuple[int, ...]:
@@ -56,12 +56,12 @@ class PixelSelection(QObject):
         return (first, *self._workspace.state.selection.pins)
 
     def watch(self) -> None:
-        """Tell the workspace which rows to preview while the noise slider moves."""
+        """Request previews of the rows of W of these pixels while the noise slider moves."""
         self._workspace.fitting.watch(self.features())
 
     @Slot(object)
     def point_at(self, feature: int | None) -> None:
-        """Select a pixel. None, sent when the mouse leaves a view, and pixels that the open data lack are ignored."""
+        """Select a pixel. Ignore None (the mouse has left a view) and pixels that do not exist in the open data."""
         if feature is None or feature == self.feature or not self._workspace.has_feature(feature):
             return
         self.feature = feature
@@ -95,7 +95,8 @@ class WeightTable:
     tiles : tuple of tuple of Tile or None
         One tuple per feature. A tile is None if its layer is not fitted yet, and grey if the layer is outdated.
     bar : tuple of (ColorScale, str, tuple of str)
-        Scale and note of the colour bar, and labels that replace its values if the limits differ between tiles.
+        Colour scale and caption of the colour bar, and labels to show instead of values. The labels are empty if all
+        tiles have the same colour limit.
     """
 
     titles: tuple[str, ...]
@@ -105,14 +106,14 @@ class WeightTable:
 
 @dataclass(frozen=True, eq=False)
 class ShownRow:
-    """A row of W.
+    """A row of W: the weights that reconstruct one feature.
 
     Attributes
     ----------
     weights : ndarray of shape (d + 1,)
         The row, with its bias last.
     shown : ndarray of shape (d + 1,)
-        The row as tiles show it: weights or contributions, with the bias last.
+        The values that tiles show: the weights, or the contributions (weights × RMS of the input), and the bias last.
     stale : bool
         True if the row was computed with parameters other than the current ones.
     approximate : bool
@@ -129,7 +130,7 @@ _Shown = Layer | ApproximateLayer
 
 
 class TileSource:
-    """Builds the tiles of the Weights page.
+    """Creates the tiles that show rows of W on the Weights page.
 
     Attributes
     ----------
@@ -146,7 +147,7 @@ class TileSource:
         self._latest: tuple[Dataset | None, tuple[_Shown, ...]] = (None, ())
 
     def _layers(self) -> tuple[_Shown, ...]:
-        """Return the newest layers, fitted or approximate, followed by deeper layers of earlier fits to these data."""
+        """Return the newest version of each layer for the open data: fitted or approximate, if necessary outdated."""
         dataset, fitting = self._workspace.dataset, self._workspace.fitting
         before, layers = self._latest
         if fitting.stack is None or dataset is not before:
@@ -160,14 +161,14 @@ class TileSource:
         return layers[: self._workspace.state.parameters.depth]
 
     def _is_stale(self, layer: int) -> bool:
-        """True if the shown layer of this number (from 1) was computed with parameters other than the current ones."""
+        """True if a layer, numbered from 1, is shown with weights that do not match the current parameters."""
         shown, fitting = self._layers()[layer - 1], self._workspace.fitting
         if isinstance(shown, ApproximateLayer):
             return not fitting.is_current(shown.parameters)
         return not fitting.is_fresh(layer)
 
     def tiles(self, features: tuple[int, ...]) -> WeightTable:
-        """Return the tiles of the rows of W of these features, computed from the fitted layers or from the preview."""
+        """Return the tiles of the rows of W that reconstruct these features, from fitted layers or from the preview."""
         levels, layers = self._workspace.state.selection.levels, range(1, self._workspace.state.parameters.depth + 1)
         quantity, shape = self.quantity(), self.shape
         limits, shared = [self._limit(k) for k in layers], self._workspace.state.parameters.sharing != "none"
@@ -202,7 +203,7 @@ class TileSource:
         )
 
     def _window(self, feature: int) -> tuple[int, int, int, int] | None:
-        """Return the part of an image that a shared kernel covers around a pixel: top, left, rows and columns."""
+        """Return the part of the image, around a pixel, that a shared kernel covers: (top, left, rows, columns)."""
         if self.shape is None:
             return None
         (y, x), reach = divmod(feature, self.shape[1]), self._workspace.state.parameters.window // 2
@@ -210,7 +211,7 @@ class TileSource:
         return top, left, min(y + reach + 1, self.shape[0]) - top, min(x + reach + 1, self.shape[1]) - left
 
     def mosaics(self, selected: int) -> tuple[Mosaic | None, ...]:
-        """Return each layer's mosaic of all rows with a ring at the selected pixel, or None before the first fit."""
+        """Return a picture of all rows of W for each layer, or None for layers that have not been fitted yet."""
         layers, mosaics = self._layers(), list[Mosaic | None]()
         for k in range(1, self._workspace.state.parameters.depth + 1):
             if k > len(layers) or selected >= len(layers[k - 1].weights):
@@ -222,10 +223,10 @@ class TileSource:
         return tuple(mosaics)
 
     def _fields(self, layer: int) -> tuple[float, NDArray[np.float32]]:
-        """Return the largest absolute weight of a typical row of a layer, and all rows as images or as a matrix.
+        """Return the largest absolute weight of a typical row of W in a layer, and all rows as images or as a matrix.
 
-        The first value is the median of the largest absolute weights of all rows. If tiles show contributions, weights
-        are replaced with contributions.
+        The first value is the median over the rows of their largest absolute weights. If tiles show contributions, both
+        results contain contributions instead of weights.
         """
         layers, contributes = self._layers(), self.shows_contributions()
         key = layers[layer - 1], contributes
@@ -240,14 +241,14 @@ class TileSource:
         return self._known[key]
 
     def _limit(self, layer: int) -> float:
-        """Return the colour limit of a layer. If the user selected global limits, all layers share one."""
+        """Return the colour limit of a layer. If the user selected global limits, all layers have the same limit."""
         layers = self._layers()
         if self._workspace.state.selection.levels == "global":
             return self.strength * max((self._fields(k)[0] for k in range(1, len(layers) + 1)), default=1.0)
         return self.strength * self._fields(layer)[0] if layer <= len(layers) else 1.0
 
     def row(self, feature: int, layer: int) -> ShownRow | None:
-        """Return a row of W, from the preview if that is newer, or None if it is not computed for these data yet."""
+        """Return the newest row of W of a feature, from the fit or the preview, or None if it is not computed yet."""
         fitting, layers = self._workspace.fitting, self._layers()
         preview, approximate = None if layer > 1 or fitting.is_fresh(1) else fitting.preview, False
         if preview is not None and feature in preview.rows:
@@ -262,12 +263,12 @@ class TileSource:
         return ShownRow(weights, shown, stale, approximate)
 
     def fresh_rows(self, feature: int) -> list[tuple[int, ShownRow]]:
-        """Return (number of the layer, row of W) of a feature for each layer whose row is exact and up to date."""
+        """Return (layer, row of W of the feature) for each layer in which this row is exact and up to date."""
         rows = [(k, self.row(feature, k)) for k in range(1, self._workspace.state.parameters.depth + 1)]
         return [(k, row) for k, row in rows if row is not None and not (row.stale or row.approximate)]
 
     def shows_contributions(self) -> bool:
-        """True if tiles show contributions: if the user chose so, or if a few large weights would hide all others."""
+        """True if tiles show contributions, because the user chose so or a few large weights would hide all others."""
         stack, show = self._workspace.fitting.stack, self._workspace.state.selection.show
         layers = () if stack is None else stack.layers[: self._workspace.state.parameters.depth]
         if show == "weights" or not layers or any(layer.scatter is None for layer in layers):
@@ -275,7 +276,7 @@ class TileSource:
         return show == "contribution" or self._are_drowned(layers)
 
     def _are_drowned(self, layers: tuple[Layer, ...]) -> bool:
-        """True if a few weights would hide all others. While layers are being fitted, return the previous answer."""
+        """True if a few large weights would hide all others. During a new fit, return the previous value."""
         dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
         before, judged = self._judged
         if dataset is not before or (layers != judged and len(layers) == depth):
@@ -288,12 +289,12 @@ class TileSource:
         return None if layer > len(layers) else input_rms(layers[layer - 1])
 
     def quantity(self) -> str:
-        """Return the name of the quantity that tiles show instead of weights, or "" if they show weights."""
+        """Return "contribution" if tiles show contributions instead of weights, otherwise ""."""
         return "contribution" if self.shows_contributions() else ""
 
     @property
     def strength(self) -> float:
-        """Return the colour limit relative to the largest weight; it is 1 for bars, so that no bar is cut off."""
+        """Return the colour limit as a fraction of the largest weight: 1 for bars, so that no bar is cut off."""
         return 1.0 if self.shape is None else STRENGTH
 
     @property
@@ -304,5 +305,5 @@ class TileSource:
 
     @property
     def tile_shape(self) -> tuple[int, ...]:
-        """Return the shape of the values of a tile."""
+        """Return the shape of the values that a tile shows: (rows, columns) of an image, or (d,) for other features."""
         return self.shape or (len(self._workspace.feature_names),)

@@ -1,4 +1,7 @@
-"""The experiment that fits the layers to shuffled pixels: W is the same once each pixel is put back in place."""
+"""The experiment that fits the layers to shuffled pixels.
+
+If every row and column of the resulting W is put back in its original position, W is the same as before.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +22,12 @@ _CHANNEL = "shuffle"
 
 
 class ShuffleView(Experiment):
-    """Shuffles all pixels by a seeded permutation, a new one at each start, and fits the layers to the result.
+    """Shuffles the pixels of all images by a random permutation, a new one at each start, and fits layers to them.
 
     Attributes
     ----------
     fit : ShuffledFit or None
-        The last fit to shuffled pixels, or None if there is no such fit that matches the layers shown.
+        The last fit to shuffled pixels, or None if there is none or if the layers have since been fitted anew.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
@@ -84,9 +87,9 @@ class ShuffleView(Experiment):
         if dataset is None or values is None:
             return
         if self._order is not None and len(self._order) != len(values):
-            self._forget(dataset)  # the permutation belongs to data that were open before
+            self._forget(dataset)  # the permutation is for data with another number of features
         if self.fit is not None and (model is None or self.fit.stack.layers != model.stack.layers):
-            self.fit = None  # the layers have changed since the fit
+            self.fit = None  # the original layers have been fitted anew
         self.status.setText(self._sentence(ready))
         feature, shape = self._pixels.features()[0], self._source.shape
         image, row = self._image(feature), self._row(feature)
@@ -108,9 +111,9 @@ class ShuffleView(Experiment):
         self.tiles.set_content(("original", "shuffled", "put back"), rows)
 
     def _original(self, spot: tuple[int, ...]) -> int:
-        """Return the original pixel of a spot (tile row, tile column, position in the tile).
+        """Return the pixel of the original image at (tile row, tile column, position in the tile).
 
-        The tiles of the second column are shuffled: a position there shows a pixel from another position.
+        Tiles of the second column show shuffled pixels, so that a position there belongs to another original pixel.
         """
         return int(self._order[spot[2]]) if spot[1] == 1 and self._order is not None else spot[2]
 
@@ -118,7 +121,7 @@ class ShuffleView(Experiment):
         return self._original(spot) if spot[0] == 0 else None
 
     def _feature_of(self, row: int) -> int | None:
-        # No weight is selected, because a position in a shuffled tile and in the other views shows different pixels.
+        # No weight is selected, because the same position means different pixels in a shuffled tile and in other views.
         return None
 
     @Slot(object)
@@ -129,7 +132,7 @@ class ShuffleView(Experiment):
         if self.fit is not None:
             worst, most = significant(max(self.fit.differences), 2), significant(max(self.fit.largest), 2)
             if self.fit.stack.windows is not None:
-                return f"A kernel depends on the positions of pixels: W, put back, differs by {worst} of {most}."
+                return f"A kernel depends on pixel positions: W, put back, differs by {worst}; largest weight: {most}."
             return f"With all features put back, W differs by at most {worst}; its largest weight is {most}."
         if self._workspace.queue.wants(_CHANNEL):
             return f"Fitting to shuffled features, seed {self._seed}…"

@@ -30,9 +30,9 @@ NO_LAYER = "The depth is 0, so there is no layer. Increase the depth."
 
 @dataclass(frozen=True, eq=False)
 class ViewContext:
-    """State that views read: the workspace, the image, the selected pixel and the tiles.
+    """The objects that views share: the workspace, the image, the selected pixel and the source of the tiles.
 
-    `runs` is a function that returns the run controller, whose import is slow and not needed by most views.
+    `runs` is a function that returns the run controller. Most views do not need it, and its import is slow.
     """
 
     workspace: Workspace
@@ -48,7 +48,7 @@ class View(QWidget):
     Attributes
     ----------
     shows_rows : bool
-        True if the view shows rows of W; the page then provides the text of `numbers`.
+        True if the view shows rows of W. The page then copies these rows to the clipboard instead of `numbers`.
     """
 
     shows_rows = True
@@ -60,19 +60,19 @@ class View(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the current state of the workspace. The page calls this after each change while the view is visible."""
+        """Show the current state of the workspace. While the view is visible, the page calls this after each change."""
         raise NotImplementedError
 
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
-        """Return the exports of this view; `style` is the style of the exported figures."""
+        """Return the figures that this view can export, drawn in this style."""
         return ()
 
     def numbers(self) -> str:
-        """Return the numbers of the view as tab-separated text, or ""; not used if the view shows rows of W."""
+        """Return the numbers that the view shows as tab-separated text. Not called if `shows_rows` is True."""
         return ""
 
     def _add_tiles(self, name: str) -> WeightTiles:
-        """Add tiles in which hovering selects a weight and Ctrl+click pins a pixel."""
+        """Return a new widget with tiles in which hovering selects a weight and Ctrl+click pins a pixel."""
         tiles = WeightTiles(self)
         tiles.setAccessibleName(f"{name}: tiles")
         tiles.pixel_hovered.connect(self._point_at)
@@ -81,7 +81,7 @@ class View(QWidget):
         return tiles
 
     def _feature_of(self, row: int) -> int | None:
-        """Return the feature whose row of W this row of tiles shows, or None if it shows no row of W."""
+        """Return the feature whose row of W is shown in a row of tiles, or None if that row shows something else."""
         return self._pixels.features()[0]
 
     @Slot(object)
@@ -106,13 +106,13 @@ class ViewSpec(PageView):
     Attributes
     ----------
     name : str
-        Name for `WeightsPage.set_view`.
+        Name by which `WeightsPage.set_view` selects the view.
     title : str
-        Title in the menu and the palette if it differs from the text of the tab.
+        Title in the menu and the command palette, or "" if it is the text of the tab.
     make : callable
         Class of the view, or a function from `late`, which imports the class only when the view is built.
     needs : frozenset of str
-        Names of those of the panel's settings for tiles that affect the view, as in `Page.needs`.
+        Settings in the panel that affect the tiles of this view: "show", "levels" or "colors".
     """
 
     name: str
@@ -122,12 +122,12 @@ class ViewSpec(PageView):
 
 
 class ShownImage(QObject):
-    """The image that the page shows, with the strokes drawn on it: a training image, the mean or a test image.
+    """The image that the Weights page shows: a training image, a test image or the mean, and strokes drawn on it.
 
     Signals
     -------
     changed()
-        `values`, `missing` and `caption` changed.
+        The image has changed, and with it `values`, `missing` and `caption`.
     """
 
     changed = Signal()
@@ -155,9 +155,9 @@ class ShownImage(QObject):
 
     @Slot()
     def toggle_mean(self) -> None:
-        """Show the mean image, or return to the training image."""
+        """Show the mean of the training images, or return to the training image that was shown before."""
         sample = self._workspace.state.selection.sample
-        self._workspace.select(sample=~sample)  # the value ~k selects the mean and stores that image k was shown
+        self._workspace.select(sample=~sample)  # ~k selects the mean, and stores k for the return to image k
 
     def show_test(self, row: int) -> None:
         """Show a test image until the user selects a training image."""
@@ -174,7 +174,7 @@ class ShownImage(QObject):
 
     @Slot(object)
     def keep_stroke(self, image: NDArray[np.float32]) -> None:
-        """Store the drawn image in the workspace, where the stroke can be undone."""
+        """Store the drawn image in the workspace, so that the user can undo the stroke."""
         is_given = self._given is not None and np.array_equal(image.reshape(-1), self._given)
         self._workspace.draw(None if is_given else image)
 
@@ -254,8 +254,8 @@ class ImageRow(QWidget):
 
     @Slot()
     def _follow(self) -> None:
-        # The class is shown first, because a text that is too long is elided at its end. Before the text is elided, the
-        # total number of images is left out.
+        # A text that is too long is elided at its end, so the class comes first. If leaving out the total number of
+        # images makes the text short enough, no elision is needed.
         place, *others = self._shown.caption.split(" · ")
         place = place if self._shown.is_mean else place.replace(" of ", "/")
         self._caption.setToolTip(self._shown.caption)

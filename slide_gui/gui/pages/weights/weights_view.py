@@ -1,4 +1,4 @@
-"""The view Weights: an image with the numbers of the selected weight, and tiles of all rows and of selected rows."""
+"""The view Weights: an image, the numbers of the selected weight, and tiles of all rows of W and of selected rows."""
 
 import math
 from typing import Any
@@ -25,18 +25,18 @@ from slide_gui.text import layer_name
 
 _NO_COLOR = QColor(Qt.GlobalColor.transparent)
 _BETWEEN = 12
-_LEAST_WIDTH = 204  # least width in pixels of the left column, so that the numbers fit
-_LEAST_SIDE, _MOST_SIDE = 140, 504  # least and largest side of the image in pixels
+_LEAST_WIDTH = 204  # least width in pixels of the column with the image and the numbers
+_LEAST_SIDE, _MOST_SIDE = 140, 504  # smallest and largest side of the image in pixels
 _LINE = 16
 _LAYERS = tuple(map(layer_name, range(MOST_LAYERS + 1)))
 _HEADS = ("", "weight", "× RMS", "rank", "bias", "share")
-_ENDS = (0.07, 0.27, 0.48, 0.62, 0.82, 1.0)  # right edges of the columns as fractions of the width
+_ENDS = (0.07, 0.27, 0.48, 0.62, 0.82, 1.0)  # right edges of the columns of numbers, as fractions of the width
 
 
 class Readout(QWidget):
-    """The numbers of a weight in each layer, one line per layer.
+    """Paints a table with the numbers of the selected weight, one line per layer.
 
-    The numbers change as the mouse moves. A label with an HTML table would take 1.7 ms longer per mouse move.
+    The numbers change as the mouse moves. A `QLabel` with an HTML table would take 1.7 ms longer per mouse move.
     """
 
     def __init__(self, parent: QWidget) -> None:
@@ -45,8 +45,8 @@ class Readout(QWidget):
         self._lines: list[tuple[str, ...]] = []
         self.setAccessibleName("Values under the cursor: table")
         text = (
-            "In each layer: the weight, the weight times the root mean square (RMS) of its input, the bias b of the "
-            "row, and the rank by size and the share in the row, both of the weight or contribution in the tiles"
+            "In each layer: the weight, the weight times the root mean square (RMS) of its input, the bias of the row, "
+            "and the rank and share within the row, of the weight or of the contribution, whichever the tiles show"
         )
         self.setToolTip(wrapped(text))
 
@@ -71,15 +71,16 @@ class Readout(QWidget):
 
 
 class WeightsView(View):
-    """The image with its pins, and a mosaic of all rows for each layer above tiles of the selected and pinned pixels.
+    """The image with marks at pinned pixels, next to tiles with one column per layer.
 
+    The first row of tiles shows all rows of W. The others show the rows of W of the selected and the pinned pixels.
     Below the image are the numbers of the selected weight and the colour bar, if there is space.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
         self._left = QWidget(self)
-        self._left.hide()  # This column stays hidden until there is an image.
+        self._left.hide()  # The column with the image stays hidden until there is an image.
         self.image, self.bars = DrawingCanvas(self, pins=True), FeatureBars(self)
         self.image.stroked.connect(self._shown.keep_stroke)
         self._pointer = QStackedWidget(self)
@@ -105,7 +106,7 @@ class WeightsView(View):
             column.addWidget(part)
         row.addWidget(self._left, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._scroll, 1)
-        self._arranged: object = None  # the contents for which `_arrange` computed the sizes
+        self._arranged: object = None  # the contents at the last call of `_arrange`
         self._shown.changed.connect(self._show_image)
         self._pixels.moved.connect(self._moved)
         self._pixels.crossed.connect(self._crossed)
@@ -148,7 +149,7 @@ class WeightsView(View):
         self._pointer.setFixedSize(wide + 2 * MARGIN, tall + 2 * MARGIN)
         width = max(wide + 2 * MARGIN, _LEAST_WIDTH)
         self._left.setFixedWidth(width)
-        self.readout.setFixedSize(width, numbers)  # The size is fixed, so that a new text does not move other widgets.
+        self.readout.setFixedSize(width, numbers)  # With a fixed size, a new text does not move other widgets.
 
     # Contents --------------------------------------------------------------------------------------------------
 
@@ -193,7 +194,7 @@ class WeightsView(View):
 
     @Slot()
     def _show_numbers(self) -> None:
-        """Show the numbers of the selected weight in each layer."""
+        """Show the numbers of the weight under the cursor in each layer, or of the weight of a pixel for itself."""
         if self._workspace.dataset is None:
             return
         target = self._pixels.target
@@ -239,7 +240,7 @@ class WeightsView(View):
 
 
 def _numbers(row: ShownRow, rms: NDArray[Any] | None, source: int) -> tuple[str, str, str, str, str]:
-    """Return as texts the weight, contribution, rank by size, bias, and share of the row in per cent."""
+    """Return a weight, its contribution, its rank in the row, the bias, and its share of the row, as texts."""
     size, weight = np.abs(row.shown[:-1]), float(row.weights[source])
     rank, total = int(np.count_nonzero(size > size[source])) + 1, float(size.sum())
     contribution = "–" if rms is None else _short(weight * float(rms[source]))
@@ -249,5 +250,5 @@ def _numbers(row: ShownRow, rms: NDArray[Any] | None, source: int) -> tuple[str,
 
 
 def _short(value: float) -> str:
-    """Format a number with its sign in few characters."""
+    """Return a number as a short text with its sign."""
     return f"{'−' if value < 0 else '+'}{short_size(abs(value))}"

@@ -48,11 +48,11 @@ EXPERIMENTS = (
         about="one W for all masks, or one per mask",
     ),
 )
-"""The experiments in the order of their tabs. The view shows each tip as a sentence above the experiment."""
+"""The experiments in the order of their tabs. The second argument, `tip`, is shown above the experiment."""
 
 
 class WhyView(View):
-    """Four experiments, one of which a tab bar selects; each is built when it is first shown.
+    """Shows one of four experiments, selected by a tab bar. Each experiment is created when it is first shown.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class WhyView(View):
         self.tabs.currentChanged.connect(self._choose)
 
     def show_experiment(self, name: str) -> View:
-        """Show the named experiment with the layer selected in the previous one, and return it."""
+        """Show and return the experiment of this name, with the layer that is selected in the previous experiment."""
         before = self._stack.currentWidget()
         number = [spec.name for spec in EXPERIMENTS].index(name)
         self.experiment = EXPERIMENTS[number]
