@@ -139,7 +139,7 @@ class CopiesPlot(Plot):
         return self.at(math.log2(copies), math.log10(error))
 
     def lines_at(self, copies: int) -> list[str]:
-        """Return lines of text that report the errors for a number of copies m, for the tooltip."""
+        """Return lines of text that report the errors for this number of copies m."""
         lines = [f"m = {count(copies)}"]
         for series in self._series:
             lines += [

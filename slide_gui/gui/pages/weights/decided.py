@@ -92,7 +92,7 @@ class SupportVectorCard(QWidget):
 
 
 class DecidedPart(QWidget):
-    """Shows the prediction of the classifier. Without a classifier: the reason, or a button that trains one."""
+    """Shows the prediction of the classifier or, if there is none, the reason and a button that trains a classifier."""
 
     def __init__(self, workspace: Workspace, runs: RunController, parent: QWidget | None = None) -> None:
         super().__init__(parent)

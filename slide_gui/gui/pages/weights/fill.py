@@ -74,7 +74,7 @@ class FillView(Experiment):
         if not parameters.depth or shown is None or layer is None or layer.scatter is None:
             return "Layer 1 is being fitted." if parameters.depth else NO_LAYER
         if len(shown) > _MOST:
-            return f"With over {count(_MOST)} features, hidden features cannot be filled. Open data with fewer features."
+            return f"Features can be filled only if there are at most {count(_MOST)}. Open data with fewer features."
         weights, scatter = layer.weights, layer.scatter
         image = parameters.squash(shown) if parameters.fit_on == "thresholded" else shown
         order = np.random.default_rng(self._seed).permutation(np.setdiff1d(np.arange(len(image)), self._shown.missing))

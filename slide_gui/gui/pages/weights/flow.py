@@ -74,7 +74,7 @@ class FlowPart(View):
         self._forward = Forward()
         self._stack: Stack | None = None  # the layers shown; `_fingerprint` is that of their training data
         self._fingerprint = ""
-        self._likeness: Likeness | None = None  # test for unlike images, for the data with fingerprint `_compared`
+        self._likeness: Likeness | None = None  # detector fitted to the images with fingerprint `_compared`
         self._compared = self._listed = ""
         self._image: NDArray[Any] | None = None  # the image with the user's strokes, shape (d,)
         self.flow: Flow | None = None
@@ -111,7 +111,7 @@ class FlowPart(View):
         self._tools.addStretch(1)
         self._tools.addWidget(label("learned on", self))
         self.learned = ElidedBox(self, least=14)
-        """Selects the data whose fitted layers are shown. Each item stores their fingerprint, or "" for the open data."""
+        """Selects the data whose fitted layers are shown. An item stores their fingerprint, "" for the open data."""
         self.learned.view().setMinimumWidth(280)
         name_box(self.learned, "learned on")
         self.learned.activated.connect(self.refresh)

@@ -34,13 +34,13 @@ _CANVAS, _LARGEST = 252, 336  # preferred side of the canvas and largest side of
 _DRAWABLE = 6  # side of an image pixel, in logical pixels, that is easy to hit with the mouse
 _LINES = 2  # number of lines of text below each lower tile
 _WORDS, _MARGIN = 96, 10  # width of a line of text below a tile; gap between the texts of two columns
-_SYMBOLS = 80  # least width of a tile and the next gap together, for the labels of the column's arrows
+_SYMBOLS = 80  # least width of a tile plus the gap on its right, so that the labels of both arrows fit
 _IN_ONE_LINE, _BETWEEN = 5, 12  # largest number of layers in one line; gap between two lines of layers
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlowLayout(ImageLayout):
-    """The positions of the input column and of `depth` layers in the Flow view; over five layers take two lines."""
+    """The positions of the input column and of `depth` layers in the Flow view. Over five layers fill two lines."""
 
     height: float
     depth: int

@@ -19,7 +19,7 @@ SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "0", "+limit")
 """Labels of a colour bar if each tile or layer has its own colour limit, so that no number applies to all."""
 
 STRENGTH = 0.4
-"""Colour limit of an image tile, as a fraction of a large weight. A value below 1 makes small weights visible."""
+"""Colour limit of an image tile, as a fraction of the largest weight. A value below 1 makes small weights visible."""
 
 
 class PixelSelection(QObject):
@@ -47,7 +47,7 @@ class PixelSelection(QObject):
 
     @property
     def target(self) -> int:
-        """Return the pixel that the weight under the cursor reconstructs, or else the selected pixel."""
+        """Return the pixel that the weight under the cursor reconstructs, or else the selected or the central pixel."""
         return self.features()[0] if self._target is None else self._target
 
     def features(self) -> tuple[int, ...]:
@@ -211,7 +211,7 @@ class TileSource:
         return top, left, min(y + reach + 1, self.shape[0]) - top, min(x + reach + 1, self.shape[1]) - left
 
     def mosaics(self, selected: int) -> tuple[Mosaic | None, ...]:
-        """Return a picture of all rows of W for each layer, or None for layers that have not been fitted yet."""
+        """Return for each layer a picture of all rows of W with a ring at the selected pixel; None before the first fit."""
         layers, mosaics = self._layers(), list[Mosaic | None]()
         for k in range(1, self._workspace.state.parameters.depth + 1):
             if k > len(layers) or selected >= len(layers[k - 1].weights):

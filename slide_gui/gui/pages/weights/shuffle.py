@@ -1,6 +1,6 @@
 """The experiment that fits the layers to shuffled pixels.
 
-If every row and column of the resulting W is put back in its original position, W is the same as before.
+If every row and column of the resulting W is put back in its original position, W equals the W of the original pixels.
 """
 
 import numpy as np
