@@ -211,7 +211,7 @@ class TileSource:
         return top, left, min(y + reach + 1, self.shape[0]) - top, min(x + reach + 1, self.shape[1]) - left
 
     def mosaics(self, selected: int) -> tuple[Mosaic | None, ...]:
-        """Return for each layer a picture of all rows of W with a ring at the selected pixel; None before the first fit."""
+        """Return for each layer a picture of all rows of W with a ring at the selected pixel, or None if not fitted."""
         layers, mosaics = self._layers(), list[Mosaic | None]()
         for k in range(1, self._workspace.state.parameters.depth + 1):
             if k > len(layers) or selected >= len(layers[k - 1].weights):
