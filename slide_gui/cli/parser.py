@@ -69,7 +69,7 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, **given)
 
     def parse_known_args(self, *arguments: Any, **given: Any) -> Any:
-        """Add the options of the subcommand at the first call, then parse as `argparse` does."""
+        """Add the options of the subcommand on the first call, then parse as `argparse` does."""
         command, self.command = self.command, ""
         if command:
             add_options, run = import_module(f"slide_gui.cli.{_COMMANDS[command][0]}").COMMANDS[command]

@@ -42,7 +42,7 @@ def _train_options(parser: argparse.ArgumentParser) -> None:
     text = "number of the split (default: 0); splits 0 to 4 are the folds of one cross-validation"
     parser.add_argument("--split", type=int, default=0, metavar="N", help=text)
     parser.add_argument("-o", "--output", type=Path, metavar="STORE", help="reuse the run in this store, or add it")
-    text = "draw the confusion matrix (confusion*) or how the widths were learned (widths*) as .pdf, .svg, .png or .csv"
+    text = "confusion matrix or learning of widths, if FILE begins with confusion or widths; .pdf, .svg, .png or .csv"
     parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=text)
     options.add_save_model(parser)
 
@@ -349,7 +349,7 @@ def _decision_lines(document: dict[str, Any], dataset: Dataset) -> Iterator[str]
     if flip is not None and flip["features"]:
         which = "no smaller set of features suffices" if flip["fewest"] else "a smaller set may also suffice"
         features = ", ".join(pixel_name(k, shape, dataset.feature_names) for k in flip["features"])
-        yield f"setting {features} to the farther end of the range changes the class to {flip['class']} ({which})"
+        yield f"setting {features} to the lower or upper limit, whichever is farther, gives {flip['class']} ({which})"
     elif flip is not None:
         yield "found no small set of features whose change alters the predicted class, but not all sets were tried"
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from slide_gui.gui.shell.main_window import MainWindow
     from slide_gui.gui.state.jobs import JobQueue
 
-_SWITCH_SECONDS = 0.001  # longest time, in seconds, for which a worker thread keeps the global interpreter lock
+_SWITCH_SECONDS = 0.001  # longest time, in seconds, for which a worker thread holds the global interpreter lock
 _COLLECT_MILLISECONDS = 2000
 _SCREENSHOT_MILLISECONDS = 60_000
 # Seconds of sleep between two passes of an event loop that waits for a worker thread. Without the sleep, the worker

@@ -460,7 +460,7 @@ class _Comparison:
                     baseline is not None and _clearly_worse(wrong[best], baseline & now, sample.weights)
                 ):
                     break
-                # On further folds, nothing is compared with the baseline, because it may lack results for these folds.
+                # The baseline may have no results for the following folds, so it is not used after this fold.
                 baseline = None
         self._tried += points
         return widths * points[best].scale, points[best], wrong[best]

@@ -78,7 +78,7 @@ class WidthsSample:
         return cls(rows, some.codes, medians, distances, some.weights, some.row_groups, data.log)
 
     def on(self, some: Indices, progress: Progress = NO_PROGRESS) -> "WidthsSample":
-        """Return a sample of only the rows at the positions `some` in this sample. The medians stay the same."""
+        """Return the sample with only the rows at the positions `some`. The median distances are not recomputed."""
         distances = np.empty((len(self.distances), len(some), len(some)))
         for target, whole in zip(distances, self.distances, strict=True):
             target[:] = take_submatrix(whole, some, progress)

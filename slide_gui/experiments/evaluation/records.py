@@ -58,7 +58,7 @@ class RecordFolder:
                     self.rows |= {row.hash: row} if row.is_current else {}
 
     def add(self, key: str, row: StoredRun) -> None:
-        """Append a run to the file of a data set and flush the file to the disk. A known run is not added again."""
+        """Append a run to the file of a data set and flush the file to the disk. A run that it contains is skipped."""
         if row.hash in self.rows:
             return
         self._folder.mkdir(parents=True, exist_ok=True)

@@ -234,7 +234,7 @@ class _Evaluation:
             self._advance(split)
 
     def _advance(self, split: _SplitRuns) -> None:
-        """Determine the next runs of a split. Add the runs that are already stored, and request the missing runs."""
+        """Determine the next runs of a split. Use the stored results of runs, and request the runs that are missing."""
         requests = split.requests()
         missing = [request for request in requests if request.spec.hash not in self._rows]
         stored = [request.spec for request in requests if request.spec.hash in self._rows]

@@ -363,7 +363,7 @@ def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> No
 def _member(
     archive: zipfile.ZipFile, name: str, shape: tuple[int | None, ...], place: str, dtype: str = "<f8"
 ) -> NDArray[Any]:
-    """Read the array `name` of a model file, and check its shape, its dtype and that all values are finite.
+    """Read the array `name` of a model file. Check its shape and dtype, and refuse values that are not finite.
 
     None in `shape` means that this dimension may have any size. The array "vectors" may also have the dtype float32.
     """

@@ -221,7 +221,7 @@ class CopiesStudy:
 
 
 def _with_weights(study: Copies, m: int, weights: NDArray[np.float64]) -> Copies:
-    """Return a copy of `study` to which the errors of the weights W_m of one more seed are added."""
+    """Return a copy of `study` with the errors of further weights, fitted on m corrupted copies from another seed."""
     limit, points = study.limit, study.points
     away, size = np.linalg.norm(weights - limit, axis=1), np.linalg.norm(limit, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -572,7 +572,7 @@ def get_or_run(
 
 
 def _hash_of(row: dict[str, Any], version: str) -> str:
-    """Return the hash of a results version and the spec in the JSON document of a row."""
+    """Return the hash of a run: of the spec in the row's JSON document, together with the results version."""
     return document_hash(json.loads(row["document"])["spec"], version_in_hashes(version))
 
 

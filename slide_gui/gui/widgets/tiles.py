@@ -484,7 +484,7 @@ class TileLayout(ImageLayout):
         return QRectF(left, box.y() - LINE, max(box.right() - left, 0.0), LINE - 2)
 
     def heading(self, column: int, row: int) -> QRectF:
-        """Return the box of a column heading: at the top, or above each tile of a row in two lines."""
+        """Return the box of a column heading: at the top, or above each tile if a row of tiles wraps to two lines."""
         box = self.tile(row, column)
         if self.lines == 1:
             return QRectF(box.x(), EDGE, box.width() + self.gap - 2, HEAD - 2)

@@ -43,7 +43,7 @@ class SweepDialog(QDialog):
         self.noises = self._add("Noise level 1 − p", QLineEdit(self), "from:to:step, or values separated by commas")
         self.depths = self._add("Depth", QLineEdit(self), "from:to, or values separated by commas; 0 is the raw input")
         splits, labels = spin_box("Splits", 1, _MOST_SPLITS, self), spin_box("Labels", 1, 1, self)
-        self.splits = self._add("Splits", splits, "number of folds (5: one cross-validation); points show the mean")
+        self.splits = self._add("Splits", splits, "number of validation splits; every five are one cross-validation")
         self.seeds = self._add("Seeds", QLineEdit(self), "random seeds of splits and classifiers, separated by commas")
         self.labels = self._add("Labels", labels, "labelled rows that each run is trained on")
         self.criterion = self._add("Widths by", QComboBox(self), "criterion by which widths are learned")

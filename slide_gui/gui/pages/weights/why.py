@@ -15,8 +15,8 @@ EXPLAIN, COPIES, SHUFFLE, FILL = "explain", "copies", "shuffle", "fill"
 EXPERIMENTS = (
     ViewSpec(
         "Formula",
-        "Point at a pixel a of the image, then at a pixel b of the other pictures: the table computes the weight of b, "
-        "one number of W = E[P] E[Q]⁻¹.",
+        "Point at a pixel a of the image, then at a pixel b of another picture: the table shows how the weight of b, "
+        "an entry of W = E[P] E[Q]⁻¹, is computed.",
         name=EXPLAIN,
         title="Formula of one weight",
         make=late("slide_gui.gui.pages.weights.explained", "ExplainedWeight"),
