@@ -268,7 +268,7 @@ def _copies_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("corrupted copies")
     group.add_argument("--layer", type=int, default=1, metavar="K", help="layer, from 1 to the depth (default: 1)")
     group.add_argument("--most", type=int, default=256, metavar="M", help="largest number m of copies (default: 256)")
-    group.add_argument("--shown", type=int, metavar="M", help="m for which the weights are drawn (default: largest)")
+    group.add_argument("--shown", type=int, metavar="M", help="draw W of M corrupted copies (default: largest)")
     group.add_argument("--seeds", type=int, default=3, metavar="N", help="corruptions averaged for each m (default: 3)")
     group.add_argument("--rows", type=int, metavar="N", help="largest number of rows; more are sampled (default: 1200)")
     group.add_argument("--pixel", metavar="ROW,COLUMN", help="pixel whose weights are drawn (default: the central one)")

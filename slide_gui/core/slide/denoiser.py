@@ -208,7 +208,7 @@ def _refine(
     for start in range(0, len(lit), _BLOCK):
         block = lit[start : start + _BLOCK]
         right = scatter[rows[block]] * survives
-        before = 0.01  # assumed upper limit of the relative error of the rows before the first correction
+        before = 0.01  # assumed upper limit of the relative error of the rows of W before iterative refinement
         for _ in range(_MOST_CORRECTIONS):
             x = weights[block]
             x_leading = leading_digits(x, len(q))

@@ -212,7 +212,8 @@ def span(problem: KernelProblem) -> Evaluation:
 
     slope = -(_STEEPNESS / (2.0 * n)) * (1.0 - tanh**2) * share
     by_span = -slope * labels * beta
-    # Except for rounding, the derivative `by_span` is not negative, because each β has the sign of its label.
+    # `by_span` is the derivative by the spans. Except for rounding, it is at least 0, because `slope` is negative and
+    # each β has the sign of its label.
     weighted = weighted_square(inverse, np.maximum(by_span, 0.0) / diagonal**2, progress)
     by_beta = -slope * labels * spans
     by_beta -= (np.diag(weighted) - by_span) * _SMOOTHING * np.sign(beta) / size**2

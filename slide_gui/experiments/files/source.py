@@ -39,9 +39,9 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[np.float32]:
         with np.errstate(over="ignore"):
             values = np.array(numbers, dtype=np.float32)
     except ValueError:
-        raise DataError("contains something other than numbers; expected the numbers of one image", place) from None
+        raise DataError("contains something other than numbers; expected the pixels of one image", place) from None
     if not values.size or not np.isfinite(values).all():
-        raise DataError("contains no numbers, or contains NaN or infinity; expected the numbers of one image", place)
+        raise DataError("contains no numbers, or contains NaN or infinity; expected the pixels of one image", place)
     return values
 
 

@@ -22,8 +22,8 @@ MOST_ROWS = 1200
 """Largest number of rows from which W_m and its limit W are computed. Larger data are sampled with a fixed seed."""
 
 _ROUNDING = 1e-6
-# Curves of error against m are fitted only to errors with at least this number m of corrupted copies. With fewer
-# corrupted copies, a pixel that is rarely lit may be 0 in all of them.
+# The curve of error against m is fitted only to errors with at least this number of corrupted copies m. With fewer
+# copies, errors are irregular, because a pixel that is rarely lit may be 0 in all copies.
 _SETTLED = 8
 
 

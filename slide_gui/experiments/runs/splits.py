@@ -291,7 +291,7 @@ def undivided(dataset: Dataset) -> Dataset:
 
 
 def divided_as(dataset: Dataset, fingerprint: str, held_out: HeldOut | None) -> Dataset:
-    """Return the data with the test set that a run requires. Other data are returned unchanged."""
+    """Return the data, split as a run requires. Data that the run did not use are returned unchanged."""
     if dataset.fingerprint == fingerprint:
         return dataset
     whole = dataset.whole or dataset.fingerprint

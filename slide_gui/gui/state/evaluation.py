@@ -39,7 +39,7 @@ class EvaluationChoice:
 
     @classmethod
     def everything(cls, extent: str = "quick") -> "EvaluationChoice":
-        """Return a choice of all data sets and methods of the full protocol; the quick protocol lacks some of them."""
+        """Return the choice that includes every data set and method of the full protocol."""
         cells = plan()
         data, methods = (tuple(dict.fromkeys(getattr(cell, name) for cell in cells)) for name in ("data", "method"))
         return cls(extent, data, methods)

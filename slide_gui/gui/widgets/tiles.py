@@ -233,7 +233,7 @@ def mosaic_image(mosaic: Mosaic, size: tuple[int, int], theme: Theme) -> QImage:
     Parameters
     ----------
     size : tuple of (width, height)
-        Size in device pixels; the side of a field is an integer number of device pixels.
+        Size in device pixels; each weight is drawn as a square of an integer number of device pixels.
     """
     values, (width, height) = mosaic.values, size
     if values.ndim == 2:
