@@ -349,7 +349,7 @@ def _decision_lines(document: dict[str, Any], dataset: Dataset) -> Iterator[str]
     if flip is not None and flip["features"]:
         which = "no smaller set of features suffices" if flip["fewest"] else "a smaller set may also suffice"
         features = ", ".join(pixel_name(k, shape, dataset.feature_names) for k in flip["features"])
-        yield f"setting {features} to the lower or upper limit, whichever is farther, gives {flip['class']} ({which})"
+        yield f"setting {features}, each to its farther limit, changes the class to {flip['class']} ({which})"
     elif flip is not None:
         yield "found no small set of features whose change alters the predicted class, but not all sets were tried"
 
