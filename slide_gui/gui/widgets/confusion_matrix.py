@@ -61,7 +61,7 @@ class ConfusionMatrix(ColorTable):
         n_rows, wrong = int(matrix.sum()), int(matrix.sum() - np.trace(matrix))
         description = f"{count(wrong)} of {count(n_rows)} misclassified ({per_cent(100 * wrong / max(n_rows, 1))})"
         columns = [(text, f"predicted {name}") for text, name in zip(short, labels, strict=True)]
-        legend = f"columns: predicted; error scale: 0–{per_cent(100 * worst, 1)} of a class"
+        legend = "columns: predicted" + f"; error scale: 0–{per_cent(100 * worst, 1)} of a class" * (wrong > 0)
         self.set_cells(rows, columns, cells, (legend, ORANGE), description, stale)
 
 

@@ -239,7 +239,7 @@ class EvaluationPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Update tables and controls to the current state of the evaluation, if the page is visible."""
+        """If the page is visible, show the current state of the evaluation in the tables and controls."""
         if not self.isVisible():
             return
         controller, state = self._controller, self._controller.state()

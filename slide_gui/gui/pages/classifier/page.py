@@ -210,7 +210,7 @@ class ClassifierPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Update the page to the current training, cancelled training or result, if the page is visible."""
+        """If the page is visible, show the current training, the cancelled training or the result."""
         controller = self._controller
         if not self.isVisible():
             return
