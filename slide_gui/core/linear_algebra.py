@@ -68,7 +68,7 @@ def _triangle_product(lower: Array, b: Array, progress: Progress, *, transposed:
 def solver(a: Array, progress: Progress = NO_PROGRESS) -> Callable[[Array, Progress], Array]:
     """Return a function that solves a x = b for any b. The matrix a must be symmetric and positive definite.
 
-    If a has more than 1 025 rows, its Cholesky factor is computed once for all b and overwrites part of a.
+    If a has more than 1 025 rows, its Cholesky factor is computed once for all b; see `factorised`.
 
     Raises
     ------
@@ -77,6 +77,17 @@ def solver(a: Array, progress: Progress = NO_PROGRESS) -> Callable[[Array, Progr
     """
     if len(a) <= WHOLE + 1:
         return lambda b, progress: np.asarray(np.linalg.solve(a, b), dtype=np.float64)
+    return factorised(a, progress)
+
+
+def factorised(a: Array, progress: Progress = NO_PROGRESS) -> Callable[[Array, Progress], Array]:
+    """Return a function that solves a x = b for any b by the Cholesky factor of a, which overwrites part of a.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If a is not positive definite to working precision.
+    """
     pieces, inverses = _factorise(a, progress)
 
     def solve(b: Array, progress: Progress) -> Array:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import at, inverse_definite, solver, take_submatrix, tiles
+from slide_gui.core.linear_algebra import at, factorised, inverse_definite, take_submatrix, tiles
 from slide_gui.progress import NO_PROGRESS, Progress
 
 Array = NDArray[np.float64]
@@ -21,6 +21,8 @@ Indices = NDArray[np.intp]
 _MOST_STEPS = 60
 _PART_FROM = 1000  # an SVM of this many points or more is trained first on a quarter of them
 _SOFTER = 10.0
+_FEW = 0.125  # a factorisation is used again if the points that differ are at most this fraction of its points
+_MARGIN = 1e-10  # a point is on the margin if y f differs from 1 by less than this
 _TILE = 256
 
 
@@ -56,50 +58,80 @@ class NewtonSolution:
 class Bordered:
     """The bordered system [K_A + r I, 1; 1ᵀ, 0] [x; b] = [v; total], where K_A is the kernel matrix of the points A.
 
-    A large system is factorised only once.
+    Only the matrix M = K_F + r I of some points F is factorised. Usually F = A. If a few points differ, the system is
+    written as [M, U; Uᵀ, D] instead. U has the kernel values between F and each point that is only in A, a unit
+    vector for each point that is only in F, and a column of ones. The unknowns of the unit vectors make the
+    coefficients of their points 0. The system is then solved with the Schur complement D − UᵀM⁻¹U of M, which is small.
 
     Parameters
     ----------
     kernel : ndarray of shape (n, n)
         Kernel matrix K.
     points : ndarray of int, shape (m,)
-        Indices of the points A.
-    ridge : float or ndarray of shape (m,)
+        Sorted indices of the points A.
+    ridge : float or ndarray of shape (n,)
         Ridge r on the diagonal. It is increased step by step while the system is singular.
-    right : ndarray of shape (m,)
-        Right-hand side v for which the system is solved first, with total = 0.
+    near : Bordered, optional
+        Another system with the same kernel. If few points differ, its factorisation and its ridge are used.
     progress : Progress
         Raises `Cancelled` to stop the computation.
 
     Attributes
     ----------
-    added : float
-        Amount by which the ridge was increased.
-    solution : tuple of ndarray, shape (m,), and float
-        Solution x and b for the right-hand side `right`.
+    ridge : float or ndarray of shape (n,)
+        The ridge that is used.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the system is singular with the factorisation of `near`.
     """
 
     def __init__(
-        self, kernel: Array, points: Indices, ridge: Array | float, right: Array, progress: Progress = NO_PROGRESS
+        self,
+        kernel: Array,
+        points: Indices,
+        ridge: Array | float,
+        near: "Bordered | None" = None,
+        progress: Progress = NO_PROGRESS,
     ) -> None:
         self._progress = progress
-        columns = np.column_stack([right, np.ones(len(points))])
+        if near is not None and len(np.setxor1d(points, near._factorised)) <= _FEW * len(near._factorised):
+            self._factorised, self._solve, self.ridge = near._factorised, near._solve, near.ridge
+        else:
+            self._factorised, ones = points, np.ones((len(points), 1))
 
-        def factorised(system: Array) -> Array:
-            self._solver = solver(system, progress)
-            return self._solver(columns, progress)
+            def factorise(system: Array) -> Array:
+                self._solve = factorised(system, progress)
+                return self._solve(ones, progress)
 
-        both, self.added = _softly(kernel, points, ridge, factorised, progress)
-        self._ones = both[:, 1]
-        self.solution = self._balanced(both[:, 0], 0.0)
+            _, added = _softly(kernel, points, at(ridge, points), factorise, progress)
+            self.ridge = ridge + added
+        new = np.setdiff1d(points, self._factorised, assume_unique=True)
+        gone = np.flatnonzero(np.isin(self._factorised, points, assume_unique=True, invert=True))
+        self._new, m, size = len(new), len(self._factorised), len(new) + len(gone) + 1
+        self._border, corner = np.ones((m, size)), np.zeros((size, size))
+        self._border[:, : len(new)] = kernel[np.ix_(self._factorised, new)]
+        self._border[:, len(new) : -1] = np.arange(m)[:, None] == gone
+        corner[: len(new), : len(new)] = kernel[np.ix_(new, new)] + np.diag(np.full(len(new), at(self.ridge, new)))
+        corner[: len(new), -1] = corner[-1, : len(new)] = 1.0
+        self._solved = self._solve(self._border, progress)
+        self._schur = corner - self._border.T @ self._solved
+        # Positions of the points A, in their order, in the list of all points F followed by the new points.
+        self._places = np.argsort(np.concatenate([self._factorised, new]), kind="stable")
+        self._places = self._places[~np.isin(self._places, gone)]
 
     def solve(self, right: Array, total: float = 0.0) -> tuple[Array, float]:
-        """Return the solution x, of shape (m,), and b for another right-hand side v and another `total`."""
-        return self._balanced(self._solver(right, self._progress), total)
-
-    def _balanced(self, x: Array, total: float) -> tuple[Array, float]:
-        b = float((x.sum() - total) / self._ones.sum())
-        return x - b * self._ones, b
+        """Return the solution x, of shape (m,), and b for a right-hand side v, of shape (m,), and `total`."""
+        m = len(self._factorised)
+        values = np.zeros(m + self._new)
+        values[self._places] = right
+        small = np.zeros(len(self._schur))
+        small[: self._new], small[-1] = values[m:], total
+        x = self._solve(values[:m], self._progress)
+        small = np.linalg.solve(self._schur, small - self._border.T @ x)
+        x = np.concatenate([x - self._solved @ small, small[: self._new]])
+        return x[self._places], float(small[-1])
 
 
 def _softly(
@@ -193,13 +225,13 @@ def newton(
     else:
         active = np.arange(n)
     now: _Point | None = None
+    system: Bordered | None = None
     for _ in range(_MOST_STEPS):
         progress.report(0.0)
         if not len(active):  # the starting solution has no point inside the margin, so begin with all points
             now, active = None, np.arange(n)
-        system = Bordered(kernel, active, at(ridge, active), y[active], progress)
-        ridge = ridge + system.added
-        target = _Point.of(kernel, active, *system.solution)
+        system, target = _solved(kernel, active, y, ridge, system, progress)
+        ridge = system.ridge
         short = y * target.output < 1.0
         if _settled(y * target.output - 1.0, active, np.flatnonzero(short)):
             return NewtonSolution(target.beta, target.bias, active, ridge, system)
@@ -235,9 +267,28 @@ class _Point:
         )
 
 
+def _solved(
+    kernel: Array, active: Indices, y: Array, ridge: Array | float, near: Bordered | None, progress: Progress
+) -> tuple[Bordered, _Point]:
+    """Return the system of the points `active` and its solution. Use `near` again only if the solution is accurate."""
+    if near is not None:
+        try:
+            system = Bordered(kernel, active, ridge, near, progress)
+            point = _Point.of(kernel, active, *system.solve(y[active]))
+        except np.linalg.LinAlgError:
+            pass
+        else:
+            errors = point.output[active] + at(ridge, active) * point.beta[active] - y[active]
+            rounding = 10.0 * float(np.finfo(np.float64).eps * np.abs(point.beta).sum())
+            if np.abs(np.append(errors, point.beta.sum())).max() < _MARGIN + rounding:
+                return system, point
+    system = Bordered(kernel, active, ridge, progress=progress)
+    return system, _Point.of(kernel, active, *system.solve(y[active]))
+
+
 def _settled(margin: Array, active: Indices, now: Indices) -> bool:
     """True if the active sets `active` and `now` differ only by points on the margin, whose β is 0 up to rounding."""
-    return bool(np.all(np.abs(margin[np.setxor1d(active, now, assume_unique=True)]) < 1e-10))
+    return bool(np.all(np.abs(margin[np.setxor1d(active, now, assume_unique=True)]) < _MARGIN))
 
 
 def _line_search(now: _Point, target: _Point, y: Array, ridge: Array | float) -> float:
