@@ -348,8 +348,8 @@ def _decision_lines(document: dict[str, Any], dataset: Dataset) -> Iterator[str]
     flip = document["flip"]
     if flip is not None and flip["features"]:
         which = "no smaller set of features suffices" if flip["fewest"] else "a smaller set may also suffice"
-        features = ", ".join(pixel_name(k, shape, dataset.feature_names) for k in flip["features"])
-        yield f"setting {features}, each to its farther limit, changes the class to {flip['class']} ({which})"
+        features = "; ".join(pixel_name(k, shape, dataset.feature_names) for k in flip["features"])
+        yield f"the class becomes {flip['class']} if each of these is set to its farther limit ({which}): {features}"
     elif flip is not None:
         yield "found no small set of features whose change alters the predicted class, but not all sets were tried"
 

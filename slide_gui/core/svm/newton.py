@@ -87,6 +87,10 @@ class Bordered:
         If the system is singular with the factorisation of `near`.
     """
 
+    ridge: Array | float
+    _factorised: Indices
+    _solve: Callable[[Array, Progress], Array]
+
     def __init__(
         self,
         kernel: Array,
@@ -129,9 +133,9 @@ class Bordered:
         small = np.zeros(len(self._schur))
         small[: self._new], small[-1] = values[m:], total
         x = self._solve(values[:m], self._progress)
-        small = np.linalg.solve(self._schur, small - self._border.T @ x)
-        x = np.concatenate([x - self._solved @ small, small[: self._new]])
-        return x[self._places], float(small[-1])
+        others = np.linalg.solve(self._schur, small - self._border.T @ x)
+        x = np.concatenate([x - self._solved @ others, others[: self._new]])
+        return x[self._places], float(others[-1])
 
 
 def _softly(
@@ -225,13 +229,13 @@ def newton(
     else:
         active = np.arange(n)
     now: _Point | None = None
-    system: Bordered | None = None
+    near: Bordered | None = None
     for _ in range(_MOST_STEPS):
         progress.report(0.0)
         if not len(active):  # the starting solution has no point inside the margin, so begin with all points
             now, active = None, np.arange(n)
-        system, target = _solved(kernel, active, y, ridge, system, progress)
-        ridge = system.ridge
+        system, target = _solved(kernel, active, y, ridge, near, progress)
+        near, ridge = system, system.ridge
         short = y * target.output < 1.0
         if _settled(y * target.output - 1.0, active, np.flatnonzero(short)):
             return NewtonSolution(target.beta, target.bias, active, ridge, system)

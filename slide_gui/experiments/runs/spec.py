@@ -416,8 +416,10 @@ def describe_choice(spec: RunSpec) -> str:
     if spec.stacked:
         first = f"{len(spec.members)} members, the first with " if spec.members else ""
         parts.append(f"{first}noise 1−p = {spec.stack.noise:g}, depth {spec.stack.depth}")
-        if spec.stack.ridge != StackParameters().ridge:
-            parts.append(f"ridge {spec.stack.ridge:g}")
+        for name in ("ridge", "threshold", "squashing", "fit_on"):
+            value = getattr(spec.stack, name)
+            if value != getattr(StackParameters(), name):
+                parts.append(f"{name.replace('_', ' ')} {value if isinstance(value, str) else f'{value:g}'}")
         if spec.stack.sharing != "none":
             parts.append(f"{SHARING[spec.stack.sharing].text}, window {spec.stack.window}")
     if spec.kept is not None:

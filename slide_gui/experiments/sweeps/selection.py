@@ -159,7 +159,7 @@ def best_words(results: Sequence[PointResult]) -> str:
         by_fold = ", different by fold" if len(places) > 1 else ""
         return f"best on validation{by_fold}: {'; '.join(place_name(noise, depth) for noise, depth in places)}"
     if any(result.validation_error is None for result in results):
-        return "no validation rows to select noise and depth by"
+        return "no validation rows to select noise and depth by; --on-split --choose selects and tests the best point"
     return "the splits have different noise levels and depths so far: none can be selected yet"
 
 

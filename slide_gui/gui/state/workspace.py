@@ -315,6 +315,12 @@ class Workspace(QObject):
         """True if the open data set has this feature; a view that still shows earlier data may pass other features."""
         return 0 <= feature < len(self.feature_names)
 
+    def has_parameters(self, stored: StackParameters) -> bool:
+        """True if the panel has these parameters of a stored run, in which parameters without effect have defaults."""
+        now, default = self.state.parameters, StackParameters()
+        now = replace(now, window=default.window) if now.sharing == "none" else now
+        return panel_parameters(now if now.depth else replace(default, noise=0.0, depth=0)) == panel_parameters(stored)
+
     def worded(self, text: str) -> str:
         """Return a text about images, reworded for rows and features if the open data are a table.
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,6 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from slide_gui.core.choices import Choice
-from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.criteria import CRITERIA, LEARNED_BY, resolved
 from slide_gui.core.svm.parameters import LOSSES, SvmParameters
 from slide_gui.error_rate import ClassRates
@@ -27,7 +25,6 @@ from slide_gui.gui.pages.classifier.learning import CriterionPlot, ShareBars
 from slide_gui.gui.pages.classifier.thumbnails import Thumbnail, Thumbnails
 from slide_gui.gui.pages.page import Page, PageView, confusion_text
 from slide_gui.gui.state.session import Session
-from slide_gui.gui.state.workspace import panel_parameters
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
 from slide_gui.gui.widgets.controls import ElidedBox, ElidedLabel, LowScroll, add_button, add_choices, label, widest
 from slide_gui.gui.widgets.layouts import flush, nested
@@ -236,7 +233,7 @@ class ClassifierPage(Page):
         elif controller.result is not None:
             self._show_result(controller.result)
         elif controller.cancelled is not None:
-            stale = panel_parameters(controller.cancelled.checked().stack) != self._panel()
+            stale = not self._workspace.has_parameters(controller.cancelled.checked().stack)
             self._show_training(controller.training.latest, stale)  # progress of the cancelled training
             self.rate.setText("")
             self.details.setText("")
@@ -352,13 +349,7 @@ class ClassifierPage(Page):
         """True if the result belongs to other data or other layers than the current ones."""
         if not self._controller.shows_open_data:
             return True
-        return result.spec.stacked and panel_parameters(result.spec.stack) != self._panel()
-
-    def _panel(self) -> dict[str, Any]:
-        """Return the panel's parameters in the form that runs store: parameters without effect have default values."""
-        now = self._workspace.state.parameters
-        now = replace(now, window=StackParameters().window) if now.sharing == "none" else now
-        return panel_parameters(now if now.depth else replace(StackParameters(), noise=0.0, depth=0))
+        return result.spec.stacked and not self._workspace.has_parameters(result.spec.stack)
 
     def _names(self, result: RunResult) -> tuple[str, ...]:
         dataset = self._workspace.dataset

@@ -303,7 +303,8 @@ class DecidedPart(QWidget):
         stack = result.spec.stack
         if not result.spec.stacked or METHODS[result.spec.method].regroups:
             return f"input {self._input}, {describe_spec(result.spec)}"
-        return f"input {self._input}, SVM trained at noise {number(stack.noise)}, {counted(stack.depth, 'layer')}"
+        about = f"input {self._input}, SVM trained at noise {number(stack.noise)}, {counted(stack.depth, 'layer')}"
+        return about if self._workspace.has_parameters(stack) else f"{about}, not with the panel’s parameters"
 
     def _share_texts(self, shares: tuple[float, ...]) -> list[str]:
         """Return a text for each layer: its name, and its share of the squared distance to support vectors."""
