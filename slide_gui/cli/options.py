@@ -407,8 +407,7 @@ def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, 
     words = "training" if arguments.part == "train" else "test"
     if not 0 <= arguments.row < len(rows):
         raise UsageError(f"--row is {arguments.row}; {dataset.name} has {len(rows)} {words} rows, numbered from 0")
-    name = f"image {arguments.row + 1}" if dataset.image_shape else f"row {arguments.row}"
-    return rows[arguments.row], f"{words} {name}"
+    return rows[arguments.row], f"{words} {'image' if dataset.image_shape else 'row'} {arguments.row + 1}"
 
 
 def fit_data(dataset: Dataset, parameters: StackParameters) -> FittedModel:

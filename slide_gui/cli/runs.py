@@ -336,14 +336,14 @@ def _decision_document(decision: Decision, flip: Flip | None, names: Sequence[st
 
 
 def _decision_lines(document: dict[str, Any], dataset: Dataset) -> Iterator[str]:
-    shape, first = dataset.image_shape, int(dataset.image_shape is not None)  # images are numbered from 1, rows from 0
+    shape = dataset.image_shape
     margin = f"margin {document['margin']:.4g} over {document['second']}"
     yield f"{document['image']}: predicted as {document['class']}, {margin}"
     if len(document["votes"]) > 2:
         votes = sorted(document["votes"].items(), key=lambda vote: -vote[1])
         yield "votes: " + ", ".join(f"{name} {count}" for name, count in votes)
     for each in document["nearest"]:
-        row, kernel, pull = each["row"] + first, each["kernel"], each["pull"]
+        row, kernel, pull = each["row"] + 1, each["kernel"], each["pull"]
         yield f"support vector {row} ({each['class']}): kernel value {kernel:.3g}, adds {pull:+.3g} to the margin"
     flip = document["flip"]
     if flip is not None and flip["features"]:

@@ -63,14 +63,18 @@ def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -
     Raises
     ------
     ValueError
-        If the rows contain text or fail scikit-learn's checks.
+        If the rows contain text, dates or masked cells, or fail scikit-learn's checks.
     """
+    if np.ma.is_masked(X):
+        raise ValueError("X has masked cells; call X.filled(np.nan), and fill the missing cells with LinearImputer")
     try:
         values = np.asarray(X)
     except (TypeError, ValueError):  # X cannot be converted to an array; `validate_data` raises the error
         values = np.empty(0)
+    if values.dtype.kind in "Mm":
+        raise ValueError("X contains dates; convert them to numbers, such as days since a date")
     if values.dtype.kind in "OSTU":
-        for place, value in np.ndenumerate(values):
+        for place, value in np.ndenumerate(np.asarray(X, object)):
             if isinstance(value, (str, bytes)):
                 where = ", ".join(f"{word} {i}" for word, i in zip(("row", "feature"), place, strict=False))
                 raise ValueError(f"X contains text: {where} is {str(value)!r}; convert it to a number, or leave it out")

@@ -91,25 +91,26 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         ridge = None if self.ridge is None else check_ridge(self.ridge)
         rows, patterns = self._rows(X, max_iter, reset=True)
         n, d = rows.shape
-        self.ridge_ = max(_SMALLEST_RIDGE, d / (5 * n) if ridge is None else ridge)
-        self.n_iter_ = max_iter if patterns else 1
+        ridge = max(_SMALLEST_RIDGE, d / (5 * n) if ridge is None else ridge)
+        n_iter = max_iter if patterns else 1
         with np.errstate(over="ignore"):
-            self.mean_, scale = _moments(rows)
+            mean, scale = _moments(rows)
         if not np.isfinite(scale).all():
             raise ValueError("X contains numbers whose squares overflow; divide each column by its largest magnitude")
-        self.covariance_, self.scale_ = np.diag(np.sign(scale)), np.where(scale > 0.0, scale, 1.0)
-        Z, steady = (rows - self.mean_) / self.scale_, MonotonicProgress(progress)
-        for k in range(self.n_iter_):
-            added, step = np.zeros((d, d)), steady.part(k / self.n_iter_, (k + 1) / self.n_iter_)
-            fill_scaled(Z, patterns, self.covariance_, self.ridge_, added, step)
+        covariance, scale = np.diag(np.sign(scale)), np.where(scale > 0.0, scale, 1.0)
+        Z, steady = (rows - mean) / scale, MonotonicProgress(progress)
+        for k in range(n_iter):
+            added, step = np.zeros((d, d)), steady.part(k / n_iter, (k + 1) / n_iter)
+            fill_scaled(Z, patterns, covariance, ridge, added, step)
             shift = Z.mean(axis=0)
             Z -= shift
-            self.mean_ += self.scale_ * shift
+            mean += scale * shift
             for start in range(0, n, rows_per_block(d)):
                 block = Z[start : start + rows_per_block(d)]
                 added += block.T @ block
                 step.report(1.0)
-            self.covariance_ = added / n
+            covariance = added / n
+        self.ridge_, self.n_iter_, self.mean_, self.scale_, self.covariance_ = ridge, n_iter, mean, scale, covariance
         return self
 
     def transform(self, X: Any, *, progress: Progress = NO_PROGRESS) -> NDArray[np.floating]:

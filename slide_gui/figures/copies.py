@@ -27,7 +27,7 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.export import FigureExport, export_of_model, pixel_argument
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
-from slide_gui.text import count, dataset_title, fixed, pixel_name
+from slide_gui.text import count, counted, dataset_title, fixed, pixel_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,15 +50,16 @@ def draw_copies(figure: "Figure", result: CopiesResult, style: Style) -> None:
     s, width = style.scale, style.width_mm
     tiles = min(_TILES * width, 0.42 * (style.height_mm or math.inf))
     plot = Plot(figure, style, 0.5 * width + tiles + 21.0 * s)
-    row = f"row {pixel_name(result.feature, model.image_shape, model.feature_names)}"
-    row, _ = fitted(row, SMALL_SIZE * s, 0.35 * width, smallest=SMALL_SIZE * s)
+    pixel = pixel_name(result.feature, model.image_shape, model.feature_names, transposed=style.transposed)
+    row, _ = fitted(f"row {pixel}", SMALL_SIZE * s, 0.35 * width, smallest=SMALL_SIZE * s)
     if copies.n_rows == copies.n_all:
         rows = f"{count(copies.n_rows)} rows"
     else:
         rows = f"{count(copies.n_rows)} rows of {count(copies.n_all)}, also for W"
     plot.title(
         f"{dataset_title(model.dataset, model.generated)}: m corrupted copies against their limit",
-        f"layer {copies.layer}, noise 1 − p = {copies.noise:g}; {rows}; mean of {copies.seeds} seeds",
+        f"layer {copies.layer}, noise 1 − p = {copies.noise:g}; {rows}; "
+        f"geometric mean of {counted(copies.seeds, 'seed')}",
     )
     names = ["all rows", row]
     left, top = 11.0 * s, 10.5 * s

@@ -58,7 +58,8 @@ def draw_flow(figure: "Figure", result: FlowResult, style: Style) -> None:
         painter.column(column, (2.0 + column * _GAP) * s + column * wide, top, second)
     limits = "its own largest" if style.levels == "tile" else f"±{painter.limit:g}"
     plot.note(
-        f"below hᵏ: mean squared difference from hᵏ⁻¹ (x for the first layer) and from x; colours of hᵏ to {limits}"
+        "below hᵏ: mean squared difference from hᵏ⁻¹ and from x; "
+        f"colours of hᵏ, and of T if it is negative, to {limits}"
     )
 
 
@@ -92,7 +93,8 @@ class _Painter:
             layer, below = flow.layers[k - 1], layer_name(k - 1) if k > 1 else entered
             lines = [f"{layer.target_error:.4f} from {below}"] if k > 1 else []
             limit = float(np.abs(layer.output).max(initial=0.0)) if self._style.levels == "tile" else self.limit
-            self._tile(x, top, f"T({below})", layer.squashed)
+            signed = layer.squashed.min() < 0.0  # then a scale of greys from 0 to 1 would hide negative values
+            self._tile(x, top, f"T({below})", layer.squashed, limit if signed else None)
             self._tile(x, second, layer_name(k), layer.output, limit, *lines, f"{layer.input_error:.4f} from x")
             down = power("W", k)
         middle, between = x + 0.5 * self._wide, 0.5 * (top + self._high + second) - 0.8 * s

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.evaluation.data_sets import data_key
 from slide_gui.experiments.evaluation.protocol import Published, published
 from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.files.source import DataSource
@@ -72,7 +71,7 @@ def curves_export(dataset: Dataset, answers: Sequence[PointResult]) -> FigureExp
     curves = error_curves(dataset, answers)
     marks: list[Published] = []
     if curves.evaluate == "test" and answers[0].point.spec.labels is None:
-        marks = [mark for mark in published(data_key(curves.dataset)) if mark.method in _MARKED]
+        marks = [mark for mark in published(dataset.key) if mark.method in _MARKED]
     return export_of(CURVES, curves, lambda figure, each, style: draw_curves(figure, each, style, marks), curves_csv)
 
 

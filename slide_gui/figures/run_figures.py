@@ -125,6 +125,7 @@ def draw_widths(figure: "Figure", result: RunResult, style: Style) -> None:
     upper, lower = (left, top, width, height), (left, top + height + 5.0 * s, width, height)
     axes = plot.axes(upper, "criterion")
     _draw_steps(axes, history, [step.criterion for step in history], INK, s)
+    axes.yaxis.get_offset_text().set_fontsize(SMALL_SIZE * s)
     axes.set_xticklabels([])
     axes.set_ylabel("criterion J", fontsize=6.0 * s, color=INK)
     axes = plot.axes(lower, "shares")

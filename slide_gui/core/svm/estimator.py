@@ -179,9 +179,10 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         sample_weight : array-like of shape (n,), optional
             Weights of the rows, 0 or more. In training at the final widths, the C of a row is C times its weight. If
             widths and C are given, integer weights give the same model as repeated rows, up to `tol`. If widths or C
-            are selected, errors are weighted. The subset, the held-out rows and the median distances ignore weights, so
-            repeating rows may lead to other widths and another C than weights. Rows of weight 0 are left out, but they
-            count in the class weights "balanced".
+            are selected, errors are weighted. If C is selected, the weights are first divided by the mean of those
+            above 0, so that their unit has no effect; `C_` refers to these weights. The subset, the held-out rows and
+            the median distances ignore weights, so repeating rows may lead to other widths and another C than weights.
+            Rows of weight 0 are left out, but they count in the class weights "balanced".
         progress : Progress
             Receives progress reports; raises `Cancelled` to stop the training.
         client : distributed.Client, optional
@@ -252,6 +253,8 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     def _weights(self, sample_weight: Any, classes: NDArray[Any], codes: NDArray[np.intp]) -> Array | None:
         """Return the weight of each row times the weight of its class, or None if all these products are 1."""
         weights = row_weights(sample_weight, len(codes))
+        if weights is not None and self.C is None:  # the candidates of C are suitable for weights of about 1
+            weights = row_weights(weights / weights[weights > 0.0].mean(), len(codes))
         if self.class_weight is None:
             return weights
         of_class = compute_class_weight(self.class_weight, classes=classes, y=classes[codes])

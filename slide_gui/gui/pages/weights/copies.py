@@ -29,7 +29,7 @@ from slide_gui.gui.widgets.controls import with_keys
 from slide_gui.gui.widgets.painted import MIDDLE, washed, write
 from slide_gui.gui.widgets.tiles import Tile
 from slide_gui.progress import Progress
-from slide_gui.text import count, fixed, significant
+from slide_gui.text import count, counted, fixed, significant
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
@@ -370,10 +370,12 @@ class CopiesView(Experiment):
             self.plot.set_placeholder(self._refusal or (start if self._workspace.state.parameters.depth else NO_LAYER))
         stale = copies is not None and self._is_stale(copies)
         point = None if copies is None else self._point(copies)
+        status = ""
         if copies is not None:
             n, total = count(copies.n_rows), count(copies.n_all)
             rows = f"a sample of {n} of {total} rows for Wₘ and W" if copies.n_rows < copies.n_all else f"{n} rows"
-        self.status.setText(f"{rows} · mean of {copies.seeds} seeds · dashed: c/√m" if copies else "")
+            status = f"{rows} · geometric mean of {counted(copies.seeds, 'seed')} · dashed: c/√m"
+        self.status.setText(status)
         self.plot.set_copies(copies, a, self._workspace.feature_name(a), stale)
         self.plot.set_chosen(None if point is None else point.copies)
         if copies is None or point is None:
