@@ -108,24 +108,6 @@ class ClusterChoice:
         return self.scheduler or here
 
 
-@dataclass(frozen=True)
-class Worker:
-    """A process that computes runs.
-
-    Attributes
-    ----------
-    address : str
-    threads : int
-        Number of tasks that the worker computes at the same time.
-    versions : tuple of (str, str)
-        Versions that determine the numerical results of the worker, as `versions_here` returns them.
-    """
-
-    address: str
-    threads: int
-    versions: Versions
-
-
 @lru_cache(maxsize=1)
 def versions_here() -> Versions:
     """Return the versions that determine the numerical results of this process: program, libraries and BLAS."""
@@ -197,26 +179,24 @@ class Cluster(AbstractContextManager["Cluster"]):
             self._counted = sum(int(facts["nthreads"]) for facts in self._facts().values()), now
         return self._counted[0]
 
-    def workers(self) -> tuple[Worker, ...]:
-        """Return the connected workers.
+    def workers(self) -> dict[str, Versions]:
+        """Return the address of each connected worker, and the versions that determine its numerical results.
 
         Raises
         ------
         ClusterError
             If the scheduler is gone, or a worker cannot run this program.
         """
-        facts = self._facts()
-        versions = self.client.run(versions_here, on_error="return")
-        workers = []
-        for address, each in facts.items():
-            theirs = versions.get(address, ())
-            if isinstance(theirs, OSError):  # The worker has disconnected since the scheduler listed it.
+        check_alive(self.client)
+        workers = {}
+        for address, versions in self.client.run(versions_here, on_error="return").items():
+            if isinstance(versions, OSError):  # The worker has disconnected since the scheduler listed it.
                 continue
-            if isinstance(theirs, BaseException):
+            if isinstance(versions, BaseException):
                 remedy = f"install slide-gui {version('slide-gui')} there"
-                raise ClusterError(f"worker {address} cannot run this program ({theirs}); {remedy}")
-            workers.append(Worker(address, int(each["nthreads"]), theirs))
-        return tuple(workers)
+                raise ClusterError(f"worker {address} cannot run this program ({versions}); {remedy}")
+            workers[address] = versions
+        return workers
 
     def _facts(self) -> dict[str, dict[str, Any]]:
         check_alive(self.client)
@@ -225,20 +205,21 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     def _check_workers(self, progress: Progress) -> None:
         deadline = time.monotonic() + CONNECTING
-        while not self._facts():
+        while not (facts := self._facts()):
             if time.monotonic() > deadline:
                 raise ClusterError(
                     f"the scheduler of {self.choice} has no workers; start some with: dask worker --nthreads 1 …"
                 )
             progress.report(0.0)
             time.sleep(_POLL_SECONDS)
-        for worker in self.workers():
-            if worker.threads != 1:
+        for address, each in facts.items():
+            if each["nthreads"] != 1:
                 raise ClusterError(
-                    f"worker {worker.address} does {worker.threads} tasks at once, which would share one BLAS; start "
+                    f"worker {address} does {each['nthreads']} tasks at once, which would share one BLAS; start "
                     "several workers with --nthreads 1 instead"
                 )
-            refuse_other(worker.address, worker.versions, versions_here())
+        for address, versions in self.workers().items():
+            refuse_other(address, versions, versions_here())
 
 
 def _connect(choice: ClusterChoice, progress: Progress) -> "tuple[Any, Client]":
