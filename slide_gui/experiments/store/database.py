@@ -13,7 +13,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,20 +69,20 @@ class Database:
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
-        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self._closing = ExitStack()  # removes the copy of a store that is open for reading only
         self._proved = False
         try:
             self._db = self._open_for_reading() if read_only else self._open()
             self._identity = _identity(self.path)
         except BaseException:
-            self._forget_copy()
+            self._closing.close()
             raise
 
     def close(self) -> None:
         """Close the file."""
         with suppress(*_FAILURES):  # closing a damaged file can report an error, but closes the file
             self._db.close()
-        self._forget_copy()
+        self._closing.close()
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of a query.
@@ -142,11 +142,12 @@ class Database:
             yield
             self._check_identity()
             self._db.execute("COMMIT")
-        except _FAILURES as error:
-            self._roll_back()
-            raise self._failure(error, "written to") from error
-        except BaseException:
-            self._roll_back()
+        except BaseException as error:
+            with suppress(*_FAILURES):
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+            if isinstance(error, _FAILURES):
+                raise self._failure(error, "written to") from error
             raise
 
     def write(self, statement: str, values: Sequence[object] = ()) -> int:
@@ -193,8 +194,8 @@ class Database:
         log = self.path.with_name(self.path.name + "-wal")
         if not log.exists() or log.stat().st_size == 0:
             return self._connected("immutable=1", self.path)
-        self._copy = tempfile.TemporaryDirectory(prefix="slide-gui-")
-        copy = Path(self._copy.name, "runs.sqlite")
+        folder = self._closing.enter_context(tempfile.TemporaryDirectory(prefix="slide-gui-"))
+        copy = Path(folder, "runs.sqlite")
         shutil.copyfile(self.path, copy)
         shutil.copyfile(log, copy.with_name("runs.sqlite-wal"))
         return self._connected("mode=rw", copy, "PRAGMA query_only = ON")
@@ -223,16 +224,6 @@ class Database:
         """Raise StoreReplaced if the file is no longer at its path. SQLite would write, but the rows would be lost."""
         if _identity(self.path) != self._identity:
             raise StoreReplaced(None, "the store was removed or replaced while it was open", str(self.path))
-
-    def _roll_back(self) -> None:
-        with suppress(*_FAILURES):
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-
-    def _forget_copy(self) -> None:
-        if self._copy is not None:
-            self._copy.cleanup()
-            self._copy = None
 
     def _failure(self, error: Exception, done: str) -> OSError | DataError:
         """Return the exception that describes an error of SQLite to the user."""
