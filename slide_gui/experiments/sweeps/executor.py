@@ -374,7 +374,6 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         # Key of shared autoencoders, as returned by `shared_networks` → hash of the latest run that uses them.
         self._latest: dict[str, str] = {}
         self._results: dict[str, RunResult] = {}  # hash of a run → its result; stays empty if there is a store
-        self._shapes: dict[str, RunShape] = {}
         # Number of pending and expected runs of each `RunKind`. If it is empty, `seconds_left` counts the runs again.
         self._kinds: Counter[RunKind] = Counter()
         self._seconds_left: float | None = None
@@ -461,10 +460,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         return self._pending[spec_hash]
 
     def _kind(self, request: RunRequest) -> RunKind:
-        fingerprint = request.dataset.fingerprint
-        if fingerprint not in self._shapes:
-            self._shapes[fingerprint] = RunShape.of(request.dataset)
-        return RunKind.of(request.spec, self._shapes[fingerprint])
+        return RunKind.of(request.spec, RunShape.of(request.dataset))
 
     # Order
 
