@@ -125,12 +125,9 @@ def run_evaluation(
 class _SplitRuns:
     """The runs of one split of one cell: all candidates, then the selected candidate on the test set."""
 
-    def __init__(
-        self, task: Task, dataset: Dataset, points: Sequence[SweepPoint], rank: int, kind_of_final: RunKind
-    ) -> None:
-        self.task, self.rank, self.kind_of_final = task, rank, kind_of_final
-        self.complete = False
-        self._dataset, self._points = dataset, points
+    def __init__(self, task: Task, dataset: Dataset, points: Sequence[SweepPoint], rank: int) -> None:
+        self.task, self.rank, self._points, self._dataset = task, rank, points, dataset
+        self.kind_of_final = self.kind_of(task.plan.final(points[-1]).spec)
         self.runs: dict[str, StoredRun] = {}  # maps the hash of each complete candidate run to the run
         self.waiting: set[str] = set()
         """Hashes of the requested runs without a result."""
@@ -160,11 +157,14 @@ class _SplitRuns:
         """Number of runs of the split, if all candidates are evaluated on all validation sets."""
         return len(self._points) * self.task.plan.selects + 1
 
+    def kind_of(self, spec: RunSpec) -> RunKind:
+        """Return the kind of a run on the data of this split, for estimates of its duration."""
+        return RunKind.of(spec, RunShape.of(self._dataset))
+
     def add(self, spec: RunSpec, row: StoredRun) -> SplitAnswer | None:
         """Add a complete run. Return the result of the split if this was its last run, otherwise None."""
         self.waiting.discard(row.hash)
         if self.selected is not None:
-            self.complete = True
             return split_answer(self.task.split, self.selected, spec, row)
         self.runs[row.hash] = row
         self.selected = None if self.waiting else self.task.plan.select(self._points, self.runs)
@@ -187,9 +187,8 @@ class _Evaluation:
         self._parallel = cluster is not None
         self._loop = RunLoop(store, cluster, progress=Listener(self._note_progress), pause=pause)
         self._datasets: dict[str, Dataset] = {}
-        self._shapes: dict[str, RunShape] = {}
         self._state = empty_state(cells, ())
-        self._splits: list[_SplitRuns] = []
+        self._splits: list[_SplitRuns] = []  # the splits without an answer
         self._waiting: dict[str, list[_SplitRuns]] = {}  # hash of a run → the splits that wait for it
         self._rows = readable([*(records.rows.values() if records is not None else ()), *store.runs()])
         self._finals: dict[str, RunSpec] = {}  # hash of a run on a test set → its spec
@@ -199,7 +198,6 @@ class _Evaluation:
             if cell.data not in self._datasets:
                 whole = self._load(cell.data, self._progress.pulse)
                 self._datasets[cell.data] = subset(whole, cell.train_rows, cell.test_rows)
-        self._shapes = {key: RunShape.of(dataset) for key, dataset in self._datasets.items()}
         infos = {key: info_of(key, dataset) for key, dataset in self._datasets.items()}
         self._state = replace(self._state, data=tuple(infos.values()))
         with self._loop as loop:
@@ -226,9 +224,8 @@ class _Evaluation:
         for task in tasks(self._cells):
             self._progress.report(0.0)
             data, points = task.plan.data, candidates(task, infos[task.plan.data])
-            kind_of_final = RunKind.of(task.plan.final(points[-1]).spec, self._shapes[data])
             rank = ranks.setdefault((data, task.split) if self._parallel else task, len(ranks))
-            split = _SplitRuns(task, self._datasets[data], points, rank, kind_of_final)
+            split = _SplitRuns(task, self._datasets[data], points, rank)
             self._splits.append(split)
             self._state = replace(self._state, total=self._state.total + split.n_runs)
             self._advance(split)
@@ -243,7 +240,7 @@ class _Evaluation:
             self._waiting.setdefault(request.spec.hash, []).append(split)
         for spec in stored:
             row = self._rows[spec.hash]
-            self._loop.cost.add(RunKind.of(spec, self._shapes[split.task.plan.data]), row.seconds)
+            self._loop.cost.add(split.kind_of(spec), row.seconds)
             self._add(split, spec, row)
 
     def _add(self, split: _SplitRuns, spec: RunSpec, row: StoredRun) -> None:
@@ -257,6 +254,7 @@ class _Evaluation:
         self._state = replace(with_answer(self._state, split.task, answer), done=self._state.done + done)
         if answer is not None:
             self._finals[row.hash] = spec
+            self._splits.remove(split)
         elif not split.waiting:
             self._advance(split)
 
@@ -266,7 +264,6 @@ class _Evaluation:
         Each split without a selected candidate will still need a run on test rows. The estimate of the remaining time
         includes these runs.
         """
-        self._splits = [split for split in self._splits if not split.complete]
         first = min((split.rank for split in self._splits), default=0)
         active = (each for each in self._splits if each.rank == first or (self._parallel and each.runs))
         self._state = replace(self._state, active=tuple(split.progress for split in active))
