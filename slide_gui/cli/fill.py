@@ -13,7 +13,6 @@ from slide_gui.core.imputation import LinearImputer, hidden_cell_errors
 from slide_gui.core.validation import check_integer
 from slide_gui.data.files import write_whole
 from slide_gui.data.readers.incomplete import read_incomplete
-from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.text import NONE, count, fixed
 
@@ -31,7 +30,7 @@ def _fill(arguments: argparse.Namespace) -> int:
     options.check_outputs(arguments, [arguments.output], [DataSource(paths=(arguments.data,))])
     with usage():
         check_integer("seed", arguments.seed, 0)
-        reading = ParseOptions(arguments.label_column, arguments.header, left_out=tuple(arguments.left_out)).checked()
+        reading = options.read_options(arguments)
     with progress_bar(f"filling {arguments.data}") as progress:
         table = read_incomplete(Path(arguments.data), reading, progress=progress.part(0.0, 0.2))
         imputer, rows, part = LinearImputer(), table.rows, progress.part(0.2, 0.6)

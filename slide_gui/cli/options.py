@@ -211,7 +211,8 @@ def data_source(
     UsageError
         If options cannot be used together, or a value is out of range.
     """
-    reading, held_out = read_options(arguments)
+    with usage():
+        reading, held_out = read_options(arguments), _held_out(arguments)
     if held_out is None and evaluate != "test":
         held_out = HeldOut(0.0)
     if arguments.seed < 0:
@@ -222,18 +223,16 @@ def data_source(
     return replace(source, reading=reading, held_out=held_out)
 
 
-def read_options(arguments: argparse.Namespace) -> tuple[ParseOptions, HeldOut | None]:
-    """Return the options for reading files and for holding out rows.
+def read_options(arguments: argparse.Namespace) -> ParseOptions:
+    """Return the options for reading files, with defaults for those that the subcommand lacks or the user did not give.
 
     Raises
     ------
-    UsageError
+    ValueError
         If options cannot be used together, or a value is out of range.
     """
-    with usage():
-        options = {item.name: getattr(arguments, item.name) for item in fields(ParseOptions)}
-        options["left_out"] = tuple(arguments.left_out)
-        return ParseOptions(**options).checked(), _held_out(arguments)
+    chosen = given(arguments, *(item.name for item in fields(ParseOptions)))
+    return ParseOptions(**chosen | {"left_out": tuple(arguments.left_out)}).checked()
 
 
 def picture_session(

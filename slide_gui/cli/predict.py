@@ -16,7 +16,6 @@ from slide_gui.data.entries import entries
 from slide_gui.data.files import write_whole
 from slide_gui.data.new_rows import read_new_rows
 from slide_gui.data.readers.tables import is_number
-from slide_gui.data.reading import ParseOptions
 from slide_gui.error_rate import ClassRates, ErrorRate
 from slide_gui.experiments.files.model_file import FittedModel, load_model
 from slide_gui.experiments.files.source import DataSource
@@ -53,9 +52,7 @@ def _read(
     If `classify` is True, a model without a classifier is refused before the rows are read.
     """
     options.check_outputs(arguments, [arguments.output], [DataSource(paths=(str(arguments.model), *arguments.data))])
-    reading = ParseOptions(
-        arguments.label_column, arguments.header, None, arguments.transposed, tuple(arguments.left_out)
-    ).checked()
+    reading = options.read_options(arguments)
     model = load_model(arguments.model)
     if classify and model.svm is None:
         raise UsageError(f"{arguments.model} has no classifier; slide-gui train --save-model saves a model with one")
