@@ -211,8 +211,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
             Same as for `transform`.
         """
         check_is_fitted(self)
-        joined, d = self.stack_.transform(X if is_dask(X) else self._rows(X, reset=False)), self.n_features_in_
-        return [joined[:, k * d : (k + 1) * d] for k in range(len(self.weights_) + 1)]
+        return self.stack_.representations(X if is_dask(X) else self._rows(X, reset=False))
 
     def noise_path(self, layer: int) -> NoisePath:
         """Return the weights of a layer, 1 to l, as a function of the noise level of this layer.
