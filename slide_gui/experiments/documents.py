@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass
 from functools import lru_cache
 from types import MappingProxyType, NoneType, UnionType
@@ -101,10 +102,8 @@ def _reader_of_choices(hint: Any) -> _Reader:
         if len(readers) == 1:
             return readers[0](value, name)
         for reader in readers:
-            try:
+            with suppress(ValueError):
                 return reader(value, name)
-            except ValueError:
-                continue
         return _refuse(value, name, hint)
 
     return read
