@@ -6,6 +6,7 @@ Autoencoders that several runs have in common are trained once.
 import hashlib
 import time
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -186,10 +187,8 @@ def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progr
         progress.report(fraction, payload)
 
     sda = pretrain(into_range(rows, limits), parameters.unsupervised, Listener(note))
-    ends: list[float] = []
-    for layer in range(1, len(parameters.n_units) + 1):
-        # A layer that is trained for 0 epochs ends at the same time as the layer before it.
-        ends.append(ends_of_layers.get(layer, ends[-1] if ends else 0.0))
+    # A layer that is trained for 0 epochs ends at the same time as the layer before it.
+    ends = accumulate((ends_of_layers.get(layer, 0.0) for layer in range(1, len(parameters.n_units) + 1)), max)
     return SdaFeatures(sda, limits, tuple(ends))
 
 
