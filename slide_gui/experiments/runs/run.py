@@ -83,9 +83,7 @@ class Predictions:
 
     def confusion(self, k: int) -> NDArray[np.int64]:
         """Return the confusion matrix of k classes: rows are true classes, columns are predicted classes."""
-        counts = np.zeros((k, k), np.int64)
-        np.add.at(counts, (self.truth, self.predicted), 1)
-        return counts
+        return np.bincount(self.truth * k + self.predicted, minlength=k * k).reshape(k, k)
 
 
 Predictor = Callable[[NDArray[Any], Progress], tuple[Indices, NDArray[np.float64]]]
