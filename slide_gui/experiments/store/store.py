@@ -389,8 +389,7 @@ class RunStore(AbstractContextManager["RunStore"]):
                     self._db.write("CREATE INDEX by_date ON runs (created, hash)")
                     self._db.write(f"PRAGMA application_id = {_APPLICATION}")
                     self._db.write(f"PRAGMA user_version = {FORMAT}")
-        self._columns = self._check_columns(whole=False)
-        if not set(_NAMES) <= self._columns:
+        if not set(_NAMES) <= self._check_columns(whole=False):
             self._add_columns()
 
     def _check_columns(self, *, whole: bool) -> set[str]:
