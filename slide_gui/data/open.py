@@ -170,13 +170,11 @@ def _read_files(
         else:
             like = next((part for part in parts if role_of(path.name) == "test" and part.role == "train"), None)
             table = partial(read_csv, like=like) if like is not None and read_table is read_csv else read_table
-            parts += _read_file(path, start, partial(table, reading=reading, progress=step), reading, step)
+            parts += _read_file(path, start, partial(table, reading=reading, progress=step), step)
     return parts + _join_idx(arrays)
 
 
-def _read_file(
-    path: Path, start: bytes, read_table: Callable[[Path], DataPart], reading: ParseOptions, progress: Progress
-) -> list[DataPart]:
+def _read_file(path: Path, start: bytes, read_table: Callable[[Path], DataPart], progress: Progress) -> list[DataPart]:
     """Read a file. The format is recognised by the first bytes, and for text files also by the suffix of the name."""
     if start.startswith(_ZIP):
         has_arrays = any(member.filename.endswith(".npy") for member in zip_members(path))

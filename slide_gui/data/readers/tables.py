@@ -362,7 +362,7 @@ def _append(
     if replace_texts is not None:
         tokens = replace_texts(tokens, lines)
     underscores = b"_" in (text if replace_texts is None else b"".join(tokens))
-    numbers = _floats(tokens, table, lines, place, delimiter=delimiter, underscores=underscores)
+    numbers = _floats(tokens, table, lines, place, underscores=underscores)
     table.append(numbers.reshape(-1, columns))
     return len(counts)
 
@@ -419,7 +419,7 @@ def is_number(cell: str | bytes) -> bool:
 
 
 def _floats(
-    tokens: list[bytes], table: Table, lines: NDArray[np.int64], place: str, *, delimiter: bytes, underscores: bool
+    tokens: list[bytes], table: Table, lines: NDArray[np.int64], place: str, *, underscores: bool
 ) -> NDArray[np.float64]:
     """Convert all cells to numbers, and missing cells to NaN. Raise an error for the first cell that is neither.
 
