@@ -342,7 +342,12 @@ class StoredRun:
 
         It ends with "val." if the run is evaluated on validation rows.
         """
-        return _split_name(self.training, self.split, self.held_out, self.evaluate)
+        whole, held_out = self.training == "whole", self.held_out
+        name = "whole" if whole else str(self.split)
+        if held_out is not None:
+            short = f"fold {held_out.fold + 1}/{held_out.folds}" if held_out.folds else f"{100 * held_out.share:g} %"
+            name = short if whole else f"{name}, {short}"
+        return name if self.evaluate == "test" else f"{name}, val."
 
     @property
     def date(self) -> str:
@@ -381,15 +386,6 @@ def _note(version: str | None) -> str:
     if is_current(version):
         return ""
     return f"Computed by results version {version or 'unknown'}: not reused for new requests"
-
-
-@lru_cache(maxsize=512)
-def _split_name(training: str, split: int, held_out: HeldOut | None, evaluate: str) -> str:
-    name = "whole" if training == "whole" else str(split)
-    if held_out is not None:
-        short = f"fold {held_out.fold + 1}/{held_out.folds}" if held_out.folds else f"{100 * held_out.share:g} %"
-        name = short if training == "whole" else f"{name}, {short}"
-    return name if evaluate == "test" else f"{name}, val."
 
 
 @lru_cache(maxsize=64)
