@@ -546,7 +546,4 @@ def _versions(spec: RunSpec) -> tuple[tuple[str, str], ...]:
     return tuple(versions.items())
 
 
-@cache
-def _installed(name: str) -> str:
-    """Return the version of a library. The version is cached, because reading it opens files."""
-    return version(name)
+_installed = cache(version)  # the version of a library is cached, because reading it opens files
