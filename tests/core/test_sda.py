@@ -300,7 +300,7 @@ def test_that_early_stopping_returns_the_parameters_of_the_best_epoch(sda):
     (X, y), (held, truth) = bars(60), bars(200, seed=1)
     truth = np.where(np.random.default_rng(0).random(200) < 0.2, 1 - truth, truth)
     parameters = replace(SMALL, fine_tuning_rate=0.06, fine_tuning_epochs=300, patience=7)
-    found = fine_tune(sda, X, y, 2, held, truth, parameters)
+    found = fine_tune(sda, X, y, 2, (held, truth), parameters)
     epochs = [epoch for epoch in found.history.epochs if epoch.phase == "fine-tuning"]
     assert len(epochs) == found.best_epoch + 7 < 300
     best = epochs[found.best_epoch - 1]

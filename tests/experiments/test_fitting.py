@@ -130,7 +130,7 @@ def test_that_a_fine_tuned_network_is_shared_by_runs_with_equal_training():
     assert of(evaluate="validation") is first
     assert of(test_rows=10) is first
     assert of(seed=1) is not first
-    oracle = fine_tune(features.sda, DATA.train[:48], CODES[:48], 2, DATA.train[48:], CODES[48:], DEEP)
+    oracle = fine_tune(features.sda, DATA.train[:48], CODES[:48], 2, (DATA.train[48:], CODES[48:]), DEEP)
     np.testing.assert_array_equal(first.network.weights, oracle.weights)
     assert first.network.history.epochs[-1].validation_error is not None
     assert first.seconds > 0.0

@@ -423,7 +423,7 @@ def test_that_sda_is_the_network_stopped_early_on_the_validation_rows():
     inside, outside = split_rows(DATA.train_labels, 1, 0)
     codes = DATA.train_labels
     oracle = fine_tune(
-        pretrain(DATA.train, SMALL), DATA.train[inside], codes[inside], 2, DATA.train[outside], codes[outside]
+        pretrain(DATA.train, SMALL), DATA.train[inside], codes[inside], 2, (DATA.train[outside], codes[outside])
     )
     wrong = np.flatnonzero(oracle.scores(DATA.test).argmax(axis=1) != DATA.test_labels)
     np.testing.assert_array_equal(found.misclassified, wrong)

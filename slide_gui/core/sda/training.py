@@ -302,8 +302,7 @@ def fine_tune(
     X: Values,
     codes: Codes,
     n_classes: int,
-    X_valid: Values | None = None,
-    codes_valid: Codes | None = None,
+    validation: tuple[Values, Codes] | None = None,
     parameters: SdaParameters | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> SdaNetwork:
@@ -322,7 +321,7 @@ def fine_tune(
     codes : array_like of int, shape (n,)
         Class codes, 0 … n_classes − 1.
     n_classes : int
-    X_valid, codes_valid : array_like of shapes (v, d) and (v,), optional
+    validation : (ndarray of shape (v, d), ndarray of int of shape (v,)), optional
         Rows and class codes of a validation set for early stopping.
     parameters : SdaParameters, optional
         Learning rate, epochs, batch size, patience and seed of fine-tuning; by default the parameters of `sda`.
@@ -339,9 +338,6 @@ def fine_tune(
     steady = MonotonicProgress(progress)
     dtype = sda.parameters.dtype
     rows: Values = np.asarray(X, dtype)
-    validation_set = None
-    if X_valid is not None and codes_valid is not None:
-        validation_set = np.asarray(X_valid, dtype), codes_valid
     weights = [*(layer.weights.copy() for layer in sda.layers), np.zeros((n_classes, sda.sizes[-1]), dtype)]
     biases = [*(layer.hidden_bias.copy() for layer in sda.layers), np.zeros(n_classes, dtype)]
     trainer = BackPropagation(weights, biases, min(parameters.batch_size, len(rows)))
@@ -356,18 +352,18 @@ def fine_tune(
     n, epochs, rate = len(rows), parameters.fine_tuning_epochs, f"fine_tuning_rate {parameters.fine_tuning_rate:g}"
     losses = _epochs(n, trainer.batch_size, epochs, random, step, "fine-tuning", rate, steady)
     for epoch, loss, part in losses:
-        if validation_set is None:
+        if validation is None:
             best_epoch = epoch
             record = SdaEpoch(FINE_TUNING, 0, epoch, loss)
         else:
-            scores = _validation_scores(trainer, *validation_set, steady.pulse)
+            scores = _validation_scores(trainer, *validation, steady.pulse)
             record = SdaEpoch(FINE_TUNING, 0, epoch, loss, validation_error=scores[0], validation_loss=scores[1])
             if scores < best_scores:
                 best_scores, best_epoch = scores, epoch
                 best = [w.copy() for w in weights], [b.copy() for b in biases]
         history = history.then(record)
         part.report(1.0, history)
-        if validation_set is not None and epoch - best_epoch >= parameters.patience:
+        if validation is not None and epoch - best_epoch >= parameters.patience:
             break
     layers = tuple(DenoisingLayer(w, b, layer.visible_bias) for layer, w, b in zip(sda.layers, *best, strict=False))
     return SdaNetwork(replace(sda, layers=layers), best[0][-1], best[1][-1], history=history, best_epoch=best_epoch)

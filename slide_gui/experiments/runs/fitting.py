@@ -155,8 +155,8 @@ class Networks:
 
         n_classes = int(codes.max()) + 1
         X, y = part(data.rows)
-        X_valid, y_valid = part(data.validation) if len(data.validation) else (None, None)
-        network = fine_tune(features.sda, X, y, n_classes, X_valid, y_valid, data.spec.sda, progress)
+        validation = part(data.validation) if len(data.validation) else None
+        network = fine_tune(features.sda, X, y, n_classes, validation, data.spec.sda, progress)
         self._tuned[key] = tuned = Tuned(network, features.limits, time.perf_counter() - started)
         if len(self._tuned) > _MOST:
             del self._tuned[next(iter(self._tuned))]
