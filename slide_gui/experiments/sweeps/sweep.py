@@ -179,25 +179,15 @@ def run_sweep(
         If `progress` cancels the sweep.
     """
     points, rule = _points_and_choice(sweep, dataset)
-    return _Sweep(dataset, points, rule, store, progress, pause, cluster).run()
+    return _Sweep(dataset, points, rule, progress).run(store, pause, cluster)
 
 
 class _Sweep:
     """Requests the runs of all points, then the runs of the selected points on the test set, and reports the state."""
 
-    def __init__(
-        self,
-        dataset: Dataset,
-        points: tuple[SweepPoint, ...],
-        choose: str,
-        store: RunStore,
-        progress: Progress,
-        pause: Event | None,
-        cluster: Cluster | None,
-    ) -> None:
+    def __init__(self, dataset: Dataset, points: tuple[SweepPoint, ...], choose: str, progress: Progress) -> None:
         self._dataset, self._points, self._pools = dataset, points, choose == "pooled"
         self._progress = MonotonicProgress(progress)
-        self._loop = RunLoop(store, cluster, progress=Listener(self._note_progress), pause=pause)
         self._state = SweepState(points)
         self._numbers: dict[str, list[int]] = {}  # hash of a run without a result → indices of the points with this run
         for number, point in enumerate(points):
@@ -212,10 +202,17 @@ class _Sweep:
         self._final_points: dict[tuple[int, ...], SweepPoint] = {}
         self._final: dict[tuple[int, ...], PointResult] = {}
 
-    def run(self) -> SweepState:
+    def run(self, store: RunStore, pause: Event | None, cluster: Cluster | None) -> SweepState:
+        def note_progress(fraction: float, payload: object) -> None:
+            # The report of the active runs contains the `SweepState` unless the payload is None.
+            if payload is None:
+                self._progress.report(self._fraction(fraction))
+            else:
+                self._report(loop, fraction)
+
         deepest = max((point.depth for point in self._points), default=0)
         requests = {point.spec.hash: RunRequest(point.spec, self._dataset, deepest=deepest) for point in self._points}
-        with self._loop as loop:
+        with RunLoop(store, cluster, progress=Listener(note_progress), pause=pause) as loop:
             loop.request(list(requests.values()))
             loop.expect(self._kinds_of_final)
             for result in loop:
@@ -223,7 +220,7 @@ class _Sweep:
                 if finals:
                     loop.request([RunRequest(final.spec, self._dataset, deepest=deepest) for final in finals])
                     loop.expect(self._kinds_of_final[len(self._final_points) :])
-                self._report()
+                self._report(loop)
         self._state = replace(self._state, current=None, live=None, seconds_left=0.0)
         self._progress.report(1.0, self._state)
         return self._state
@@ -247,19 +244,12 @@ class _Sweep:
         self._state = replace(self._state, done=done, chosen=chosen, final=final)
         return finals
 
-    def _note_progress(self, fraction: float, payload: object) -> None:
-        """Report the progress of the active runs. The report contains the `SweepState` unless the payload is None."""
-        if payload is None:
-            self._progress.report(self._fraction(fraction))
-        else:
-            self._report(fraction)
-
     def _fraction(self, running: float) -> float:
         n_done = self._n_points - len(self._numbers) + len(self._final)
         return min((n_done + running) / max(self._n_points + len(self._groups), 1), 1.0)
 
-    def _report(self, running: float = 0.0) -> None:
-        loop, current = self._loop, None
+    def _report(self, loop: RunLoop, running: float = 0.0) -> None:
+        current = None
         if loop.active in self._numbers:
             current = self._points[self._numbers[loop.active][0]]
         elif loop.active:
