@@ -193,11 +193,8 @@ class CellPlan:
         """
         seed = split_seed(split)
         seeded = [first.drawn(0, seed) for first in _first_candidates(self, fingerprint, source)]
-        points = []
-        for draw in range(self.draws if self.selects else 1):
-            for spec in (each.drawn(draw, seed) for each in seeded):
-                points.append(SweepPoint(spec.stack.noise, spec.stack.depth, draw, seed, spec))
-        return tuple(points)
+        specs = (each.drawn(draw, seed) for draw in range(self.draws if self.selects else 1) for each in seeded)
+        return tuple(SweepPoint(spec.stack.noise, spec.stack.depth, spec.split, seed, spec) for spec in specs)
 
     def final(self, point: SweepPoint, epochs: int | None = None) -> SweepPoint:
         """Return the run that evaluates a candidate on the test set. `epochs` is the number of fine-tuning epochs."""
