@@ -297,7 +297,7 @@ class StoredRun:
 
     def row(self) -> dict[str, Any]:
         """Return the value of each column, as the SQL table stores it."""
-        return {column.name: column.to_sql(getattr(self, column.name)) for column in COLUMNS}
+        return {column.name: _to_sql(getattr(self, column.name)) for column in COLUMNS}
 
     def document(self) -> dict[str, Any]:
         """Return all columns except `row_errors`, as values for JSON and CSV."""
@@ -406,6 +406,15 @@ def is_time(created: object) -> bool:
     return isinstance(created, (int, float)) and 0.0 <= created < _END
 
 
+def _to_sql(value: Any) -> Any:
+    """Return the value of a field in the form that SQLite stores."""
+    if isinstance(value, tuple):
+        return ",".join(value)
+    if isinstance(value, HeldOut):
+        return json.dumps(asdict(value), separators=(",", ":"))
+    return int(value) if isinstance(value, bool) else value
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of the SQL table.
@@ -438,15 +447,6 @@ class Column:
         if optional:
             return cls(described.name, sql, frozenset({*types, NoneType}), **described.metadata)
         return cls(described.name, f"{sql} NOT NULL", frozenset(types), **described.metadata)
-
-    @staticmethod
-    def to_sql(value: Any) -> Any:
-        """Return the value of a field in the form that SQLite stores."""
-        if isinstance(value, tuple):
-            return ",".join(value)
-        if isinstance(value, HeldOut):
-            return json.dumps(asdict(value), separators=(",", ":"))
-        return int(value) if isinstance(value, bool) else value
 
 
 _KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
