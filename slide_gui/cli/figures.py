@@ -16,7 +16,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.files import folder_files
 from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.experiments.files.provenance import FigureProvenance
-from slide_gui.experiments.files.session import Selection
+from slide_gui.experiments.files.session import Selection, SessionRecord, picture_text
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.closed_form import MOST_ROWS, CopiesResult, CopiesStudy
 from slide_gui.experiments.inspection.flow import FlowResult, flow_result
@@ -126,7 +126,8 @@ def _session(
     chosen = Selection(levels=style.levels, colors=colors, transposed=style.transposed, show=style.show, **selection)
     test_image = () if test_row is None else (("weights", "test", str(test_row)),)
     choices = (("weights", "view", view), *test_image)
-    return options.picture_session(source, model.fingerprint, model.stack.parameters, "weights", chosen, choices)
+    record = SessionRecord(source, model.fingerprint, model.stack.parameters, chosen, "weights", choices)
+    return picture_text(record)
 
 
 _WEIGHTS, _FLOW, _COPIES = "weights", "flow", "copies"  # views of the Weights page
@@ -349,9 +350,9 @@ def _draw(arguments: argparse.Namespace) -> int:
         results = provenance.answers(dataset, progress=progress)
     export = run_export(provenance, dataset, results)
     page = "curves" if provenance.figure == CURVES else "classifier"
-    session = options.picture_session(provenance.source, dataset.fingerprint, provenance.points[0].spec.stack, page)
+    record = SessionRecord(provenance.source, dataset.fingerprint, provenance.points[0].spec.stack, page=page)
     document = {"figure": provenance.figure, "errors": [result.error for result in results]}
-    return _write(export, style, outputs, arguments, document, session=session)
+    return _write(export, style, outputs, arguments, document, session=picture_text(record))
 
 
 def _demo_options(parser: argparse.ArgumentParser) -> None:

@@ -23,7 +23,7 @@ from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from slide_gui.experiments.files.model_file import FittedModel, fit_model, is_model_file, save_model, trained_model
-from slide_gui.experiments.files.session import SUFFIX, Selection, SessionRecord, picture_text
+from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.files.source import DataSource, read_image
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import EVALUATE, FIT_ROWS, METHODS, TRAINING, Method, depth_axis, noise_axis
@@ -233,18 +233,6 @@ def read_options(arguments: argparse.Namespace) -> ParseOptions:
     """
     chosen = given(arguments, *(item.name for item in fields(ParseOptions)))
     return ParseOptions(**chosen | {"left_out": tuple(arguments.left_out)}).checked()
-
-
-def picture_session(
-    source: DataSource,
-    fingerprint: str,
-    parameters: StackParameters,
-    page: str,
-    selection: Selection | None = None,
-    choices: tuple[tuple[str, str, str], ...] = (),
-) -> str:
-    """Return the session that a picture stores so that the window can show the same view."""
-    return picture_text(SessionRecord(source, fingerprint, parameters, selection or Selection(), page, choices))
 
 
 def files_source(arguments: argparse.Namespace) -> DataSource | None:

@@ -14,6 +14,7 @@ from slide_gui.cli.store import describe_rate, describe_result, full_hash, open_
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.files import check_folder, folder_files
 from slide_gui.error_rate import ClassRates, ErrorRate
+from slide_gui.experiments.files.session import SessionRecord, picture_text
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.decision import Decider, Decision, Flip
 from slide_gui.experiments.runs.cost import RunShape, typical_seconds
@@ -67,7 +68,7 @@ def _train(arguments: argparse.Namespace) -> int:
     if dataset.held_out is not None and dataset.held_out.folds:
         return _print_folds(dataset, results, arguments)
     (result,) = results
-    session = options.picture_session(source, dataset.fingerprint, spec.stack, "classifier")
+    session = picture_text(SessionRecord(source, dataset.fingerprint, spec.stack, page="classifier"))
     for path, figure in figures.items():
         save_export(path, figure.export(result, dataset.label_names), Style(), session)
     names = label_names(result.labels, dataset.label_names)
@@ -182,7 +183,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
         with options.opened_cluster(where) as cluster, progress_bar("sweep") as progress:
             state = run_sweep(dataset, sweep, store, progress=progress, cluster=cluster)
     document = _sweep_document(dataset, sweep, state)
-    session = options.picture_session(source, dataset.fingerprint, state.done[0].point.spec.stack, "curves")
+    stack = state.done[0].point.spec.stack
+    session = picture_text(SessionRecord(source, dataset.fingerprint, stack, page="curves"))
     for path in arguments.figure:
         save_export(path, curves_export(dataset, state.done), Style(), session)
     document |= {"store": arguments.store, "figures": arguments.figure, "plan": asdict(plan)}
@@ -282,7 +284,7 @@ def _try(arguments: argparse.Namespace) -> int:
         trial = try_data(dataset, source, store=store, progress=progress, cluster=cluster, **given)
     written = []
     if folder is not None:
-        session = options.picture_session(source, dataset.fingerprint, trial.result.spec.stack, "curves")
+        session = picture_text(SessionRecord(source, dataset.fingerprint, trial.result.spec.stack, page="curves"))
         written = save_bundle(folder, trial_export(trial, dataset, source), Style(), session)
     outputs = [*written, *filter(None, [arguments.save_model])]
     document = {"dataset": dataset.name, "fingerprint": dataset.fingerprint, **trial.document(), "outputs": outputs}
