@@ -14,8 +14,6 @@ from slide_gui.core.svm.estimator import MultiWidthSVC
 from slide_gui.core.validation import check_flag
 from slide_gui.progress import NO_PROGRESS, Progress
 
-_DTYPES = (np.float64, np.float32)  # rows of all other data types are converted to the first of these
-
 
 class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The paper's SLIDE-SVM: stacked linear denoisers, followed by an SVM with one kernel width per layer.
@@ -118,7 +116,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         MemoryError
             If `memory` is too small, or if the representations need more memory than is available.
         """
-        rows, classes, codes = labelled_rows(self, X, y, _DTYPES)
+        rows, classes, codes = labelled_rows(self, X, y)
         given = self.get_params(deep=False)
         slide = SLIDE(**{name: given[name] for name in SLIDE().get_params(deep=False)})
         # The result must be an array, even if scikit-learn is configured to return data frames.
@@ -163,5 +161,5 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         return self.svm_.predict(features)
 
     def _features(self, X: ArrayLike) -> NDArray[np.floating]:
-        rows = fitted_rows(self, X, _DTYPES)
+        rows = fitted_rows(self, X)
         return self.slide_.transform(rows)[:, self._first :]

@@ -20,6 +20,7 @@ _LAYER = re.compile(r"(?:.*?__)??h(\d+)_")
 
 
 _SIZES: dict[int, tuple[int, ...]] = {}  # id of an array that SLIDE returned → number of columns of each layer
+_DTYPES = [np.float64, np.float32]  # rows of all other data types are converted to the first of these
 
 
 def remember_layers(features: NDArray[Any], sizes: tuple[int, ...]) -> NDArray[Any]:
@@ -91,17 +92,17 @@ class AcceptsSparse:
         return tags
 
 
-def labelled_rows(estimator: Any, X: Any, y: Any, dtypes: Sequence[type]) -> tuple[Any, NDArray[Any], NDArray[np.intp]]:
+def labelled_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any], NDArray[np.intp]]:
     """Return checked rows, the sorted classes, and the class code 0 … n_classes − 1 of each row.
 
-    Rows whose data type is not in `dtypes` are converted to the first of `dtypes`. Sparse rows are converted to CSR.
+    Rows that are neither float64 nor float32 are converted to float64. Sparse rows are converted to CSR.
 
     Raises
     ------
     ValueError
         If the rows or labels are unsuitable for training a classifier, for example if they have only one class.
     """
-    rows, labels = checked_rows(estimator, X, y, dtype=list(dtypes), ensure_min_samples=2, accept_sparse="csr")
+    rows, labels = checked_rows(estimator, X, y, dtype=_DTYPES, ensure_min_samples=2, accept_sparse="csr")
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
@@ -135,10 +136,10 @@ def row_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
     return None if (weights == 1.0).all() else weights
 
 
-def fitted_rows(estimator: Any, X: Any, dtypes: Sequence[type]) -> Any:
+def fitted_rows(estimator: Any, X: Any) -> Any:
     """Check rows for a fitted estimator and return them.
 
-    Rows whose data type is not in `dtypes` are converted to the first of `dtypes`. Sparse rows are converted to CSR.
+    Rows that are neither float64 nor float32 are converted to float64. Sparse rows are converted to CSR.
 
     Raises
     ------
@@ -148,7 +149,7 @@ def fitted_rows(estimator: Any, X: Any, dtypes: Sequence[type]) -> Any:
         If X does not have the features that the estimator was fitted to, or if it contains NaN or infinity.
     """
     check_is_fitted(estimator)
-    return checked_rows(estimator, X, reset=False, dtype=list(dtypes), accept_sparse="csr")
+    return checked_rows(estimator, X, reset=False, dtype=_DTYPES, accept_sparse="csr")
 
 
 def written_out(rows: Any) -> NDArray[Any]:

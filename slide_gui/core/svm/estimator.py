@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_DTYPES = (np.float64, np.float32)
-
 
 class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Support vector machine with one radial basis function width per layer (paper, §5, eq. 12).
@@ -200,7 +198,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         ClusterError
             If the connection to the client's scheduler is lost.
         """
-        rows, classes, codes = labelled_rows(self, Z, y, _DTYPES)
+        rows, classes, codes = labelled_rows(self, Z, y)
         rows, parameters = written_out(rows), self._parameters()
         sizes = remembered_layers(Z)
         if parameters.groups is None and self.groups is not None and sizes:
@@ -313,6 +311,6 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         return np.asarray(self.classes_[self.model_.predict(rows)])
 
     def _rows(self, Z: ArrayLike) -> NDArray[Any]:
-        rows = written_out(fitted_rows(self, Z, _DTYPES))
+        rows = written_out(fitted_rows(self, Z))
         refuse_large(rows)
         return rows
