@@ -128,7 +128,6 @@ class SettingsDialog(QDialog):
         self.open()
         self.theme.setFocus()
 
-    @Slot()
     def show_settings(self) -> None:
         """Show the stored settings."""
         self.theme.setCurrentIndex(THEMES.index(stored_theme(self._settings)))

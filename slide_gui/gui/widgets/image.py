@@ -178,7 +178,6 @@ class DrawingCanvas(ImageView):
         self._given, self._ink = values, None
         self._show(values if drawn is None or drawn.shape != values.shape else drawn)
 
-    @Slot(int)
     def set_brush(self, side: int) -> None:
         """Set the width of strokes in image pixels, 1 to `LARGEST_BRUSH`."""
         self._brush = min(max(side, 1), LARGEST_BRUSH)

@@ -126,7 +126,6 @@ class FlowPart(View):
         again.setAccessibleName("New corruption")
         again.clicked.connect(self.corrupt_again)
 
-    @Slot(int)
     def set_brush(self, side: int) -> None:
         """Select the brush of this width in pixels if such a brush exists."""
         if side in _BRUSHES:
@@ -169,7 +168,6 @@ class FlowPart(View):
         self._modes.choose(erases)
         self.view.canvas.set_erasing(bool(erases))
 
-    @Slot()
     def toggle_erasing(self) -> None:
         """Switch the left button between drawing and erasing."""
         self.set_erasing(1 - self._modes.checkedId())
@@ -181,7 +179,6 @@ class FlowPart(View):
 
     # Methods that the window calls -----------------------------------------------------------------------------
 
-    @Slot()
     def toggle_corruption(self) -> None:
         """Switch the corruption of the input on or off."""
         self._corrupt.click()

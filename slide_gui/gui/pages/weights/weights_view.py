@@ -192,7 +192,6 @@ class WeightsView(View):
                 view.set_pins(pins)
             self._arrange()
 
-    @Slot()
     def _show_numbers(self) -> None:
         """Show the numbers of the weight under the cursor in each layer, or of the weight of a pixel for itself."""
         if self._workspace.dataset is None:
