@@ -119,7 +119,6 @@ class ImageView(Picker):
         ring(painter, box, QColor(theme.accent), washed(theme.paper, 0.8), 1.5)
 
 
-LARGEST_BRUSH = 5
 Image = NDArray[np.float32]
 
 
@@ -179,8 +178,8 @@ class DrawingCanvas(ImageView):
         self._show(values if drawn is None or drawn.shape != values.shape else drawn)
 
     def set_brush(self, side: int) -> None:
-        """Set the width of strokes in image pixels, 1 to `LARGEST_BRUSH`."""
-        self._brush = min(max(side, 1), LARGEST_BRUSH)
+        """Set the width of strokes in image pixels."""
+        self._brush = side
         self.update()
 
     def set_erasing(self, erases: bool) -> None:
