@@ -197,8 +197,6 @@ class Plot(HoverWidget):
         self._box.disableAutoRange()
         self._box.sigRangeChanged.connect(self._update_visible)
         self._x_axis, self._y_axis = _axis("bottom"), _axis("left")
-        # Items that are pale if the plot is outdated.
-        self._faded: list[Any] = [self._box]
         for item in (self._box, self._x_axis, self._y_axis):
             self._view.addItem(item)
         self._box.setZValue(0)
@@ -274,8 +272,7 @@ class Plot(HoverWidget):
         """Grey the items of an outdated plot, or restore their colours."""
         if stale != self.is_stale:
             self.is_stale = stale
-            for item in self._faded:
-                item.setOpacity(STALE if stale else 1.0)
+            self._box.setOpacity(STALE if stale else 1.0)
             self._changed()
 
     def _curve(self, key: Hashable, z: float) -> Any:
@@ -313,9 +310,6 @@ class Plot(HoverWidget):
 
     def _draw(self, theme: Theme) -> None:
         """Update the items after a change of data or theme."""
-
-    def _view_changed(self) -> None:
-        """Respond to a new visible range or size."""
 
     def _paint_below(self, painter: QPainter, theme: Theme) -> None:
         """Draw moving marks, such as a cursor, below the items. They are not in the cached picture."""
@@ -374,7 +368,6 @@ class Plot(HoverWidget):
         (left, right), (low, high) = self._box.viewRange()
         self._visible = (float(left), float(right)), (float(low), float(high))
         self._back.setVisible(self._filled and self.is_zoomed())
-        self._view_changed()
         self._changed()
 
     def _changed(self) -> None:
@@ -438,7 +431,6 @@ class Plot(HoverWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._arrange()
-        self._view_changed()
 
     def _arrange(self) -> None:
         box = self._frame = QRectF(self.rect().marginsRemoved(self._margins))
