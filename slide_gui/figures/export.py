@@ -46,6 +46,14 @@ _METADATA: dict[str, dict[str, Any]] = {
     ".png": {"Software": _CREATOR},
 }
 _SESSION_ENTRY = {".pdf": "Keywords", ".svg": "Source", ".png": "Session"}
+# Settings of matplotlib that differ from its defaults: one font, and text stored as text in PDF and SVG.
+_SETTINGS: dict[str, Any] = {
+    "font.sans-serif": ["DejaVu Sans"],
+    "svg.fonttype": "none",
+    "svg.hashsalt": "slide-gui",
+    "pdf.fonttype": 42,
+    "pdf.compression": 9,
+}
 # Matplotlib settings of the user that are kept, because they concern the display. All others get their defaults.
 _NOT_OURS = ("backend", "backend_fallback", "interactive", "toolbar", "timezone")
 
@@ -90,7 +98,7 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
     metadata = _METADATA[suffix] | ({_SESSION_ENTRY[suffix]: session} if session else {})
     defaults: Any = {k: v for k, v in matplotlib.rcParamsDefault.items() if k not in _NOT_OURS}
     with matplotlib.rc_context():
-        matplotlib.rcParams.update(defaults | style.rc())
+        matplotlib.rcParams.update(defaults | _SETTINGS)
         figure = Figure()
         draw(figure)
         if suffix == ".png":

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from slide_gui.core.choices import Choice, table_of
 from slide_gui.figures.color_scale import MAPS
@@ -89,19 +88,3 @@ class Style:
     def scale(self) -> float:
         """Factor for the size of type and gaps: 1 for journal columns, larger for slides, which are read from afar."""
         return 1.5 if self.width == "slide" else 1.0
-
-    def rc(self) -> dict[str, Any]:
-        """Return the matplotlib settings: one font, and text stored as text in PDF and SVG."""
-        return {
-            "font.family": ["sans-serif"],
-            "font.sans-serif": ["DejaVu Sans"],
-            "axes.unicode_minus": True,
-            "text.usetex": False,
-            "svg.fonttype": "none",
-            "svg.hashsalt": "slide-gui",
-            "pdf.fonttype": 42,
-            "pdf.compression": 9,
-            "figure.dpi": 100,
-            "savefig.dpi": self.dpi,
-            "savefig.bbox": "standard",
-        }
