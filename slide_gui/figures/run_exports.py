@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.evaluation.protocol import Published, published
@@ -72,7 +73,7 @@ def curves_export(dataset: Dataset, answers: Sequence[PointResult]) -> FigureExp
     marks: list[Published] = []
     if curves.evaluate == "test" and answers[0].point.spec.labels is None:
         marks = [mark for mark in published(dataset.key) if mark.method in _MARKED]
-    return export_of(CURVES, curves, lambda figure, each, style: draw_curves(figure, each, style, marks), curves_csv)
+    return export_of(CURVES, curves, partial(draw_curves, marks=marks), curves_csv)
 
 
 def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureExport:
@@ -89,11 +90,7 @@ def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureEx
 def confusion_export(result: RunResult, names: Sequence[str]) -> FigureExport:
     """Return the export of the confusion matrix of a run with the class names of the data, without a bundle."""
     names = label_names(result.labels, names)
-    return FigureExport(
-        "confusion",
-        lambda figure, style: draw_confusion(figure, result, style, names),
-        lambda path: confusion_csv(path, result, names),
-    )
+    return export_of("confusion", result, partial(draw_confusion, names=names), partial(confusion_csv, names=names))
 
 
 @dataclass(frozen=True)
