@@ -430,9 +430,6 @@ class Plot(HoverWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._arrange()
-
-    def _arrange(self) -> None:
         box = self._frame = QRectF(self.rect().marginsRemoved(self._margins))
         box.setSize(box.size().expandedTo(_LEAST_SIZE))
         self._box.setGeometry(box)
