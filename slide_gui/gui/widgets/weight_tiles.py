@@ -411,11 +411,7 @@ class WeightTiles(PaintedWidget):
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            text = self.tip_at(QPointF(event.pos()))
-            if text:
-                QToolTip.showText(event.globalPos(), text, self)
-            else:
-                QToolTip.hideText()
+            QToolTip.showText(event.globalPos(), self.tip_at(QPointF(event.pos())), self)
             return True
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
             escapes = event.key() == Qt.Key.Key_Escape and self.enlarged is not None
@@ -427,7 +423,7 @@ class WeightTiles(PaintedWidget):
         return super().event(event)
 
     def tip_at(self, point: QPointF) -> str:
-        """Return the text of the tooltip at a point."""
+        """Return the text of the tooltip at a point; Qt shows no tooltip if it is empty."""
         remove, spot = self._remove_at(point), self._spot(point)
         if remove is not None:
             return f"Remove {self.rows[remove].title} (Delete)"
