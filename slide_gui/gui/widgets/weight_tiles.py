@@ -371,10 +371,8 @@ class WeightTiles(PaintedWidget):
 
     def _remove_at(self, point: QPointF) -> int | None:
         layout = self.layout_of()
-        for number in layout.shown_rows():
-            if self.rows[number].removable and layout.remove(number).contains(point):
-                return number
-        return None
+        removable = (number for number in layout.shown_rows() if self.rows[number].removable)
+        return next((number for number in removable if layout.remove(number).contains(point)), None)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         spot, remove = self._spot(event.position()), self._remove_at(event.position())
