@@ -404,9 +404,7 @@ class MainWindow(QMainWindow):
     def set_theme(self, name: str) -> None:
         """Apply and store the theme: light, dark or system."""
         self.settings.setValue("theme", name)
-        app = QApplication.instance()
-        if isinstance(app, QApplication):
-            apply_theme(app, name)
+        apply_theme(cast(QApplication, QApplication.instance()), name)  # without an application, no window exists
         self.follow()
 
     @Slot(float)
