@@ -38,7 +38,6 @@ class _CheckMenu(QPushButton):
         self.boxes: dict[str, QCheckBox] = {}
         for key, text in choices.items():
             box = QCheckBox(text, menu)
-            box.setChecked(True)
             action = QWidgetAction(menu)
             action.setDefaultWidget(box)
             menu.addAction(action)
