@@ -89,7 +89,7 @@ def _draw_line(
 
 
 def _set_scales(axes: "Axes", counts: Sequence[int]) -> None:
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+    from matplotlib.ticker import LogLocator, StrMethodFormatter
 
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
@@ -97,9 +97,7 @@ def _set_scales(axes: "Axes", counts: Sequence[int]) -> None:
     axes.set_xticks(shown, [count(m) for m in shown])
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=30))
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.xaxis.minorticks_off()
-    axes.tick_params(which="minor", length=0)
+    axes.minorticks_off()
     axes.set_xlim(0.85 * counts[0], 1.2 * counts[-1])
 
 
