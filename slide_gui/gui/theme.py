@@ -352,7 +352,7 @@ QPushButton:checked { background: $accent_wash; color: $accent_text; border-colo
 QPushButton[kind="primary"] { background: $accent; color: $on_accent; border-color: $accent; }
 QPushButton[kind="primary"]:hover, QPushButton[kind="primary"]:pressed { background: $accent_hover;
     border-color: $accent_hover; }
-QPushButton[kind="primary"]:focus { background: $accent_wash; color: $text; border: 2px solid $accent; }
+QPushButton[kind="primary"]:focus { background: $accent_wash; color: $text; }
 QPushButton[kind="primary"]:disabled { background: $hover; border-color: $line; color: $muted; }
 QPushButton[kind="flat"], QPushButton[kind="segment"] { background: transparent; border-color: transparent;
     color: $muted; }
@@ -363,15 +363,14 @@ QPushButton[kind="segment"]:focus { padding: 0 8px; }
 QPushButton[kind="flat"]:hover, QPushButton[kind="segment"]:hover { background: $hover; color: $text; }
 QPushButton[kind="flat"]:checked, QPushButton[kind="segment"]:checked { background: $accent_wash;
     color: $accent_text; border-color: $accent; }
-QPushButton[kind="flat"]:focus, QPushButton[kind="segment"]:focus { border: 2px solid $accent; }
 QPushButton[kind="wash"] { background: $accent_wash; color: $accent_text; border-color: $accent_wash; }
 QPushButton[kind="wash"]:hover { border-color: $accent; }
-QPushButton[kind="wash"]:focus, QPushButton[kind="fold"]:focus { border: 2px solid $accent; }
 QPushButton[kind="fold"] { background: transparent; color: $accent_text; border-color: transparent; padding: 0 1px;
     text-align: left; }
 QPushButton[kind="fold"]:hover { background: $hover; }
 QPushButton[kind="fold"]:focus { padding: 0; }
 QPushButton[kind="small"] { padding: 0 8px; min-height: 18px; font-size: 11px; }
+QPushButton[kind]:focus { border: 2px solid $accent; }
 QToolButton { background: transparent; border: 1px solid transparent; border-radius: 5px; padding: 3px; }
 QToolButton:hover { background: $hover; }
 QToolButton:focus { border-color: $accent; }
@@ -419,15 +418,13 @@ QLineEdit[kind="number"] { background: transparent; border-color: transparent; f
 QLineEdit[kind="number"]:hover { background: $panel; border-color: $edge; }
 QLineEdit[kind="number"]:focus { background: $panel; border: 2px solid $accent; padding: 0 2px; min-height: 18px; }
 QComboBox::drop-down { border: 0; width: 24px; }
-QComboBox::down-arrow { image: url("$icon_chevron_down"); width: 12px; height: 12px; }
+QComboBox::down-arrow { width: 12px; height: 12px; }
 QComboBox QAbstractItemView { background: $panel; border: 1px solid $line; padding: 4px; outline: 0;
     selection-background-color: $accent_wash; selection-color: $accent_text; }
-QSpinBox::up-button { border: 0; width: 18px; subcontrol-position: top right; }
-QSpinBox::down-button { border: 0; width: 18px;
-    subcontrol-position: bottom right; }
-QSpinBox::up-arrow { image: url("$icon_chevron_up"); width: 10px; height: 10px; }
-QSpinBox::down-arrow { image: url("$icon_chevron_down"); width: 10px;
-    height: 10px; }
+QSpinBox::up-button, QSpinBox::down-button { border: 0; width: 18px; }
+QSpinBox::up-arrow, QHeaderView::up-arrow { image: url("$icon_chevron_up"); }
+QComboBox::down-arrow, QSpinBox::down-arrow, QHeaderView::down-arrow { image: url("$icon_chevron_down"); }
+QSpinBox::up-arrow, QSpinBox::down-arrow { width: 10px; height: 10px; }
 QSlider:horizontal { min-height: 22px; }
 QSlider::groove:horizontal { height: 4px; background: $edge; border-radius: 2px; }
 QSlider::sub-page:horizontal { background: $accent; border-radius: 2px; }
@@ -455,8 +452,6 @@ QHeaderView::section { background: $panel; color: $muted; border: 0; border-bott
 RunView QHeaderView::section { padding: 4px 3px; }
 ColorTable QHeaderView, ColorTable QHeaderView::section, ColorTable QTableCornerButton::section {
     background: transparent; border: 0; padding: 0 3px; }
-QHeaderView::up-arrow { image: url("$icon_chevron_up"); }
-QHeaderView::down-arrow { image: url("$icon_chevron_down"); }
 QHeaderView::up-arrow, QHeaderView::down-arrow { width: 9px; height: 9px; subcontrol-origin: border;
     subcontrol-position: top center; }
 QAbstractScrollArea::corner { background: transparent; border: 0; }
