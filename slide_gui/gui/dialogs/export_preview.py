@@ -23,12 +23,11 @@ class FigurePreview(QScrollArea):
     resized = Signal()
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(parent, widgetResizable=True)
         self.picture = label("", self, "preview", wraps=True)
         self.picture.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.picture.setAccessibleName("Preview")
         self.setWidget(self.picture)
-        self.setWidgetResizable(True)
         self.setAccessibleName("Scrollable preview")
 
     def dots(self, style: Style) -> float:

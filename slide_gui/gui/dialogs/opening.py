@@ -104,8 +104,7 @@ class Opening(QObject):
 
     @cached_property
     def _box(self) -> QMessageBox:
-        box = QMessageBox(self._window)
-        box.setTextFormat(Qt.TextFormat.PlainText)
+        box = QMessageBox(self._window, textFormat=Qt.TextFormat.PlainText)
         box.setWindowTitle("Download")
         yes = box.addButton("Download", QMessageBox.ButtonRole.AcceptRole)
         box.addButton(QMessageBox.StandardButton.Cancel).setIcon(QIcon())

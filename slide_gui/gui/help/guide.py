@@ -46,23 +46,19 @@ class Guide(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Guide to slide-gui")
         self.resize(880, 600)  # with its title bar, the window fits on a screen of 960 × 640 pixels
-        self.tabs = QTabBar(self)
+        self.tabs = QTabBar(self, drawBase=False)
         self.tabs.setAccessibleName("Pages of the guide")
-        self.tabs.setDrawBase(False)
         for title in GUIDE_PAGES.values():
             self.tabs.addTab(title)
-        self.text = QTextBrowser(self)
+        # The search path is the folder with the pictures of the pages.
+        self.text = QTextBrowser(self, openLinks=False, searchPaths=[str(resource("help"))])
         self.text.setAccessibleName("Text of the guide")
-        self.text.setOpenLinks(False)
-        self.text.setSearchPaths([str(resource("help"))])  # folder with the pictures of the pages
         self.text.document().setDocumentMargin(12)
         # All text wraps, but Qt rounds up the width of tables, so a horizontal scroll bar would appear without need.
         self.text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.text.anchorClicked.connect(self._follow)
-        self.search = QLineEdit(self)
-        self.search.setPlaceholderText("Find in this page")
+        self.search = QLineEdit(self, placeholderText="Find in this page", clearButtonEnabled=True)
         self.search.setAccessibleName("Find in this page")
-        self.search.setClearButtonEnabled(True)
         self.search.setMaximumWidth(240)
         self.search.textEdited.connect(self._find_first)
         self.search.returnPressed.connect(self._find_next)

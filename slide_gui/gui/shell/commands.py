@@ -247,9 +247,8 @@ def _copy_report(window: MainWindow) -> None:
 def _about(window: MainWindow) -> None:
     about = window.findChild(QMessageBox, "about")
     if about is None:
-        about = QMessageBox(window)
+        about = QMessageBox(window, textFormat=Qt.TextFormat.PlainText)
         about.setObjectName("about")
-        about.setTextFormat(Qt.TextFormat.PlainText)
         about.setWindowTitle("About slide-gui")
         about.setText(f"slide-gui {__version__}")
         about.setInformativeText(

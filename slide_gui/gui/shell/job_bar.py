@@ -20,9 +20,7 @@ class JobBar(QWidget):
         self._status: JobStatus | None = None
         self._text = ElidedLabel("", self, "")
         self._text.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
-        self._bar = QProgressBar(self)
-        self._bar.setTextVisible(False)
-        self._bar.setRange(0, 1000)
+        self._bar = QProgressBar(self, textVisible=False, maximum=1000)
         self._bar.setFixedWidth(120)
         self._bar.setAccessibleName("Progress")
         self._left = label("", self)

@@ -121,9 +121,8 @@ class Navigation(QFrame):
         theme_changed().connect(self._tint)
 
     def _build_button(self, action: QAction, height: int) -> QToolButton:
-        button = QToolButton(self)
+        button = QToolButton(self, toolButtonStyle=Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
         button.setProperty("kind", "nav")
-        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
         button.setIconSize(QSize(20, 20))
         button.setFixedHeight(height)
         button.setToolTip(action.toolTip())

@@ -54,11 +54,9 @@ class CommandPalette(QDialog):
         self._window = window
         self._entries: list[PaletteEntry] = []
         self._shown: list[PaletteEntry] = []
-        self._filter = QLineEdit(self)
-        self._filter.setPlaceholderText("Type a command, a data set or a file")
+        self._filter = QLineEdit(self, placeholderText="Type a command, a data set or a file")
         self._filter.setAccessibleName("Command")
-        self._list = QTreeWidget(self)
-        self._list.setColumnCount(2)
+        self._list = QTreeWidget(self, columnCount=2)
         self._list.header().setStretchLastSection(False)
         self._list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self._list.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)

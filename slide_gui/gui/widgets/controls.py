@@ -67,8 +67,7 @@ class PlainLabel(QLabel):
     """
 
     def __init__(self, text: str, parent: QWidget | None) -> None:
-        super().__init__(parent)
-        self.setTextFormat(Qt.TextFormat.PlainText)
+        super().__init__(parent, textFormat=Qt.TextFormat.PlainText)
         self.setText(text)
 
     def setText(self, text: str) -> None:
@@ -135,9 +134,8 @@ class ElidedBox(QComboBox):
     """
 
     def __init__(self, parent: QWidget, name: str = "", tip: str = "", least: int = 9) -> None:
-        super().__init__(parent)
+        super().__init__(parent, minimumContentsLength=least)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.setMinimumContentsLength(least)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # the mouse wheel must not move the focus to the box
         self.setAccessibleName(name)
         self.setToolTip(tip)
@@ -202,8 +200,7 @@ def name_box(box: QComboBox, name: str) -> None:
 
 def spin_box(name: str, low: int, high: int, parent: QWidget) -> QSpinBox:
     """Return a spin box for an integer, with an accessible name."""
-    box = QSpinBox(parent)
-    box.setRange(low, high)
+    box = QSpinBox(parent, minimum=low, maximum=high)
     box.setAccessibleName(name)
     # The same text margin as in other fields; in a spin box, the style sheet cannot set this margin.
     box.lineEdit().setTextMargins(7, 0, 0, 0)

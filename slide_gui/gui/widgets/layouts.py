@@ -59,9 +59,8 @@ class VerticalScroll(QScrollArea):
     """A scroll area without a frame that scrolls only vertically."""
 
     def __init__(self, parent: QWidget | None) -> None:
-        super().__init__(parent)
+        super().__init__(parent, widgetResizable=True)
         # The scroll area never gets the focus. When a control inside gets the focus, the area scrolls to this control.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

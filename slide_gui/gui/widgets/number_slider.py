@@ -63,9 +63,8 @@ class NumberSlider(QWidget):
         self._settled, self._shown_text = default, ""
         self._label = PlainLabel(label, self)
         self._extra = caption("", self)
-        self._number = QLineEdit(self)
+        self._number = QLineEdit(self, alignment=Qt.AlignmentFlag.AlignRight)
         self._number.setProperty("kind", "number")
-        self._number.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._number.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._slider = _Slider(self)
         self._slider.setRange(0, len(self._values) - 1)

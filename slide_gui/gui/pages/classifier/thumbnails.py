@@ -101,7 +101,7 @@ class Thumbnails(QListView):
     image_clicked = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent, uniformItemSizes=True)
         self.images: tuple[Thumbnail, ...] = ()
         self.stale = False
         self._content, self._placeholder = _ImageModel(self), ""
@@ -109,7 +109,6 @@ class Thumbnails(QListView):
         self.setViewMode(QListView.ViewMode.IconMode)
         self.setResizeMode(QListView.ResizeMode.Adjust)
         self.setMovement(QListView.Movement.Static)
-        self.setUniformItemSizes(True)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         # The scroll bar is always visible, so that the number of columns does not depend on the number of images.

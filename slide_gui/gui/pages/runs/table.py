@@ -324,16 +324,14 @@ class RunTable(QWidget):
         self._selected: tuple[str, ...] = ()
         self._model = RunModel(self)
         self._view = RunView(self)
-        self._filter = QLineEdit(self)
+        self._filter = QLineEdit(self, placeholderText="Filter: rectangles depth 2", clearButtonEnabled=True)
         UndoOfWindow(self._filter, always=True)
         self._count = label("", self)
-        self._filter.setPlaceholderText("Filter: rectangles depth 2")
         self._filter.setToolTip(
             "Show rows that contain every word; “depth 2”, “noise 0.3” and “seed 1” match exactly, “-shipped” hides "
             f"shipped runs ({keys_text('Ctrl+F')}; Esc clears)"
         )
         self._filter.setAccessibleName("Filter runs")
-        self._filter.setClearButtonEnabled(True)
         self._filter.setFixedWidth(240)
         self._actions = self._make_actions()
         self._arrange()
@@ -421,15 +419,12 @@ class RunTable(QWidget):
             ("tag", "Edit tag", "F2", "Add a tag to the run, or change it", self._edit_tag),
             ("copy", "Copy", "Ctrl+C", "Copy the selected rows as tab-separated text", self._copy),
         ):
-            action = QAction(text, self._view)
-            action.setShortcut(QKeySequence(keys))
+            action = QAction(text, self._view, shortcut=QKeySequence(keys), toolTip=with_keys(tip, keys))
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-            action.setToolTip(with_keys(tip, keys))
             action.triggered.connect(slot)
             self._view.addAction(action)
             actions[name] = action
-        find = QAction("Filter", self)
-        find.setShortcut(QKeySequence("Ctrl+F"))
+        find = QAction("Filter", self, shortcut=QKeySequence("Ctrl+F"))
         find.triggered.connect(self._filter.setFocus)
         self.addAction(find)
         return actions

@@ -124,8 +124,7 @@ class DecidedPart(QWidget):
         self._show()
 
     def _bar(self) -> tuple[ElidedLabel, QProgressBar, QLabel]:
-        bar = QProgressBar(self._details)
-        bar.setTextVisible(False)
+        bar = QProgressBar(self._details, textVisible=False)
         bar.setMinimumWidth(24)
         return ElidedLabel("", self._details), bar, label("", self._details)
 

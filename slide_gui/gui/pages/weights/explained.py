@@ -69,13 +69,11 @@ class FormulaTable(QTextEdit):
     """
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(parent, readOnly=True, tabChangesFocus=True)
         self.title, self._reason, self._stale = "", "", False
         self.lines: tuple[ExplainLine, ...] = ()
-        self.setReadOnly(True)
         keyboard = Qt.TextInteractionFlag.TextSelectableByKeyboard
         self.setTextInteractionFlags(keyboard | Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.setTabChangesFocus(True)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName("The numbers behind one weight: table of formulas")

@@ -75,10 +75,8 @@ class WhyView(View):
         self._context = context
         self._parts: dict[str, View] = {}
         self._stack = QStackedWidget(self)
-        self.tabs = QTabBar(self)
+        self.tabs = QTabBar(self, drawBase=False, expanding=False)
         self.tabs.setAccessibleName("Experiments")
-        self.tabs.setDrawBase(False)
-        self.tabs.setExpanding(False)
         for number, spec in enumerate(EXPERIMENTS, 1):
             self.tabs.addTab(f"{number}  {spec.text}")
         self._sentence = label("", self, "", wraps=True)
