@@ -71,9 +71,7 @@ class Fitting(QObject):
     def n_fresh(self) -> int:
         """Return the number of layers that are fitted with the current parameters, or 0 if the stack is outdated."""
         stack = self.stack
-        if stack is None:
-            return 0
-        return len(stack.layers) if self.is_current(stack.parameters) else 0
+        return len(stack.layers) if stack is not None and self.is_current(stack.parameters) else 0
 
     def is_current(self, parameters: StackParameters) -> bool:
         """True if these parameters equal the current parameters, apart from the depth."""
