@@ -265,10 +265,8 @@ class EvaluationPage(Page):
     def _show_status(self) -> None:
         controller, live = self._controller, self._controller.runs.latest
         if controller.runs.running and live is not None and live.total:
-            texts = [f"{live.done} of {live.total} runs"]
-            if controller.runs.paused:
-                texts.append("paused")
-            self.status.setText(" · ".join(texts))
+            paused = " · paused" if controller.runs.paused else ""
+            self.status.setText(f"{live.done} of {live.total} runs{paused}")
         elif controller.runs.running:
             self.status.setText("paused" if controller.runs.paused else "opening the data…")
         elif not controller.known:
