@@ -272,6 +272,10 @@ class PaintedWidget(QWidget):
     def set_placeholder(self, text: str) -> None:
         """Set the text that an empty widget shows, which tells the user what to do next."""
         self._placeholder = text
+        self._contents_changed()
+
+    def _contents_changed(self) -> None:
+        """Describe and paint the contents again after a change."""
         self._describe()
         self.update()
 
@@ -328,8 +332,7 @@ class HoverWidget(PaintedWidget):
         """Select the item under the mouse; None clears the selection."""
         if target != self._current:
             self._current = target
-            self._describe()
-            self.update()
+            self._contents_changed()
             self._report(target)
 
     def _go(self, target: Any) -> None:
@@ -401,20 +404,17 @@ class Picker(HoverWidget):
             index = None
         if index != self._current:
             self._current = index
-            self._describe()
-            self.update()
+            self._contents_changed()
 
     def set_pins(self, pins: Sequence[tuple[int, QColor]]) -> None:
         """Draw a thin ring at each pinned value; `pins` are tuples (index, colour)."""
         self._pins = tuple(pins)
-        self._describe()
-        self.update()
+        self._contents_changed()
 
     def set_missing(self, indices: tuple[int, ...]) -> None:
         """Cross out the values that were missing in the file and have been filled."""
         self._missing = indices
-        self._describe()
-        self.update()
+        self._contents_changed()
 
     def _cross_missing(self, painter: QPainter, box_of: Callable[[int], QRectF]) -> None:
         """Draw a thin cross into the box of each missing value."""
@@ -430,8 +430,7 @@ class Picker(HoverWidget):
     def _set_count(self, count: int) -> None:
         self._count = count
         self.set_cursor(self._current)
-        self._describe()
-        self.update()
+        self._contents_changed()
 
     def _end(self, last: bool) -> int | None:
         return (self._count - 1 if last else 0) if self._count else None

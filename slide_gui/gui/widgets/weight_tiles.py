@@ -208,8 +208,7 @@ class WeightTiles(PaintedWidget):
         self._back.setVisible(self.enlarged is not None)
         self._back.setGeometry(self.width() - _BACK_WIDTH - EDGE, 0, _BACK_WIDTH, HEAD)
         self.updateGeometry()
-        self.update()
-        self._describe()
+        self._contents_changed()
         self.arranged.emit()
 
     def enlarge(self, row: int, column: int) -> None:
@@ -499,12 +498,11 @@ class WeightTiles(PaintedWidget):
         self._current = (row, column)
         if self.enlarged not in (None, self._current):
             self.enlarge(row, column)
-        self._describe()
+        self._contents_changed()
         tile = self.rows[row].tiles[column]
         if tile is not None and tile.marker is not None:
             self._hover((row, column, tile.marker))
         self.reached.emit(self.layout_of().tile(row, column))
-        self.update()
 
     def _describe(self) -> None:
         row, column = self._current
