@@ -15,7 +15,7 @@ from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.color_bar import ColorBar
-from slide_gui.gui.widgets.image import ImageView
+from slide_gui.gui.widgets.image import DrawingCanvas
 from tests.gui.helpers import StubSource, at_rest, every_view, settle, wait
 
 
@@ -72,8 +72,8 @@ def test_that_tiles_grow_with_the_window_and_nothing_is_cut(window):
 
 
 def test_that_the_image_has_its_final_size_when_it_is_first_painted(closed_window, data, monkeypatch):
-    sizes, paint = [], ImageView.paintEvent
-    monkeypatch.setattr(ImageView, "paintEvent", lambda view, event: sizes.append(view.size()) or paint(view, event))
+    sizes, paint = [], DrawingCanvas.paintEvent
+    monkeypatch.setattr(DrawingCanvas, "paintEvent", lambda own, event: sizes.append(own.size()) or paint(own, event))
     closed_window.show()
     settle(0.1)
     closed_window.workspace.open(StubSource(data))

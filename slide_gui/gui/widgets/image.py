@@ -1,4 +1,4 @@
-"""Views of one sample in which values can be selected and pinned: an image, an image to draw on, and bars."""
+"""Views of one sample in which values can be selected and pinned: an image to draw on, and bars."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,34 +25,74 @@ from slide_gui.gui.widgets.painted import (
 from slide_gui.text import counted, fixed, isolated
 
 MARGIN = 4
+Image = NDArray[np.float32]
 
 
-class ImageView(Picker):
-    """A grey image of square pixels, each an integer number of device pixels wide, without smoothing.
+class DrawingCanvas(Picker):
+    """An image to draw on: the left button sets pixels to 1; the right button, or Shift and a button, sets them to 0.
 
-    The value 1 is drawn black on white in the light theme, and white on near black in the dark theme.
+    The image is grey, with square pixels, each an integer number of device pixels wide, without smoothing. The value 1
+    is drawn black on white in the light theme, and white on near black in the dark theme. Arrow keys move the cursor
+    from pixel to pixel; Space or Enter toggles the pixel between 0 and 1.
+
+    Parameters
+    ----------
+    pins : bool
+        True if a left click, Space and Enter emit `pixel_clicked` instead of drawing; the left button then draws
+        only when the mouse reaches another pixel.
+
+    Signals
+    -------
+    drawn(object)
+        The current image, a read-only ndarray of shape (rows, columns).
+    stroked(object)
+        The image after a stroke that changed at least one pixel.
     """
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    drawn = Signal(object)
+    stroked = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None, pins: bool = False) -> None:
         super().__init__(parent)
-        self._values: NDArray[np.float32] | None = None
+        self._values: Image | None = None
         self._drawn: tuple[Theme, QImage] | None = None
+        self._pins_pixels = pins
+        self._is_click = False  # True after a press of a mouse button until the mouse reaches another pixel
+        self._given: Image | None = None
+        self._before: Image | None = None  # image before the current stroke
+        self._brush = 1
+        self._erases = False
+        self._ink: float | None = None  # the value that is drawn while a mouse button is down
+        self._last = 0
         self.setMinimumSize(64, 64)
-        self.setAccessibleName("Image, to point at pixels")
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+        self.setAccessibleName("Image, to point at pixels" if pins else "Input image, to draw on")
+        if not pins:
+            self.setToolTip("Draw with the left button, erase with the right button or Shift; Space toggles the cell")
 
     def sizeHint(self) -> QSize:
-        return QSize(252 + 2 * MARGIN, 252 + 2 * MARGIN)
+        return QSize(196 + 2 * MARGIN, 196 + 2 * MARGIN)
 
-    def set_image(self, values: NDArray[np.float32]) -> None:
-        """Show an image.
+    @property
+    def image(self) -> Image | None:
+        """Return the image with the user's strokes."""
+        return self._values
+
+    @property
+    def is_drawn_on(self) -> bool:
+        """True if the user's strokes changed the image."""
+        return self._values is not None and self._given is not None and not np.array_equal(self._values, self._given)
+
+    def set_image(self, values: Image, drawn: Image | None = None) -> None:
+        """Show an image, or the image with earlier strokes, `drawn`, if it is given and has the same shape.
 
         Parameters
         ----------
         values : ndarray of shape (rows, columns), float32
             Values from 0 to 1; smaller and larger values are clipped.
         """
-        self._values, self._drawn = values, None
-        self._set_count(values.size)
+        self._given, self._ink = values, None
+        self._show(values if drawn is None or drawn.shape != values.shape else drawn)
 
     def _describe(self) -> None:
         if self._values is None:
@@ -63,8 +103,10 @@ class ImageView(Picker):
             texts[:0] = [f"row {row}, column {column}: {fixed(value, 2)}", *self._was_missing()]
         self.setAccessibleDescription("; ".join(texts))
 
-    def _contents(self, values: NDArray[np.float32]) -> list[str]:
-        """Return texts with the size of the image, whether the selected value is pinned, and how many are pinned."""
+    def _contents(self, values: Image) -> list[str]:
+        """Return texts about the image: how many cells are above 0.5, or its size and its pinned values."""
+        if not self._pins_pixels:
+            return [f"{int(np.count_nonzero(values > 0.5))} of {values.size} cells above 0.5"]
         pins, (rows, columns) = [index for index, _ in self._pins], values.shape
         here = ["this value is pinned"] if self._current in pins else []
         return [f"image of {rows} × {columns} pixels", *here, *([f"{len(pins)} pinned"] if pins else [])]
@@ -114,68 +156,20 @@ class ImageView(Picker):
 
     def _paint_cursor(self, painter: QPainter, grid: PixelGrid, index: int) -> None:
         theme, box = theme_of(self), grid.rect(index)
-        painter.setPen(QPen(washed(theme.accent, 0.55), 1.0))
-        painter.drawLines(crosshair(grid.frame, box, 0.71 * box.width() + 3.0))
-        ring(painter, box, QColor(theme.accent), washed(theme.paper, 0.8), 1.5)
+        if self._brush == 1:
+            painter.setPen(QPen(washed(theme.accent, 0.55), 1.0))
+            painter.drawLines(crosshair(grid.frame, box, 0.71 * box.width() + 3.0))
+            ring(painter, box, QColor(theme.accent), washed(theme.paper, 0.8), 1.5)
+            return
+        rows, columns = self._covered(index)
+        last = min(rows.stop, grid.shape[0]) - 1, min(columns.stop, grid.shape[1]) - 1
+        box = grid.rect(rows.start * grid.shape[1] + columns.start).united(grid.rect(last[0] * grid.shape[1] + last[1]))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for colour, width in ((washed(theme.paper, 0.8), 3.5), (QColor(theme.accent), 1.5)):
+            painter.setPen(QPen(colour, width))
+            painter.drawRect(box)
 
-
-Image = NDArray[np.float32]
-
-
-class DrawingCanvas(ImageView):
-    """An image to draw on: the left button sets pixels to 1; the right button, or Shift and a button, sets them to 0.
-
-    Arrow keys move the cursor from pixel to pixel; Space or Enter toggles the pixel between 0 and 1.
-
-    Parameters
-    ----------
-    pins : bool
-        True if a left click, Space and Enter emit `pixel_clicked` instead of drawing; the left button then draws
-        only when the mouse reaches another pixel.
-
-    Signals
-    -------
-    drawn(object)
-        The current image, a read-only ndarray of shape (rows, columns).
-    stroked(object)
-        The image after a stroke that changed at least one pixel.
-    """
-
-    drawn = Signal(object)
-    stroked = Signal(object)
-
-    def __init__(self, parent: QWidget | None = None, pins: bool = False) -> None:
-        super().__init__(parent)
-        self._pins_pixels = pins
-        self._is_click = False  # True after a press of a mouse button until the mouse reaches another pixel
-        self._given: Image | None = None
-        self._before: Image | None = None  # image before the current stroke
-        self._brush = 1
-        self._erases = False
-        self._ink: float | None = None  # the value that is drawn while a mouse button is down
-        self._last = 0
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
-        if not pins:
-            self.setAccessibleName("Input image, to draw on")
-            self.setToolTip("Draw with the left button, erase with the right button or Shift; Space toggles the cell")
-
-    def sizeHint(self) -> QSize:
-        return QSize(196 + 2 * MARGIN, 196 + 2 * MARGIN)
-
-    @property
-    def image(self) -> Image | None:
-        """Return the image with the user's strokes."""
-        return self._values
-
-    @property
-    def is_drawn_on(self) -> bool:
-        """True if the user's strokes changed the image."""
-        return self._values is not None and self._given is not None and not np.array_equal(self._values, self._given)
-
-    def set_image(self, values: Image, drawn: Image | None = None) -> None:
-        """Show an image, or the image with earlier strokes, `drawn`, if it is given and has the same shape."""
-        self._given, self._ink = values, None
-        self._show(values if drawn is None or drawn.shape != values.shape else drawn)
+    # Tools
 
     def set_brush(self, side: int) -> None:
         """Set the width of strokes in image pixels."""
@@ -197,7 +191,8 @@ class DrawingCanvas(ImageView):
 
     def _show(self, values: Image) -> None:
         if self._values is None or not np.array_equal(values, self._values):
-            super().set_image(values)
+            self._values, self._drawn = values, None
+            self._set_count(values.size)
             self.drawn.emit(values)
 
     def _covered(self, index: int) -> tuple[slice, slice]:
@@ -267,24 +262,6 @@ class DrawingCanvas(ImageView):
             self.stroked.emit(self._values)
         else:
             super().keyPressEvent(event)
-
-    def _contents(self, values: Image) -> list[str]:
-        if self._pins_pixels:
-            return super()._contents(values)
-        return [f"{int(np.count_nonzero(values > 0.5))} of {values.size} cells above 0.5"]
-
-    def _paint_cursor(self, painter: QPainter, grid: PixelGrid, index: int) -> None:
-        if self._brush == 1:
-            super()._paint_cursor(painter, grid, index)
-            return
-        rows, columns = self._covered(index)
-        last = min(rows.stop, grid.shape[0]) - 1, min(columns.stop, grid.shape[1]) - 1
-        box = grid.rect(rows.start * grid.shape[1] + columns.start).united(grid.rect(last[0] * grid.shape[1] + last[1]))
-        theme = theme_of(self)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        for colour, width in ((washed(theme.paper, 0.8), 3.5), (QColor(theme.accent), 1.5)):
-            painter.setPen(QPen(colour, width))
-            painter.drawRect(box)
 
 
 FOOT = 18

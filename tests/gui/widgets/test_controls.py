@@ -25,7 +25,7 @@ from slide_gui.gui.shell.notice import Notice
 from slide_gui.gui.state.jobs import JobStatus, UserMessage
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedBox, ElidedLabel, PlainLabel, literal, wrapped
-from slide_gui.gui.widgets.image import FeatureBars, ImageView
+from slide_gui.gui.widgets.image import DrawingCanvas, FeatureBars
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from tests.gui.helpers import button, calls_in, centre, press, record, settle, wait, wheel
 
@@ -181,7 +181,7 @@ def test_that_tab_stops_once_and_a_digit_or_a_click_edits_the_number(noise):
 
 @pytest.fixture
 def view(shown):
-    made = shown(ImageView(), 108, 208)
+    made = shown(DrawingCanvas(pins=True), 108, 208)
     made.set_image(np.zeros((6, 9), np.float32))
     return made
 
