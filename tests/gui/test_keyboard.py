@@ -185,7 +185,7 @@ def test_that_keys_choose_the_experiment_its_layer_and_a_pixel_of_its_image(wind
 def test_that_columns_of_runs_are_sorted_moved_and_widened_by_keys(trained):
     table = show_page(trained, "runs").run_table
     wait(table.shown)
-    view = table.view()
+    view = table.view
     head = view.horizontalHeader()
     view.setFocus()
     view.setCurrentIndex(view.model().index(0, 2))

@@ -53,19 +53,19 @@ def emitted(table):
 
 
 def column(table, title):
-    model = table.view().model()
+    model = table.view.model()
     return [model.index(i, TITLES.index(title)).data() for i in range(model.rowCount())]
 
 
 def order(table):
-    table.view().selectAll()
+    table.view.selectAll()
     found = "".join(table.selected())
-    table.view().clearSelection()
+    table.view.clearSelection()
     return found
 
 
 def test_that_the_newest_run_is_first_and_columns_sort_as_numbers_with_empty_cells_last(table):
-    view, error = table.view(), TITLES.index("Error %")
+    view, error = table.view, TITLES.index("Error %")
     assert order(table) == "dcba"
     assert column(table, "Error %") == ["30.00", "10.40", "2.15", "1.33"]
     right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -86,7 +86,7 @@ def test_that_every_word_of_the_filter_must_occur(table):
         assert order(table) == wanted, text
     table.set_filter("nothing like it")
     assert order(table) == ""
-    assert "No run matches “nothing like it”" in table.view().accessibleDescription()
+    assert "No run matches “nothing like it”" in table.view.accessibleDescription()
     table.set_rows([*ROWS, replace(MORE, generated=True)])
     table.set_filter("(generated)")
     assert order(table) == "e"
@@ -94,7 +94,7 @@ def test_that_every_word_of_the_filter_must_occur(table):
 
 def test_that_chosen_runs_stay_chosen_through_sorting_filtering_and_new_rows(table):
     table.select(["a", "c"])
-    table.view().sortByColumn(TITLES.index("Data"), Qt.SortOrder.AscendingOrder)
+    table.view.sortByColumn(TITLES.index("Data"), Qt.SortOrder.AscendingOrder)
     assert set(table.selected()) == {"a", "c"}
     table.set_rows([*ROWS, MORE])
     assert set(table.selected()) == {"a", "c"}
@@ -106,7 +106,7 @@ def test_that_chosen_runs_stay_chosen_through_sorting_filtering_and_new_rows(tab
 
 
 def test_that_open_compare_and_delete_request_the_selected_runs(table, emitted):
-    view = table.view()
+    view = table.view
     assert not any(button(table, t).isEnabled() for t in ("Open", "Compare", "Delete"))
     view.setFocus()
     table.select(["c"])
@@ -125,7 +125,7 @@ def test_that_open_compare_and_delete_request_the_selected_runs(table, emitted):
 
 
 def test_that_a_double_click_opens_a_run_and_on_the_tag_edits_it_while_other_runs_arrive(table, emitted):
-    view, rows = table.view(), {row.hash: row for row in [*ROWS, MORE]}
+    view, rows = table.view, {row.hash: row for row in [*ROWS, MORE]}
 
     def tagged(key, text):
         rows[key] = rows[key].with_tags(text)
@@ -151,25 +151,25 @@ def test_that_a_double_click_opens_a_run_and_on_the_tag_edits_it_while_other_run
 
 def test_that_copied_runs_are_text_that_other_programs_read(table):
     table.select(["c"])
-    table.view().setFocus()
-    QTest.keyClick(table.view(), Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    table.view.setFocus()
+    QTest.keyClick(table.view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     lines = [line.split("\t") for line in QGuiApplication.clipboard().text().splitlines()]
     assert lines[0] == TITLES
     assert len(lines) == 2
     found = dict(zip(lines[0], lines[1], strict=True))
     assert (found["n test"], found["n SV"], found["Error %"], found["C"]) == ("10000", "9835", "10.40", "1")
-    table.view().clearSelection()
+    table.view.clearSelection()
     assert len(table.text().splitlines()) == 5
 
 
 def test_that_keys_go_between_filter_and_table(table):
-    table.view().setFocus()
-    QTest.keyClick(table.view(), Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    table.view.setFocus()
+    QTest.keyClick(table.view, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
     field = next(f for f in table.findChildren(QLineEdit) if f.accessibleName() == "Filter runs")
     assert field.hasFocus()
     QTest.keyClicks(field, "mnist")
     QTest.keyClick(field, Qt.Key.Key_Down)
-    assert table.view().hasFocus()
+    assert table.view.hasFocus()
     assert table.selected() == ("c",)
     field.setFocus()
     QTest.keyClick(field, Qt.Key.Key_Escape)
@@ -203,15 +203,15 @@ def test_that_of_ten_thousand_runs_only_those_in_view_are_painted_and_each_is_fi
     assert calls_in(table.grab) < 1.1 * painted
     assert calls_in(lambda: table.set_filter("rectangles depth 3")) < 20 * len(rows)
     by_error = TITLES.index("Error %")
-    assert calls_in(lambda: table.view().sortByColumn(by_error, Qt.SortOrder.AscendingOrder)) < 20 * len(rows)
+    assert calls_in(lambda: table.view.sortByColumn(by_error, Qt.SortOrder.AscendingOrder)) < 20 * len(rows)
     assert calls_in(table.grab) < 1.1 * painted
-    assert table.view().model().rowCount() == 2000
+    assert table.view.model().rowCount() == 2000
     table.set_rows([replace(row, hash=Key(row.hash)) for row in many_rows(1000)])
-    assert calls_in(table.view().selectAll) < 50 * 1000
+    assert calls_in(table.view.selectAll) < 50 * 1000
 
 
 def cut(table, row):
-    font, head = QFontMetricsF(figure_font(table, TEXT)), table.view().horizontalHeader()
+    font, head = QFontMetricsF(figure_font(table, TEXT)), table.view.horizontalHeader()
     room = [head.sectionSize(number) - 2 * PADDING for number in range(len(SHOWN))]
     return [c.title for c, wide in zip(SHOWN, room, strict=True) if font.horizontalAdvance(c.text(row)) > wide]
 
@@ -226,7 +226,7 @@ def test_that_no_cell_is_cut_at_any_width_and_a_narrow_table_shows_up_to_the_err
     assert SHOWN[TITLES.index("Split")].text(own) == "4, fold 2/10, val."
     long = [run("l", 21, "Digits 8 × 8 enlarged (stand-in)")] if width < 700 else []
     table.set_rows([own, *long, *ROWS])
-    view = table.view()
+    view = table.view
     for _ in range(2):  # the table is made wide and then narrow again
         table.resize(1700, 400)
         table.resize(width + 2, 400)
@@ -239,7 +239,7 @@ def test_that_no_cell_is_cut_at_any_width_and_a_narrow_table_shows_up_to_the_err
 
 
 def test_that_a_column_keeps_the_width_that_the_user_sets(table):
-    view, method = table.view(), TITLES.index("Method")
+    view, method = table.view, TITLES.index("Method")
     head = view.horizontalHeader()
     before = head.sectionSize(method)
     head.resizeSection(method, before + 40)
@@ -251,9 +251,9 @@ def test_that_a_column_keeps_the_width_that_the_user_sets(table):
 def test_that_the_empty_table_says_what_to_do(table, emitted):
     table.set_placeholder("No runs yet. Train one.")
     table.set_rows([])
-    assert table.view().accessibleDescription() == "No runs yet. Train one."
-    table.view().setFocus()
-    press(table.view(), Qt.Key.Key_Return, Qt.Key.Key_Delete, Qt.Key.Key_F2)
+    assert table.view.accessibleDescription() == "No runs yet. Train one."
+    table.view.setFocus()
+    press(table.view, Qt.Key.Key_Return, Qt.Key.Key_Delete, Qt.Key.Key_F2)
     assert emitted == {"open": [], "compare": [], "delete": [], "tag": []}
     table.grab()
 
@@ -262,10 +262,10 @@ def test_that_a_run_of_another_results_version_is_grey_gives_the_reason_and_can_
     shots = []
     for version in (str(RESULTS_VERSION), "2"):
         table.set_rows([replace(MORE, numerics=version)])
-        shots.append(table.view().viewport().grab(QRect(0, 0, 400, 28)).toImage())
+        shots.append(table.view.viewport().grab(QRect(0, 0, 400, 28)).toImage())
     darkest = [min(shot.pixelColor(x, y).lightness() for x in range(400) for y in range(28)) for shot in shots]
     assert darkest[1] > darkest[0] + 20
-    assert "results version 2" in table.view().model().index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
+    assert "results version 2" in table.view.model().index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
     table.set_rows([*ROWS, replace(MORE, numerics="2")])
     table.set_filter("version 2")
     assert table.shown() == ("e",)

@@ -295,6 +295,11 @@ class RunTable(QWidget):
     Ctrl+C copies the selected rows as tab-separated text, Ctrl+F goes to the filter, and Escape clears the filter.
     Alt+Up and Alt+Down sort by the current column; Alt+Left and Alt+Right move it, and with Shift change its width.
 
+    Attributes
+    ----------
+    view : RunView
+        The table without the filter.
+
     Signals
     -------
     open_requested(str)
@@ -323,7 +328,7 @@ class RunTable(QWidget):
         self._filling = False
         self._selected: tuple[str, ...] = ()
         self._model = RunModel(self)
-        self._view = RunView(self)
+        self.view = RunView(self)
         self._filter = QLineEdit(self, placeholderText="Filter: rectangles depth 2", clearButtonEnabled=True)
         UndoOfWindow(self._filter, always=True)
         self._count = label("", self)
@@ -367,7 +372,7 @@ class RunTable(QWidget):
         return tuple(run.hash for run in self._selected_runs())
 
     def _selected_runs(self) -> list[StoredRun]:
-        ranges = list(cast("Iterable[QItemSelectionRange]", self._view.selectionModel().selection()))
+        ranges = list(cast("Iterable[QItemSelectionRange]", self.view.selectionModel().selection()))
         lines = sorted({line for r in ranges for line in range(r.top(), r.bottom() + 1)})
         return [self._model.rows[line] for line in lines]
 
@@ -379,9 +384,9 @@ class RunTable(QWidget):
         """Select the runs with these keys and move the cursor to the first one."""
         self._selected = tuple(keys)
         self._restore_selection()
-        rows = self._view.selectionModel().selectedRows()
+        rows = self.view.selectionModel().selectedRows()
         if rows:
-            self._view.selectionModel().setCurrentIndex(min(rows), QItemSelectionModel.SelectionFlag.NoUpdate)
+            self.view.selectionModel().setCurrentIndex(min(rows), QItemSelectionModel.SelectionFlag.NoUpdate)
 
     @Slot()
     def _restore_selection(self) -> None:
@@ -395,11 +400,7 @@ class RunTable(QWidget):
         for _, group in groupby(enumerate(lines), key=lambda pair: pair[1] - pair[0]):
             stretch = [line for _, line in group]
             selection.select(self._model.index(stretch[0], 0), self._model.index(stretch[-1], TAG))
-        self._view.selectionModel().select(selection, QItemSelectionModel.SelectionFlag.ClearAndSelect)
-
-    def view(self) -> QTableView:
-        """Return the table without the filter; the settings store the column widths of this table."""
-        return self._view
+        self.view.selectionModel().select(selection, QItemSelectionModel.SelectionFlag.ClearAndSelect)
 
     def text(self) -> str:
         """Return the selected rows, or all visible rows if none is selected, as tab-separated text with titles."""
@@ -419,10 +420,10 @@ class RunTable(QWidget):
             ("tag", "Edit tag", "F2", "Add a tag to the run, or change it", self._edit_tag),
             ("copy", "Copy", "Ctrl+C", "Copy the selected rows as tab-separated text", self._copy),
         ):
-            action = QAction(text, self._view, shortcut=QKeySequence(keys), toolTip=with_keys(tip, keys))
+            action = QAction(text, self.view, shortcut=QKeySequence(keys), toolTip=with_keys(tip, keys))
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             action.triggered.connect(slot)
-            self._view.addAction(action)
+            self.view.addAction(action)
             actions[name] = action
         find = QAction("Filter", self, shortcut=QKeySequence("Ctrl+F"))
         find.triggered.connect(self._filter.setFocus)
@@ -442,10 +443,10 @@ class RunTable(QWidget):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.clicked.connect(action.trigger)
             action.enabledChanged.connect(button.setEnabled)
-        layout.addWidget(self._view)
+        layout.addWidget(self.view)
 
     def _prepare_view(self) -> None:
-        view, head = self._view, self._view.horizontalHeader()
+        view, head = self.view, self.view.horizontalHeader()
         view.setModel(self._model)
         view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
@@ -495,15 +496,15 @@ class RunTable(QWidget):
     def _fill(self) -> None:
         """Set all column widths: data sets and methods shrink if space is short, and tags get the remaining space."""
         widths = self._needed | self._dragged
-        lack = sum(widths.values()) - self._view.viewport().width()
+        lack = sum(widths.values()) - self.view.viewport().width()
         for number, least in _LEAST_WIDTHS.items():
             cut = 0 if number in self._dragged else min(max(lack, 0), max(widths[number] - least, 0))
             widths[number], lack = widths[number] - cut, lack - cut
-        rest = self._view.viewport().width() - sum(widths.values()) + widths[TAG]
+        rest = self.view.viewport().width() - sum(widths.values()) + widths[TAG]
         widths[TAG] = max(widths[TAG], rest)
         self._filling = True
         for number, width in widths.items():
-            self._view.setColumnWidth(number, width)
+            self.view.setColumnWidth(number, width)
         self._filling = False
 
     @Slot(int, int, int)
@@ -533,7 +534,7 @@ class RunTable(QWidget):
         empty = "" if shown else self._placeholder
         if total and not shown:
             empty = f"No run matches “{self._filter.text().strip()}”. Clear the filter with Esc."
-        self._view.set_empty_text(empty)
+        self.view.set_empty_text(empty)
 
     @Slot(str)
     def _filter_changed(self, text: str) -> None:
@@ -557,9 +558,9 @@ class RunTable(QWidget):
 
     @Slot()
     def _edit_tag(self) -> None:
-        index = self._view.selectionModel().selectedRows(TAG)[0]
-        self._view.scrollTo(index)
-        self._view.edit(index)
+        index = self.view.selectionModel().selectedRows(TAG)[0]
+        self.view.scrollTo(index)
+        self.view.edit(index)
 
     @Slot()
     def _copy(self) -> None:
@@ -568,7 +569,7 @@ class RunTable(QWidget):
     @Slot(QModelIndex)
     def _double_clicked(self, index: QModelIndex) -> None:
         if index.flags() & Qt.ItemFlag.ItemIsEditable:
-            self._view.edit(index)
+            self.view.edit(index)
         else:
             self.open_requested.emit(self._model.rows[index.row()].hash)
 
@@ -576,8 +577,8 @@ class RunTable(QWidget):
         if self._filter.hasFocus() and event.key() == Qt.Key.Key_Escape:
             self._filter.clear()
         elif self._filter.hasFocus() and event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self._view.setFocus()
+            self.view.setFocus()
             if not self.selected() and self._model.rowCount():
-                self._view.selectRow(0)
+                self.view.selectRow(0)
         else:
             super().keyPressEvent(event)
