@@ -41,6 +41,13 @@ class DrawingCanvas(Picker):
         True if a left click, Space and Enter emit `pixel_clicked` instead of drawing; the left button then draws
         only when the mouse reaches another pixel.
 
+    Attributes
+    ----------
+    image : ndarray of shape (rows, columns), float32, or None
+        The image with the user's strokes, read-only.
+    erases : bool
+        True if the left button erases instead of drawing.
+
     Signals
     -------
     drawn(object)
@@ -54,14 +61,14 @@ class DrawingCanvas(Picker):
 
     def __init__(self, parent: QWidget | None = None, pins: bool = False) -> None:
         super().__init__(parent)
-        self._values: Image | None = None
+        self.image: Image | None = None
         self._drawn: tuple[Theme, QImage] | None = None
         self._pins_pixels = pins
         self._is_click = False  # True after a press of a mouse button until the mouse reaches another pixel
         self._given: Image | None = None
         self._before: Image | None = None  # image before the current stroke
         self._brush = 1
-        self._erases = False
+        self.erases = False
         self._ink: float | None = None  # the value that is drawn while a mouse button is down
         self._last = 0
         self.setMinimumSize(64, 64)
@@ -74,14 +81,9 @@ class DrawingCanvas(Picker):
         return QSize(196 + 2 * MARGIN, 196 + 2 * MARGIN)
 
     @property
-    def image(self) -> Image | None:
-        """Return the image with the user's strokes."""
-        return self._values
-
-    @property
     def is_drawn_on(self) -> bool:
         """True if the user's strokes changed the image."""
-        return self._values is not None and self._given is not None and not np.array_equal(self._values, self._given)
+        return self.image is not None and self._given is not None and not np.array_equal(self.image, self._given)
 
     def set_image(self, values: Image, drawn: Image | None = None) -> None:
         """Show an image, or the image with earlier strokes, `drawn`, if it is given and has the same shape.
@@ -95,11 +97,11 @@ class DrawingCanvas(Picker):
         self._show(values if drawn is None or drawn.shape != values.shape else drawn)
 
     def _describe(self) -> None:
-        if self._values is None:
+        if self.image is None:
             return
-        texts, columns = self._contents(self._values), self._values.shape[1]
+        texts, columns = self._contents(self.image), self.image.shape[1]
         if self._current is not None:
-            (row, column), value = divmod(self._current, columns), float(self._values.flat[self._current])
+            (row, column), value = divmod(self._current, columns), float(self.image.flat[self._current])
             texts[:0] = [f"row {row}, column {column}: {fixed(value, 2)}", *self._was_missing()]
         self.setAccessibleDescription("; ".join(texts))
 
@@ -113,9 +115,9 @@ class DrawingCanvas(Picker):
 
     def grid(self) -> PixelGrid | None:
         """Return the positions of the pixels in the widget's coordinates, or None without an image."""
-        if self._values is None:
+        if self.image is None:
             return None
-        rows, columns = self._values.shape
+        rows, columns = self.image.shape
         ratio = self.devicePixelRatioF()
         area = self.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
         scale = min(integer_scale(rows, area.height(), ratio), integer_scale(columns, area.width(), ratio))
@@ -133,8 +135,8 @@ class DrawingCanvas(Picker):
     def _image(self) -> QImage:
         theme = theme_of(self)
         if self._drawn is None or self._drawn[0] is not theme:
-            assert self._values is not None
-            self._drawn = theme, image_of(self._values, INK, theme)
+            assert self.image is not None
+            self._drawn = theme, image_of(self.image, INK, theme)
         return self._drawn[1]
 
     def paintEvent(self, _event: QPaintEvent) -> None:
@@ -176,37 +178,33 @@ class DrawingCanvas(Picker):
         self._brush = side
         self.update()
 
-    def set_erasing(self, erases: bool) -> None:
-        """If `erases` is True, let the left button erase; otherwise let it draw."""
-        self._erases = erases
-
     @Slot()
     def blank(self) -> None:
         """Set all pixels to 0, as one stroke."""
-        if self._values is not None and self._values.any():
-            self._show(np.zeros_like(self._values))
-            self.stroked.emit(self._values)
+        if self.image is not None and self.image.any():
+            self._show(np.zeros_like(self.image))
+            self.stroked.emit(self.image)
 
     # Strokes
 
     def _show(self, values: Image) -> None:
-        if self._values is None or not np.array_equal(values, self._values):
-            self._values, self._drawn = values, None
+        if self.image is None or not np.array_equal(values, self.image):
+            self.image, self._drawn = values, None
             self._set_count(values.size)
             self.drawn.emit(values)
 
     def _covered(self, index: int) -> tuple[slice, slice]:
         """Return the rows and columns that the brush covers at a pixel."""
-        assert self._values is not None
-        row, column = divmod(index, self._values.shape[1])
+        assert self.image is not None
+        row, column = divmod(index, self.image.shape[1])
         before, after = (self._brush - 1) // 2, self._brush // 2 + 1
         return slice(max(row - before, 0), row + after), slice(max(column - before, 0), column + after)
 
     def _stroke(self, index: int, ink: float) -> None:
         """Set the pixels on the line from the last pixel of the stroke to this pixel to the value `ink`."""
-        if self._values is None:
+        if self.image is None:
             return
-        values, columns = self._values.copy(), self._values.shape[1]
+        values, columns = self.image.copy(), self.image.shape[1]
         (r0, c0), (r1, c1) = divmod(self._last, columns), divmod(index, columns)
         steps = max(abs(r1 - r0), abs(c1 - c0), 1)
         for k in range(steps + 1):
@@ -219,10 +217,10 @@ class DrawingCanvas(Picker):
         index = self._at(event.position())
         if index is None or event.button() not in (Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton):
             return
-        erase = self._erases or event.button() == Qt.MouseButton.RightButton
+        erase = self.erases or event.button() == Qt.MouseButton.RightButton
         erase = erase or bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         self._hover(index)
-        self._before, self._ink, self._last = self._values, 0.0 if erase else 1.0, index
+        self._before, self._ink, self._last = self.image, 0.0 if erase else 1.0, index
         self._is_click = self._pins_pixels and not erase
         if not self._is_click:
             self._stroke(index, self._ink)
@@ -247,19 +245,19 @@ class DrawingCanvas(Picker):
     def _end_stroke(self) -> None:
         if self._ink is not None:
             before, self._before, self._ink = self._before, None, None
-            if self._values is not before:
-                self.stroked.emit(self._values)
+            if self.image is not before:
+                self.stroked.emit(self.image)
 
     # Keys
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in CLICKS and self._values is not None and not self._pins_pixels:
+        if event.key() in CLICKS and self.image is not None and not self._pins_pixels:
             index = self._stepped((0, 0)) if self._current is None else self._current
             assert index is not None
             self._hover(index)
             self._last = index
-            self._stroke(index, 0.0 if self._values.flat[index] > 0.5 else 1.0)
-            self.stroked.emit(self._values)
+            self._stroke(index, 0.0 if self.image.flat[index] > 0.5 else 1.0)
+            self.stroked.emit(self.image)
         else:
             super().keyPressEvent(event)
 

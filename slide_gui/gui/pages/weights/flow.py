@@ -166,7 +166,7 @@ class FlowPart(View):
     def set_erasing(self, erases: int) -> None:
         """Let the left button erase (1) or draw (0)."""
         self._modes.choose(erases)
-        self.view.canvas.set_erasing(bool(erases))
+        self.view.canvas.erases = bool(erases)
 
     def toggle_erasing(self) -> None:
         """Switch the left button between drawing and erasing."""
