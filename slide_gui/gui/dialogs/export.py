@@ -103,11 +103,7 @@ class ExportController(QObject):
     message = Signal(object)
 
     def __init__(
-        self,
-        queue: JobQueue,
-        settings: QSettings,
-        parent: QWidget,
-        inputs: Callable[[], Callable[[], Sequence[Path]]] = lambda: list,
+        self, queue: JobQueue, settings: QSettings, parent: QWidget, inputs: Callable[[], Callable[[], Sequence[Path]]]
     ) -> None:
         super().__init__(parent)
         self._inputs = inputs

@@ -278,9 +278,7 @@ class ParameterPanel(VerticalScroll):
     reading_requested = Signal()
     try_requested = Signal()
 
-    def __init__(
-        self, workspace: Workspace, parent: QWidget | None = None, *, recent: RecentFiles | None = None
-    ) -> None:
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None, *, recent: RecentFiles) -> None:
         super().__init__(parent)
         self._workspace, self._recent = workspace, recent
         self.setAccessibleName("Parameters")
@@ -486,7 +484,7 @@ class ParameterPanel(VerticalScroll):
         for entry in entries():
             self._datasets.addItem(entry.title, entry.key)
         self._datasets.insertSeparator(self._datasets.count())
-        recent = () if self._recent is None else self._recent.openings[:_MOST_RECENT]
+        recent = self._recent.openings[:_MOST_RECENT]
         for opening in recent:
             self._datasets.addItem(opening.name, opening)
             self._datasets.setItemData(self._datasets.count() - 1, str(opening.paths[0]), Qt.ItemDataRole.ToolTipRole)
