@@ -170,7 +170,7 @@ class TileSource:
     def tiles(self, features: tuple[int, ...]) -> WeightTable:
         """Return the tiles of the rows of W that reconstruct these features, from fitted layers or from the preview."""
         levels, layers = self._workspace.state.selection.levels, range(1, self._workspace.state.parameters.depth + 1)
-        quantity, shape = self.quantity(), self.shape
+        quantity, shape = "contribution" if self.shows_contributions() else "", self.shape
         limits, shared = [self._limit(k) for k in layers], self._workspace.state.parameters.sharing != "none"
         shown, labels = self._layers(), SHARES_OF_LIMIT
         titles = tuple(f"{'≈ ' * isinstance(x, ApproximateLayer)}layer {k}" for k, x in zip_longest(layers, shown))
@@ -287,10 +287,6 @@ class TileSource:
         """Return the root mean square of each feature of a layer's input, or None if it is unknown."""
         layers = self._layers()
         return None if layer > len(layers) else input_rms(layers[layer - 1])
-
-    def quantity(self) -> str:
-        """Return "contribution" if tiles show contributions instead of weights, otherwise ""."""
-        return "contribution" if self.shows_contributions() else ""
 
     @property
     def strength(self) -> float:
