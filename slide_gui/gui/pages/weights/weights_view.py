@@ -9,7 +9,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from slide_gui.core.slide.parameters import LARGEST_NOISE, MOST_LAYERS
+from slide_gui.core.slide.parameters import LARGEST_NOISE
 from slide_gui.gui.pages.weights.selected_rows import ShownRow
 from slide_gui.gui.pages.weights.view import NO_LAYER, ImageRow, View, ViewContext
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
@@ -28,7 +28,6 @@ _BETWEEN = 12
 _LEAST_WIDTH = 204  # least width in pixels of the column with the image and the numbers
 _LEAST_SIDE, _MOST_SIDE = 140, 504  # smallest and largest side of the image in pixels
 _LINE = 16
-_LAYERS = tuple(map(layer_name, range(MOST_LAYERS + 1)))
 _HEADS = ("", "weight", "× RMS", "rank", "bias", "share")
 _ENDS = (0.07, 0.27, 0.48, 0.62, 0.82, 1.0)  # right edges of the columns of numbers, as fractions of the width
 
@@ -205,7 +204,7 @@ class WeightsView(View):
             numbers = ("–", "–", "–", "–", "–")
             if row is not None and not row.stale:
                 numbers = _numbers(row, self._source.rms(k), source)
-            lines.append((_LAYERS[k], *numbers))
+            lines.append((layer_name(k), *numbers))
         self.readout.set_lines(title, lines)
 
     @Slot()
