@@ -65,8 +65,15 @@ class ErrorPlot(Plot):
 
     # Contents
 
-    def set_points(self, points: Sequence[ErrorPoint]) -> None:
-        """Replace the points; each noise level and depth may have at most one point."""
+    def set_points(self, points: Sequence[ErrorPoint], part: str = "test") -> None:
+        """Replace the points; each noise level and depth may have at most one point.
+
+        The title of the error axis names the `part` of the rows on which errors are counted: "test" or "validation".
+        """
+        titles = (self._titles[0], f"{part.capitalize()} error (%)")
+        if titles != self._titles:
+            self._titles = titles
+            self._changed()
         if tuple(points) != self._points:
             self._points, current = tuple(points), self._current
             if current is not None:
@@ -75,13 +82,6 @@ class ErrorPlot(Plot):
                 self._current = next((p for p in points if (p.noise, p.depth) == place), None)
             self._renew()
             self._describe()
-
-    def set_part(self, part: str) -> None:
-        """Name the rows on which errors are counted, for the title of the error axis: "test" or "validation"."""
-        titles = (self._titles[0], f"{part.capitalize()} error (%)")
-        if titles != self._titles:
-            self._titles = titles
-            self._changed()
 
     def set_paper(self, error: float | None) -> None:
         """Mark the paper's error for raw input, in per cent."""

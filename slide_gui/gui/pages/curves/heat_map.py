@@ -25,16 +25,11 @@ class HeatMap(ColorTable):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._points: dict[tuple[int, int], ErrorPoint] = {}
-        self._part = "test"
         self.setAccessibleName("Error by noise and depth: heat map")
         self.cell_clicked.connect(self._click)
 
-    def set_part(self, part: str) -> None:
-        """Set the rows on which errors are counted, test or validation, for the next call of `set_points`."""
-        self._part = part
-
-    def set_points(self, points: Sequence[ErrorPoint]) -> None:
-        """Replace the points, at most one per noise level and depth."""
+    def set_points(self, points: Sequence[ErrorPoint], part: str = "test") -> None:
+        """Replace the points, at most one per noise level and depth. The legend names the `part`, as in the curves."""
         noises, depths = (sorted(set(each)) for each in zip(*map(_place, points), strict=True)) if points else ((), ())
         self._points = {(depths.index(p.depth), noises.index(_place(p)[0])): p for p in points}
         errors = [p.error for p in points if p.is_known and p.state == "done"]
@@ -47,7 +42,7 @@ class HeatMap(ColorTable):
             else:
                 cells[place] = ColorCell(f"≈ {text}" if point.is_known else text, tip)
         bounds = f" {fixed(low, 2)} to {fixed(high, 2)} %," if errors else ""
-        legend = f"{self._part} error,{bounds} by depth and noise level 1 − p"
+        legend = f"{part} error,{bounds} by depth and noise level 1 − p"
         words = [counted(len(points), "point"), *filter(None, [best_words(points)])]
         self.set_outlined([place for place, point in self._points.items() if point.is_selected])
         rows = [(f"depth {depth}", "") for depth in depths]

@@ -307,8 +307,7 @@ class CurvesPage(Page):
         self._show_settings(setting)
         points, part = self._points(setting), _part(setting)
         for view in (self._plot, self._map):
-            view.set_part(part)
-            view.set_points(points)
+            view.set_points(points, part)
             view.set_placeholder(self._why_empty())
         parameters = self._workspace.state.parameters
         self._plot.set_cursor(parameters.noise)
