@@ -45,8 +45,8 @@ class ClusterController(QObject):
     ----------
     path : Path
         Store of runs.
-    settings : QSettings or None
-        Settings that store the choice; None to store nothing.
+    settings : QSettings
+        Settings that store the choice.
 
     Signals
     -------
@@ -57,21 +57,20 @@ class ClusterController(QObject):
     changed = Signal()
     _workers_counted = Signal()  # emitted by the thread of `queue` after it has stored the new state in `_known`
 
-    def __init__(self, path: Path, settings: QSettings | None, parent: QObject | None = None) -> None:
+    def __init__(self, path: Path, settings: QSettings, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._path = path
         self.queue = JobQueue(self)
         self._settings = settings
         self._cluster: Cluster | None = None  # only the thread of `queue` opens and closes the connection
         self._known = ClusterState()
-        self.state = ClusterState(ClusterChoice() if settings is None else _stored(settings))
+        self.state = ClusterState(_stored(settings))
         self._workers_counted.connect(self._show_known, Qt.ConnectionType.QueuedConnection)
 
     def choose(self, choice: ClusterChoice) -> None:
         """Compute runs at the chosen place from now on. Connect at once, so that problems are reported early."""
-        if self._settings is not None:
-            self._settings.setValue(_WORKERS, choice.workers)
-            self._settings.setValue(_SCHEDULER, choice.scheduler)
+        self._settings.setValue(_WORKERS, choice.workers)
+        self._settings.setValue(_SCHEDULER, choice.scheduler)
         self._set(ClusterState(choice, connecting=not choice.is_here))
         self.queue.submit(
             f"Connecting to {choice}",

@@ -23,7 +23,7 @@ class Session(QObject):
     ----------
     store : Path
         Store of runs. Modules that use the store are imported only when needed, because their import is slow.
-    settings : QSettings, optional
+    settings : QSettings
         Settings that store where runs are computed.
 
     Signals
@@ -40,7 +40,7 @@ class Session(QObject):
     busy_changed = Signal()
     place_changed = Signal()
 
-    def __init__(self, store: Path, parent: QObject | None = None, *, settings: QSettings | None = None) -> None:
+    def __init__(self, store: Path, parent: QObject | None = None, *, settings: QSettings) -> None:
         super().__init__(parent)
         self._store, self._settings = store, settings
         self.queue = JobQueue(self)
