@@ -9,7 +9,7 @@ import pytest
 
 from slide_gui.core.sda.model import SdaEpoch, SdaHistory
 from slide_gui.experiments.evaluation.protocol import CellPlan
-from slide_gui.experiments.evaluation.run import run_evaluation
+from slide_gui.experiments.evaluation.run import remaining_cost, run_evaluation
 from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, SplitProgress
 from slide_gui.experiments.runs.run import RunProgress
 from slide_gui.experiments.store.store import RunStore
@@ -43,6 +43,7 @@ def tiny_plan(extent="full", data=(), methods=(), splits=None):
 @pytest.fixture
 def small_plan(monkeypatch):
     monkeypatch.setattr(evaluation_module, "plan", tiny_plan)
+    monkeypatch.setattr(evaluation_module, "remaining_cost", remaining_cost)
     monkeypatch.setattr(evaluation_module, "load_data", lambda key, progress: named(key))
 
 
