@@ -103,7 +103,7 @@ def test_that_one_vs_one_predicts_and_scores_as_SVC_does_by_votes_and_then_margi
 
 
 def test_that_payloads_contain_widths_then_training_and_any_report_can_cancel():
-    Z, y = three_classes(60)
+    Z, y = three_classes(30)
     Z[:, 0] += 20.0 * y  # no kernel makes an error, so the learned widths win the tie
     parameters = SvmParameters(SIZES, starts=1)
     listener = StopAfter()
@@ -113,7 +113,7 @@ def test_that_payloads_contain_widths_then_training_and_any_report_can_cancel():
     assert listener.payloads[kinds.index(ChosenBy)] == model.trained.chosen
     names = [payload.name for payload in listener.payloads if isinstance(payload, Stage)]
     assert list(dict.fromkeys(names)) == [
-        "computing distances between 60 rows",
+        "computing distances between 30 rows",
         "learning widths on four fifths of the rows for a comparison",
         "comparing with median widths",
     ]

@@ -257,7 +257,7 @@ def test_that_collapsed_widths_are_overruled_and_good_ones_kept(make, squared, s
 @pytest.mark.parametrize(("n", "folds"), [(100, 2), (995, 2), (1000, 1)])
 def test_that_widths_are_evaluated_on_folds_that_they_were_not_learned_on(n, folds, compared):
     Z, codes = layers(n)
-    _, found, samples = compared(Z, codes, 1.0, 1.0)
+    _, found, samples = compared(Z, codes, 1.0, 1.0, given=1.0)
     held_out = [np.setdiff1d(np.arange(n), rows) for rows in samples[:folds]]
     assert [len(rows) for rows in held_out] == [n // 5] * folds
     assert len(np.unique(np.concatenate(held_out))) == found.chosen.n_held_out == folds * n // 5
