@@ -78,8 +78,9 @@ def shows_example(window):
     wait(lambda: window.workspace.dataset is not None and window.workspace.dataset.name == "Rectangles")
 
 
-def changed(window):
-    """Change every setting that a session stores, except the data."""
+def changed(windows, table):
+    """Return a window that has opened the table and has another value of every setting that a session stores."""
+    window = start(windows, table)
     window.workspace.set_parameters(noise=0.45, depth=2)
     window.workspace.select(pins=(1, 5), levels="global", sample=7)
     window.workspace.show_test(3)
@@ -89,9 +90,12 @@ def changed(window):
     window.pages.turn_to("classifier")
     window.weights_page.choose({"brush": "3", "pixel": "2"})
     window.weights_page.set_view("copies")
+    return window
 
 
 def is_changed(window):
+    """Wait until the table is open, and return True if the window has the settings of `changed`."""
+    wait_until_open(window, "table")
     state, choices = window.workspace.state, {entry[:2]: entry[2] for entry in window.pages.choices()}
     return (
         (state.parameters.noise, state.parameters.depth) == (0.45, 2)
@@ -104,12 +108,10 @@ def is_changed(window):
 
 
 def test_that_the_next_window_restores_session_and_position_and_ignores_an_invalid_position(windows, table):
-    window = start(windows, table)
-    changed(window)
+    window = changed(windows, table)
     place = window.saveGeometry()
     tear_down(window)
     again = windows()
-    wait_until_open(again, "table")
     assert is_changed(again)
     assert again.pages.page("runs").run_table.filter == "noise"
     assert again.settings.value("window/geometry") == place
@@ -122,8 +124,7 @@ def test_that_the_next_window_restores_session_and_position_and_ignores_an_inval
 
 
 def test_that_after_a_crash_the_session_is_offered_but_not_opened(windows, table, tmp_path):
-    window = start(windows, table)
-    changed(window)
+    window = changed(windows, table)
     tear_down(window)
     killed = (
         "import os, sys; from PySide6.QtCore import QLockFile; lock = QLockFile(sys.argv[1]); print(lock.tryLock(0)); "
@@ -138,7 +139,6 @@ def test_that_after_a_crash_the_session_is_offered_but_not_opened(windows, table
     assert again.notice.isVisible()
     assert "did not close" in again.notice.accessibleName()
     again.notice.remedy.click()
-    wait_until_open(again, "table")
     assert is_changed(again)
 
 
@@ -178,8 +178,7 @@ def test_that_a_second_open_window_stores_no_session(windows, table, tmp_path):
 def test_that_a_saved_session_opens_in_another_window_though_folder_and_data_were_moved(
     windows, table, tmp_path, monkeypatch
 ):
-    window = start(windows, table)
-    changed(window)
+    window = changed(windows, table)
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "data" / "mine"), ""))
     window.actions_by_name["save_session"].trigger()
     assert (tmp_path / "data" / "mine.slide-session").is_file()
@@ -187,13 +186,11 @@ def test_that_a_saved_session_opens_in_another_window_though_folder_and_data_wer
     window.workspace.set_parameters(noise=0.1)
     drop(window, tmp_path / "moved" / "mine.slide-session")
     wait(lambda: window.workspace.state.parameters.noise == 0.45)
-    wait_until_open(window, "table")
     assert is_changed(window)
 
 
 def test_that_missing_data_can_be_located(windows, table, tmp_path, monkeypatch):
-    window = start(windows, table)
-    changed(window)
+    window = changed(windows, table)
     tear_down(window)
     (tmp_path / "elsewhere").mkdir()
     table.rename(tmp_path / "elsewhere" / "table.csv")
@@ -203,7 +200,6 @@ def test_that_missing_data_can_be_located(windows, table, tmp_path, monkeypatch)
     again.keeper._store_session()  # as it does when the window is idle
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "elsewhere"))
     again.notice.remedy.click()
-    wait_until_open(again, "table")
     assert is_changed(again)
 
 
