@@ -151,6 +151,12 @@ def at_rest(window: MainWindow) -> None:
     wait(lambda: window.workspace.model() is not None and not window.queue.busy)
 
 
+def refit(window: MainWindow, **parameters: Any) -> None:
+    """Set parameters of the layers, and wait until all layers are fitted."""
+    window.workspace.set_parameters(**parameters)
+    at_rest(window)
+
+
 def open_data(window: MainWindow, data: Dataset) -> None:
     """Open a data set and wait until its layers are fitted."""
     window.workspace.open(StubSource(data))

@@ -27,6 +27,7 @@ from tests.gui.helpers import (
     image_and_tiles,
     open_data,
     open_file,
+    refit,
     settle,
     show_page,
     train,
@@ -339,8 +340,7 @@ def test_that_share_seed_and_folds_are_set_in_the_panel(window, flowers):
 
 def test_that_training_in_the_window_computes_the_same_run_as_the_command_line(window, flowers, capsys):
     open_file(window, flowers)
-    window.workspace.set_parameters(depth=1)
-    at_rest(window)
+    refit(window, depth=1)
     page, result = train(window), window.session.runs.result
     assert "25 % held out, seed 0" in page.details.text()
     assert page.numbers().split("\n")[1].startswith("rose\t")

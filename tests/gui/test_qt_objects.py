@@ -12,7 +12,7 @@ from shiboken6 import Shiboken
 import slide_gui
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.widgets.layouts import nested
-from tests.gui.helpers import at_rest, every_view, labelled, settle, wait
+from tests.gui.helpers import every_view, labelled, refit, settle, wait
 from tests.gui.qt_rules import forbidden, problems
 
 OPENED = labelled
@@ -70,8 +70,7 @@ def use_whole_window(window):
         window.resize(width, 720)
         settle(0.02)
     for depth in (6, 2):
-        window.workspace.set_parameters(depth=depth)
-        at_rest(window)
+        refit(window, depth=depth)
     for name in ("export", "palette", "guide", "about", "settings", "cluster"):
         window.actions_by_name[name].trigger()
     window.opening.ask_to_download("rectangles")

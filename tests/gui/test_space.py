@@ -16,7 +16,7 @@ from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.image import DrawingCanvas
-from tests.gui.helpers import StubSource, at_rest, every_view, settle, wait
+from tests.gui.helpers import StubSource, at_rest, every_view, refit, settle, wait
 
 
 def drawn(height, width, name="given"):
@@ -88,8 +88,7 @@ def test_that_the_image_has_its_final_size_when_it_is_first_painted(closed_windo
 def test_that_tiles_and_numbers_of_any_depth_fit_into_a_small_window(window):
     window.resize(960, 640)
     for depth in (8, 6, 4, 1):  # the deepest first, because it contains the others
-        window.workspace.set_parameters(depth=depth)
-        at_rest(window)
+        refit(window, depth=depth)
         for view in ("weights", "explain"):
             part = window.weights_page.set_view(view)
             settle(0.05)
@@ -197,11 +196,9 @@ def test_that_a_layer_that_is_not_fitted_yet_has_no_limit_and_no_time(window, ev
         notes = [text for text in texts if text.startswith("Fitted")]
         seen.append((0 if stack is None else len(stack.layers), titles, notes))
 
-    window.workspace.set_parameters(depth=1)
-    at_rest(window)
+    refit(window, depth=1)
     window.workspace.fitting.changed.connect(look)
-    window.workspace.set_parameters(depth=4, ridge=1e-3)
-    at_rest(window)
+    refit(window, depth=4, ridge=1e-3)
     assert {fitted for fitted, _, _ in seen} >= {1, 2, 3, 4}
     for fitted, titles, notes in seen:
         assert titles[fitted:] == [f"layer {k}" for k in range(fitted + 1, 5)]

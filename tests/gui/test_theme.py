@@ -25,7 +25,7 @@ from slide_gui.gui.theme import (
     towards,
 )
 from slide_gui.gui.widgets.painted import STALE, CachedPixmap
-from tests.gui.helpers import at_rest, every_view, labelled, train
+from tests.gui.helpers import every_view, labelled, refit, train
 
 # The program shows text in the first colour on the second.
 TEXT_ON = [
@@ -189,8 +189,7 @@ def least_of_words(pixels, root):
 def test_that_what_is_painted_on_every_page_has_a_contrast_of_4_5_in_both_themes(window, monkeypatch):
     window.workspace.select(pins=(3, 20))
     train(window)
-    window.workspace.set_parameters(noise=0.5)  # the earlier results are now grey
-    at_rest(window)
+    refit(window, noise=0.5)  # the earlier results are now grey
     faults = []
     written = Written(monkeypatch)
     for theme in ("light", "dark"):

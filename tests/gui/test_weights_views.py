@@ -34,6 +34,7 @@ from tests.gui.helpers import (
     labelled,
     open_data,
     press,
+    refit,
     settle,
     wait,
 )
@@ -62,8 +63,7 @@ def test_that_the_flow_follows_the_sample_its_noise_and_the_stack_also_while_it_
     window.actions_by_name["next_sample"].trigger()
     np.testing.assert_array_equal(part.flow.clean, data.train[sample + 1])
     window.weights_page.set_view(WEIGHTS)
-    window.workspace.set_parameters(noise=0.6)
-    wait(lambda: window.workspace.model() is not None)
+    refit(window, noise=0.6)
     window.weights_page.set_view(FLOW)
     np.testing.assert_array_equal(outputs(part.flow), outputs(expected_flow(window, data.train[sample + 1])))
     window.pages.show_item("weights", 3)
@@ -152,8 +152,7 @@ def test_that_an_image_passes_through_the_layers_of_earlier_data_under_their_nam
     workspace.set_parameters(noise=0.5)
     assert not any(column.stale for column in part.view.columns)  # layers of other data do not depend on the panel
     assert part.notice.text().startswith("others through layers learned on given, noise 0.3")
-    workspace.set_parameters(noise=0.3)
-    at_rest(window)
+    refit(window, noise=0.3)
     choose(part.learned, "")
     for before, after in zip(own, outputs(part.flow), strict=True):
         np.testing.assert_array_equal(before, after)
@@ -314,8 +313,7 @@ def test_that_copies_stop_when_another_page_is_shown_and_do_not_start_again(wind
     part = started(window)
     wait(lambda: part.copies is not None and part.copies.points)
     window.actions_by_name["page_runs"].trigger()
-    window.workspace.set_parameters(noise=0.5)
-    at_rest(window)
+    refit(window, noise=0.5)
     window.actions_by_name["page_weights"].trigger()
     settle(0.1)
     assert part._job is None
@@ -368,8 +366,7 @@ def test_that_numbers_belong_to_the_selected_pixel_and_the_one_under_the_cursor_
 
 def test_that_the_numbers_follow_noise_layer_depth_and_data(window, explained):
     before = value(explained, "E[P]_{ab}")
-    window.workspace.set_parameters(noise=0.6)
-    wait(lambda: window.workspace.model() is not None)
+    refit(window, noise=0.6)
     assert "· 0.4\n" in explained.table.toPlainText().replace("\u00a0", " ")
     assert value(explained, "E[P]_{ab}") != before
     choose_layer(explained, 3)
@@ -417,8 +414,7 @@ def test_that_each_press_shuffles_again_and_other_layers_data_or_views_drop_the_
         wait(lambda: view.fit is not None)
         orders.append(view._order)
     assert not np.array_equal(*orders)
-    window.workspace.set_parameters(noise=0.55)
-    at_rest(window)
+    refit(window, noise=0.55)
     assert view.fit is None
     assert "differs" not in view.status.text()
     view.button.click()
@@ -448,8 +444,7 @@ def test_that_fill_masks_a_fraction_equal_to_the_noise_shows_the_values_of_numpy
     view = window.weights_page.set_view("fill")
     for seed, noise in enumerate((0.5, 0.5, 0.25), 1):
         view.draw()
-        window.workspace.set_parameters(noise=noise)
-        at_rest(window)
+        refit(window, noise=noise)
         image, rest, by_w, by_mask = view.pictures
         M, W, X = np.isnan(rest), window.workspace.fitting.stack.layers[0].weights, window.workspace.dataset.train * 1.0
         assert set(np.flatnonzero(M)) == set(np.random.default_rng(seed).permutation(64)[: round(noise * 64)])
@@ -460,8 +455,7 @@ def test_that_fill_masks_a_fraction_equal_to_the_noise_shows_the_values_of_numpy
         np.testing.assert_allclose(by_mask[M], (mean[M] + scale[M] * z), atol=1e-6)
     window.workspace.set_parameters(depth=0)
     assert (len(view.tiles.rows[0].tiles), view.numbers(), view.button.isEnabled()) == (1, "", False)
-    window.workspace.set_parameters(depth=1)
-    at_rest(window)
+    refit(window, depth=1)
     view.draw()
     window.queue.stop()
     assert view.status.text().startswith("The filling was stopped.")
