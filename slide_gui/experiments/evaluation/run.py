@@ -43,7 +43,7 @@ _COLUMNS = 784
 
 
 def remaining_cost(
-    cells: Sequence[CellPlan], state: EvaluationState, rows: Sequence[StoredRun]
+    cells: Sequence[CellPlan], state: EvaluationState, rows: Sequence[StoredRun], progress: Progress = NO_PROGRESS
 ) -> Mapping[tuple[str, str], Mapping[tuple[str, str], float]]:
     """Return the expected seconds of each run that a cell of the table may still need.
 
@@ -56,6 +56,8 @@ def remaining_cost(
         State of the evaluation according to the stored runs, as returned by `stored_evaluation`.
     rows : sequence of StoredRun
         Runs in the store. Their durations are used to estimate the durations of other runs.
+    progress : Progress
+        Raises `Cancelled` to stop the computation, which takes two seconds for the full protocol.
     """
     infos = {info.key: info for info in state.data}
     classes = {cell.data: len(data_entry(cell.data).label_names) for cell in cells}
@@ -68,6 +70,7 @@ def remaining_cost(
             cost.add(kind, row.seconds)
     costs: dict[tuple[str, str], dict[tuple[str, str], float]] = {(cell.data, cell.method): {} for cell in cells}
     for task in tasks(cells):
+        progress.report(1.0)
         key, info = (task.plan.data, task.plan.method), infos.get(task.plan.data)
         cell = state.cell(*key)
         if cell is not None and any(answer.split == task.split for answer in cell.answers):

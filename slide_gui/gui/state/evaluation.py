@@ -155,7 +155,7 @@ class EvaluationController(QObject):
             state = stored_evaluation(table, rows, progress=progress)
             # Show the stored results now, because the computation of the remaining cost takes a second.
             progress.report(1.0, (table, state, {}))
-            return table, state, remaining_cost(table, state, rows)
+            return table, state, remaining_cost(table, state, rows, progress)
 
         self.reading.start(work)
 

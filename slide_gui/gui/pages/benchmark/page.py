@@ -19,7 +19,7 @@ from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.state.evaluation import EvaluationChoice
 from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.state.session import Session
-from slide_gui.gui.widgets.controls import StartPause, label, name_box, spin_box
+from slide_gui.gui.widgets.controls import ElidedLabel, StartPause, label, name_box, spin_box
 from slide_gui.gui.widgets.layouts import flush, nested
 
 _MOST_SPLITS = 50  # largest number of splits in the paper
@@ -75,7 +75,7 @@ class EvaluationPage(Page):
         super().__init__("Benchmark", "", views, parent=parent)
         controller = self._controller = session.evaluation
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=8))
-        self.status = label("", self)
+        self.status = ElidedLabel("", self)
         self.column.addWidget(self.status)
         self.errors = EvaluationTable(self, name="Error rates")
         self.errors.runs_requested.connect(self._show_runs)
