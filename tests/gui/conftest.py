@@ -17,7 +17,7 @@ from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import apply_theme
 from slide_gui.progress import Progress
-from tests.gui.helpers import StubSource, all_fitted, at_rest, dataset
+from tests.gui.helpers import StubSource, all_fitted, dataset, open_data
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def only_own_runs(request, monkeypatch):
     if "with_shipped" not in request.fixturenames:
         for module in (library, evaluation):
             monkeypatch.setattr(module, "shipped_results", ShippedResults)
-        # The cost of the whole benchmark takes seconds, and a window that closes waits for it.
+        # The cost of the whole benchmark takes two seconds to compute.
         monkeypatch.setattr(evaluation, "remaining_cost", lambda *_: {})
 
 
@@ -102,8 +102,7 @@ def window(closed_window, data):
     """Return a window that shows `data` with all layers fitted."""
     closed_window.resize(1280, 720)
     closed_window.show()
-    closed_window.workspace.open(StubSource(data))
-    at_rest(closed_window)
+    open_data(closed_window, data)
     return closed_window
 
 

@@ -16,7 +16,7 @@ from slide_gui.experiments.runs.run import restore
 from slide_gui.gui.pages.weights import flow
 from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.state import decision
-from tests.gui.helpers import StubSource, button, dataset, draw, labelled, settle, wait
+from tests.gui.helpers import StubSource, button, dataset, draw, labelled, open_data, settle, wait
 
 OPENED = labelled
 
@@ -216,8 +216,7 @@ def test_that_nothing_is_predicted_while_another_view_is_shown_or_for_other_data
     window.weights_page.set_view("flow")
     assert decided.controller.decision is not before
     for other in (labelled(seed=4), dataset()):  # one with the same features, one with others and without labels
-        window.workspace.open(StubSource(other))
-        wait(lambda other=other: window.workspace.dataset is other and window.workspace.model() is not None)
+        open_data(window, other)
         assert not decided.controller.decides_here
         assert decided.controller.decision is None
         assert not decided.title.isVisible()

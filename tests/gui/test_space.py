@@ -16,7 +16,7 @@ from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.image import DrawingCanvas
-from tests.gui.helpers import StubSource, at_rest, every_view, refit, settle, wait
+from tests.gui.helpers import every_view, open_data, refit, settle, wait
 
 
 def drawn(height, width, name="given"):
@@ -76,8 +76,7 @@ def test_that_the_image_has_its_final_size_when_it_is_first_painted(closed_windo
     monkeypatch.setattr(DrawingCanvas, "paintEvent", lambda own, event: sizes.append(own.size()) or paint(own, event))
     closed_window.show()
     settle(0.1)
-    closed_window.workspace.open(StubSource(data))
-    at_rest(closed_window)
+    open_data(closed_window, data)
     settle(0.1)
     final = closed_window.weights_page.shown_view().image.size()
     assert sizes
