@@ -341,8 +341,8 @@ def _draw_color_bar(
 
 
 def _plain(value: float) -> str:
-    """Return a probability as text with two decimals, or up to four if needed."""
-    text = f"{value:.4f}".rstrip("0")
+    """Return a probability as text with two decimals, or up to eight if needed."""
+    text = f"{value:.8f}".rstrip("0")
     return text + "0" * max(0, 2 - len(text.partition(".")[2]))
 
 
