@@ -63,7 +63,7 @@ def _add_outputs(parser: argparse.ArgumentParser, usual: str) -> None:
 
 
 def _style(arguments: argparse.Namespace) -> Style:
-    """Return the style of the figure that the arguments request. Refuse invalid values."""
+    """Return the style of a figure according to the arguments, or raise an error if a value is invalid."""
     names = ("levels", "colors", "width", "dpi", "show", "bias")
     with usage():
         return Style(**options.given(arguments, *names), transposed=getattr(arguments, "transpose", False))

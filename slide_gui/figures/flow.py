@@ -92,10 +92,10 @@ class _Painter:
         else:
             layer, below = flow.layers[k - 1], layer_name(k - 1) if k > 1 else entered
             lines = [f"{layer.target_error:.4f} from {below}"] if k > 1 else []
-            limit = float(np.abs(layer.output).max(initial=0.0)) if self._style.levels == "tile" else self.limit
             signed = layer.squashed.min() < 0.0  # then a scale of greys from 0 to 1 would hide negative values
-            self._tile(x, top, f"T({below})", layer.squashed, limit if signed else None)
-            self._tile(x, second, layer_name(k), layer.output, limit, *lines, f"{layer.input_error:.4f} from x")
+            self._tile(x, top, f"T({below})", layer.squashed, self._limit_of(layer.squashed) if signed else None)
+            lines.append(f"{layer.input_error:.4f} from x")
+            self._tile(x, second, layer_name(k), layer.output, self._limit_of(layer.output), *lines)
             down = power("W", k)
         middle, between = x + 0.5 * self._wide, 0.5 * (top + self._high + second) - 0.8 * s
         self._arrow((middle, top + self._high + 1.4 * s), (middle, second - _HEAD * s - 0.6 * s))
@@ -105,6 +105,10 @@ class _Painter:
             turn, stop = right + 0.5 * _GAP * s, right + (_GAP - 0.5) * s
             self._arrow((right + 0.6 * s, second + half), (turn, second + half), (turn, top + half), (stop, top + half))
             self._plot.text(turn + 0.7 * s, between, "T", SMALL_SIZE)
+
+    def _limit_of(self, values: NDArray[Any]) -> float:
+        """Return the largest magnitude of the values if each tile has its own colour limits, or else the common limit."""
+        return float(np.abs(values).max(initial=0.0)) if self._style.levels == "tile" else self.limit
 
     def _tile(
         self, x: float, y: float, title: str, values: NDArray[Any], limit: float | None = None, *lines: str

@@ -318,7 +318,7 @@ class RunResult:
 
     @classmethod
     def from_parts(cls, document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Return the result that has the JSON values in `document` and the arrays in `arrays`.
+        """Return the result that the JSON object `document` and the arrays in `arrays` describe.
 
         Raises
         ------
