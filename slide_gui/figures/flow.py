@@ -107,7 +107,7 @@ class _Painter:
             self._plot.text(turn + 0.7 * s, between, "T", SMALL_SIZE)
 
     def _limit_of(self, values: NDArray[Any]) -> float:
-        """Return the largest magnitude of the values if each tile has its own colour limits, or else the common limit."""
+        """Return the colour limit of a tile: its own largest magnitude, or the limit that all tiles share."""
         return float(np.abs(values).max(initial=0.0)) if self._style.levels == "tile" else self.limit
 
     def _tile(
