@@ -25,7 +25,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 MOST_ROWS = 1536
 """Largest number of rows that an approximation uses."""
 
-_BLOCK = 240  # rows processed between two points where the computation may pause: 3 ms for 784 features
+_BLOCK = 600  # rows multiplied between two points where the computation may pause: 3 ms for 784 features
 _SINGULAR = 1e-7  # fraction of the trace that is added to the diagonal of a scatter matrix before its inversion
 
 
@@ -109,6 +109,7 @@ class Approximation:
                 part = h[: len(squashed[some])]
                 np.matmul(squashed[some], weights.T, out=part[:, :d])
                 parameters.squash(part[:, :d], out=above[some, :d])
+                yield layers
                 if not follows:
                     summed = part if values else above[some]
                     summed = summed if self._roots is None else summed * self._roots[some]
