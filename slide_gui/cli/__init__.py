@@ -53,7 +53,7 @@ def main(argv: "Sequence[str] | None" = None) -> int:
 def _end_at_once(_number: int, _frame: object) -> None:
     """End the process at once after Ctrl+C.
 
-    During an import, a KeyboardInterrupt could be replaced by another exception.
+    A KeyboardInterrupt does not end the process reliably: during an import, another exception can replace it.
     """
     os.write(2, b"slide-gui: cancelled\n")
     os._exit(128 + SIGINT)

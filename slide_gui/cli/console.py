@@ -50,7 +50,8 @@ def usage() -> Iterator[None]:
 def interruptible() -> Iterator[None]:
     """Open a context that treats SIGTERM, which batch systems send, like Ctrl+C.
 
-    Both raise a KeyboardInterrupt, which ends the command and its workers. `guarded` prints one sentence.
+    Both signals raise a KeyboardInterrupt, which ends the command and its workers. The function `guarded` then prints
+    one sentence instead of a traceback.
     """
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield

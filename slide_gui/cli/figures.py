@@ -122,7 +122,8 @@ def _session(
     source: DataSource, model: FittedModel, style: Style, view: str, test_row: int | None = None, **selection: Any
 ) -> str:
     """Return the session to store in a picture of a view of the Weights page."""
-    colors = "auto" if style.colors == "grey" else style.colors  # the window has no grey colour map for weights
+    # The window, which restores the session, has no grey colour map for weights.
+    colors = "auto" if style.colors == "grey" else style.colors
     chosen = Selection(levels=style.levels, colors=colors, transposed=style.transposed, show=style.show, **selection)
     test_image = () if test_row is None else (("weights", "test", str(test_row)),)
     choices = (("weights", "view", view), *test_image)
@@ -242,7 +243,7 @@ def _flow(arguments: argparse.Namespace) -> int:
     model = options.fit_data(dataset, parameters)
     result = flow_result(model, image, arguments.name or name, None if arguments.clean else arguments.corruption)
     lines = [
-        f"layer {k}: mean squared error {h.target_error:.6g} from the layer below, {h.input_error:.6g} from the image"
+        f"layer {k}: mean squared difference {h.target_error:.6g} to the layer below, {h.input_error:.6g} to the image"
         for k, h in enumerate(result.flow.layers, start=1)
     ]
     export = flow_export(result, source)

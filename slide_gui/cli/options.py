@@ -46,11 +46,11 @@ def choice_help(meaning: str, table: Mapping[str, Choice], default: str) -> str:
 def add_fields(
     group: argparse._ActionsContainer, usual: object, **meanings: str | tuple[str, Mapping[str, Choice]]
 ) -> None:
-    """Add one option for each keyword argument, which has the name of a field of `usual`.
+    """Add one option for each keyword argument in `meanings`. The argument's name is that of a field of `usual`.
 
-    An option has the name and type of its field, and the help text states the value of the field in `usual` as the
-    default. If the user does not give the option, its parsed value is None. The value of a keyword argument is a help
-    text, or a help text and the allowed choices.
+    The option has the same name and the type of the field, and the help text states the value of the field in `usual`
+    as the default. If the user does not give the option, its parsed value is None. The value of a keyword argument is a
+    help text, or a help text and the allowed choices.
     """
     for name, meaning in meanings.items():
         default = getattr(usual, name)
@@ -410,7 +410,7 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
     """Add --noise, --depth, the other parameters of a stack, and --seed.
 
     If the user does not give an option, its parsed value is None, except for --seed, whose default is 0. With `axes`,
-    --noise and --depth each take a range or list of values, stored as `noises` and `depths`. These have defaults.
+    --noise and --depth each take a range or list of values, stored as `noises` and `depths`, which have defaults.
     """
     usual = StackParameters()
     group = parser.add_argument_group("stack")
@@ -465,10 +465,10 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         group,
         usual,
         criterion=("criterion minimised when the widths are learned", LEARNED_BY),
-        loss=("cost of a point inside the margin", LOSSES),
+        loss=("penalty of a row inside the margin", LOSSES),
         starts="number of starting points for learning the widths",
     )
-    group.add_argument("-C", type=float, metavar="C", help="cost of errors (default: selected by cross-validation)")
+    group.add_argument("-C", type=float, metavar="C", help="penalty of errors (default: selected by cross-validation)")
     text = f"largest number of rows on which the widths are learned (default: {usual.subset_size})"
     group.add_argument("--subset", dest="subset_size", type=int, metavar="N", help=text)
     group = parser.add_argument_group("rows")
@@ -580,7 +580,7 @@ def _estimator(kind: str, arguments: argparse.Namespace) -> Estimator:
     for word in words:
         key, mark, value = word.partition("=")
         if not mark or not key:
-            raise UsageError(f"--{kind} {word!r}: expected NAME=VALUE after the class")
+            raise UsageError(f"--{kind} {word!r}: expected NAME=VALUE after the class name")
         try:
             parameters[key] = json.loads(value)
         except (ValueError, RecursionError):

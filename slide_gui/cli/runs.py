@@ -43,7 +43,7 @@ def _train_options(parser: argparse.ArgumentParser) -> None:
     text = "number of the split (default: 0); splits 0 to 4 are the folds of one cross-validation"
     parser.add_argument("--split", type=int, default=0, metavar="N", help=text)
     parser.add_argument("-o", "--output", type=Path, metavar="STORE", help="reuse the run in this store, or add it")
-    text = "confusion matrix or learning of widths, if FILE begins with confusion or widths; .pdf, .svg, .png or .csv"
+    text = "draw the confusion matrix (confusion*.pdf) or the learning of widths (widths*.pdf); also .svg, .png or .csv"
     parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=text)
     options.add_save_model(parser)
 
@@ -138,7 +138,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     option("--cold", action="store_true", help="do not start from the widths learned at the previous noise level")
     text = "select noise and depth by validation error, train with these values on the whole training set, and test"
     option("--choose", action="store_true", help=text)
-    option("--labels", type=int, metavar="N", help="train on N labelled rows (default: all); after --choose, on all")
+    option("--labels", type=int, metavar="N", help="train on N labelled rows (default: all); tests of --choose use all")
     option("--dry-run", action="store_true", help="only print the number of runs and their estimated time")
     text = "with --choose: select once for all splits and seeds, by the mean validation error, instead of once for each"
     option("--pooled", action="store_true", help=text)

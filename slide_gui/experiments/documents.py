@@ -51,7 +51,7 @@ def from_document(
 
 
 def checked_value(hint: Any, value: object, name: str) -> Any:
-    """Return a value of a JSON document if it has the type of the hint; lists become tuples.
+    """Return a value of a JSON document if it has the type that a type hint describes. Lists become tuples.
 
     Raises
     ------
@@ -141,7 +141,8 @@ def _is_text(value: object) -> bool:
 # Type → function that checks a value, and name of the type in error messages.
 _PLAIN: dict[Any, tuple[Callable[[object], bool], str]] = {
     int: (_is_integer, "an integer"),
-    # Integers are valid, too. They are not converted to float, because that would change hashes of documents.
+    # An integer is also valid for a field of type float. It is not converted to float, because that would change the
+    # hash of the JSON document.
     float: (lambda value: math.isfinite(value) if type(value) is float else _is_integer(value), "a finite number"),
     str: (_is_text, "a text"),
     bool: (lambda value: type(value) is bool, "true or false"),
@@ -154,7 +155,7 @@ def _refuse(value: object, name: str, hint: Any) -> NoReturn:
 
 
 def _expected(hint: Any) -> str:
-    """Describe the type that a hint expects, in words for an error message."""
+    """Describe the type that a type hint requires, in words for an error message."""
     if get_origin(hint) in (Union, UnionType):
         return " or ".join(_expected(choice) for choice in get_args(hint))
     return _PLAIN[hint][1] if hint in _PLAIN else "a list" if get_origin(hint) is tuple else "an object"

@@ -117,7 +117,10 @@ def splits_rate(rates: Sequence[ErrorRate], errors: Sequence[tuple[bytes | None,
 
 @lru_cache(maxsize=4096)
 def _shared_rate(errors: tuple[tuple[bytes, ...], ...]) -> ErrorRate | None:
-    """Return the mean error of splits on the same rows, or None if their rows differ. Reports repeat the same calls."""
+    """Return the mean error of splits on the same rows, or None if their rows differ.
+
+    The result is cached, because every progress report of an evaluation requests the same means.
+    """
     if len({len(each) for each in errors}) > 1:
         return None
     blocks = [block for fold in zip(*errors, strict=True) if (block := error_matrix(fold)) is not None]

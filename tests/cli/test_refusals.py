@@ -60,7 +60,7 @@ USAGE = {
     "train tiny.npz --method slide-svm-without-input --depth 0": "omits h⁰; use at least one layer",
     "train tiny.npz --method slide-svm-without-input --save-model m.npz": "cannot save SLIDE-SVM without h⁰",
     "train tiny.npz --classifier os.system": "--classifier: ",
-    "train tiny.npz --classifier neural_network.MLPClassifier alpha": "expected NAME=VALUE after the class",
+    "train tiny.npz --classifier neural_network.MLPClassifier alpha": "expected NAME=VALUE after the class name",
     "train tiny.npz --classifier neighbors.KNeighborsClassifier --method raw-svm": "raw-svm",
     "train tiny.npz --method sda --units a": "expected integers separated by commas",
     "train flowers.csv --folds 1": "--folds is 1",

@@ -122,7 +122,7 @@ def test_that_an_impossible_study_is_refused_in_a_sentence():
         CopiesStudy(fit_stack(nothing, StackParameters(depth=1)), nothing).run()
     wide = np.zeros((3, 1100), np.float32)
     wide[0, :] = 1
-    with pytest.raises(ValueError, match="1100 features, but this study allows at most 1024"):
+    with pytest.raises(ValueError, match="1100 features; fits to corrupted copies allow at most 1024"):
         CopiesStudy(fit_stack(wide, StackParameters(depth=1)), wide)
 
 

@@ -217,8 +217,8 @@ class CellPlan:
         points : sequence of SweepPoint
             Result of `candidates`.
         runs : mapping
-            Hash of a run → the stored run. Hashes of candidates that are not evaluated further are not computed, to
-            save time.
+            Hash of a run → the stored run. Computing a hash is slow, so only the runs of candidates that have not been
+            excluded are looked up.
         """
         return self._race(points, runs)[0]
 

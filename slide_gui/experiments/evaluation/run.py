@@ -191,7 +191,7 @@ class _Evaluation:
         self._loop = RunLoop(store, cluster, progress=Listener(self._note_progress), pause=pause)
         self._datasets: dict[str, Dataset] = {}
         self._state = empty_state(cells, ())
-        self._splits: list[_SplitRuns] = []  # the splits without an answer
+        self._splits: list[_SplitRuns] = []  # the splits without a result
         self._waiting: dict[str, list[_SplitRuns]] = {}  # hash of a run → the splits that wait for it
         self._rows = readable([*(records.rows.values() if records is not None else ()), *store.runs()])
         self._finals: dict[str, RunSpec] = {}  # hash of a run on a test set → its spec
@@ -291,7 +291,8 @@ class _Evaluation:
     def _note_progress(self, fraction: float, payload: object) -> None:
         """Report the overall progress and the `EvaluationState` when an active run reports its progress.
 
-        If runs are computed in this process and the report of the active run has no payload, the state is omitted.
+        If runs are computed in this process and the active run reports no new state (`payload` is None), the
+        `EvaluationState` is not reported.
         """
         if payload is None and not self._parallel:
             self._progress.report(0.0)

@@ -132,7 +132,7 @@ def fit_model(dataset: Dataset, parameters: StackParameters, *, progress: Progre
     parameters : StackParameters
         Noise, depth and the other parameters of the stack.
     progress : Progress
-        Receives the `Stack` of all layers fitted so far as payload after each layer.
+        After each layer, receives the `Stack` of all layers fitted so far.
 
     Raises
     ------

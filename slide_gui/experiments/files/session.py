@@ -63,9 +63,9 @@ class SessionRecord:
     Attributes
     ----------
     source : DataSource
-        The data. In a session file, their paths are relative to the folder of the session file. An exported picture
-        can contain a session, too. It then stores only the names of the data files, because their paths would reveal
-        the folders of the computer.
+        The data. In a session file, their paths are relative to the folder of the session file. A session
+        in an exported picture contains only the names of the data files, because their paths would reveal the folders
+        of the computer.
     fingerprint : str
         SHA-256 of the data, as `Dataset.fingerprint`. Empty if unknown.
     parameters : StackParameters
@@ -217,7 +217,7 @@ def located(record: SessionRecord, path: Path, folders: Iterable[Path] = ()) -> 
     Parameters
     ----------
     path : Path
-        The file or bundle that the session was read from. Its folder is searched, too.
+        The file or bundle that the session was read from. The folder that contains it is searched before `folders`.
     folders : iterable of Path
         Further folders to search.
 

@@ -133,7 +133,7 @@ class DataSource:
     @classmethod
     def of(cls, texts: Sequence[str], seed: int = 0) -> Self:
         """Return the source that several arguments name together: one catalogue key, or the files of one data set."""
-        # A path that begins with "-" would otherwise be parsed as an option.
+        # Without "./" in front, a path that begins with "-" would be parsed as an option.
         texts = [f".{os.sep}{text}" if text.startswith("-") else text for text in texts]
         if len(texts) == 1:
             return cls.parse(texts[0], seed)

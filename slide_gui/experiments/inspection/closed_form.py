@@ -19,7 +19,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 MOST_COPIES = 1024
 MOST_ROWS = 1200
-"""Largest number of rows from which W_m and its limit W are computed. Larger data are sampled with a fixed seed."""
+"""Largest number of rows from which weights are computed. If there are more rows, a fixed random sample is used."""
 
 _ROUNDING = 1e-6
 # The curve of error against m is fitted only to errors with at least this number of corrupted copies m. With fewer
@@ -142,9 +142,10 @@ class CopiesResult:
 
 
 class CopiesStudy:
-    """Computes the weights W_m for m = 1, 2, 4, … corrupted copies of the data, and their errors, as a `Copies` record.
+    """Computes the weights W_m for m = 1, 2, 4, … corrupted copies of the data, and the errors of W_m.
 
-    A cancelled computation keeps its results. If `run` is called again, it resumes where it was cancelled.
+    The method `run` returns the results as an object of the class `Copies`. If a computation is cancelled, its results
+    are kept, and the next call of `run` continues from them.
 
     Parameters
     ----------
@@ -176,14 +177,14 @@ class CopiesStudy:
         most_rows: int = MOST_ROWS,
     ) -> None:
         if stack.n_features > WHOLE:
-            raise ValueError(f"these data have {stack.n_features} features, but this study allows at most {WHOLE}")
+            raise ValueError(f"there are {stack.n_features} features; fits to corrupted copies allow at most {WHOLE}")
         self._stack, self._rows, self._layer = stack, rows, layer
         self._seeds, self._most, self._most_rows = seeds, most, most_rows
         self._copies: list[CorruptedCopies] = []
         self._result: Copies | None = None
 
     def run(self, progress: Progress = NO_PROGRESS) -> Copies:
-        """Return the results for all m. `progress` receives a `Copies` record after each W_m is computed."""
+        """Return the results for all m. After each W_m is computed, `progress` receives the results so far."""
         result = self._result or self._prepared(progress)
         counts = [2**k for k in range(self._most.bit_length())]
         for m in counts:

@@ -66,10 +66,10 @@ class Explorer:
         self._rows, self._image_shape = rows, image_shape or ()
         # The oldest fit is first. Other threads may read the tuple, because it is only ever replaced as a whole.
         self._fits: tuple[Fit, ...] = ()
-        self._scatters: dict[str, InputScatter] = {}  # dtype of the sums → scatter
-        self._paths: dict[str, tuple[StackParameters, NoisePath]] = {}  # dtype of the sums → noise path
+        self._scatters: dict[str, InputScatter] = {}  # dtype in which products are summed → scatter
+        self._paths: dict[str, tuple[StackParameters, NoisePath]] = {}  # dtype of the scatter → noise path
         self._problems: dict[tuple[str, float, bool], str] = {}  # threshold and related parameters → warning
-        self._approximations: dict[str, tuple[InputScatter, Approximation]] = {}  # dtype of the sums → approximation
+        self._approximations: dict[str, tuple[InputScatter, Approximation]] = {}  # dtype of the scatter → approximation
         # The approximation of an interrupted update, which the next update completes.
         self._approximating: Iterator[tuple[ApproximateLayer, ...]] | None = None
         # The latest approximate layers, which the next preview shows. Empty after each fit.

@@ -81,15 +81,15 @@ class RunShape:
 
 
 _START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0e-7, 1.8e-11, 1.2e-10, 1.2e-11
-"""Seconds on two cores, in this order: for any run; for learning widths and for tuning C, times n² for n rows of two
-classes; for evaluating, times rows, support vectors and columns; for fitting a layer to n rows of d columns, times d³ +
-d² n/12; for features, times rows and weights. Within a factor of 4 for 4–784 columns, 2–10 classes, 110–10 000 rows."""
+"""Seconds on two cores, in this order: per run; for learning widths and for tuning C on n rows of two classes, per n²;
+for evaluating, per row, support vector and column; for fitting a layer to n rows of d columns, per d³ + d² n/12; for
+features, per row and weight. Correct to a factor of 4 for 4–784 columns, 2–10 classes and 110–10 000 rows."""
 _SUPPORT = 40.0  # number of support vectors / √(training rows); with 10 000 rows, 24 on MNIST and 58 on Convex
 _RETUNING = 0.5  # time of tuning C with learned widths, as a fraction of the time with median widths
 _TWO_FOLDS = 1.6  # time of learning widths with two folds, each held out once, relative to one held-out fold
 _FIRST_STEPS = 0.4  # seconds that learning widths takes even with very few rows
 _PAIR_LEARNING, _PAIR_TUNING, _ROW_TUNING = 0.09, 0.03, 6.0e-4
-"""Seconds per pair of classes, without the first pair, for learning widths and for tuning C (68 s and 36 s in all with
+"""Seconds that each pair of classes after the first adds to learning widths and to tuning C (68 s and 36 s in all with
 50 classes of 20 rows each). `_ROW_TUNING`: minimum seconds per row and class for tuning C with median widths."""
 _PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # seconds per row, autoencoder weight and epoch, without early stopping
 

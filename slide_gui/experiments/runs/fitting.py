@@ -88,8 +88,8 @@ class Tuned:
 class ColumnBlocks:
     """SLIDE's layers and optionally a projection of the input, side by side as a representation.
 
-    The layers include the input h⁰, unless `omits_input` is True. Each layer is a block of columns; the projection is
-    one more block.
+    The layers include the input h⁰, unless `omits_input` is True. The output of each layer is a block of columns,
+    and the projection is another block.
     """
 
     stack: Stack
@@ -98,12 +98,12 @@ class ColumnBlocks:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Number of columns of each layer and of the projection."""
+        """Number of columns in the output of each layer and of the projection."""
         layers = (self.stack.n_features,) * (len(self.stack.layers) + 1 - self.omits_input)
         return layers if self.projection is None else (*layers, int(self.projection.estimator.n_components_))
 
     def transform(self, rows: NDArray[Any], *, progress: Progress = NO_PROGRESS) -> NDArray[np.floating]:
-        """Return the columns of all layers and of the projection side by side, in an array of shape (n, Σ sizes)."""
+        """Return the outputs of all layers and of the projection side by side, in an array of shape (n, Σ sizes)."""
         Z = self.stack.transform(rows, progress=progress.part(0.0, 0.5))
         Z = Z[:, self.stack.n_features :] if self.omits_input else Z
         if self.projection is None:
@@ -255,9 +255,9 @@ class Reuse:
         return log
 
     def holds(self, dataset: Dataset, parameters: StackParameters) -> bool:
-        """Return True if the duration of `stack` would differ from the duration of fitting this stack alone.
+        """Return True if calling the method `stack` would not take as long as fitting the requested stack alone.
 
-        The method `stack` may reuse scatter matrices that another run computed, or fit more layers than requested.
+        The method may reuse scatter matrices that another run computed, or fit more layers than requested.
         """
         known = self._scatter is not None and self._scatter[0] == _scatter_key(dataset, parameters)
         return known or self.deepest > parameters.depth

@@ -124,7 +124,7 @@ def predict_in_blocks(
         Receives an `Estimate` of the error after each block.
     """
     steady = MonotonicProgress(progress)
-    order = order.copy()  # the loop below sorts each block of `order` in place
+    order = order.copy()  # a copy, because the loop below sorts it block by block
     decisions: list[NDArray[np.float64]] = []
     predicted = np.empty(len(order), np.intp)
     wrong, start, size = 0, 0, _FIRST
@@ -247,7 +247,7 @@ class ProgressCollector:
         self._state = RunProgress(seconds_before=seconds_before)
         self.started = time.perf_counter()
         self.learned = self._sent = self.started
-        """Times when learning widths or a grid search last reported, and when the last report was sent."""
+        """Times of the latest report on learning widths or on a grid search, and of the latest report that was sent."""
 
     def phase(self, name: str, typical: float) -> Progress:
         """Return a receiver of progress reports for the next phase, which typically takes `typical` seconds."""

@@ -62,7 +62,7 @@ class Method(Choice):
 
     @property
     def regroups(self) -> bool:
-        """True if the kernel omits the input h⁰, or has a projection as one more group of columns."""
+        """True if the kernel omits the input h⁰, or has a separate width for the columns of a projection."""
         return self.omits_input or (self.stacked and self.projection is not None)
 
 
@@ -197,7 +197,7 @@ class RunSpec:
         Fit the representation, without labels, on the whole training set, on the split's 80 %, or on the labelled rows
         only. With "split", the validation rows do not affect the representation. Test rows never affect it.
     held_out : HeldOut or None
-        Rule that held out the test set, as `Dataset.held_out`. The fingerprint includes it, too.
+        Rule that held out the test set, as `Dataset.held_out`. The fingerprint also depends on this rule.
     members : tuple of RunSpec
         Two to ten runs of SVMs on the same rows, whose decision values the method "mean-margin" averages. The run
         takes its noise and depth from the first member.
@@ -253,7 +253,7 @@ class RunSpec:
 
     @cached_property
     def _normal(self) -> "RunSpec | None":
-        """The normal form that `checked` returns, or None if it is equal to this spec."""
+        """The spec that `checked` returns, or None if it is equal to this spec."""
         method = check_choice("method", self.method, METHODS)
         check_choice("training", self.training, TRAINING)
         check_choice("evaluate", self.evaluate, EVALUATE)
@@ -267,7 +267,7 @@ class RunSpec:
         # because 3 and 3.0 are equal in Python, but give different hashes.
         if repr(normal) == repr(self):
             return None
-        vars(normal)["_normal"] = None  # so that `normal.checked()` returns `normal`
+        vars(normal)["_normal"] = None  # makes `normal.checked()` return `normal` itself
         return normal
 
     def _normal_alone(self, method: Method, numbers: dict[str, Any]) -> "RunSpec":
@@ -566,7 +566,10 @@ def document_hash(document: dict[str, Any], version: int | str) -> str:
 
 @dataclass(frozen=True)
 class SweepPoint:
-    """A point of a sweep and its run. At depth 0, the noise has no effect, so all noise levels share one run."""
+    """A combination of noise level, depth, split and seed in a sweep, with its run.
+
+    At depth 0, the noise has no effect, so all noise levels share one run.
+    """
 
     noise: float
     depth: int
@@ -582,7 +585,7 @@ class SweepPoint:
 
 
 LONGEST_CHAIN = 100
-"""Length limit of a chain of runs, each starting from the previous run's widths. A spec contains all earlier specs."""
+"""Largest number of runs of which each starts from the previous run's widths. Each spec contains all earlier specs."""
 
 
 @dataclass(frozen=True)

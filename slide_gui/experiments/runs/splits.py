@@ -368,9 +368,9 @@ def _rows(classes: Classes, spec: "RunSpec", place: str) -> tuple[Indices, Indic
             rows, validation = split_rows(codes, spec.split, spec.seed, classes.groups)
         except ValueError as error:
             raise DataError(str(error), place) from None
-    if (codes[rows] == codes[rows[0]]).all():  # if all rows of other classes are in held-out groups
+    if (codes[rows] == codes[rows[0]]).all():  # possible if all rows of other classes are in held-out groups
         raise DataError("the training rows are all of one class; use another split, or leave out the groups", place)
-    if spec.fit_rows == "split":  # after `RunSpec.checked`, `training` is "split", too
+    if spec.fit_rows == "split":  # `RunSpec.checked` allows this only if `training` is also "split"
         fit_rows = rows
     if spec.labels is None:
         return rows, validation, fit_rows

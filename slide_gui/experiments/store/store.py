@@ -405,7 +405,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return columns
 
     def _add_columns(self) -> None:
-        """Add the columns that the store of an earlier version lacks. That version can still use the store."""
+        """Add the columns that the store of an earlier version lacks. The earlier version can still use it."""
         with self._db.writing():
             before = self._check_columns(whole=False)
             for column in _ADDED:
@@ -539,7 +539,7 @@ def get_or_run(
     Parameters
     ----------
     spec : RunSpec
-        A spec in its normal form.
+        Spec of the run, as `RunSpec.checked` returns it.
     store : RunStore, optional
         Store that this thread has opened.
     progress : Progress

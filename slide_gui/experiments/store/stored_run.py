@@ -114,7 +114,8 @@ class Setting:
         return " · ".join(parts)
 
 
-_NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # `words` does not list these under their names
+# Fields of `SvmParameters` that `Setting.words` leaves out, or describes in other words than their names and values.
+_NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")
 
 
 def _widths(svm: SvmParameters, n_classes: int) -> str:

@@ -45,7 +45,8 @@ _LOCAL = {
     # a second. With two workers this took 9 % of a core. With the intervals below it takes 3 %.
     "distributed.admin.tick.interval": "500ms",
     "distributed.worker.memory.monitor-interval": "500ms",
-    # With Dask's default, glibc returns freed memory above 64 KB to the system, and page faults took 40 % of a run.
+    # With Dask's default, glibc returns freed blocks larger than 64 KB to the system, and page faults took 40 % of the
+    # time of a run.
     "distributed.nanny.pre-spawn-environ": {
         "MALLOC_TRIM_THRESHOLD_": 256 << 20,
         "MALLOC_MMAP_THRESHOLD_": 64 << 20,

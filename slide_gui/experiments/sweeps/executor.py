@@ -258,7 +258,7 @@ class ClusterExecutor:
 
 @lru_cache(maxsize=_DATA_SETS)
 def networks_here(_fingerprint: str) -> Networks:
-    """Return the cache of autoencoders in this process for one data set. The caches of the two latest sets are kept."""
+    """Return the cache of autoencoders in this process for one data set. The two latest caches are kept."""
     return Networks()
 
 
@@ -367,7 +367,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._incoming: deque[RunRequest] = deque()
         # Maps the hash of each run that is not complete to its entry. `_Pending` explains which runs have an entry.
         self._pending: dict[str, _Pending] = {}
-        self._new: list[str] = []  # hashes of pending runs whose order is not set yet
+        self._new: list[str] = []  # hashes of pending runs to which `_order_new` has not assigned an `order`
         self._n_ordered = 0
         self._active: dict[str, None] = {}
         self._ready: list[tuple[int, float, str]] = []

@@ -211,7 +211,7 @@ def final_points(chosen: Sequence[PointResult]) -> tuple[SweepPoint, ...]:
 def final_spec(spec: RunSpec) -> RunSpec:
     """Return the run that trains a candidate on the whole training set, with all labels, and tests it.
 
-    Its representation is fitted on the whole training set, too. If the run starts from the widths of another run, the
+    Its representation is also fitted on the whole training set. If the run starts from the widths of another run, the
     other run is changed in the same way.
     """
     near = None if spec.neighbour is None else final_spec(spec.neighbour)

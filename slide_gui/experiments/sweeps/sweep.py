@@ -109,7 +109,7 @@ def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored
     wanted = {point.spec.hash: point.spec for point in points}
     left = [spec for spec_hash, spec in wanted.items() if spec_hash not in known]
     n_final = len({_group(point, choose) for point in points}) if choose != "none" else 0
-    # If the runs of all points are stored, the runs of the selected points on the test set may be stored, too.
+    # Stored runs that test selected points are counted only if the runs of all points are stored.
     n_done = 0 if left else min(n_final, len(known & {final_spec(spec).hash for spec in wanted.values()}))
     kinds = [*(RunKind.of(spec, shape) for spec in left), *[_kind_of_final(points, shape)] * (n_final - n_done)]
     n_stored = len(wanted) - len(left) + n_done
@@ -204,7 +204,7 @@ class _Sweep:
 
     def run(self, store: RunStore, pause: Event | None, cluster: Cluster | None) -> SweepState:
         def note_progress(fraction: float, payload: object) -> None:
-            # The report of the active runs contains the `SweepState` unless the payload is None.
+            # If the payload is None, no run has a new state to display, so only the completed fraction is reported.
             if payload is None:
                 self._progress.report(self._fraction(fraction))
             else:
