@@ -123,7 +123,8 @@ class Estimator:
         kind : {"classifier", "transformer"}
             Purpose of the class; a key of `ESTIMATORS`.
         seed : int
-            Used as `random_state` if the class has this parameter and if its value is None or not given.
+            Used as `random_state` if the class has this parameter, but `parameters` does not give it a value other
+            than None.
 
         Raises
         ------

@@ -139,7 +139,10 @@ def inverse_factor(a: NDArray[Any], progress: Progress = NO_PROGRESS) -> NDArray
 
 
 def factor_steps(a: Array, out: NDArray[Any], progress: Progress = NO_PROGRESS) -> Iterator[None]:
-    """Write the result of `inverse_factor` to `out`, which must be all zeros. Yield None when the caller may pause."""
+    """Write the result of `inverse_factor` to `out`, which must be all zeros.
+
+    Yield None at each point where the caller may pause the computation.
+    """
     n = len(a)
     if n <= _LEAF:
         out[:] = np.tril(np.linalg.inv(np.linalg.cholesky(a)))

@@ -74,8 +74,8 @@ def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: 
 def deal_folds(codes: Indices, groups: Indices, seed: int) -> Indices:
     """Return the fold of each row, or −1 for rows that are never held out.
 
-    All rows of a group are in the same fold. If all rows of a class would be in one fold, the training rows of that
-    fold would lack the class. All groups with rows of the class then get −1.
+    All rows of a group are in the same fold. If one fold contained all rows of a class, the rows outside the fold, on
+    which a model is trained, would lack the class. All rows of the groups that contain this class then get −1.
     """
     folds = deal_groups(codes, groups, (1.0 / N_FOLDS,) * N_FOLDS, seed)
     for code in np.unique(codes):

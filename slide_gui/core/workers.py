@@ -55,7 +55,7 @@ def sent(client: "Client", value: object, key: str) -> "Future":
 
 
 def unchanged(value: T) -> T:
-    """Return the value. Run as a task, it lets workers share the value, which Dask restores if a worker is lost."""
+    """Return the value. As the result of a task, workers share it, and Dask computes it again if a worker is lost."""
     return value
 
 

@@ -190,5 +190,5 @@ def test_that_a_start_from_a_neighbour_changes_no_criterion(criterion):
 
 def test_that_hold_out_needs_a_held_out_point():
     kernel, codes = _problem(10)
-    with pytest.raises(ValueError, match="no row to hold out in a pair of classes"):
+    with pytest.raises(ValueError, match="a held-out row in every pair of classes"):
         evaluate("hold-out", kernel, codes, RIDGE, np.zeros(10, dtype=bool))

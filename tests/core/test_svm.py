@@ -218,10 +218,10 @@ def test_that_training_the_layers_of_an_array_with_one_width_causes_a_warning():
     X = rng.random((60, 6)).astype(np.float32)
     y = (X[:, 0] > 0.5).astype(int)
     svm = MultiWidthSVC(widths="median", C=1.0)
-    with pytest.warns(UserWarning, match=r"3 layers without column names.*groups=.*SLIDEClassifier"):
+    with pytest.warns(UserWarning, match=r"3 layers but no column names.*groups=.*SLIDEClassifier"):
         make_pipeline(SLIDE(depth=2), svm).fit(X, y)
     Z = SLIDE(depth=2).fit(X).transform(X)
-    with pytest.warns(UserWarning, match="3 layers without column names"):
+    with pytest.warns(UserWarning, match="3 layers but no column names"):
         svm.fit(Z, y)
     svm.fit(Z.copy(), y)  # no warning for arrays without layers or with given groups
     svm.fit(X, y)

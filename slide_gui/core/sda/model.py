@@ -110,7 +110,7 @@ def _noises(noise: float | Sequence[float], depth: int) -> float | tuple[float, 
 
 Values = NDArray[Any]
 
-_TILE_FLOPS = 2e9  # number of operations between two progress reports, which take about 30 ms on one core
+_TILE_FLOPS = 2e9  # number of operations between two progress reports; they take about 30 ms on one core
 _FACTORS = 64  # a product of 64 factors, each ½ or more, is at least 2⁻⁶⁴, far above the smallest float32 number
 _LEVELS = 1 << 16
 
@@ -159,7 +159,10 @@ def sigmoid_cross_entropy(values: Values, targets: Values, scratch: Values) -> f
 
 
 def log_softmax(values: Values) -> None:
-    """Replace each row a, with one value a_c per class c, by its log-probabilities a_c − log Σ_k e^a_k in place."""
+    """Replace each value a_c by the log-probability a_c − log Σ_k e^a_k in place.
+
+    A row of `values` contains one value a_c for each class c. The sum is over the classes k.
+    """
     values -= values.max(axis=1, keepdims=True)
     values -= np.log(np.exp(values).sum(axis=1, keepdims=True))
 

@@ -176,8 +176,8 @@ class Activations:
         packs = self._packs and self._done + 1 < self._passes
         packed = np.empty((n, (d + 7) // 8), np.uint8) if packs else None
         column = (self._done + 1) * d
-        # Sums of products of 0 and 1 are exact, no matter how many rows are summed at a time. Therefore, only half as
-        # many rows are summed at a time to save memory.
+        # If all values are 0 or 1, the sums of their products are exact, no matter how many rows are summed at a time.
+        # Half the usual number of rows is then summed at a time, which saves memory.
         height = min(rows_per_product(d) // (2 if p.function.binary else 1), n)
         squashed = np.empty((height, d), p.dtype)
         for top in range(0, n, height):

@@ -147,9 +147,10 @@ def _from_inverse(
 def approximate_weights(
     weights: Single, scatter: NDArray[np.floating], noise: float, ridge: float = RIDGE
 ) -> Iterator[None]:
-    """Compute weights in float32 and write them to `weights`, of shape (d, d + 1). Yield where the caller may pause.
+    """Compute weights in float32 and write them to `weights`, of shape (d, d + 1).
 
-    They approximate those of `denoiser_weights`. E[Q] is scaled so that its diagonal is 1. At noise levels of
+    Yield at each point where the caller may pause the computation. The weights approximate the result of
+    `denoiser_weights`. E[Q] is scaled so that its diagonal is 1. At noise levels of
     `LEAST_NOISE` or more, the error of each row is then at most 1e-3 of the norm of the row. The computation takes a
     third of the time of `denoiser_weights`.
 

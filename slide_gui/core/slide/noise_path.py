@@ -110,7 +110,7 @@ class NoisePath:
             raise ValueError(f"features is {features!r}; it must hold integers from 0 to {self.n_features - 1}")
         features = indices.astype(np.intp)
         if features.size and not (features.min() >= 0 and features.max() < self.n_features):
-            raise IndexError(f"features must be 0 to {self.n_features - 1}")
+            raise IndexError(f"features must be from 0 to {self.n_features - 1}")
         if self._windows is not None:
             return self._windows.rows(self._denoiser_rows(self._windows.centre, noise), features)
         return self._denoiser_rows(features, noise)

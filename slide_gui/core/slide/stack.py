@@ -243,7 +243,10 @@ def entry_share(parameters: StackParameters) -> float:
 def _entry(
     rows: Rows, parameters: StackParameters, sample_weight: Array | None, progress: Progress
 ) -> tuple[Array, Array]:
-    """Return the scatter matrices of the rows and of the squashed rows, or the first twice if only it is needed."""
+    """Return the scatter matrices of the rows and of the squashed rows.
+
+    If a fit needs only the scatter matrix of the rows, return this matrix twice.
+    """
     part = ScatterPass(parameters, squashed=parameters.fit_on != "values" or parameters.depth > 1)
     if isinstance(rows, BlockRows):
         scatters = list(rows.total(part, progress))

@@ -55,7 +55,9 @@ def spread(matrix: Array, places: NDArray[np.intp], n: int, progress: Progress =
     return whole
 
 
-_STEEPNESS = 5.0  # s in the smoothed error ½(1 + tanh(−s y f)) of an output f for label y; the error is 1 if y f < 0
+# Constant s in the smoothed error ½(1 + tanh(−s y f)) of an output f for the label y. Without smoothing, the error is 1
+# if y f < 0, and 0 otherwise.
+_STEEPNESS = 5.0
 
 
 def relative(weights: Array | None) -> Array | float:
@@ -113,7 +115,7 @@ def hold_out(problem: KernelProblem) -> Evaluation:
     """
     kernel, y, weights, held_out, start = problem.kernel, problem.y, problem.weights, problem.held_out, problem.start
     if held_out is None or not held_out.any():
-        raise ValueError("the hold-out criterion found no row to hold out in a pair of classes; use another criterion")
+        raise ValueError("the hold-out criterion needs a held-out row in every pair of classes; use another criterion")
     progress, train, test = problem.progress, np.flatnonzero(~held_out), np.flatnonzero(held_out)
     inner, diagonal = take_submatrix(kernel, train, progress), at(problem.ridges, train)
     svm = newton(inner, y[train], diagonal, start=None if start is None else start[train], progress=progress)
@@ -212,8 +214,8 @@ def span(problem: KernelProblem) -> Evaluation:
 
     slope = -(_STEEPNESS / (2.0 * n)) * (1.0 - tanh**2) * share
     by_span = -slope * labels * beta
-    # `by_span` is the derivative by the spans. Except for rounding, it is at least 0, because `slope` is negative and
-    # each β has the sign of its label.
+    # `by_span` is the derivative of the criterion with respect to the spans. Except for rounding, it is at least 0,
+    # because `slope` is negative and each β has the sign of its label.
     weighted = weighted_square(inverse, np.maximum(by_span, 0.0) / diagonal**2, progress)
     by_beta = -slope * labels * spans
     by_beta -= (np.diag(weighted) - by_span) * _SMOOTHING * np.sign(beta) / size**2

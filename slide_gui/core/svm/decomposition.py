@@ -121,9 +121,11 @@ class CachedRows:
 WHOLE = 1000  # largest number of points for which the entire kernel matrix is computed
 LARGEST_SET = 4096
 SMALLEST_SET = 512
-_MOST_STALLED = 8  # the solver stops after more than this many consecutive outer steps without progress
+# An outer step optimises one working set. The solver stops after more than this many consecutive outer steps without
+# progress.
+_MOST_STALLED = 8
 # An outer step counts as progress if it decreases the objective by more than this × gap², where gap is the optimality
-# gap. An exact SMO step decreases it by 0.25 × gap².
+# gap. An exact SMO step decreases the objective by 0.25 × gap².
 _LEAST_GAIN = 0.02
 _NEW_LEAST = 256  # a working set gets at most this number of new points, or the number of support vectors if larger
 _LOOSE = 0.05  # tolerance for solving a working set, relative to the optimality gap of all points
@@ -176,7 +178,7 @@ class SolverOptions:
 
 @dataclass(frozen=True)
 class SolverStep:
-    """State of the solver after one outer step: the optimality gap and the number of support vectors."""
+    """State of the solver after it optimised one working set: the optimality gap and the number of support vectors."""
 
     gap: float
     n_support: int

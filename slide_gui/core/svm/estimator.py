@@ -49,7 +49,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         its data frames (``set_output(transform="pandas")``). Columns without such names form one block, as with None.
         An integer is the number of blocks of equal size; a sequence gives the size of each block. An error is raised if
         the blocks do not fit the columns or contradict the column names. Arrays have no column names. In a pipeline of
-        arrays, use `SLIDEClassifier`, whose blocks follow the depth of SLIDE.
+        arrays, use `SLIDEClassifier`, which forms one block per layer of SLIDE.
     widths : {"learn", "median"} or sequence of float, default="learn"
         Widths σ_t, one per block. "learn" minimises `criterion`. "median" sets σ_t² = σ² · median ‖h_iᵗ − h_jᵗ‖². If C
         is given, σ² is the number of blocks. Otherwise σ² and C are selected together on held-out rows.
@@ -71,8 +71,8 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     C : float or None, default=None
         Penalty of errors. None selects C. With learned widths, cross-validation on the rows that they are learned on
         selects 1, 3 or 10 times the C that is learned together with the widths. With the hinge loss, or if the
-        comparison selects median widths, it selects from 1, 10, 100 and 1000. If widths are not learned, C is selected
-        from 1, 10, 100 and 1000 on a held-out fifth of the rows.
+        comparison selects median widths, cross-validation selects from 1, 10, 100 and 1000. If widths are not learned,
+        C is selected from 1, 10, 100 and 1000 on a held-out fifth of the rows.
     tol : float, default=1e-3
         Largest allowed violation of the optimality conditions.
     max_iter : int or None, default=None
@@ -82,9 +82,9 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     starts : int, default=2
         Number of gradient descents, each from one of the best points of a grid of widths and C.
     retune : bool, default=True
-        True adjusts C, and multiplies all widths by one common factor, after learning on a subset. Both are selected on
-        a held-out fifth of at most 10 000 rows; the held-out rows are outside the subset. Nothing is adjusted if less
-        than a fifth of all rows are outside the subset.
+        True multiplies all widths by one common factor, and adjusts C unless it is given, after learning on a subset.
+        The factor and C are selected on a held-out fifth of at most 10 000 rows; the held-out rows are outside the
+        subset. Nothing is adjusted if less than a fifth of all rows are outside the subset.
     memory : int, default=2 GiB
         Number of bytes that training may use in addition to its input.
     random_state : int, RandomState instance or None, default=None
@@ -114,7 +114,8 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     intercept_ : ndarray of shape (n_pairs,)
         Bias of each pair of classes.
     history_ : list of WidthsStep
-        Record of each iteration of learning: criterion, prior, widths, `shares_`, C and number of support vectors.
+        Record of each iteration of learning: criterion, prior (the penalty for the distance from the starting point),
+        widths, `shares_`, C and number of support vectors.
     chosen_by_ : str
         Origin of the widths: the criterion by which they were learned, "median widths (guard)" if median widths had
         fewer errors on held-out rows, "median widths" or "given".
@@ -204,8 +205,8 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         if parameters.groups is None and self.groups is not None and sizes:
             groups = len(sizes) if len(set(sizes)) == 1 else list(sizes)
             warnings.warn(
-                f"Z is an array of {len(sizes)} layers without column names, so one width is used for all layers; give "
-                f"groups={groups}, or use SLIDEClassifier, whose widths follow the depth",
+                f"Z contains {len(sizes)} layers but no column names to separate them, so all have one width; give "
+                f"groups={groups}, or use SLIDEClassifier, which uses one width per layer",
                 UserWarning,
                 stacklevel=2,
             )

@@ -142,9 +142,10 @@ def widths_from(medians: ArrayLike, scale: float = 1.0) -> Array:
 
 
 def shares_of(widths: ArrayLike, medians: ArrayLike) -> Array:
-    """Return the fraction of the kernel's exponent that each layer contributes: median D_t / σ_t², scaled to sum 1.
+    """Return the fraction of the kernel's exponent that each layer contributes.
 
-    D_t are the squared distances in layer t, and σ_t is its width.
+    The fraction of layer t is `medians[t]` / σ_t², divided by the sum of these values over all layers. `medians[t]` is
+    the median of the squared distances between pairs of rows in layer t, and σ_t is the width of the layer.
     """
     parts = np.asarray(medians, dtype=np.float64) / np.square(np.asarray(widths, dtype=np.float64))
     total = parts.sum()
@@ -345,7 +346,7 @@ class ClassVectors:
     Attributes
     ----------
     caches : bool
-        True if the memory suffices to cache the kernel values of at least one vector with its class.
+        True if the memory suffices to cache the kernel values between at least one vector and all vectors of the class.
     """
 
     def __init__(
@@ -415,7 +416,7 @@ class VectorRows:
 
     @classmethod
     def of(cls, data: Values) -> "VectorRows":
-        """Return the source for one array of vectors."""
+        """Return a source of the kernel values between all vectors of one array."""
         return cls([ClassVectors(data)])
 
     def __len__(self) -> int:

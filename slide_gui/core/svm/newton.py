@@ -21,13 +21,15 @@ Indices = NDArray[np.intp]
 _MOST_STEPS = 60
 _PART_FROM = 1000  # an SVM of this many points or more is trained first on a quarter of them
 _SOFTER = 10.0
-_FEW = 0.125  # a factorisation is used again if the points that differ are at most this fraction of its points
+# The factorised matrix of some points is used again for other points if the two sets of points differ in at most this
+# fraction of the first set.
+_FEW = 0.125
 _MARGIN = 1e-10  # a point is on the margin if y f differs from 1 by less than this
 _TILE = 256
 
 
 class NotConverged(ArithmeticError):
-    """Raised if an SVM does not converge, so that its optimum, and what depends on the optimum, are unknown."""
+    """Raised if the training of an SVM does not converge, so that a criterion of the optimal SVM cannot be computed."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,9 @@ class NewtonSolution:
 class Bordered:
     """The bordered system [K_A + r I, 1; 1ᵀ, 0] [x; b] = [v; total], where K_A is the kernel matrix of the points A.
 
-    Only the matrix M = K_F + r I of some points F is factorised. Usually F = A. If a few points differ, the system is
-    written as [M, U; Uᵀ, D] instead. U has the kernel values between F and each point that is only in A, a unit
-    vector for each point that is only in F, and a column of ones. The unknowns of the unit vectors make the
+    Only the matrix M = K_F + r I of some points F is factorised. Usually F = A. If F and A differ in a few points, the
+    system is written as [M, U; Uᵀ, D] instead. U has the kernel values between F and each point that is only in A, a
+    unit vector for each point that is only in F, and a column of ones. The unknowns of the unit vectors make the
     coefficients of their points 0. The system is then solved with the Schur complement D − UᵀM⁻¹U of M, which is small.
 
     Parameters
@@ -72,7 +74,8 @@ class Bordered:
     ridge : float or ndarray of shape (n,)
         Ridge r on the diagonal. It is increased step by step while the system is singular.
     near : Bordered, optional
-        Another system with the same kernel. If few points differ, its factorisation and its ridge are used.
+        Another system with the same kernel. If its factorised points F differ from A in few points, its factorisation
+        and its ridge are used.
     progress : Progress
         Raises `Cancelled` to stop the computation.
 
@@ -262,7 +265,7 @@ class _Point:
         return cls(beta, bias, kernel @ beta + bias)
 
     def towards(self, target: "_Point", y: Array, ridge: Array | float) -> "_Point":
-        """Return the iterate with the smallest objective on the line from this iterate to the target."""
+        """Return the iterate with the smallest objective on the line segment from this iterate to the target."""
         step = _line_search(self, target, y, ridge)
         return _Point(
             self.beta + step * (target.beta - self.beta),
@@ -274,7 +277,10 @@ class _Point:
 def _solved(
     kernel: Array, active: Indices, y: Array, ridge: Array | float, near: Bordered | None, progress: Progress
 ) -> tuple[Bordered, _Point]:
-    """Return the system of the points `active` and its solution. Use `near` again only if the solution is accurate."""
+    """Return the linear system of the points `active`, and its solution as an iterate.
+
+    The factorisation of the system `near` is used if the solution is then accurate.
+    """
     if near is not None:
         try:
             system = Bordered(kernel, active, ridge, near, progress)
@@ -291,14 +297,14 @@ def _solved(
 
 
 def _settled(margin: Array, active: Indices, now: Indices) -> bool:
-    """True if the active sets `active` and `now` differ only by points on the margin, whose β is 0 up to rounding."""
+    """True if the active sets `active` and `now` differ only in points on the margin, whose β is 0 up to rounding."""
     return bool(np.all(np.abs(margin[np.setxor1d(active, now, assume_unique=True)]) < _MARGIN))
 
 
 def _line_search(now: _Point, target: _Point, y: Array, ridge: Array | float) -> float:
     """Return the step in (0, 1] from `now` to `target` that minimises the objective, by bisection of its slope."""
     largest = np.max(ridge)
-    C, loss = 1.0 / largest, y * (largest / ridge)  # 1/ridge_i, the C of point i, equals C · largest/ridge_i
+    C, loss = 1.0 / largest, y * (largest / ridge)  # the C of point i is 1/ridge_i = C · largest/ridge_i
     change, rise = target.beta - now.beta, target.output - now.output
     flat, flat_rise = now.output - now.bias, rise - (target.bias - now.bias)
     slope_0, slope_1 = float(change @ flat), float(change @ flat_rise)

@@ -57,12 +57,13 @@ class SvmParameters:
     starts : int
         Number of gradient descents, each from one of the best points of a grid of widths and C.
     retune : bool
-        True adjusts C, and multiplies all learned widths by one common factor. Both are selected on held-out rows that
-        the widths were not learned on. It has no effect if more than four fifths of the rows are used for learning.
+        True multiplies all widths by one common factor after learning, and adjusts C if `C` is None. The factor and C
+        are selected on held-out rows that the widths were not learned on. `retune` has no effect if more than four
+        fifths of the rows are used for learning.
     retune_rows : int
-        Largest number of rows for the adjustment `retune`. If widths are not learned and C is None, C and the factor of
-        median widths are searched for on at most 10 000 rows. A value above 10 000 then adds the adjustment on more
-        rows.
+        Largest number of rows on which the common factor and C are adjusted. If widths are not learned and `C` is None,
+        C and a common factor of median widths are first selected on at most 10 000 rows. They are then adjusted on
+        more rows only if there are more than 10 000 rows and `retune_rows` is larger than 10 000.
     memory : int
         Number of bytes that training may use in addition to its input.
     seed : int

@@ -86,7 +86,10 @@ class CrossValidation:
     def wrong(
         self, factor: float, C: float, folds: Sequence[int], progress: Progress = NO_PROGRESS
     ) -> tuple[NDArray[np.bool_], bool]:
-        """Return a mask that is True for misclassified rows of the given folds, and whether all trainings converged."""
+        """Return a mask that is True for misclassified rows of the given folds, and whether the solver converged.
+
+        The solver has converged if it has done so for every fold and every pair of classes.
+        """
         if factor != self._factor:
             self._factor, self._starts = factor, {}
         return self.log.step(lambda: self._evaluated(factor, C, folds, progress), self._starts)
@@ -104,7 +107,7 @@ class CrossValidation:
     def _misclassified(
         self, source: DistanceRows, C: float, fold: int, progress: Progress
     ) -> tuple[NDArray[np.bool_], bool]:
-        """Return a mask that is True for misclassified rows of one fold, and whether all trainings converged."""
+        """Return a mask that is True for misclassified rows of one fold, and whether the solver always converged."""
         codes, inside = self.codes, self.folds != fold
         n_classes = int(codes.max()) + 1
         outside = np.flatnonzero(~inside)
@@ -287,7 +290,9 @@ _BEST = 3  # largest number of these best points
 _EVALUATED = 200  # if a fold has fewer rows, widths are compared on two held-out folds instead of one
 _MOST_EVALUATED = 5000
 _BLOCK = 500
-_STEPS_PER_ROW = 100  # limit of SMO steps in a training, per row; a candidate that reaches it has converged=False
+# Largest number of SMO steps per training row of a two-class problem. A candidate has converged=False if one of its
+# problems reaches this limit.
+_STEPS_PER_ROW = 100
 
 
 def choose_widths(
@@ -460,7 +465,8 @@ class _Comparison:
                     baseline is not None and _clearly_worse(wrong[best], baseline & now, sample.weights)
                 ):
                     break
-                # The baseline may have no results for the following folds, so it is not used after this fold.
+                # The search for the best learned widths may have stopped after this fold. Because `baseline` may then
+                # have no results for the following folds, it is not used for them.
                 baseline = None
         self._tried += points
         return widths * points[best].scale, points[best], wrong[best]
@@ -474,7 +480,7 @@ class _Comparison:
         return CrossValidation(distances, sample.codes, folds, options, sample.weights, sample.log)
 
     def _decision(self, learned_widths: SelectedWidths) -> ChosenBy:
-        """Return a record that selects the learned or the median widths by their errors on all held-out rows."""
+        """Select learned or median widths by their errors on all held-out rows. Return a record of the selection."""
         assert learned_widths.chosen is not None
         by_kind = [[each for each in self._held_out if each.kind == kind] for kind in ("learned", "median")]
         learned, median = (math.fsum(each.wrong for each in some) for some in by_kind)
@@ -619,9 +625,9 @@ def training_bytes(counts: Sequence[int], columns: int, parameters: SvmParameter
 
 
 def _solving_bytes(counts: Sequence[int], columns: int, memory: int) -> int:
-    """Return the number of bytes that scaled rows, kernel values and support vectors take in a training.
+    """Return the number of bytes that a training at given widths and C needs in addition to its input.
 
-    The widths and C of the training are given.
+    It needs them for scaled rows, kernel values and support vectors.
     """
     rows = 4 * sum(counts) * columns
     left = max(memory - rows, 0)
@@ -632,7 +638,10 @@ def _solving_bytes(counts: Sequence[int], columns: int, memory: int) -> int:
 def _selected_widths(
     data: TrainingSet, medians: Array, parameters: SvmParameters, learned: float, progress: Progress
 ) -> SelectedWidths:
-    """Return the widths and C for the final training. `learned` is the progress at which learning the widths ends."""
+    """Return the widths and C for the final training.
+
+    `learned` is the fraction of the progress of this function at which learning the widths ends.
+    """
     given, layers = parameters.C, len(data.sizes)
     if parameters.widths == "learn":
         return _learned_widths(data, parameters, learned, progress)

@@ -164,9 +164,12 @@ def pair_steps(
 Values = NDArray[np.floating]
 
 _NEAR = 2.0  # the active-set method is tried only below this optimality gap (unit: the margin), after enough SMO steps
-_VERY_NEAR = 0.3  # below this gap, the SMO steps in earlier working sets are counted as well to decide what is enough
+# Below this gap, the SMO steps in earlier working sets are also counted to decide whether enough steps were taken.
+_VERY_NEAR = 0.3
 _NEARER = 0.25  # after the active-set method has failed, the gap must shrink by this factor before the next attempt
-_LEAST_STEPS = 100  # a round has at most this many SMO steps, plus as many as take the time of the active-set method
+# A round is one call of `pair_steps`. It has at most this many SMO steps, plus the number of SMO steps that take as
+# long as the active-set method.
+_LEAST_STEPS = 100
 _STEPS_PER_SYSTEM = 0.008  # the active-set method takes as long as this × (number of points inside bounds)² SMO steps
 _MOST_STALLED_SETS = 20  # largest number of consecutive rounds without a smaller gap
 _MOST_SYSTEMS = 30

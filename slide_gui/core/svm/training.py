@@ -137,7 +137,7 @@ def rows_of(values: Any, rows: NDArray[Any]) -> Any:
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """Progress after one outer step of the solver on the pair of classes `pair`, numbered from 0."""
+    """Progress after the solver has optimised one working set for the pair of classes `pair`, numbered from 0."""
 
     pair: int
     n_pairs: int

@@ -156,7 +156,7 @@ class Objective:
         try:
             evaluation = evaluate(self.criterion, kernel, codes, ridge, *known, weights=weights)
         except NotConverged:
-            # For similar kernels, the solver might again fail to converge from the same start values.
+            # From the same start values, the solver might also fail to converge for similar kernels.
             self.starts.clear()
             return np.inf, np.zeros(len(theta)), self.n_support
         self.progress.report(0.0)
@@ -219,8 +219,8 @@ _TILE = 256
 def best_step(history: Sequence[WidthsStep]) -> WidthsStep:
     """Return the iteration with the smallest objective, J + prior, over all starts.
 
-    The history does not contain points that the line search rejected. Some of these points have a smaller J at extreme
-    widths, which the prior is meant to prevent.
+    The history of a descent does not contain the widths and C that the line search rejected. Some of these have a
+    smaller J at extreme widths, which the prior is meant to prevent.
     """
     return min(history, key=lambda step: step.objective)
 
@@ -249,7 +249,10 @@ class _Descent:
         return _PRIOR * float(np.mean((theta - self.origin) ** 2))
 
     def note(self, theta: Array, value: float) -> None:
-        """Add a point to the history and report it as progress; it must be the point that was evaluated last."""
+        """Add the widths and C in `theta` to the history of the descent, and report them as progress.
+
+        `theta` must be the argument of the last call of `evaluated`, and `value` the objective that this call returned.
+        """
         log_widths, log_c = self.objective.split(theta)
         widths, prior = np.exp(log_widths), self.prior(theta)
         step = WidthsStep(
@@ -268,7 +271,7 @@ class _Descent:
         self.progress.report(iterations / (iterations + _USUAL_STEPS), step)
 
     def run(self, theta: Array, curvature: Array | None) -> tuple[Array, Array | None]:
-        """Descend from a point, unless J is infinite there. Return the last point and the approximate Hessian.
+        """Descend from `theta`, unless J is infinite there. Return the last θ and the approximate Hessian.
 
         Parameters
         ----------

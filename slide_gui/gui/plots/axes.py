@@ -50,7 +50,7 @@ pg.setConfigOptions(imageAxisOrder="row-major", antialias=True, useOpenGL=False)
 
 TICK = 4
 STEP = 1.25
-"""Zoom factor of one notch of the wheel, or of + and −."""
+"""Zoom factor for one step of the mouse wheel, or for one press of + or −."""
 _ZOOMS = {Qt.Key.Key_Plus: STEP, Qt.Key.Key_Equal: STEP, Qt.Key.Key_Minus: 1.0 / STEP}
 DEEPEST = 1e-3
 """Smallest fraction of the full range that can fill the plot."""

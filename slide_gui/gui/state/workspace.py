@@ -316,7 +316,10 @@ class Workspace(QObject):
         return 0 <= feature < len(self.feature_names)
 
     def has_parameters(self, stored: StackParameters) -> bool:
-        """True if the panel has these parameters of a stored run, in which parameters without effect have defaults."""
+        """True if the panel's parameters are those of a stored run.
+
+        The panel's values of parameters without effect are ignored, because stored runs have defaults for these.
+        """
         now, default = self.state.parameters, StackParameters()
         now = replace(now, window=default.window) if now.sharing == "none" else now
         return panel_parameters(now if now.depth else replace(default, noise=0.0, depth=0)) == panel_parameters(stored)

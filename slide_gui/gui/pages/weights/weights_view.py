@@ -1,4 +1,4 @@
-"""The view Weights: an image, the numbers of the selected weight, and tiles of all rows of W and of selected rows."""
+"""The view Weights: an image, a table with the selected weight of each layer, and tiles of rows of W."""
 
 import math
 from typing import Any
@@ -33,9 +33,9 @@ _ENDS = (0.07, 0.27, 0.48, 0.62, 0.82, 1.0)  # right edges of the columns of num
 
 
 class Readout(QWidget):
-    """Paints a table with the numbers of the selected weight, one line per layer.
+    """Paints a table with the selected weight, its contribution, rank and share, one line per layer.
 
-    The numbers change as the mouse moves. A `QLabel` with an HTML table would take 1.7 ms longer per mouse move.
+    The values change as the mouse moves. A `QLabel` with an HTML table would take 1.7 ms longer per mouse move.
     """
 
     def __init__(self, parent: QWidget) -> None:
@@ -73,7 +73,7 @@ class WeightsView(View):
     """The image with marks at pinned pixels, next to tiles with one column per layer.
 
     The first row of tiles shows all rows of W. The others show the rows of W of the selected and the pinned pixels.
-    Below the image are the numbers of the selected weight and the colour bar, if there is space.
+    Below the image are the table with the selected weight of each layer and the colour bar, if there is space.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
