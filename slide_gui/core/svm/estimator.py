@@ -205,7 +205,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         if parameters.groups is None and self.groups is not None and sizes:
             groups = len(sizes) if len(set(sizes)) == 1 else list(sizes)
             warnings.warn(
-                f"Z contains {len(sizes)} layers but no column names to separate them, so all have one width; give "
+                f"Z contains {len(sizes)} layers but no column names to separate them, so all share one width; give "
                 f"groups={groups}, or use SLIDEClassifier, which uses one width per layer",
                 UserWarning,
                 stacklevel=2,

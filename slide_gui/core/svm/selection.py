@@ -587,9 +587,10 @@ _TRAINING = 0.4  # duration of the final training, relative to one training duri
 
 
 def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, float]:
-    """Return the fractions of the total progress at which learning the widths ends and at which training starts.
+    """Return the progress at which learning the widths ends, and the progress at which the final training starts.
 
-    Between these two fractions, `tune` selects the scale of the widths and C.
+    The first is a fraction of the progress of selecting widths and C, the second a fraction of the total progress.
+    Between these two events, `tune` selects the scale of the widths and C.
     """
     subset, learns = min(n, parameters.subset_size), parameters.widths == "learn"
     learning = _LEARNING * math.sqrt(n_classes / 2) * subset**2 if learns else 0
