@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from slide_gui.core.linear_algebra import WHOLE
-from slide_gui.core.slide.approximation import ApproximateLayer, Approximation
+from slide_gui.core.slide.approximation import MOST_ROWS, ApproximateLayer, Approximation
 from slide_gui.core.slide.denoiser import LEAST_NOISE, survival
 from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import InputScatter, input_scatter
 from slide_gui.core.slide.stack import Layer, Stack, check_fit, entry_share, fit_stack, threshold_problem
 from slide_gui.data.dataset import Dataset
-from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
 if TYPE_CHECKING:
     from slide_gui.experiments.files.model_file import FittedModel
@@ -118,6 +118,9 @@ class Explorer:
             scatter = input_scatter(self._rows, parameters, progress=progress.part(0.0, share))
             self._scatters[parameters.sums] = scatter
         shape, part = self._image_shape, progress.part(share, 1.0)
+        if len(self._rows) <= MOST_ROWS and any(layer.parameters == parameters for layer in self._approximated):
+            # The approximate layers shown are almost exact; painting each exact layer would delay the next ones.
+            part = MonotonicProgress(part).pulse
         stack = fit_stack(self._rows, parameters, scatter=scatter, image_shape=shape, progress=part)
         self._keep(Fit(stack, time.monotonic() - started, self._problem(parameters)))
         return stack
