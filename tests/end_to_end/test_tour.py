@@ -255,7 +255,7 @@ def visit(way, folder):
     from slide_gui.gui.app import make_application, tear_down
     from slide_gui.gui.shell.main_window import MainWindow
 
-    generators.rectangles = functools.partial(generators.rectangles, 600, 300)
+    generators.rectangles = functools.partial(generators.rectangles, 300, 200)
     make_application()
     window = MainWindow(QSettings(str(folder / "s.ini"), QSettings.Format.IniFormat), folder / "runs", folder / "state")
     window.faults.reported.connect(lambda *fault: sys.exit(str(fault)))
