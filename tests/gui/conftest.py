@@ -10,6 +10,7 @@ from PySide6.QtCore import QSettings
 from slide_gui.data import generators
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.evaluation.shipped import ShippedResults
+from slide_gui.experiments.inspection import rows
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.state import evaluation, library
@@ -68,7 +69,8 @@ class _Waiting(Progress):
 
 @pytest.fixture
 def every_payload(monkeypatch):
-    """Let a job continue only when the window has received its payload, so that no payload is skipped."""
+    """Let a job report every layer, and continue only when the window has received it, so that none is skipped."""
+    monkeypatch.setattr(rows, "MOST_ROWS", 0)
     submit = JobQueue.submit
 
     def submit_waiting(queue: JobQueue, title: str, function: Any, *, on_payload: Any = None, **options: Any) -> int:

@@ -54,8 +54,7 @@ def test_that_earlier_layers_are_shown_as_such_soon_even_if_no_preview_comes(wor
     assert seen == [False]
 
 
-def test_that_approximate_layers_are_marked_until_each_is_fitted(workspace, every_payload, monkeypatch):
-    monkeypatch.setattr("slide_gui.experiments.inspection.rows.MOST_ROWS", 0)  # each exact layer is reported
+def test_that_approximate_layers_are_marked_until_each_is_fitted(workspace, every_payload):
     seen, source = [], TileSource(workspace)
     workspace.fitting.watch((9,))
 
