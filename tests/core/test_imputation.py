@@ -69,17 +69,14 @@ def test_that_em_equals_a_loop_over_rows(passes):
     assert imputer.n_iter_ == passes
 
 
-def test_that_complete_rows_give_mean_and_covariance_in_one_pass():
-    X = _correlated()
+def test_that_complete_rows_give_mean_and_covariance_in_one_pass_and_their_number_the_default_ridge():
+    X = _correlated(n=100, d=5)
     imputer = LinearImputer().fit(X)
     assert imputer.n_iter_ == 1
     np.testing.assert_allclose(imputer.mean_, X.mean(axis=0))
     np.testing.assert_allclose(imputer.covariance_, np.corrcoef(X.T), atol=1e-12)
+    assert imputer.ridge_ == pytest.approx(5 / 500)
     assert (imputer.transform(X) == X).all()
-
-
-def test_that_the_default_ridge_follows_the_number_of_rows():
-    assert LinearImputer().fit(_correlated(n=100, d=5)).ridge_ == pytest.approx(5 / 500)
 
 
 def test_that_rows_of_low_rank_are_filled_exactly():
@@ -184,15 +181,12 @@ def test_that_only_columns_with_at_least_three_known_cells_have_errors():
 
 def test_that_too_many_patterns_are_refused_at_once(monkeypatch):
     X, _ = _with_missing(_correlated())
+    imputer = LinearImputer().fit(X)
     monkeypatch.setattr(imputation, "MOST_WORK", 10**6)
     message = r"the missing cells form \d+ different patterns in 7 columns.* give fewer rows, or leave out columns"
-    with pytest.raises(ValueError, match=message):
-        LinearImputer().fit(X)
-    monkeypatch.undo()
-    fitted = LinearImputer().fit(X)
-    monkeypatch.setattr(imputation, "MOST_WORK", 10**6)
-    with pytest.raises(ValueError, match=message):
-        fitted.transform(X)
+    for fill in (imputer.transform, imputer.fit):
+        with pytest.raises(ValueError, match=message):
+            fill(X)
 
 
 @pytest.mark.parametrize(
