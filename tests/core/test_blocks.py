@@ -164,6 +164,7 @@ def _fitted(*blocks):
         (lambda: _fitted(np.eye(3), np.ones(3)), ValueError, "block 1 is a 1-D array of float64; it must be"),
         (lambda: _fitted(), ValueError, r"X has shape \(0, 0\); at least 2 samples"),
         (lambda: _fitted(np.ones((1, 2)), np.ones((0, 2))), ValueError, r"X has shape \(1, 2\); at least 2 samples"),
+        (lambda: SLIDE().fit(Blocks([np.eye(3)]), sample_weight=[1, 2, 3]), ValueError, "give the rows as one array"),
         (lambda: SLIDE().fit_transform(Blocks([np.eye(3)])), TypeError, "call fit, then transform each block"),
         (lambda: _fitted(np.eye(3)).transform(Blocks([np.eye(3)])), TypeError, "transform does not accept Blocks"),
     ],

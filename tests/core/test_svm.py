@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from slide_gui import SLIDE, Blocks, MultiWidthSVC, SLIDEClassifier
+from slide_gui import SLIDE, MultiWidthSVC, SLIDEClassifier
 from slide_gui.core.sampling import held_out_mask, stratified_folds, stratified_subset
 from slide_gui.core.slide.parameters import SQUASHINGS
 from slide_gui.core.svm import selection
@@ -337,12 +337,6 @@ def test_that_invalid_weights_are_refused(weights, words, estimator):
     rows = np.random.default_rng(0).random((10, 3))
     with pytest.raises(ValueError, match=words):
         estimator.fit(rows, np.arange(10) % 2, sample_weight=weights)
-
-
-def test_that_rows_in_blocks_take_no_weights():
-    rows = np.random.default_rng(0).random((10, 3))
-    with pytest.raises(ValueError, match="give the rows as one array"):
-        SLIDE().fit(Blocks([rows]), sample_weight=_weights(10))
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
