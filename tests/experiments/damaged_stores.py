@@ -43,12 +43,10 @@ SCHEMAS = (
 
 def make_stores(folder: Path) -> Path:
     """Create two stores of five runs: one closed, and one as a killed process leaves it, with two runs in its log."""
-    with RunStore(folder / "closed.sqlite") as store:
-        for result in RESULTS[:5]:
-            store.save(result)
-    with RunStore(folder / "open.sqlite") as store:
-        for result in RESULTS[:3]:
-            store.save(result)
+    for name, n_runs in (("closed", 5), ("open", 3)):
+        with RunStore(folder / f"{name}.sqlite") as store:
+            for result in RESULTS[:n_runs]:
+                store.save(result)
     store = RunStore(folder / "open.sqlite")
     for result in RESULTS[3:5]:
         store.save(result)
