@@ -324,7 +324,7 @@ def fitted(**parameters):
 
 
 def edited(path, change=None, **members):
-    """Rewrite a model file with manifest entries and members replaced; None leaves a member out."""
+    """Return a copy of a model file with manifest entries and members replaced; None leaves a member out."""
     with zipfile.ZipFile(path) as archive:
         contents = {name: archive.read(name) for name in archive.namelist()}
     if change is not None:
@@ -332,11 +332,12 @@ def edited(path, change=None, **members):
         text = json.dumps({**manifest, **change}).encode()
         contents["manifest.npy"] = npy(np.frombuffer(text, np.uint8))
     contents |= {f"{name}.npy": value for name, value in members.items()}
-    with zipfile.ZipFile(path, "w") as archive:
+    copy = path.with_name("edited.npz")
+    with zipfile.ZipFile(copy, "w") as archive:
         for name, content in contents.items():
             if content is not None:
                 archive.writestr(name, content)
-    return path
+    return copy
 
 
 @pytest.fixture
@@ -444,17 +445,13 @@ def test_that_a_model_of_thousands_of_long_names_is_read_and_a_manifest_of_more_
     classes = tuple(f"{k:0100}" for k in range(1000))
     arrays = np.ones(3), np.zeros(18), np.zeros((1, 18)), np.zeros((499_500, 1)), np.zeros(499_500)
     document = {"class_names": classes, "format_version": 2}
-    whole = saved.read_bytes()
     names = dict(zip(("widths", "centre", "vectors", "coefficients", "biases"), map(npy, arrays), strict=True))
     assert load_model(edited(saved, document, **names)).class_names == classes
-    saved.write_bytes(whole)
     refused(edited(saved, {"padding": "x" * (1 << 24)}), "the manifest is larger than 16777216 bytes")
 
 
 def test_that_members_must_be_exactly_those_of_the_manifest(saved):
-    whole = saved.read_bytes()
     refused(edited(saved, weights_2=None), "exactly the arrays")
-    saved.write_bytes(whole)
     refused(edited(saved, other=npy(np.zeros(3))), "exactly the arrays")
 
 
