@@ -312,9 +312,6 @@ def test_that_texts_before_a_last_column_of_few_values_are_classes_to_be_checked
     assert all(guess.sure for guess in part.opened.guesses) == sure
 
 
-ROWS = [(k % 3 == 0, k % 3 == 1, k % 3 == 2) for k in range(12)]
-
-
 @pytest.mark.parametrize(
     ("head", "rows", "what"),
     [
@@ -326,7 +323,7 @@ ROWS = [(k % 3 == 0, k % 3 == 1, k % 3 == 2) for k in range(12)]
         ("a;b;kind", [(k * k, "1.037" if k else 900, "xy"[k % 2]) for k in range(12)], "column “b” has numbers like"),
         ("a,b,kind", [(k * k, "", "xy"[k % 2]) for k in range(12)], "column “b” left out"),
         ("a,kind", [(k * k, "xYy"[k % 3]) for k in range(12)], "some classes differ only in upper and lower case"),
-        ("a,p,q,r", [(0.5, *map(int, row)) for row in ROWS], "the label and 2 columns before it have one 1"),
+        ("a,p,q,r", [(0.5, *np.eye(3, dtype=int)[k % 3]) for k in range(12)], "the label and 2 columns before it have"),
     ],
 )
 def test_that_row_numbers_and_one_column_per_class_are_reported(head, rows, what):
