@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from scipy import ndimage
-from sklearn.datasets import load_sample_images
+from sklearn.datasets import load_digits, load_sample_images
 
 from slide_gui.data import generators
 from slide_gui.data.generators.convex import intersections, is_convex, pixels
@@ -148,22 +148,18 @@ REAL_CONVEX = {
 """The 8 000 real training images, by label: mean area, quantiles of area and boundary, fractions in 1, 2, … pieces."""
 
 
-def check_shapes(data, slack):
-    """Compare images with the real ones; a boundary is measured in pixel sides between white and black."""
+def test_that_convex_images_have_the_areas_boundaries_and_pieces_of_the_real_ones(convex):
+    """A boundary is measured in pixel sides between white and black."""
     for kind, real in REAL_CONVEX.items():
-        images = data.train[data.train_labels == kind].reshape(-1, 28, 28) > 0
+        images = convex.train[convex.train_labels == kind].reshape(-1, 28, 28) > 0
         areas, levels = images.sum((1, 2)), [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99]
         edges = sum(np.abs(np.diff(images.astype(int), axis=axis)).sum((1, 2)) for axis in (1, 2))
         pieces = [ndimage.label(image, np.ones((3, 3)))[1] for image in images[:2000]]
         assert areas.mean() == pytest.approx(real["mean"], abs=10)
-        np.testing.assert_allclose(np.quantile(areas, levels), real["areas"], rtol=slack, atol=2)
-        np.testing.assert_allclose(np.quantile(edges, levels), real["edges"], rtol=slack, atol=2)
+        np.testing.assert_allclose(np.quantile(areas, levels), real["areas"], rtol=0.1, atol=2)
+        np.testing.assert_allclose(np.quantile(edges, levels), real["edges"], rtol=0.1, atol=2)
         fractions = np.bincount(pieces, minlength=5)[1 : len(real["pieces"]) + 1] / len(pieces)
         np.testing.assert_allclose(fractions, real["pieces"], atol=0.03)
-
-
-def test_that_convex_images_have_the_areas_boundaries_and_pieces_of_the_real_ones(convex):
-    check_shapes(convex, 0.1)
 
 
 def test_that_cuts_stop_before_a_set_is_too_small_and_one_cut_leaves_two_convex_parts():
@@ -225,8 +221,6 @@ def test_that_rectangles_on_images_have_the_stated_sides(monkeypatch):
 
 
 def test_that_digits_are_enlarged_stratified_and_named_a_stand_in():
-    from sklearn.datasets import load_digits
-
     data = generators.digits()
     assert (data.train.shape, data.test.shape) == ((1297, 784), (500, 784))
     assert "stand-in" in data.name
