@@ -22,7 +22,6 @@ from slide_gui.experiments.sweeps.trial import TrialState, plan_trial, try_data
 from slide_gui.progress import Listener
 
 SOURCE = DataSource(paths=("flowers.csv",))
-NONE = np.empty(0, np.int64)
 
 
 def flowers():
@@ -30,7 +29,7 @@ def flowers():
     random, n = np.random.default_rng(4), 60
     labels = np.array([0, 1, 1])[np.arange(n) % 3]
     rows = (random.normal(size=(n, 5)) * 0.5 + np.eye(5)[labels]).astype("float32")
-    return with_test_part(Dataset("flowers", rows, rows[:0], labels, NONE, label_names=("small", "tall")))
+    return with_test_part(Dataset("flowers", rows, rows[:0], labels, labels[:0], label_names=("small", "tall")))
 
 
 DATA = flowers()
