@@ -355,24 +355,20 @@ def killed(path):
     return folder / "alive.sqlite"
 
 
-def read_all(path, tables, capsys):
-    with RunStore(path, read_only=True) as store:
-        assert [line.hash for line in store.runs()] == [RESULT.spec.hash, OTHER.spec.hash]
-        assert same_numbers(store.load(RESULT.spec.hash), RESULT)
-        report = store.check()
-        assert (report.n_runs, report.faults, report.damage) == (2, {}, ())
-    for words in (["list"], ["show", OTHER.spec.hash], ["check"], ["export", "-o", str(tables / "runs.csv")]):
-        assert main(["runs", words[0], str(path), *words[1:]]) == 0
-    assert RESULT.spec.hash[:12] in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("log", [False, True])
 def test_that_reading_changes_no_file(path, log, tmp_path_factory, monkeypatch, capsys):
     chosen = killed(path) if log else path
     if log:  # as on a read-only medium; otherwise the last connection that closes moves the log into the file
         monkeypatch.setattr(os, "access", lambda place, _mode: place not in (chosen, chosen.parent))
-    before = state(chosen)
-    read_all(chosen, tmp_path_factory.mktemp("tables"), capsys)
+    before, table = state(chosen), tmp_path_factory.mktemp("tables") / "runs.csv"
+    with RunStore(chosen, read_only=True) as store:
+        assert [line.hash for line in store.runs()] == [RESULT.spec.hash, OTHER.spec.hash]
+        assert same_numbers(store.load(RESULT.spec.hash), RESULT)
+        report = store.check()
+        assert (report.n_runs, report.faults, report.damage) == (2, {}, ())
+    for words in (["list"], ["show", OTHER.spec.hash], ["check"], ["export", "-o", str(table)]):
+        assert main(["runs", words[0], str(chosen), *words[1:]]) == 0
+    assert RESULT.spec.hash[:12] in capsys.readouterr().out
     assert state(chosen) == before
 
 
