@@ -321,6 +321,14 @@ def test_that_weights_of_one_change_no_bit(given):
     np.testing.assert_array_equal(one.widths_, other.widths_)
 
 
+def test_that_the_unit_of_weights_has_no_effect_if_C_is_selected():
+    (Z, y), weights = layers(60), _weights(60)
+    small, *others = (MultiWidthSVC(3, "median").fit(Z, y, unit * weights) for unit in (1 / 60, 1.0, 1e6))
+    for other in others:
+        assert other.C_ == small.C_
+        np.testing.assert_allclose(other.decision_function(Z), small.decision_function(Z), atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
