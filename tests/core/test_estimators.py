@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import slide_gui
-from slide_gui import SLIDE, MultiWidthSVC, SLIDEClassifier
+from slide_gui import SLIDE, LinearImputer, MultiWidthSVC, SLIDEClassifier
 from slide_gui.core import baselines
 from slide_gui.core.baselines import ESTIMATORS, Estimator, OtherClassifier, Transformer
 from slide_gui.core.estimators import layer_sizes, seed_of
@@ -45,14 +45,21 @@ def test_that_slide_keeps_the_estimator_contract(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("text", [[["1", "2"], ["3", "4"]], np.array([[0.5, 1.0], [0.0, "1.0"]], dtype=object)])
-@pytest.mark.parametrize("estimator", [SLIDE(depth=1), SLIDEClassifier(), MultiWidthSVC()])
-def test_that_numbers_given_as_text_are_refused(estimator, text):
-    with pytest.raises(ValueError, match=r"X contains text: row \d, feature \d is '1(\.0)?'; convert it to a number"):
-        estimator.fit(text, [0, 1])
-    slide = SLIDE(depth=1).fit(np.eye(2))
-    with pytest.raises(ValueError, match="X contains text"):
-        slide.transform(text)
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ([["1", "2"], ["3", "4"]], "X contains text: row 0, feature 0 is '1'; convert it to a number"),
+        (np.array([[0.5, 1.0], [0.0, "1.0"]], object), "X contains text: row 1, feature 1 is '1.0'; convert it"),
+        (np.ma.masked_equal(np.eye(2), 0.0), "X has masked cells; call X.filled"),
+        (np.array([["2026-11-27"], ["2026-11-28"]], "datetime64[D]"), "X contains dates; convert them to numbers"),
+    ],
+)
+@pytest.mark.parametrize("estimator", [SLIDE(depth=1), SLIDEClassifier(), MultiWidthSVC(), LinearImputer()])
+def test_that_text_masked_cells_and_dates_are_refused(estimator, rows, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        estimator.fit(rows, [0, 1])
+    with pytest.raises(ValueError, match=sentence):
+        SLIDE(depth=1).fit(np.eye(2)).transform(rows)
 
 
 @pytest.mark.parametrize(
