@@ -246,7 +246,6 @@ def test_that_generated_data_are_not_read_from_files(tmp_path, monkeypatch):
 
 
 STACK = StackParameters(noise=0.3, depth=2)
-SVC = Estimator.of("svm.SVC")
 SDA = SdaParameters((100, 50), noise=(0.1, 0.25), pretraining_epochs=1, pretraining_rate=0.02, fine_tuning_rate=0.5)
 
 
@@ -254,7 +253,10 @@ SDA = SdaParameters((100, 50), noise=(0.1, 0.25), pretraining_epochs=1, pretrain
     ("changes", "words"),
     [
         ({"stack": STACK}, "SLIDE-SVM, noise 1−p = 0.3, depth 2"),
-        ({"stack": StackParameters(noise=0.3, depth=2, ridge=10.0)}, "SLIDE-SVM, noise 1−p = 0.3, depth 2, ridge 10"),
+        (
+            {"stack": replace(STACK, ridge=10.0, threshold=0.4, squashing="tanh", fit_on="thresholded")},
+            "SLIDE-SVM, noise 1−p = 0.3, depth 2, ridge 10, threshold 0.4, squashing tanh, fit on thresholded",
+        ),
         ({"method": "raw-svm"}, "Raw-SVM"),
         ({"method": "pca-svm", "kept": 0.955}, "PCA-SVM, 95.5 % of variance"),
         ({"method": "randproj-svm", "kept": 200}, "Rand Proj-SVM, 200 directions"),
