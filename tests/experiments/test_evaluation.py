@@ -15,7 +15,7 @@ from slide_gui.experiments.evaluation import protocol as protocol_module
 from slide_gui.experiments.evaluation import run as evaluation_run
 from slide_gui.experiments.evaluation.data_sets import data_key
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan, published, sensitivity, split_seed
-from slide_gui.experiments.evaluation.run import run_evaluation
+from slide_gui.experiments.evaluation.run import remaining_cost, run_evaluation
 from slide_gui.experiments.evaluation.table import (
     Cell,
     DataInfo,
@@ -309,6 +309,11 @@ def test_that_progress_rises_and_the_state_counts_runs(evaluated):
     assert list(splits) == [("rectangles", cell.method, k) for k in (0, 1) for cell in CELLS if k < cell.n_splits]
     assert any(s.seconds_left for s in listener.payloads)
     assert {round(state.total * fraction) for fraction in listener.fractions} == set(range(state.total + 1))
+
+
+def test_that_the_remaining_cost_can_be_cancelled():
+    with pytest.raises(Cancelled):
+        remaining_cost(CELLS, empty_state(CELLS, ()), (), StopAfter(1))
 
 
 class SecondEach(CostModel):
