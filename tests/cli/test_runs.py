@@ -321,7 +321,9 @@ def test_that_a_decision_is_that_of_its_run_and_its_changes_flip_the_class(cli, 
     np.savetxt("flipped.csv", image[None], delimiter=",")
     flipped = cli(f"{decide} --image flipped.csv --json").json["class"]
     assert flipped == decision["flip"]["class"] != decision["class"]
-    assert f"the class becomes {flipped} if" in cli(f"{decide} --row 2").out
+    lines = cli(f"{decide} --row 2").out
+    assert f"the class becomes {flipped} if" in lines
+    assert f"support vector {decision['nearest'][0]['row'] + 1} (" in lines
     np.savez("alone.npz", X=np.load(tiny)["X_train"], y=np.load(tiny)["y_train"])
     divided = cli(f"train alone.npz {MEDIAN} --held-out 0.1 --output runs.sqlite --json").json
     decide = f"decide alone.npz --store runs.sqlite --run {divided['hash'][:8]} --part test --row 1 --json"
