@@ -285,6 +285,14 @@ def test_that_the_label_of_new_rows_is_named_if_the_model_knows_none_and_classes
     assert "rows of the classes “z” count as errors" in answer.err
 
 
+def test_that_the_number_of_a_label_column_without_name_is_no_column_of_new_rows_with_names(cli):
+    rows = [[k / 40, 1 - k / 40, k % 2] for k in range(40)]
+    write("x.csv", rows)
+    cli("train x.csv --depth 0 -C 1 --widths median --save-model m.npz")
+    write("named.csv", [["id", "a", "b"], *([k, *row[:2]] for k, row in enumerate(rows))])
+    assert "one column more than the model; use --label-column" in cli("predict m.npz named.csv", code=1).err
+
+
 def test_that_two_files_of_new_rows_are_refused_unless_one_is_a_test_set(cli, table):
     for name in ("a.csv", "b.csv"):
         write(name, table[:20])
@@ -366,6 +374,12 @@ def test_that_a_model_without_the_scale_of_its_pixels_is_used_with_a_warning(cli
     save_model("old.npz", replace(load_model("model.npz"), scaling=None))
     warning = "the model does not record the scale of its pixels, so those of 0 … 255 are used unchanged"
     assert warning in cli("features old.npz u8.npz -o f.npz").err
+
+
+def test_that_pictures_next_to_the_folders_of_new_images_are_reported(cli, pixels):
+    cli("fit u8-folder -o model.npz")
+    Path("u8-folder/0/00.png").rename("u8-folder/loose.png")
+    assert "pictures next to the folders of classes left out" in cli("features model.npz u8-folder -o f.npz").err
 
 
 def test_that_a_missing_label_of_a_new_row_is_refused_and_not_counted_as_an_error(cli, table):
