@@ -14,7 +14,7 @@ from slide_gui.data.open import open_data
 from slide_gui.data.readers import tables
 from slide_gui.data.readers.csv import read_csv
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
-from tests.data.writers import is_sure, write
+from tests.data.writers import amat_text, is_sure, write
 
 
 def read(text, reading=AS_GUESSED):
@@ -259,12 +259,15 @@ def test_that_skipped_comments_and_blank_lines_are_counted(tmp_path, text, expec
     assert data.feature_names == ("a", "b")
 
 
-def test_that_column_names_in_the_last_comment_are_used(tmp_path):
-    np.savetxt(tmp_path / "x.csv", [[0.5, 0.25, 1], [0.1, 0.2, 0]], delimiter=",", header="b,a,class")
+@pytest.mark.parametrize("mark", [",", " "])
+def test_that_column_names_in_the_last_comment_are_used(tmp_path, mark):
+    names = mark.join(["b", "a", "class"])
+    np.savetxt(tmp_path / "x.csv", [[0.5, 0.25, 1], [0.1, 0.2, 0]], delimiter=mark, header=names)
     part = read_csv(tmp_path / "x.csv")
     assert part.feature_names == ("b", "a")
     assert part.labels.tolist() == [1, 0]
     assert notes(part) == ["column names in the last comment line"]
+    assert is_sure(part) == (mark == ",")  # with blanks, the comment may be a sentence
     assert read_csv(tmp_path / "x.csv", ParseOptions(header=False)).feature_names == ()
 
 
@@ -291,7 +294,7 @@ def test_that_commas_that_may_separate_thousands_are_a_guess_to_be_checked():
     assert "if the commas separate thousands" in guess.why
 
 
-@pytest.mark.parametrize("cell", ['"1,234"', "1 234", "45%", "5 %", "€5.50", "−5", "1.234.567", "1'000"])
+@pytest.mark.parametrize("cell", ['"1,234"', "1 234", "45%", "5 %", "€5.50", "−5", "1.234.567", "1'000", "1.5D+02"])
 def test_that_numbers_with_thousands_separators_or_units_are_refused_and_not_left_out_as_text(cell):
     with pytest.raises(DataError, match=r"has (numbers|cells) like .*; write .* without .*separators"):
         read("a,b,kind\n" + "".join(f"{cell if k else '-'},{k},{'xy'[k % 2]}\n" for k in range(12)))
@@ -344,11 +347,21 @@ def test_that_ten_numbers_that_count_up_are_column_names_if_the_next_line_does_n
     assert np.array_equal(read("".join(",".join(map(str, row)) + "\n" for row in counted.tolist())).rows, counted)
 
 
-def test_that_labels_are_in_the_first_column_if_the_last_one_looks_like_pixels():
-    rows = [[k % 4, *[7] * 63, (0, 0, 0, 200, 31)[k % 5]] for k in range(40)]
-    assert read("".join(",".join(map(str, row)) + "\n" for row in rows)).opened.label_column == 0
-    binary = [[k % 2, *[1] * 63, (-1, 1)[k % 2]] for k in range(40)]
-    assert read("".join(",".join(map(str, row)) + "\n" for row in binary)).opened.label_column == 64
+@pytest.mark.parametrize(
+    ("n_first", "second", "others", "last", "label"),
+    [
+        (4, [7], [7], [0, 0, 0, 200, 31], 0),
+        (4, [0, 1], [0, 1], [0, 1], 0),  # fewer values than the first column
+        (2, [0, 9], [0, 9], [0, 9], 0),  # gaps and 0
+        (2, [1], [1], [-1, 1], 64),
+        (2, [0], [0, 1], [0, 2], 64),  # unlike the pixel before it
+        (3, [0, 1, 2], [0, 1, 2], [0, 2], 64),  # the first column is like the pixel after it
+    ],
+)
+def test_that_labels_are_in_the_first_column_if_the_last_one_looks_like_pixels(n_first, second, others, last, label):
+    columns = [range(n_first), second, *[others] * 62, last]
+    rows = ([str(values[k % len(values)]) for values in columns] for k in range(40))
+    assert read("".join(" ".join(row) + "\n" for row in rows)).opened.label_column == label
 
 
 @pytest.mark.parametrize(("name", "shape"), [("p{}", (8, 8)), ("p{}x", None)])
@@ -364,6 +377,7 @@ def test_that_columns_are_pixels_only_if_their_names_end_in_digits(name, shape):
         ("id,a,b,kind\nP1,1,2,x\nP2,3,4,y\n P1 ,5,6,y\n", "id"),
         ("a,b,id,class\n1,2,7,0\n3,4,8,1\n5,6,7,1\n", "ID"),
         ("7,1,2,0\n8,3,4,1\n7,5,6,1\n", "1"),
+        (amat_text(np.array([[7, 1, 2], [8, 3, 4], [7, 5, 6]]), np.array([0, 1, 1])), "1"),
         ("kind;id;a;b\nx;P;1,0;2\ny;Q;3,0;4\ny;P;5,0;6\n", "2"),
     ],
 )

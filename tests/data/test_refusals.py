@@ -46,6 +46,7 @@ TEXTS = [
     ("x.csv", "a,b,c,d,label\n", "has no rows of numbers"),
     ("x.csv", "# a comment\n", "has no rows of numbers; write one sample per line"),
     ("x.csv", "a,b,label\r1,2,0\r3,4,1\r", "not a row of cells; save it as CSV with usual line ends"),
+    ("x.csv", "a b label\r1 2 0\r3 4 1\r", "not a row of cells; save it as CSV with usual line ends"),
     ("x.csv", "a|b|label\n1|2|0\n", "line 1 has one column; separate the numbers with commas, semicolons or tabs"),
     ("x.csv", "an a|b|label\n1|2|0\n", "line 1 has one column; separate the numbers with commas, semicolons or tabs"),
     ("x.json", '[{"a": 1, "label": 0}]', "is a JSON file; save its table as CSV"),
