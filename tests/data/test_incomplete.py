@@ -11,8 +11,6 @@ from slide_gui.data.readers.incomplete import read_incomplete
 from slide_gui.data.reading import ParseOptions
 from tests.hostile import COLUMNS, hostile_file
 
-MARKS = ("", "NA", "nan", "?", " ", "null", '""', '"NA"', "#N/A")
-
 
 @st.composite
 def tables(draw):
@@ -29,8 +27,7 @@ def tables(draw):
         cells = []
         for column in range(columns):
             if missing[row, column]:
-                cell = draw(st.sampled_from(MARKS))
-                cells.append(cell)
+                cells.append(draw(st.sampled_from(("", "NA", "nan", "?", " ", "null", '""', '"NA"', "#N/A"))))
                 continue
             cell = f"{draw(st.integers(-999, 999))}.{draw(st.integers(1, 99)):02d}"
             cell = cell.replace(".", ",") if commas else cell

@@ -23,8 +23,6 @@ from slide_gui.experiments.store.store import RunStore
 from tests.data.writers import zip_bytes
 from tests.experiments.tiny import rectangles, spec
 
-FINGERPRINT = "0" * 64
-
 
 @dataclass(frozen=True)
 class Inner:
@@ -82,7 +80,7 @@ def test_that_a_value_of_any_of_several_types_is_accepted():
 
 
 def a_document():
-    sweep = SweepSpec(RunSpec(FINGERPRINT, "tiny.npz"), (0.1, 0.2), (0, 1))
+    sweep = SweepSpec(RunSpec("0" * 64, "tiny.npz"), (0.1, 0.2), (0, 1))
     return json.loads(FigureProvenance("curves", DataSource(paths=("tiny.npz",)), sweep.points()).text())
 
 

@@ -205,7 +205,6 @@ TABLES = {
     "method": METHODS, "training": TRAINING, "evaluate": EVALUATE, "fit_rows": FIT_ROWS, "dtype": DTYPES,
     "sharing": SHARING,
 }  # fmt: skip
-FREE_TEXT = {"fingerprint", "source"}
 SPLIT = RunSpec("ab" * 32, training="split", sda=SdaParameters(n_units=(3,)))
 SWEEP = SweepSpec(RunSpec("ab" * 32))
 PARTS = {"stack": StackParameters, "svm": SvmParameters, "sda": SdaParameters}
@@ -224,7 +223,7 @@ def choices():
     """Yield the part ("" for the spec itself) and the name of every field that holds a word."""
     for part, kind in {"": RunSpec, **PARTS}.items():
         for item in fields(kind):
-            if isinstance(item.default, str) and item.name not in FREE_TEXT:
+            if isinstance(item.default, str) and item.name not in {"fingerprint", "source"}:
                 yield part, item.name
 
 

@@ -184,7 +184,6 @@ ADDED = [column.name for column in COLUMNS if column.added]
 DROPPED = [f"ALTER TABLE runs DROP COLUMN {name}" for name in ADDED]
 STORED_DATA = rectangles(60, 60)
 STORED_RESULT = run(STORED_DATA, spec(STORED_DATA, method="raw-svm", widths="median", C=1.0))
-POINT = SweepPoint(0.0, 0, 0, 0, STORED_RESULT.spec)
 
 
 def made_by(version):
@@ -220,7 +219,7 @@ def test_that_a_run_of_another_version_is_listed_and_read_but_computed_again(pat
         with pytest.raises(KeyError):
             store.take(STORED_RESULT.spec)
         assert STORED_RESULT.spec.hash not in store
-        assert run_sweep(STORED_DATA, [POINT], store).faults == ()
+        assert run_sweep(STORED_DATA, [SweepPoint(0.0, 0, 0, 0, STORED_RESULT.spec)], store).faults == ()
         assert [line.is_current for line in store.runs()] == [False, True]
         assert store.take(STORED_RESULT.spec).is_current
 

@@ -21,8 +21,6 @@ from slide_gui.experiments.sweeps.sweep import plan_sweep
 from slide_gui.experiments.sweeps.trial import TrialState, plan_trial, try_data
 from slide_gui.progress import Listener
 
-SOURCE = DataSource(paths=("flowers.csv",))
-
 
 def flowers():
     """Return rows of two classes, two thirds of them tall, with a quarter of each class held out."""
@@ -39,7 +37,7 @@ def tried(**options):
     """Return a trial of few settings, which selects one layer."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trial_module, "_GRID", ((0.5, 0.3), (0, 1), 5))
-        return try_data(DATA, SOURCE, **options)
+        return try_data(DATA, DataSource(paths=("flowers.csv",)), **options)
 
 
 @pytest.fixture(scope="module")
