@@ -393,6 +393,7 @@ def test_that_predictions_are_written_with_margin_and_label_and_features_with_al
     assert any(line.startswith("The classes differ in size: the balanced error is ") for line in lines)
     with Path("out.csv").open(newline="") as file:
         written = list(csv.DictReader(file))
+    assert [row["row"] for row in written] == [str(k) for k in range(1, 91)]
     assert [row["label"] for row in written] == [row[3] for row in table[1:]]
     assert [row["predicted"] for row in written] == cli("predict model.npz plants.csv --json").json["classes"]
     n_wrong = sum(row["predicted"] != row["label"] for row in written)
@@ -411,6 +412,7 @@ def test_that_predictions_are_written_with_margin_and_label_and_features_with_al
         ([["length", "width"], ["1", "2"], ["2", "3"]], "lacks the column “mass” of the model"),
         ([["length", "mass", "width"], ["1", "x", "2"], ["1", "y", "2"]], "column “mass” has text"),
         ([["length", "mass", "width"], ["1", "2", "2"], ["1", "", "2"]], "row 2: “mass” is missing; fill"),
+        ([["length", "mass", "width"], ["1", "", "2"], ["1", "", "2"]], "row 1: “mass” is missing; fill"),
         ([["1", "2", "2", "4", "5"], ["1", "2", "3", "4", "6"]], "has 5 features, but the model has 3"),
     ],
 )

@@ -173,6 +173,8 @@ def test_that_options_come_before_guesses():
     counting = "0,1,2,3,4\n" + text.partition("\n")[2]
     assert (len(read(counting).rows), is_sure(read(counting))) == (7, False)
     assert len(read(counting, ParseOptions(header=True)).rows) == 6
+    numbered = ",a,kind\n" + "".join(f"{k},{k * k},{'xy'[k % 2]}\n" for k in range(12))
+    assert read(numbered, ParseOptions(header=True)).feature_names == ("column 1", "a")
     last = ".1,2,3,4,0\n.5,6,7,8,1\n"
     assert not is_sure(read(last))
     assert is_sure(read(last, ParseOptions(label_column="5")))
