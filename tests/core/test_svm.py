@@ -120,7 +120,7 @@ def test_that_payloads_contain_widths_then_training_and_any_report_can_cancel():
     assert {step.pair for step in listener.payloads if isinstance(step, TrainingStep)} == {0, 1, 2}
     assert np.all(np.diff(listener.fractions) >= 0)
     assert model.trained.history
-    for reports in range(1, len(listener.fractions), 211):
+    for reports in range(1, len(listener.fractions), 421):
         with pytest.raises(Cancelled):
             fit_svm(Z, y, parameters, progress=StopAfter(reports))
 
