@@ -6,6 +6,7 @@ Columns of layer k are named ``h{k}_…``. A multi-width SVM recognises the colu
 import re
 import weakref
 from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -
         If the rows contain text, dates or masked cells, or fail scikit-learn's checks.
     """
     if np.ma.is_masked(X):
-        raise ValueError("X has masked cells; call X.filled(np.nan), and fill the missing cells with LinearImputer")
+        raise ValueError("X has masked cells; call X.astype(float).filled(np.nan), then fill NaN with LinearImputer")
     try:
         values = np.asarray(X)
     except (TypeError, ValueError):  # X cannot be converted to an array; `validate_data` raises the error
@@ -76,9 +77,10 @@ def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -
         raise ValueError("X contains dates; convert them to numbers, such as days since a date")
     if values.dtype.kind in "OSTU":
         for place, value in np.ndenumerate(np.asarray(X, object)):
-            if isinstance(value, (str, bytes)):
-                where = ", ".join(f"{word} {i}" for word, i in zip(("row", "feature"), place, strict=False))
-                raise ValueError(f"X contains text: {where} is {str(value)!r}; convert it to a number, or leave it out")
+            if isinstance(value, (str, bytes, date, timedelta)):
+                kind = "text" if isinstance(value, (str, bytes)) else "dates"
+                at = ", ".join(f"{word} {i}" for word, i in zip(("row", "feature"), place, strict=False))
+                raise ValueError(f"X contains {kind}: {at} is {str(value)!r}; convert it to a number, or leave it out")
     return validate_data(estimator, X, y, **how)
 
 
