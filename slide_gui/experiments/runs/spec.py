@@ -260,7 +260,7 @@ class RunSpec:
         check_choice("fit_rows", self.fit_rows, FIT_ROWS)
         numbers = self._checked_numbers()
         if self.training == "whole" and self.evaluate == "validation":
-            raise ValueError("training on the whole training set leaves no validation rows; train on the split")
+            raise ValueError("training on all training rows leaves no validation rows; train on the split (--on-split)")
         self._check_parts(method)
         normal = self._normal_mean(numbers) if method.averages else self._normal_alone(method, numbers)
         # If both specs are equal, `checked` returns this object, because its hash may be cached. Texts are compared,
