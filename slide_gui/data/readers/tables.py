@@ -449,6 +449,6 @@ def _floats(
             advice = "" if limit else " save a table with text as CSV," if place.lower().endswith(".amat") else advice
             problem = f"found {shown!r}, expected a finite number{limit}; correct it,{advice} or leave the row out"
             if missing:
-                problem = f"the label is missing (found {shown!r}); fill it in, leave the row out, or choose none"
+                problem = f"the label is missing (found {shown!r}); fill it in, leave the row out, or choose no column"
             raise DataError(f"line {lines[row]}, column {column + 1}: {problem}", place)
     return numbers

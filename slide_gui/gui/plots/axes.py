@@ -40,7 +40,7 @@ from slide_gui.gui.widgets.painted import (
     paint_placeholder,
     write,
 )
-from slide_gui.text import count, fixed, number
+from slide_gui.text import count, fixed, number, significant
 
 _MOST_TICKS = 12  # largest number of ticks on an axis; more would be hard to read
 _LEAST_SIZE = QSizeF(40.0, 40.0)
@@ -81,10 +81,14 @@ def linear_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
 
     >>> [text for _, text in linear_ticks(1.4, 3.1, 6)]
     ['1.5', '2.0', '2.5', '3.0']
+    >>> [text for _, text in linear_ticks(4.2e-9, 5e-9, 3)]
+    ['4.5·10⁻⁹', '5.0·10⁻⁹']
     """
     enclosing, slack = nice_ticks(low, high, most), 1e-6 * (high - low)
     decimals = max(0, -math.floor(math.log10(enclosing[1] - enclosing[0]) + 1e-9))
-    return [(t, fixed(t, decimals)) for t in enclosing if low - slack <= t <= high + slack]
+    power = math.floor(math.log10(max(map(abs, enclosing))))
+    shown = [t for t in enclosing if low - slack <= t <= high + slack]
+    return [(t, fixed(t, decimals) if power > -5 else significant(t, decimals + power + 1)) for t in shown]
 
 
 def decade_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:

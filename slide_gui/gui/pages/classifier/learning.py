@@ -88,14 +88,13 @@ class CriterionPlot(Plot):
             f"{self._name} {significant(step.objective)}",
             f"iteration {count(step.iteration)}{start}",
             f"C = {significant(step.C, 3)}",
-            f"{count(step.n_support)} support vectors during learning",
         ]
 
     # Items
 
     def _renew(self) -> None:
         best, values = self.best(), [step.objective for step in self.history if math.isfinite(step.objective)]
-        at_best = "" if best is None else f" · at the best C {significant(best.C, 3)}, n SV {count(best.n_support)}"
+        at_best = "" if best is None else f" · at the best C {significant(best.C, 3)}"
         self._titles = f"Iteration{at_best}", self._name
         low, high = min(values, default=0.0), max(values, default=1.0)
         self._log = 0.0 < low <= high / DECADES

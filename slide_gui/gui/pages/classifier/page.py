@@ -223,6 +223,7 @@ class ClassifierPage(Page):
             self.continue_button.setAccessibleName(text)
         method, variance = self._method_choice()
         self._whitening.setVisible(variance is not None)
+        self._by.setEnabled(METHODS[method].learns)
         problem = controller.why_not(method)
         self.train_button.setEnabled(not problem)
         self.train_button.setToolTip(problem or _TRAIN)
@@ -318,7 +319,8 @@ class ClassifierPage(Page):
         if chosen is not None:
             parts.append(describe_chosen(chosen) if chosen.guarded else describe_widths(chosen.name))
         elif result.spec.svm.widths == "median":
-            parts.append("median widths")
+            scaled = classifier is not None and classifier.grid
+            parts.append(f"median widths{' times a factor selected by cross-validation' if scaled else ''}")
         if classifier is not None:
             vectors, rows = counted(classifier.n_support, "support vector"), count(result.n_train)
             parts += [f"C = {significant(classifier.C, 3)}", f"{vectors} of {rows} rows"]

@@ -337,7 +337,7 @@ class RunTable(QWidget):
             f"shipped runs ({keys_text('Ctrl+F')}; Esc clears)"
         )
         self._filter.setAccessibleName("Filter runs")
-        self._filter.setFixedWidth(240)
+        self._filter.setMaximumWidth(240)
         self._actions = self._make_actions()
         self._arrange()
         self._prepare_view()
