@@ -52,7 +52,7 @@ def save(window, tmp_path, *results):
     wait(lambda: {each.hash for each in results} <= {each.hash for each in window.session.library.runs})
 
 
-def test_that_training_shows_error_and_misclassified_images_and_computes_the_same_run_once(window):
+def test_that_training_shows_error_and_misclassified_images_and_a_run_is_computed_once_and_shown_again(window):
     classifier, runs = train(window), window.session.runs
     first = runs.result
     assert str(first.rate) in classifier.rate.text()
@@ -61,6 +61,10 @@ def test_that_training_shows_error_and_misclassified_images_and_computes_the_sam
     train(window)
     assert runs.result.timings == first.timings
     assert [each.hash for each in runs.library.runs] == [first.hash]
+    open_data(window, labelled(1))
+    assert runs.result is None
+    open_data(window, labelled())
+    wait(lambda: runs.result is not None and runs.result.hash == first.hash)
 
 
 def test_that_a_cancelled_training_stores_nothing_and_continues_to_the_same_result(window, every_payload):

@@ -382,14 +382,16 @@ class RunController(QObject):
             self._workspace.set_parameters(**panel_parameters(spec.stack))
         self.train(spec)
 
-    def show_shipped(self) -> None:
-        """If no result is shown, show the shipped classifier of the open data, or the user's run that replaces it."""
-        key = self.library.opening_key
-        if self.spec is None and any(run.hash == key for run in self.current_runs()):
-            self.library.load(key, self._show_shipped)
+    def show_known(self, spec: RunSpec | None) -> None:
+        """If no result is shown, show the stored result of this run or else the shipped classifier of the open data."""
+        opening = self.library.opening_key
+        known = {run.hash for run in self.current_runs() if run.hash == opening or not run.is_shipped}
+        key = next((key for key in ("" if spec is None else spec.hash, opening) if key in known), None)
+        if self.spec is None and key is not None:
+            self.library.load(key, self._show_known)
 
     @Slot(object)
-    def _show_shipped(self, result: RunResult) -> None:
+    def _show_known(self, result: RunResult) -> None:
         if self.spec is None and result.spec.fingerprint in {base.fingerprint for base in self.bases()}:
             self.show(result)
 

@@ -84,8 +84,8 @@ class ClassifierPage(Page):
         right.addWidget(self.gallery, 3)
         controller.training.changed.connect(self.refresh)
         controller.result_changed.connect(self.refresh)
-        workspace.dataset_changed.connect(self._show_shipped)
-        controller.library.changed.connect(self._show_shipped)
+        workspace.dataset_changed.connect(self._show_known)
+        controller.library.changed.connect(self._show_known)
         workspace.problem.connect(self.refresh)
         workspace.state_changed.connect(self.refresh)
         self.refresh()
@@ -148,13 +148,13 @@ class ClassifierPage(Page):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._show_shipped()
+        self._show_known()
 
     @Slot()
-    def _show_shipped(self) -> None:
-        """Update the page. If no result is shown, load the shipped classifier of the open data."""
+    def _show_known(self) -> None:
+        """Update the page. If no result is shown, load the stored one of the current settings, or the shipped one."""
         if self.isVisible():
-            self._controller.show_shipped()
+            self._controller.show_known(self._controller.spec_of(self.svm(), *self._method_choice()))
             self.refresh()
 
     @Slot()

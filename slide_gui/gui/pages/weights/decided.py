@@ -118,8 +118,8 @@ class DecidedPart(QWidget):
         self.controller.changed.connect(self._show)
         runs.training.changed.connect(self._show)
         self._workspace.dataset_changed.connect(self._show)
-        self._workspace.dataset_changed.connect(self._show_shipped)
-        runs.library.changed.connect(self._show_shipped)
+        self._workspace.dataset_changed.connect(self._show_known)
+        runs.library.changed.connect(self._show_known)
         theme_changed().connect(self._show)
         self._show()
 
@@ -201,13 +201,13 @@ class DecidedPart(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._show_shipped()
+        self._show_known()
 
     @Slot()
-    def _show_shipped(self) -> None:
-        """Load the classifier that is shipped with the program for the open data if no other classifier is shown."""
+    def _show_known(self) -> None:
+        """If no classifier is shown, load the stored one of the current parameters, or the one that is shipped."""
         if self.isVisible():
-            self._runs.show_shipped()
+            self._runs.show_known(self._runs.spec_of(self._runs.svm))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
