@@ -206,10 +206,10 @@ def _sweep_document(dataset: Dataset, sweep: SweepSpec, state: SweepState) -> di
     best = chosen_places(state.done)
 
     def place(point: SweepPoint) -> tuple[object, ...]:
-        drawn = (point.fold, point.split, point.seed) if sweep.choose == "each" else ()
+        drawn = {"none": (), "pooled": (point.fold,), "each": (point.fold, point.split, point.seed)}[sweep.choose]
         return point.noise, point.depth, *drawn
 
-    marked = {place(each.point) for each in state.chosen} if sweep.choose == "each" else set(best)
+    marked = {place(each.point) for each in state.chosen} if sweep.choose != "none" else set(best)
     return {
         "dataset": dataset.name,
         "generated": dataset.generated,

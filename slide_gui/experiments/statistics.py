@@ -128,12 +128,12 @@ def _shared_rate(errors: tuple[tuple[bytes, ...], ...]) -> ErrorRate | None:
         return None
     matrix = np.hstack(blocks)
     k, n = matrix.shape
-    if n < 2:
-        return None
     error = int(matrix.sum()) / matrix.size
     if bool((matrix == matrix[0]).all()):
         one = ErrorRate.of_run(error, n)
         return ErrorRate(error, one.low, one.high, n, k)
+    if n < 2:
+        return None
     crossed = crossed_mean(matrix)
     return ErrorRate.of_mean(error, crossed.half, n, k, crossed.spread, "rows and splits")
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.evaluation.protocol import Published
+from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.experiments.sweeps.curves import ErrorCurves
 from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, Plot, label_width, line_color, marked_line
 from slide_gui.figures.style import Style
@@ -36,6 +37,7 @@ def draw_curves(figure: "Figure", curves: ErrorCurves, style: Style, marks: Sequ
     plot = Plot(figure, style, _ASPECT * style.width_mm)
     s = plot.scale
     names = ["raw input" if depth == 0 else counted(depth, "layer") for depth in curves.depths]
+    names = [curves.method] if any(m.text == curves.method and not m.stacked for m in METHODS.values()) else names
     plot.title(f"{dataset_title(curves.dataset, curves.generated)}: {curves.evaluate} error", _second(curves))
     left, top = 11.0 * s, 10.5 * s
     box = (left, top, plot.width - left - label_width(names, s), plot.height - top - (8.5 if not marks else 11.5) * s)
@@ -90,7 +92,7 @@ def _draw_rates(axes: "Axes", x: Sequence[float], rates: Sequence[ErrorRate], co
 def _second(curves: ErrorCurves) -> str:
     most = max((q.rate for q in curves.points), key=lambda rate: rate.n_splits)
     n_test = max(q.rate.n for q in curves.points)
-    what = f"{curves.method}, {count(n_test)} {curves.evaluate} rows"
+    what = f"{curves.method}, {'at least ' * (most.covers == 'splits')}{count(n_test)} {curves.evaluate} rows"
     what += f", mean of {most.n_splits} runs" if most.n_splits > 1 else ""
     what += f"; 95 % intervals over {most.covers}"
     return what + ("; ringed: best on validation" if any(q.chosen for q in curves.points) else "")

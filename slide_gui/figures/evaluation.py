@@ -404,7 +404,8 @@ def _write_right(axes: "Axes", place: float, text: str, s: float) -> None:
 
 def _draw_cell(axes: "Axes", state: EvaluationState, cell: Cell, place: int, s: float, *, with_value: bool) -> None:
     assert cell.rate is not None
-    color, _ = COMPARED[comparison_result(state, cell)]
+    is_compared = cell.method == REFERENCE or state.comparison(cell) is not None
+    color = COMPARED[comparison_result(state, cell)][0] if is_compared else PALE
     axes.plot([100 * cell.rate.low, 100 * cell.rate.high], [place, place], color=color, linewidth=1.2 * s)
     axes.plot(
         [100 * cell.rate.error], [place], color=color, marker="o", markersize=3.2 * s, markeredgewidth=0, linestyle=""

@@ -338,12 +338,13 @@ def test_that_a_mean_over_splits_on_the_same_rows_has_the_interval_over_rows_and
     def evaluated(*wrong, split, test_set=""):
         errors = row_errors(test_set, np.arange(50), np.array(wrong))
         rate = ErrorRate.of_run(len(wrong) / 50, 50)
-        return replace(candidate(0.1, split=split), rate=rate, row_errors=errors)
+        return replace(candidate(0.1, split=split, training="split"), rate=rate, row_errors=errors)
 
     same = [evaluated(1, 2, 3, split=0), evaluated(2, 3, 4, 5, split=1), evaluated(2, 7, split=2)]
     found = mean_rate(same)
     assert found == splits_rate([one.rate for one in same], [(one.row_errors,) for one in same])
     assert (found.error, found.covers) == (9 / 150, "rows and splits")
+    assert mean_rate([*same, same[0]]) == found  # a run that two splits share is counted once
     assert mean_rate([*same[:2], evaluated(2, 7, split=2, test_set="other")]).covers == "splits"
     assert mean_rate([*same[:2], replace(same[2], row_errors=None)]).covers == "splits"
 

@@ -486,7 +486,9 @@ def _compare(ours: tuple[bytes, ...], theirs: tuple[bytes, ...]) -> Comparison:
     first, second = errors[: len(ours)], errors[len(ours) :]
     differences = first.astype(np.int8) - second
     mean = int(differences.sum()) / differences.size
-    if bool((differences == differences[0]).all()) or differences.shape[1] < 2:
+    # With few rows, all sums of rows and all sums of splits can be equal, which estimates a variance of exactly 0.
+    identical = bool((differences == differences[0]).all())
+    if identical or differences.shape[1] < 2 or crossed_mean(differences).variance == 0.0:
         test = mcnemar(first[0], second[0])
         return Comparison(test.exact, test.exact, mean, None, None, len(ours), test)
     crossed = crossed_mean(differences)

@@ -79,7 +79,8 @@ def choose(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
 def mean_rate(results: Sequence[PointResult]) -> ErrorRate:
     """Return the mean error of several results with its confidence interval (`splits_rate`).
 
-    The results on all folds of the data, with the same split and seed, are treated as one result.
+    The results on all folds of the data, with the same split and seed, are treated as one result. Splits that select
+    the same point share its run on all training rows, which is counted once.
 
     Raises
     ------
@@ -90,6 +91,7 @@ def mean_rate(results: Sequence[PointResult]) -> ErrorRate:
     for number, result in enumerate(results):
         point = result.point
         draws.setdefault(number if point.fold is None else (point.split, point.seed), []).append(result)
+    draws = {tuple(result.point.spec.hash for result in folds): folds for folds in draws.values()}
     rates = [ErrorRate.of_folds([result.rate for result in folds]) for folds in draws.values()]
     return splits_rate(rates, [tuple(result.row_errors for result in folds) for folds in draws.values()])
 

@@ -116,8 +116,13 @@ class Trial:
 
     @cached_property
     def largest_class(self) -> tuple[str, float]:
-        """Name of the largest class of the training set, and the error of always predicting it."""
-        largest = int(np.bincount(Classes.of(self.dataset).train).argmax())
+        """Name of the largest class of the training set, and the error of always predicting it.
+
+        Of several largest classes, it is the one with most evaluated rows.
+        """
+        counts = np.bincount(Classes.of(self.dataset).train)
+        evaluated = self.result.confusion.sum(axis=1)[: len(counts)]
+        largest = int(np.lexsort((evaluated, counts))[-1])
         n_others = self.result.n_test - int(self.result.confusion[largest].sum())
         return self.class_names[largest], n_others / self.result.n_test
 
