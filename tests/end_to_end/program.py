@@ -32,13 +32,10 @@ Picture = NDArray[np.uint8]
 """Red, green and blue of every pixel, shape (height, width, 3)."""
 
 
-def environment(home: Path, display: str | None) -> dict[str, str]:
+def environment(home: Path, display: str) -> dict[str, str]:
     """Return the environment of a first start, without variables of a desktop."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(_DESKTOP)}
-    variables.pop("DISPLAY", None)
-    if display is not None:
-        variables |= {"DISPLAY": display, "QT_QPA_PLATFORM": "xcb"}
-    return {**variables, "HOME": str(home), "PYTHONPATH": str(_ROOT)}
+    return {**variables, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb", "HOME": str(home), "PYTHONPATH": str(_ROOT)}
 
 
 def bare_environment(home: Path, display: str | None) -> dict[str, str]:
@@ -281,21 +278,15 @@ class Program:
 
     def noise_slider(self) -> Box | None:
         """Return the box of the filled part and the handle of the first slider."""
-        mask = of_colour(self.picture()[:, _PANEL], LIGHT.accent)
-        lines = np.flatnonzero(mask.any(axis=1))
-        for group in np.split(lines, np.flatnonzero(np.diff(lines) > 6) + 1):
-            if len(group) >= 8:
-                box = extent(mask[group[0] : group[-1] + 1])
-                assert box is not None
-                return Box(box.left + _PANEL.start, int(group[0]), box.width, len(group))
-        return None
+        return next((box for box in self.panel_parts(LIGHT.accent) if box.height >= 8), None)
 
-    def panel_words(self) -> list[Box]:
-        """Return the lines of the panel in the colour of links, from the top; the last one opens More."""
-        mask = of_colour(self.picture()[:, _PANEL], LIGHT.accent_text)
+    def panel_parts(self, colour: str) -> list[Box]:
+        """Return the boxes of the parts of the panel in this colour, from the top."""
+        mask = of_colour(self.picture()[:, _PANEL], colour)
         lines = np.flatnonzero(mask.any(axis=1))
-        groups = np.split(lines, np.flatnonzero(np.diff(lines) > 6) + 1)
-        return [Box(_PANEL.start, int(group[0]), 100, int(np.ptp(group)) + 1) for group in groups]
+        groups = np.split(lines, np.flatnonzero(np.diff(lines) > 6) + 1) if lines.size else []
+        boxes = [(int(group[0]), extent(mask[group[0] : group[-1] + 1])) for group in groups]
+        return [Box(_PANEL.start + box.left, top, box.width, box.height) for top, box in boxes if box is not None]
 
     def notice(self, colour: str) -> Box | None:
         """Return the box of a notice of this colour."""

@@ -15,9 +15,9 @@ pytestmark = pytest.mark.display
 def program(start):
     running = start()
     running.wait_page(layers=4)
-    offered = running.panel_words()
+    offered = running.panel_parts(LIGHT.accent_text)
     running.key("alt+j")  # the button Just look
-    until(lambda: len(running.panel_words()) < len(offered), "the offer of a tour dismissed")
+    until(lambda: len(running.panel_parts(LIGHT.accent_text)) < len(offered), "the offer of a tour dismissed")
     yield running
     running.quit()
 
