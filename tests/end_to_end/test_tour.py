@@ -7,8 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, QSettings
 
+from slide_gui.data import generators
+from slide_gui.gui.app import make_application, tear_down
+from slide_gui.gui.pages.weights.copies import CopiesView
+from slide_gui.gui.pages.weights.explained import ExplainedWeight
+from slide_gui.gui.pages.weights.flow import FlowPart
+from slide_gui.gui.pages.weights.shuffle import ShuffleView
+from slide_gui.gui.shell.main_window import MainWindow
+from slide_gui.gui.state.decision import DecisionController
 from tests.end_to_end.program import environment
 from tests.gui.helpers import settle, wait
 
@@ -153,8 +161,6 @@ class Visitor:
         assert self.reach() > 1.5 * before
 
     def squashed(self):
-        from slide_gui.gui.pages.weights.flow import FlowPart
-
         return np.isin(self.window.findChild(FlowPart).flow.layers[1].squashed, (0, 1)).all()
 
     def card_4(self):
@@ -168,8 +174,6 @@ class Visitor:
         assert self.squashed()
 
     def card_5(self):
-        from slide_gui.gui.pages.weights.explained import ExplainedWeight
-
         self.search(["Right", "Down"], [0.5, 0.4, 0.6])
         table = self.window.findChild(ExplainedWeight).table
         values = [line.value for line in table.lines if line.name == "E[P]_{ab}"]
@@ -177,15 +181,11 @@ class Visitor:
         assert values[0] == values[1]
 
     def card_6(self):
-        from slide_gui.gui.pages.weights.copies import CopiesView
-
         self.do("space")
         wait(lambda: self.tour.reached)
         assert -0.6 < self.window.findChild(CopiesView).copies.slope(None) < -0.4
 
     def card_7(self):
-        from slide_gui.gui.pages.weights.shuffle import ShuffleView
-
         self.do("space")
         wait(lambda: self.tour.reached)
         fit = self.window.findChild(ShuffleView).fit
@@ -199,8 +199,6 @@ class Visitor:
         assert result.rate.low < result.rate.error < result.rate.high
 
     def card_9(self):
-        from slide_gui.gui.state.decision import DecisionController
-
         decider, canvas = self.window.findChild(DecisionController), self.control
         wait(lambda: decider.flip is not None)
         state, dataset = self.window.workspace.state, self.window.workspace.dataset
@@ -249,12 +247,6 @@ def test_that_each_card_is_reached_and_shows_what_it_promises_and_the_window_ret
 
 def visit(way, folder):
     """Visit all cards in this process, in a small window with the mouse."""
-    from PySide6.QtCore import QSettings
-
-    from slide_gui.data import generators
-    from slide_gui.gui.app import make_application, tear_down
-    from slide_gui.gui.shell.main_window import MainWindow
-
     generators.rectangles = functools.partial(generators.rectangles, 300, 200)
     make_application()
     window = MainWindow(QSettings(str(folder / "s.ini"), QSettings.Format.IniFormat), folder / "runs", folder / "state")
