@@ -274,7 +274,5 @@ def test_that_no_word_is_cut_on_a_small_screen(window, size):
     window.resize(*size)
     settle()
     assert (window.width(), window.height()) == size
-    seen = []
-    for view in every_view(window):
-        seen += [f"{view}: {words}" for words in cut(window)]
+    seen = [f"{view}: {words}" for view in every_view(window) for words in cut(window)]
     assert not seen, "\n".join(seen)

@@ -29,17 +29,12 @@ from tests.gui.helpers import every_view, labelled, refit, train
 
 # The program shows text in the first colour on the second.
 TEXT_ON = [
-    *((t, g) for t in ("text", "muted") for g in ("background", "panel", "hover", "accent_wash")),
-    ("text", "danger_wash"),
-    ("text", "line"),
-    ("text", "paper"),
-    ("muted", "paper"),
+    *((t, g) for t in ("text", "muted") for g in ("background", "panel", "hover", "accent_wash", "paper")),
+    *(("text", g) for g in ("danger_wash", "line")),
     *(("accent_text", g) for g in ("background", "panel", "accent_wash", "hover")),
     ("on_accent", "accent"),
     ("on_accent", "accent_hover"),
-    ("danger", "background"),
-    ("danger", "panel"),
-    ("danger", "danger_wash"),
+    *(("danger", g) for g in ("background", "panel", "danger_wash")),
     ("background", "text"),
 ]
 

@@ -251,9 +251,7 @@ def test_that_no_view_shows_earlier_data_while_new_data_are_fitted(window, fit_m
     first = seen_while_fitting(window, new, fit_may_continue)
     fit_may_continue.set()
     wait(lambda: window.workspace.model() is not None)
-    done = {}
-    for place in SHOWN:
-        done[place] = pixels(show(window, place))
+    done = {place: pixels(show(window, place)) for place in SHOWN}
     window.workspace.open(StubSource(labelled(1)))
     wait(lambda: window.workspace.dataset.fingerprint == labelled(1).fingerprint)
     use_everything(window)
