@@ -18,7 +18,7 @@ from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import apply_theme
 from slide_gui.progress import Progress
-from tests.gui.helpers import StubSource, all_fitted, dataset, open_data
+from tests.gui.helpers import StubSource, all_fitted, dataset, open_data, train
 
 
 @pytest.fixture
@@ -106,6 +106,13 @@ def window(closed_window, data):
     closed_window.show()
     open_data(closed_window, data)
     return closed_window
+
+
+@pytest.fixture
+def trained(window):
+    """Return a window with a classifier that was trained on its data."""
+    train(window)
+    return window
 
 
 @pytest.fixture

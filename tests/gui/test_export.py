@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from PIL import Image
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
@@ -12,17 +11,10 @@ from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.dialogs import export
 from slide_gui.gui.dialogs.export import ExportDialog
 from slide_gui.gui.dialogs.export_preview import FigurePreview
-from tests.gui.helpers import at_rest, button, choose, labelled, show_page, train, wait
+from tests.gui.helpers import button, choose, labelled, refit, show_page, wait
 from tests.gui.test_own_data import drop
 
 OPENED = labelled
-
-
-@pytest.fixture
-def trained(window):
-    window.workspace.set_parameters(depth=2)
-    train(window)
-    return window
 
 
 def dialog_of(window, page):
@@ -150,9 +142,8 @@ def exported(window, tmp_path, monkeypatch, chosen):
 
 
 def test_that_a_bundle_has_its_own_folder_which_can_be_shown_and_restores_the_session(window, tmp_path, monkeypatch):
-    window.workspace.set_parameters(noise=0.45, depth=2)
+    refit(window, noise=0.45, depth=2)
     window.workspace.select(pins=(3, 9))
-    at_rest(window)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "weights.pdf").write_text("another")
     first = exported(window, tmp_path, monkeypatch, tmp_path / "mine")
@@ -179,8 +170,7 @@ def test_that_a_bundle_has_its_own_folder_which_can_be_shown_and_restores_the_se
         window.workspace.set_parameters(noise=0.1, depth=1)
         window.workspace.select(pins=())
         opened()
-        wait(lambda: window.workspace.state.parameters.noise == 0.45)
-        wait(lambda: not window.queue.busy)
+        wait(lambda: window.workspace.state.parameters.noise == 0.45 and not window.queue.busy)
         assert (window.workspace.state.parameters.depth, window.workspace.state.selection.pins) == (2, (3, 9))
 
 
@@ -196,9 +186,8 @@ def test_that_small_type_of_a_preview_is_legible_and_the_width_is_used(window):
 
 
 def test_that_an_animation_restores_its_session_when_it_is_dropped(window, tmp_path, monkeypatch):
-    window.workspace.set_parameters(noise=0.45, depth=1)
+    refit(window, noise=0.45, depth=1)
     window.workspace.select(pins=(3, 9))
-    at_rest(window)
     dialog = dialog_of(window, "weights")
     choose(dialog.figure_box, "1")
     assert dialog.windowTitle() == "Export the animation by noise"
@@ -211,8 +200,7 @@ def test_that_an_animation_restores_its_session_when_it_is_dropped(window, tmp_p
         assert image.n_frames == 20
     window.workspace.set_parameters(noise=0.1)
     drop(window, tmp_path / "moving.gif")
-    wait(lambda: window.workspace.state.parameters.noise == 0.45)
-    wait(lambda: not window.queue.busy)
+    wait(lambda: window.workspace.state.parameters.noise == 0.45 and not window.queue.busy)
     assert window.workspace.state.selection.pins == (3, 9)
 
 

@@ -3,24 +3,12 @@
 import ast
 from pathlib import Path
 
-import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
 import slide_gui.gui
 from slide_gui.gui.pages.weights.why import WhyView
-from tests.gui.helpers import (
-    dialogs,
-    every_view,
-    image_and_tiles,
-    labelled,
-    open_data,
-    press,
-    settle,
-    show_page,
-    train,
-    wait,
-)
+from tests.gui.helpers import dialogs, every_view, image_and_tiles, labelled, open_data, press, settle, show_page, wait
 from tests.gui.test_accessibility import plain
 
 OPENED = labelled
@@ -29,12 +17,6 @@ CONTROL = Qt.KeyboardModifier.ControlModifier
 SHIFT = Qt.KeyboardModifier.ShiftModifier
 ALT = Qt.KeyboardModifier.AltModifier
 Key = Qt.Key
-
-
-@pytest.fixture
-def trained(window):
-    train(window)
-    return window
 
 
 def is_stop(widget):
