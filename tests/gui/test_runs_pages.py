@@ -21,7 +21,7 @@ from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
 from slide_gui.gui.state import runs as runs_module
 from slide_gui.progress import NO_PROGRESS
 from tests.experiments.tiny import same_numbers
-from tests.gui.helpers import StubSource, button, labelled, open_data, open_file, settle, show_page, train, wait
+from tests.gui.helpers import StubSource, button, labelled, open_data, open_file, refit, settle, show_page, train, wait
 
 OPENED = labelled
 
@@ -161,7 +161,6 @@ def test_that_pages_name_the_guard_that_overruled_the_criterion(window, tmp_path
 
 
 def test_that_the_page_trains_the_methods_of_its_own_with_the_chosen_variance_and_names_each_share(window):
-    open_data(window, labelled())
     page, runs = show_page(window, "classifier"), window.session.runs
     box = page._boxes["variance"]
     assert not box.isVisible()
@@ -249,8 +248,7 @@ def test_that_a_sweep_computes_and_lists_exactly_its_runs_and_the_classifier_fin
     assert f"retrained on all rows: test error {final.rate}" in curves.status.text()
     assert best.rate.n_splits == 2
     assert "yes" in curves.numbers()
-    window.workspace.set_parameters(noise=final.point.noise, depth=1)
-    wait(lambda: not window.queue.busy)
+    refit(window, noise=final.point.noise, depth=1)
     classifier = show_page(window, "classifier")
     classifier.choose({"criterion": "radius-margin"})
     train(window)
@@ -415,8 +413,7 @@ def test_that_a_run_stored_while_the_table_is_being_read_is_listed(window, monke
     window.session.library.refresh()
     trained(window)
     trained_now.set()
-    wait(lambda: not window.session.library.reading)
-    wait(lambda: len(window.session.library.runs) == 1)
+    wait(lambda: not window.session.library.reading and len(window.session.library.runs) == 1)
 
 
 def test_that_an_unreadable_store_is_reported_and_not_waited_for(window, tmp_path):

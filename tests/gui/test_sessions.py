@@ -165,8 +165,7 @@ def test_that_the_sessions_before_several_crashes_are_kept(system, app, tmp_path
 
 
 def test_that_a_second_open_window_stores_no_session(windows, table, tmp_path):
-    first = windows(table)
-    wait_until_open(first, "table")
+    first = start(windows, table)
     second = windows()
     shows_example(second)
     assert not second.notice.isVisible()

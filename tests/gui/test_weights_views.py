@@ -250,11 +250,12 @@ def all_points(part):
 
 
 def started(window):
-    """Show the copies and press Start."""
+    """Show the copies, press Start, and wait for the first point."""
     part = window.weights_page.set_view(COPIES)
     (start,) = start_buttons(part)
     assert start.text() == "Start"
     start.click()
+    wait(lambda: part.copies is not None and part.copies.points)
     return part
 
 
@@ -283,7 +284,6 @@ def test_that_copies_start_on_request_their_error_falls_by_one_half_per_factor_o
 
 def test_that_copies_pause_on_cancel_resume_and_restart_after_a_new_fit(window):
     part = started(window)
-    wait(lambda: part.copies is not None and part.copies.points)
     window.actions_by_name["cancel"].trigger()
     assert part._job is None
     (resume,) = start_buttons(part)
@@ -304,14 +304,12 @@ def test_that_copies_of_small_images_are_dropped_before_larger_images_are_shown(
     rows = np.random.default_rng(0).random((30, 16), np.float32)
     open_data(window, Dataset("small", rows[:20], rows[20:], image_shape=(4, 4)))
     part = started(window)
-    wait(lambda: part.copies is not None and part.copies.points)
     open_data(window, labelled())  # an exception in a slot fails the test
     assert part.copies is None
 
 
 def test_that_copies_stop_when_another_page_is_shown_and_do_not_start_again(window):
     part = started(window)
-    wait(lambda: part.copies is not None and part.copies.points)
     window.actions_by_name["page_runs"].trigger()
     refit(window, noise=0.5)
     window.actions_by_name["page_weights"].trigger()
