@@ -21,7 +21,8 @@ from slide_gui.gui.state import evaluation as evaluation_module
 from slide_gui.gui.state.evaluation import EvaluationChoice, merged
 from slide_gui.progress import NO_PROGRESS
 from tests.experiments.tiny import rectangles
-from tests.gui.helpers import labelled, settle, wait
+from tests.figures.drawings import answers
+from tests.gui.helpers import labelled, settle, show_page, wait
 
 OPENED = labelled
 
@@ -68,9 +69,8 @@ def full(full_store, tmp_path):
 
 @pytest.fixture
 def page(small_plan, window):
-    window.actions_by_name["page_evaluation"].trigger()
+    shown = show_page(window, "evaluation")
     wait(lambda: window.session.evaluation.known and not window.queue.busy)
-    shown = window.pages.page("evaluation")
     shown.data_sets.boxes["convex"].setChecked(False)
     return shown
 
@@ -192,8 +192,6 @@ def test_that_both_tables_are_exported_as_shown_and_a_click_on_a_cell_opens_its_
 
 
 def test_that_results_on_other_data_are_not_merged_into_the_table_and_reproduced_ones_keep_their_tests():
-    from tests.figures.drawings import answers
-
     info = DataInfo("rectangles", "Rectangles", False, "aa", 1200, 50_000)
     stored = EvaluationState((info,), (Cell("rectangles", "raw-svm", 2, answers((0.1, 0.1), 1.0)),))
     cells = (Cell("rectangles", "raw-svm", 2),)

@@ -19,7 +19,7 @@ from slide_gui.gui.state.workspace import State
 from slide_gui.resources import resource
 from slide_gui.results_version import RESULTS_VERSION, is_current
 from tests.experiments.test_shipped import shipping, table_of
-from tests.gui.helpers import at_rest, wait
+from tests.gui.helpers import at_rest, show_page, wait
 from tests.gui.test_jobs import working
 
 READING = {"Reading the runs", "Loading a run"}
@@ -53,11 +53,6 @@ def fresh(with_shipped, jobs, closed_window):
     at_rest(closed_window)
     jobs.clear()
     return closed_window
-
-
-def opened(window, name):
-    window.actions_by_name[f"page_{name}"].trigger()
-    return window.pages.page(name)
 
 
 def test_that_the_shipped_results_are_of_this_results_version():
@@ -94,7 +89,7 @@ def test_that_results_are_written_as_they_were_read(tmp_path):
 
 
 def test_that_the_error_curves_are_drawn_at_the_first_click_and_after_a_stopped_trial(fresh, jobs, monkeypatch):
-    page = opened(fresh, "curves")
+    page = show_page(fresh, "curves")
     wait(lambda: sum(point.state == "done" for point in page.points()) >= 20)
     assert set(jobs) <= READING
     assert "shipped" in page.status.text()
@@ -110,7 +105,7 @@ def test_that_the_error_curves_are_drawn_at_the_first_click_and_after_a_stopped_
 
 
 def test_that_a_click_on_a_shipped_point_computes_its_model(fresh, jobs):
-    page, runs = opened(fresh, "curves"), fresh.session.runs
+    page, runs = show_page(fresh, "curves"), fresh.session.runs
     wait(page.points)
     point = next(point for point in page.points() if (point.noise, point.depth) == (0.1, 1))
     page.stack.currentWidget().point_clicked.emit(point)
@@ -122,7 +117,7 @@ def test_that_a_click_on_a_shipped_point_computes_its_model(fresh, jobs):
 
 def test_that_the_benchmark_fills_its_table_at_the_first_click_and_states_its_cost(fresh, jobs):
     fresh.session.evaluation.choose(EvaluationChoice.everything("quick"))
-    page = opened(fresh, "evaluation")
+    page = show_page(fresh, "evaluation")
     wait(lambda: any(cell.main for row in page.errors.rows for cell in row.cells))
     slide = next(row for row in page.errors.rows if row.key == "slide-svm")
     assert [cell.note for cell in slide.cells] == ["shipped"] * 4
@@ -134,7 +129,8 @@ def test_that_the_benchmark_fills_its_table_at_the_first_click_and_states_its_co
 
 
 def test_that_the_benchmark_shows_the_full_table_first_if_it_is_shipped(with_full, fresh):
-    page = opened(fresh, "evaluation")  # before the stored runs have been read
+    fresh.actions_by_name["page_evaluation"].trigger()
+    page = fresh.pages.page("evaluation")  # before the stored runs have been read
     assert fresh.session.evaluation.choice.extent == "full"
     place = fresh.session.evaluation.choice.data.index("convex")
     notes = {row.key: row.cells[place].note for row in page.errors.rows}
@@ -143,7 +139,7 @@ def test_that_the_benchmark_shows_the_full_table_first_if_it_is_shipped(with_ful
 
 
 def test_that_the_runs_are_listed_and_two_compared_at_the_first_click_and_cannot_be_deleted(fresh, jobs):
-    page = opened(fresh, "runs")
+    page = show_page(fresh, "runs")
     wait(lambda: len(page.run_table.shown()) == len(shipped_results().runs))
     assert set(jobs) <= READING
     assert "shipped with the program" in page.subtitle.text()
@@ -160,7 +156,7 @@ def test_that_the_runs_are_listed_and_two_compared_at_the_first_click_and_cannot
 
 
 def test_that_the_classifier_shows_its_confusion_matrix_at_the_first_click(fresh, jobs):
-    page = opened(fresh, "classifier")
+    page = show_page(fresh, "classifier")
     wait(lambda: bool(page.numbers()))
     assert set(jobs) <= READING
     assert page.numbers().startswith("class\tpredicted as")
@@ -177,11 +173,11 @@ def test_that_a_new_run_replaces_the_shipped_one_and_keeps_the_shipped_benchmark
     wait(lambda: library.listed and not library.reading)
     assert [run.hash for run in library.stored_runs] == [shipped.hash]
     assert len(library.runs) == len(shipped_results().runs)
-    page = opened(fresh, "classifier")
+    page = show_page(fresh, "classifier")
     wait(lambda: bool(page.numbers()))
     assert not page.details.text().startswith("shipped")
     fresh.session.evaluation.choose(EvaluationChoice.everything("quick"))
-    benchmark = opened(fresh, "evaluation")
+    benchmark = show_page(fresh, "evaluation")
     wait(lambda: fresh.session.evaluation.known)
     assert all(cell.rate for cell in fresh.session.evaluation.state().cells if cell.data == "rectangles")
     assert "generated" in benchmark.errors.heads[0].note
