@@ -17,7 +17,6 @@ from slide_gui.figures.flow import draw_flow
 from slide_gui.figures.run_figures import confusion_csv, draw_confusion, widths_csv
 from slide_gui.figures.style import Style
 from slide_gui.figures.weights import as_shown, draw_weights, tile_limits
-from tests.figures import drawings
 from tests.figures.drawings import CURVES, DATA, DRAWINGS, MARKS, copies_of, drawn, flow_of, result, texts, weight_rows
 
 
@@ -103,8 +102,7 @@ def test_that_the_copies_figure_has_both_lines_and_their_references():
 
 
 def table(path):
-    with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.reader(file))[1:]
+    return list(csv.reader(path.read_text(encoding="utf-8").splitlines()))[1:]
 
 
 def test_that_tables_hold_the_numbers_to_the_bit(tmp_path):
@@ -120,7 +118,7 @@ def test_that_tables_hold_the_numbers_to_the_bit(tmp_path):
 
 
 def drawn_weights(weights, style=None):
-    return drawings.drawn(lambda figure, style: draw_weights(figure, weights, style), style)
+    return drawn(lambda figure, style: draw_weights(figure, weights, style), style)
 
 
 def tiles(figure):

@@ -36,6 +36,10 @@ def test_that_the_table_of_errors_has_those_of_the_paper():
     assert any("SdA-3 (Vincent et al. 2010): Rectangles 1.99" in note for note in table.notes)
 
 
+def numbers(path):
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+
+
 def test_that_results_published_on_mnist_are_not_attributed_to_its_stand_in(tmp_path):
     info = DataInfo("mnist", "Digits enlarged", True, "ab" * 32, 600, 500)
     own = EvaluationState((info,), (Cell("mnist", "slide-svm", 1, answers((0.05,), 2.0)),))
@@ -45,9 +49,7 @@ def test_that_results_published_on_mnist_are_not_attributed_to_its_stand_in(tmp_
     assert not any("no widths" in note for note in error_table(state()).notes)
     assert any("SdA-3 (Vincent et al. 2010): MNIST 1.28" in note for note in table.notes)
     errors_csv(tmp_path / "errors.csv", own)
-    with (tmp_path / "errors.csv").open(newline="", encoding="utf-8") as file:
-        others = [row for row in csv.DictReader(file) if row["published by"]]
-    assert {row["dataset"] for row in others} == {"MNIST"}
+    assert {row["dataset"] for row in numbers(tmp_path / "errors.csv") if row["published by"]} == {"MNIST"}
 
 
 def test_that_every_format_explains_the_marks_below_the_table(tmp_path):
@@ -73,9 +75,7 @@ def test_that_markdown_and_latex_have_every_cell():
 
 def test_that_tables_of_numbers_read_back(tmp_path):
     errors_csv(tmp_path / "errors.csv", state())
-    with open(tmp_path / "errors.csv", newline="", encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
-    by_method = {row["method"]: row for row in rows}
+    by_method = {row["method"]: row for row in numbers(tmp_path / "errors.csv")}
     raw = by_method["Raw-SVM"]
     rate, comparison = state().cells[1].rate, state().comparisons["rectangles", "raw-svm"]
     assert [float(raw[name]) for name in ("error", "low end of 95 % interval", "high end")] == [
