@@ -23,6 +23,7 @@ from tests.data.writers import write_idx
 from tests.gui.helpers import (
     StubSource,
     at_rest,
+    choose,
     every_view,
     image_and_tiles,
     open_data,
@@ -161,7 +162,7 @@ def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_
     preview = window.reading_preview
     assert preview.isVisible()
     assert window.workspace.dataset.label_names == ("Bonn", "Ulm")
-    said = " ".join(label.text() for label in preview.findChildren(QLabel))
+    said = texts(preview)
     assert "labels in column “town”" in said
     assert "column “name” left out" in said
     preview.label_column.setCurrentIndex(preview.label_column.findText("name"))
@@ -187,7 +188,7 @@ def test_that_features_above_1_are_scaled_unless_the_user_declines(window, tmp_p
     (tmp_path / "plain.csv").write_text("one,two,three,four,five,kind\n" + "".join(rows))
     open_file(window, tmp_path / "plain.csv")
     assert not window.reading_preview.isVisible()
-    assert any("5 features, scaled to 0–1" in each.text() for each in window.panel.findChildren(QLabel))
+    assert "5 features, scaled to 0–1" in texts(window.panel)
     window.reading_preview.show_reading()
     assert window.reading_preview.scaled.isVisible()
     window.reading_preview.scaled.click()
@@ -225,8 +226,7 @@ def test_that_the_labels_in_the_folder_of_idx_images_are_offered_and_used(window
     drop(window, images)
     preview = window.reading_preview
     wait(lambda: preview.isVisible() and not window.queue.busy)
-    shown = [each.text() for each in preview.findChildren(QLabel)]
-    assert "train-labels-idx1-ubyte is in the same folder. Use it?" in shown
+    assert "train-labels-idx1-ubyte is in the same folder. Use it?" in texts(preview)
     QTest.mouseClick(preview.labels_button, Qt.MouseButton.LeftButton)
     wait(lambda: window.workspace.dataset.train_labels is not None and not window.queue.busy)
     assert len(window.workspace.source.paths) == 2
@@ -236,14 +236,9 @@ def test_that_the_labels_in_the_folder_of_idx_images_are_offered_and_used(window
 def test_that_images_below_the_threshold_are_reported_until_it_is_lowered(window):
     dim = (RANDOM.random((60, 16)) * 0.1).astype("float32")
     open_data(window, Dataset("dim", dim[:40], dim[40:], image_shape=(4, 4)))
-
-    def shown():
-        return any("above the threshold" in label.text() for label in window.panel.findChildren(QLabel))
-
-    assert shown()
-    window.workspace.set_parameters(threshold=0.05)
-    wait(lambda: window.workspace.fitting.stack.parameters.threshold == 0.05 and not window.queue.busy)
-    assert not shown()
+    assert "above the threshold" in texts(window.panel)
+    refit(window, threshold=0.05)
+    assert "above the threshold" not in texts(window.panel)
 
 
 def test_that_missing_cells_are_counted_and_crossed_out(window, tmp_path):
@@ -262,9 +257,9 @@ def test_that_missing_cells_are_counted_and_crossed_out(window, tmp_path):
             shown.show_test(position - len(data.train))
         at_rest(window)
         assert shown.missing == crossed
-        texts = "".join(label.text() for label in window.findChildren(QLabel))
-        assert f" · {len(crossed)} missing, filled · " in texts  # between the class and the number of the row
-        assert f"{len(crossed)} missing cell{'s' * (len(crossed) > 1)} filled" in texts
+        said = texts(window)
+        assert f" · {len(crossed)} missing, filled · " in said  # between the class and the number of the row
+        assert f"{len(crossed)} missing cell{'s' * (len(crossed) > 1)} filled" in said
         pointer, _ = image_and_tiles(window)
         pointer.set_cursor(crossed[0])
         assert "missing in the file, filled" in pointer.accessibleDescription()
@@ -320,8 +315,7 @@ def test_that_share_seed_and_folds_are_set_in_the_panel(window, flowers):
     split.seed.setValue(3)
     at_rest(window)
     assert window.workspace.dataset.held_out == HeldOut(0.5, 3)
-    split.kind.setCurrentIndex(1)
-    split.kind.activated.emit(1)
+    choose(split.kind, "folds")
     at_rest(window)
     assert window.workspace.dataset.held_out == HeldOut(0.0, 3, 5, 0)
     assert counts(window) == (32, 8)
@@ -329,8 +323,7 @@ def test_that_share_seed_and_folds_are_set_in_the_panel(window, flowers):
     at_rest(window)
     assert window.workspace.dataset.held_out.fold == 3
     assert window.workspace.source.held_out == window.workspace.dataset.held_out
-    split.kind.setCurrentIndex(2)
-    split.kind.activated.emit(2)
+    choose(split.kind, "nothing")
     at_rest(window)
     assert counts(window) == (40, 0)
     assert "Hold out some rows" in window.session.runs.why_not()
@@ -388,8 +381,7 @@ def test_that_a_file_with_guessed_options_opens_with_a_preview(window, pixels):
         assert preview._table.isVisible() == has_rows
     assert window.workspace.dataset.image_shape is None
     assert preview.reading() == ParseOptions()
-    shapes = [preview.shape.itemText(index) for index in range(preview.shape.count())]
-    preview.shape.setCurrentIndex(shapes.index("6 × 12"))
+    preview.shape.setCurrentIndex(preview.shape.findText("6 × 12"))
     preview.shape.activated.emit(preview.shape.currentIndex())
     preview.transposed.setChecked(True)
     assert preview.reading() == ParseOptions(shape=(6, 12), transposed=True)
