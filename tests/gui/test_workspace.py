@@ -20,7 +20,7 @@ from slide_gui.gui.state import fitting
 from slide_gui.gui.state import runs as runs_module
 from slide_gui.gui.state.workspace import MAX_PINS
 from slide_gui.text import pixel_name
-from tests.gui.helpers import StubSource, at_rest, labelled, settle, show_page, train, wait
+from tests.gui.helpers import StubSource, at_rest, labelled, record, settle, show_page, train, wait
 
 
 def test_that_opening_fits_with_four_pins_chosen(workspace):
@@ -103,8 +103,7 @@ def test_that_fewer_layers_need_no_fit_and_more_do(workspace):
 
 
 def test_that_a_failed_fit_is_reported_and_the_old_layers_stay_stale(workspace):
-    problems = []
-    workspace.problem.connect(problems.append)
+    (problems,) = record(workspace.problem)
     workspace.set_parameters(ridge=-1.0)
     wait(lambda: problems)
     assert "ridge is -1.0" in problems[0].sentence
@@ -126,8 +125,7 @@ def test_that_cancel_keeps_the_old_layers_and_a_new_request_fits_again(workspace
 
 
 def test_that_one_pin_too_many_is_refused_with_the_reason(workspace):
-    problems = []
-    workspace.problem.connect(problems.append)
+    (problems,) = record(workspace.problem)
     workspace.select(pins=tuple(range(MAX_PINS)))
     workspace.toggle_pin(MAX_PINS)
     assert workspace.state.selection.pins == tuple(range(MAX_PINS))

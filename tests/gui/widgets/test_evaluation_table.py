@@ -13,7 +13,7 @@ from slide_gui.gui.pages.benchmark.table import (
     mark_color,
 )
 from slide_gui.gui.theme import DARK, LIGHT
-from tests.gui.helpers import settle
+from tests.gui.helpers import record, settle
 
 HEADS = (EvaluationHead("Rectangles", "generated"), EvaluationHead("MNIST", "no runs yet"))
 EMPTY = EvaluationCell(aside="paper 1.40", note="not asked", tip="No result: not asked")
@@ -58,8 +58,7 @@ def test_that_rows_keep_their_order_until_a_data_set_orders_them_by_significance
 
 
 def test_that_a_click_or_enter_requests_the_runs_of_a_cell_unless_it_is_empty(table):
-    asked = []
-    table.runs_requested.connect(asked.append)
+    (asked,) = record(table.runs_requested)
     for row, column in ((0, 0), (1, 0), (0, 1), (5, 0)):
         place = table.visualRect(table.model().index(row, column)).center()
         QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=place)

@@ -215,17 +215,8 @@ def lit(canvas):
     return set(zip(*(part.tolist() for part in np.nonzero(canvas.image)), strict=True))
 
 
-@pytest.fixture
-def strokes(canvas):
-    """Return the images that are reported after strokes."""
-    reported = []
-    canvas.stroked.connect(reported.append)
-    return reported
-
-
 def test_that_a_fast_stroke_has_no_gaps_the_right_button_and_shift_erase_and_brushes_are_cut_at_the_border(canvas):
-    images = []
-    canvas.drawn.connect(images.append)
+    (images,) = record(canvas.drawn)
     stroke(canvas, (2, 1), (2, 9))
     assert lit(canvas) == {(2, column) for column in range(1, 10)}
     assert images[0].sum() == 1
@@ -247,7 +238,8 @@ def test_that_a_fast_stroke_has_no_gaps_the_right_button_and_shift_erase_and_bru
     assert canvas.image is before, "a stroke ends when the canvas is hidden"
 
 
-def test_that_strokes_that_change_something_are_reported_and_can_be_shown_again(canvas, strokes):
+def test_that_strokes_that_change_something_are_reported_and_can_be_shown_again(canvas):
+    (strokes,) = record(canvas.stroked)
     stroke(canvas, (1, 1), button=RIGHT)
     canvas.blank()
     assert not strokes
