@@ -8,13 +8,17 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.inspection.rows import nearby_peak
+from slide_gui.experiments.runs.spec import SweepPoint
+from slide_gui.experiments.sweeps.selection import PointResult
 from slide_gui.figures.color_scale import DIVERGING, MAPS, NEUTRAL, ColorScale, signed
 from slide_gui.figures.copies import draw_copies
 from slide_gui.figures.curves import curves_csv, draw_curves
 from slide_gui.figures.flow import draw_flow
-from slide_gui.figures.run_figures import confusion_csv, draw_confusion, widths_csv
+from slide_gui.figures.run_exports import curves_export
+from slide_gui.figures.run_figures import confusion_csv, draw_confusion, draw_widths, widths_csv
 from slide_gui.figures.style import Style
 from slide_gui.figures.weights import as_shown, draw_weights, tile_limits
 from tests.figures.drawings import CURVES, DATA, DRAWINGS, MARKS, copies_of, drawn, flow_of, result, texts, weight_rows
@@ -84,6 +88,17 @@ def test_that_the_flow_figure_shows_the_values_and_the_errors():
     np.testing.assert_array_equal(dark.reshape(-1), second.squashed == 1)
 
 
+@pytest.mark.parametrize(("levels", "limit"), [("layer", 1.0), ("tile", 0.5)])
+def test_that_negative_values_of_t_have_the_colours_of_h_with_limits_of_their_own(levels, limit):
+    flow = flow_of(DATA)
+    layers = tuple(replace(layer, squashed=layer.squashed - 0.5) for layer in flow.flow.layers)
+    signed = replace(flow, flow=replace(flow.flow, layers=layers))
+    figure = drawn(lambda figure, style: draw_flow(figure, signed, style), Style(levels=levels))
+    shown = colors(next(axes for axes in figure.axes if axes.get_label().startswith("T(h¹)")))
+    scale = ColorScale.symmetric(Style().colors, limit)
+    np.testing.assert_array_equal(shown, scale.lut()[scale.indices(layers[1].squashed.reshape(8, 8))])
+
+
 def test_that_a_flow_without_corruption_is_marked():
     found = texts(drawn(lambda figure, style: draw_flow(figure, flow_of(DATA, None), style)))
     assert any("not corrupted" in text for text in found)
@@ -99,6 +114,15 @@ def test_that_the_copies_figure_has_both_lines_and_their_references():
     dashed = np.asarray(lines[1].get_ydata())
     np.testing.assert_allclose(dashed[0] / dashed[-1], 4.0)
     assert "Wₘ, m = 8, seed 0" in texts(figure)
+    assert any("geometric mean of 2 seeds" in text for text in texts(figure))
+
+
+def test_that_the_copies_figure_names_row_and_column_of_its_pixel_as_shown():
+    copies = copies_of(DATA)
+    flat = replace(copies, model=replace(copies.model, image_shape=(4, 16)))
+    for transposed, name in ((False, "row 1, 3"), (True, "row 3, 1")):
+        figure = drawn(lambda figure, style: draw_copies(figure, flat, style), Style(transposed=transposed))
+        assert any(text.startswith(name) for text in texts(figure))
 
 
 def table(path):
@@ -115,6 +139,23 @@ def test_that_tables_hold_the_numbers_to_the_bit(tmp_path):
     assert [tuple(map(float, line[9:])) for line in lines] == [step.shares for step in history]
     confusion_csv(tmp_path / "m.csv", result(), ["a", "b", "c"])
     assert [[int(cell) for cell in line[1:]] for line in table(tmp_path / "m.csv")] == result().confusion.tolist()
+
+
+def test_that_published_errors_are_drawn_for_the_benchmark_but_not_for_a_file_of_the_same_name():
+    answers = [PointResult.of(SweepPoint(0.3, 2, 0, 0, result().spec), result())]
+    for key in ("convex", ""):
+        figure = drawn(curves_export(replace(DATA, name="Convex", key=key), answers).draw)
+        assert any("published error" in text for text in texts(figure)) == bool(key)
+
+
+def test_that_the_axis_of_the_criterion_names_the_power_of_ten_of_its_numbers():
+    run = result()
+    history = tuple(replace(step, criterion=1e-9 * step.criterion) for step in run.classifier.history)
+    small = replace(run, classifier=replace(run.classifier, history=history))
+    criterion = drawn(lambda figure, style: draw_widths(figure, small, style)).axes[0]
+    exponent = criterion.yaxis.get_offset_text()
+    assert exponent.get_text()
+    assert exponent.get_size() == criterion.get_yticklabels()[0].get_size()
 
 
 def drawn_weights(weights, style=None):
@@ -220,6 +261,8 @@ def test_that_titles_name_data_set_layers_noise_and_generated_data():
     found = texts(drawn_weights([weight_rows(), weight_rows("MNIST", generated=False)], Style(width="double")))
     assert {"Rectangles (generated)", "MNIST", "layer 1", "layer 2", "noise 1 − p = 0.25, p = 0.75"} <= set(found)
     assert sum("generated" in text for text in found) == 1
+    high = replace(weight_rows(), parameters=StackParameters(noise=0.99999, depth=2))
+    assert "noise 1 − p = 0.99999, p = 0.00001" in texts(drawn_weights([high]))
 
 
 def test_that_a_long_name_is_cut_but_never_the_mark_of_generated_data():
