@@ -126,6 +126,10 @@ def test_that_a_flow_has_the_errors_of_the_library(cli, tiny):
     assert stages == ["stage", "x", "entered", "T(h0)", "h1", "T(h1)", "h2"]
 
 
+def test_that_rows_of_a_table_are_named_from_1(cli, flowers):
+    assert cli(f"flow {flowers} --row 3 --depth 1 -o f.csv --json").json["image"] == "training row 4"
+
+
 def test_that_an_image_from_a_file_flows_through_the_stack(cli, tiny):
     Path("drawn.csv").write_text(image_text(np.eye(8, dtype=np.float32)), encoding="utf-8")
     document = cli("flow tiny.npz --image drawn.csv --name 'a line' --clean --depth 1 -o f.png --json").json
