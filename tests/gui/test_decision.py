@@ -16,7 +16,7 @@ from slide_gui.experiments.runs.run import restore
 from slide_gui.gui.pages.weights import flow
 from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.state import decision
-from tests.gui.helpers import StubSource, button, dataset, draw, labelled, open_data, settle, wait
+from tests.gui.helpers import StubSource, button, dataset, draw, labelled, open_data, refit, settle, wait
 
 OPENED = labelled
 
@@ -54,6 +54,19 @@ def test_that_flow_shows_the_decision_of_the_model(window, part, data):
             for row, column in ((1, 1), (3, 4), (4, 2)):
                 dark = image.pixelColor(10 * column + 5, 10 * row + 5).lightness() < 128
                 assert dark == bool(data.train[card.row].reshape(6, 6)[row, column])
+
+
+def test_that_flow_says_that_the_decision_was_made_with_other_parameters(window, part):
+    assert "panel" not in shown(part).about.text()
+    refit(window, ridge=2.0)
+    assert shown(part).about.text().endswith("not with the panel’s parameters")
+
+
+@pytest.mark.parametrize("data", [replace(labelled(), image_shape=None)], ids=["table"])
+def test_that_rows_of_a_table_are_counted_from_1(window, part):
+    row = shown(part).cards[0].row
+    assert f"training row {row + 1}," in shown(part).cards[0].image.toolTip()
+    assert f"support vector {row + 1}\t" in part.numbers()
 
 
 def test_that_a_stroke_changes_the_decision_at_once_and_flips_are_searched_after_a_rest(window, part, monkeypatch):
