@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPointF, QSettings, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QMenu, QSlider, QWidget
 
 from slide_gui.cli import main
 from slide_gui.data.dataset import Dataset, HeldOut
@@ -79,13 +79,19 @@ def test_that_an_empty_folder_a_missing_path_and_one_row_are_refused_with_the_re
     assert window.workspace.dataset is before
 
 
-def test_that_escape_stops_opening_and_keeps_the_open_data(window, monkeypatch):
+def test_that_escape_ends_the_edit_of_a_number_and_then_stops_opening_and_keeps_the_open_data(window, monkeypatch):
     before, layers, begun = window.workspace.dataset, window.workspace.fitting.stack, threading.Event()
+    cancelled = []
+    window.actions_by_name["cancel"].triggered.connect(lambda: cancelled.append("by a key"))
     monkeypatch.setattr(StubSource, "load", working(begun))
     window.workspace.open(StubSource(before))
     assert begun.wait(60)
     window.activateWindow()
+    QTest.keyClick(window.panel.sliders["noise"].findChild(QSlider), Qt.Key.Key_5)
+    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
+    assert cancelled == []
     QTest.keyClick(window, Qt.Key.Key_Escape)
+    assert cancelled == ["by a key"]
     wait(lambda: not window.queue.busy)
     settle(0.3)
     assert window.workspace.dataset is before
@@ -176,10 +182,14 @@ def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_
     preview.open_button.click()
     wait(lambda: window.workspace.source.reading.left_out == ("town", "a") and not window.queue.busy)
     preview.show_reading()
-    preview.label_column.setCurrentIndex(preview.label_column.findText("town"))
-    assert preview.reading() == ParseOptions(label_column="town", left_out=("a",))
-    preview.header.click()
     preview.groups.setCurrentIndex(preview.groups.findText("d"))
+    preview.open_button.click()
+    wait(lambda: window.workspace.source.reading.group == "d" and not window.queue.busy)
+    preview.show_reading()
+    assert (preview.left_out.text(), preview.groups.currentText()) == ("Left out: 3 ▾", "d")
+    preview.label_column.setCurrentIndex(preview.label_column.findText("town"))
+    assert preview.reading() == ParseOptions(label_column="town", left_out=("a",), group="d")
+    preview.header.click()
     assert (preview.reading().label_column, preview.reading().group) == ("#2", "#6"), "no column is called 2 or 6"
 
 
