@@ -8,8 +8,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QObject, QSettings, Signal
-from PySide6.QtWidgets import QComboBox, QFileDialog
+from PySide6.QtCore import QObject, QSettings, Qt, Signal
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QSlider
 
 from slide_gui.experiments.files.session import SessionRecord, read_session, write_session
 from slide_gui.experiments.files.source import DataSource
@@ -172,6 +173,15 @@ def test_that_a_second_open_window_stores_no_session(windows, table, tmp_path):
     tear_down(second)
     tear_down(first)
     assert read_session(tmp_path / "session" / "last.slide-session").source.paths == ("../data/table.csv",)
+
+
+def test_that_the_session_that_ctrl_q_stores_has_the_number_that_is_being_typed(windows, tmp_path):
+    window = windows()
+    shows_example(window)
+    window.activateWindow()
+    QTest.keyClick(window.panel.sliders["depth"].findChild(QSlider), Qt.Key.Key_2)
+    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    assert read_session(tmp_path / "session" / "last.slide-session").parameters.depth == 2
 
 
 def test_that_a_saved_session_opens_in_another_window_though_folder_and_data_were_moved(
