@@ -307,6 +307,18 @@ def _shared_length(names: Sequence[str]) -> int:
     return length
 
 
+def level(noise: float) -> str:
+    """Return a noise level, or a probability, with two decimals, or in full if it has more.
+
+    Examples
+    --------
+    >>> level(0.3), level(0.999), level(1 - 0.9)
+    ('0.30', '0.999', '0.10')
+    """
+    noise = round(noise, 9)
+    return fixed(noise, 2) if noise == round(noise, 2) else f"{noise:g}"
+
+
 def place_name(noise: float, depth: int) -> str:
     """Return the name of a point of the error curves; depth 0 has no noise.
 
@@ -315,8 +327,7 @@ def place_name(noise: float, depth: int) -> str:
     >>> place_name(0.3, 2), place_name(0.3, 0)
     ('noise 0.30, depth 2', 'the raw input')
     """
-    level = fixed(noise, 2) if noise == round(noise, 2) else f"{noise:g}"
-    return f"noise {level}, depth {depth}" if depth else "the raw input"
+    return f"noise {level(noise)}, depth {depth}" if depth else "the raw input"
 
 
 def dataset_title(name: str, generated: bool) -> str:

@@ -25,7 +25,7 @@ from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.runs.result import RunResult, describe_widths, width_criterion
 from slide_gui.experiments.runs.spec import FIT_ROWS, METHODS, RunSpec
 from slide_gui.results_version import is_current
-from slide_gui.text import NONE, TextColumn, clean_name, count, counted, dataset_title, fixed, number, unmarked
+from slide_gui.text import NONE, TextColumn, clean_name, count, counted, dataset_title, fixed, level, number, unmarked
 
 _END = 253402300800.0  # the year 10000, in seconds since 1970
 
@@ -377,7 +377,7 @@ class StoredRun:
     @cached_property
     def words(self) -> str:
         """Lower-case text that the filter of the table searches. It contains values with names, such as depth=2."""
-        numbers = f"noise={self.noise:.2f}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
+        numbers = f"noise={level(self.noise)}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
         words = (self.date, self.title, self.method_name, self.split_name, numbers, *self.tags, self.note, self.widths)
         return " ".join((*words, str(self.held_out or ""))).lower()
 
@@ -487,7 +487,7 @@ SHOWN = (
     TextColumn("Method", "Representation and classifier", lambda r: r.method, lambda r: r.method_name),
     TextColumn(
         "Noise", "Noise level 1 − p, 0 to 1", lambda r: r.noise if r.depth else None,
-        lambda r: fixed(r.noise, 2) if r.depth else NONE, "0.00",
+        lambda r: level(r.noise) if r.depth else NONE, "0.00",
     ),
     TextColumn("Depth", "Layers of the stack", lambda r: r.depth, lambda r: count(r.depth), "00"),
     TextColumn(

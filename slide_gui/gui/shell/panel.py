@@ -30,7 +30,7 @@ from slide_gui.gui.widgets.controls import (
 )
 from slide_gui.gui.widgets.layouts import VerticalScroll, flush, nested
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from slide_gui.text import count, counted, plural, printable, significant
+from slide_gui.text import count, counted, level, plural, printable, significant
 
 _WIDTH, _BAR = 240, 10  # widths of panel and scroll bar, in pixels; the style sheet also sets the second width
 _OPEN = "open"
@@ -510,7 +510,7 @@ class ParameterPanel(VerticalScroll):
         for name in self._boxes.keys() & changed:
             self._boxes[name].setCurrentIndex(self._boxes[name].findData(changed[name]))
         if "noise" in changed:
-            self.sliders["noise"].set_extra(f"p = {1 - state.parameters.noise:.2f}")
+            self.sliders["noise"].set_extra(f"p = {level(1 - state.parameters.noise)}")
         if "depth" in changed:
             self.sliders["depth"].set_extra(plural("layer", "layers", state.parameters.depth))
         if "sharing" in changed:

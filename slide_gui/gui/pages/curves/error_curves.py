@@ -14,7 +14,7 @@ from slide_gui.gui.pages.curves.points import ErrorPoint, best_words, chosen_of,
 from slide_gui.gui.plots.axes import Plot, apart, nice_ticks
 from slide_gui.gui.theme import PINS, SECONDARY, Theme, figure_font
 from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, RIGHT, snapped, washed, write
-from slide_gui.text import counted, fixed, per_cent
+from slide_gui.text import counted, fixed, level, per_cent
 
 REACH = 12
 """Largest distance in pixels at which the mouse selects a point."""
@@ -207,7 +207,7 @@ class ErrorPlot(Plot):
         painter.restore()
         self._paint_ends(painter, theme, box)
         if self._noise is not None and self._is_cursor_shown():
-            text, x = fixed(self._noise, 2), self.at(self._noise, 0.0).x()
+            text, x = level(self._noise), self.at(self._noise, 0.0).x()
             pill = QRectF(x - 20, box.top() - 16, 40, 16)
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(theme.accent))
@@ -237,7 +237,7 @@ class ErrorPlot(Plot):
         if self._noise is not None and self._is_cursor_shown():
             values = {depth: ("" if exact else "≈ ") + fixed(e, 2) for depth, e, exact in self.values_at(self._noise)}
             place = QRectF(left + SWATCH + 6, box.top() - 20, 100, 16)
-            write(painter, place, RIGHT, f"at {fixed(self._noise, 2)}", theme.muted)
+            write(painter, place, RIGHT, f"at {level(self._noise)}", theme.muted)
         for depth, end, y in self.end_labels():
             colour = theme.pin(depth)
             colour.setAlphaF(0.5)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 from slide_gui.gui.pages.curves.points import ErrorPoint, best_words, lines_of
 from slide_gui.gui.theme import BLUE
 from slide_gui.gui.widgets.color_table import ColorCell, ColorTable
-from slide_gui.text import counted, fixed
+from slide_gui.text import counted, fixed, level
 
 
 class HeatMap(ColorTable):
@@ -46,7 +46,7 @@ class HeatMap(ColorTable):
         words = [counted(len(points), "point"), *filter(None, [best_words(points)])]
         self.set_outlined([place for place, point in self._points.items() if point.is_selected])
         rows = [(f"depth {depth}", "") for depth in depths]
-        columns = [(fixed(noise, 2), f"noise level {noise:g}") for noise in noises]
+        columns = [(level(noise), f"noise level {noise:g}") for noise in noises]
         self.set_cells(rows, columns, cells, ("; ".join([legend, *words[1:]]), BLUE), "; ".join(words))
 
     @Slot(object)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from slide_gui.error_rate import ErrorRate
-from slide_gui.text import count, fixed, per_cent, place_name
+from slide_gui.text import count, level, per_cent, place_name
 
 PointState = Literal["done", "running", "refining"]
 
@@ -76,7 +76,7 @@ class ErrorPoint:
 
 def lines_of(point: ErrorPoint) -> list[str]:
     """Return the tooltip of a point, line by line; the first line has the error."""
-    place = f"noise {fixed(point.noise, 2)} · depth {point.depth}"
+    place = f"noise {level(point.noise)} · depth {point.depth}"
     if point.rate is None:
         return [place, "being computed", *filter(None, [point.by, point.note])]
     n = count(point.rate.n)

@@ -28,7 +28,7 @@ from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.tiles import TileRow, row_tile
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
-from slide_gui.text import count, counted, dataset_title, fixed, label_names, pixel_name, significant
+from slide_gui.text import count, counted, dataset_title, label_names, level, pixel_name, significant
 
 _MOST_PIXELS = 8  # largest number of pinned pixels whose rows of W are compared
 
@@ -330,7 +330,7 @@ def _short(result: RunResult | StoredRun) -> str:
     if stack.depth == 0:
         return "depth 0"
     widths = ", median widths" if result.spec.svm.widths == "median" else ""
-    return f"noise {fixed(stack.noise, 2)}, {counted(stack.depth, 'layer')}{widths}"
+    return f"noise {level(stack.noise)}, {counted(stack.depth, 'layer')}{widths}"
 
 
 def _describe(result: RunResult | StoredRun) -> str:

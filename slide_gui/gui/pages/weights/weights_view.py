@@ -21,7 +21,7 @@ from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, integer_scale, write
 from slide_gui.gui.widgets.tiles import TileRow, short_size
 from slide_gui.gui.widgets.weight_tiles import TileScroll
-from slide_gui.text import layer_name
+from slide_gui.text import layer_name, level
 
 _NO_COLOR = QColor(Qt.GlobalColor.transparent)
 _BETWEEN = 12
@@ -171,7 +171,7 @@ class WeightsView(View):
         colors = QColor(theme.accent), *(theme.pin(number) for number in range(len(features) - 1))
         if not self._noise.isHidden():
             self._noise.set_value(state.parameters.noise)
-            self._noise.set_extra(f"p = {1 - state.parameters.noise:.2f}")
+            self._noise.set_extra(f"p = {level(1 - state.parameters.noise)}")
         table = self._source.tiles(features)
         selected = "in the middle" if self._pixels.feature is None else "hovered"
         mosaics = self._source.mosaics(features[0])
