@@ -370,7 +370,7 @@ class ReadingPreview(QFrame):
         if header != before.header:  # the column names are unknown until the file is read again
             label = label if label in (None, NO_COLUMN) else f"#{k + 1}"
             group = group and f"#{g}"
-            left_out = left_out and tuple(f"#{n + 1}" for n in sorted(chosen - {k}))
+            left_out = left_out and tuple(f"#{n + 1}" for n in sorted(chosen - {k, g - 1}))
         bins = before.bins if label == before.label_column else None
         return ParseOptions(label, header, sides, transposed, left_out, None if wanted else scaled, bins, group)
 
