@@ -49,13 +49,10 @@ def test_that_the_panel_has_one_ground_and_no_line_of_a_tooltip_is_longer_than_8
     assert any("\n" in tip for tip in tips)
 
 
-def tiles_of(window):
-    return window.weights_page.shown_view().tiles
-
-
 @of_the_usual_size
 def test_that_tiles_grow_with_the_window_and_nothing_is_cut(window):
-    tiles, view = tiles_of(window), window.weights_page.shown_view()
+    view = window.weights_page.shown_view()
+    tiles = view.tiles
     for size, least in (((960, 500), 56), ((960, 640), 84), ((1280, 720), 150), ((1920, 1080), 280)):
         window.resize(*size)
         settle(0.1)
@@ -103,12 +100,6 @@ def test_that_the_first_window_and_the_smallest_one_fit_on_a_small_screen(closed
     assert closed_window.minimumSize().width() <= 900
 
 
-def shown_controls(window):
-    boxes = {box.accessibleName() for box in window.panel.findChildren(QtWidgets.QComboBox) if box.isVisible()}
-    sliders = {"Noise"} if window.panel.sliders["noise"].isVisible() else set()
-    return boxes | sliders
-
-
 def test_that_the_panel_shows_only_controls_that_affect_the_page(window):
     window.panel.more.click()
     stack, tiles = {"Data set", "Noise", "Squashing", "Fit on", "Weights"}, {"Show", "Colour limits", "Colour map"}
@@ -123,7 +114,9 @@ def test_that_the_panel_shows_only_controls_that_affect_the_page(window):
     }
     for command, controls in wanted.items():
         window.actions_by_name[command].trigger()
-        assert shown_controls(window) == controls, command
+        boxes = {box.accessibleName() for box in window.panel.findChildren(QtWidgets.QComboBox) if box.isVisible()}
+        sliders = {"Noise"} if window.panel.sliders["noise"].isVisible() else set()
+        assert boxes | sliders == controls, command
     assert {f"page_{spec.name}" for spec in PAGES} - set(wanted) == {"page_weights"}
 
 
@@ -154,7 +147,7 @@ def test_that_the_panel_folds_by_button_and_keys_which_is_stored_and_in_a_narrow
 
 
 def test_that_escape_restores_an_enlarged_tile_before_it_dismisses_a_notice(window):
-    tiles = tiles_of(window)
+    tiles = window.weights_page.shown_view().tiles
     tiles.enlarge(1, 2)
     window.notice.show_message(UserMessage("Exported", "somewhere", kind="information"))
     QTest.keyClick(tiles, Qt.Key.Key_Escape)
@@ -206,8 +199,7 @@ def test_that_a_layer_that_is_not_fitted_yet_has_no_limit_and_no_time(window, ev
 
 
 def test_that_ctrl_z_undoes_changes_while_a_number_has_the_focus(window):
-    fields = window.panel.sliders["noise"].findChildren(QtWidgets.QLineEdit)
-    (number,) = (each for each in fields if each.accessibleName())
+    number = window.panel.sliders["noise"].findChild(QtWidgets.QLineEdit)
     window.activateWindow()
     number.setFocus()
     number.selectAll()

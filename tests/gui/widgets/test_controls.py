@@ -67,10 +67,6 @@ def line(slider):
     return slider.findChild(QLineEdit)
 
 
-def label(slider, text):
-    return next(each for each in slider.findChildren(QLabel) if each.text() == text)
-
-
 @pytest.fixture
 def noise(shown):
     made = NumberSlider("Noise 1 − p", 0.0, 0.95, 0.01, 0.3, tip="p = 1 − noise")
@@ -79,7 +75,8 @@ def noise(shown):
 
 def test_that_a_value_set_is_shown_and_not_emitted_and_a_double_click_on_slider_or_label_resets(noise):
     slider, changed, settled = noise
-    for each in (bar(slider), label(slider, "Noise 1 − p")):
+    label = next(each for each in slider.findChildren(QLabel) if each.text() == "Noise 1 − p")
+    for each in (bar(slider), label):
         slider.set_value(7.0)
         assert (slider.value(), line(slider).text()) == (0.95, "0.95")
         QTest.mouseDClick(each, Qt.MouseButton.LeftButton, pos=QPoint(5, 8))
