@@ -1,5 +1,6 @@
 """Flow shows the decision of the classifier on its image."""
 
+import threading
 import time
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ from slide_gui.gui.pages.weights import flow
 from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.state import decision
 from tests.gui.helpers import StubSource, button, dataset, draw, labelled, open_data, refit, settle, wait
+from tests.gui.test_jobs import working
 
 OPENED = labelled
 
@@ -174,12 +176,6 @@ def test_that_flow_says_what_is_missing_and_trains_on_request_without_moving_the
     assert flow.view.geometry() == before
 
 
-def endless(*given, progress=None):
-    while True:
-        (progress or given[-1]).report(0.0)
-        time.sleep(0.001)
-
-
 def stop(window):
     wait(lambda: window.queue.busy)
     window.queue.stop()
@@ -192,7 +188,7 @@ def test_that_the_search_resumes_on_return_and_a_stopped_step_says_so_until_the_
     wait(lambda: decided.controller.flip is not None)
     for owner, name, label in ((Decider, "flip", decided.flip_text), (decision, "restore", decided.brief)):
         with monkeypatch.context() as patched:
-            patched.setattr(owner, name, endless)
+            patched.setattr(owner, name, working(threading.Event()))
             if name == "restore":
                 window.session.runs.show(replace(window.session.runs.result))
             window.workspace.select(sample=(wanted := wanted + 1))

@@ -246,10 +246,10 @@ OPENED = labelled
 def working(begun):
     """Return a function that sets an event when it starts and runs until it is cancelled."""
 
-    def work(*_arguments, progress, **_options):
+    def work(*arguments, progress=None, **_options):
         begun.set()
         while True:
-            progress.report(0.1)
+            (progress or arguments[-1]).report(0.1)
             time.sleep(0.005)
 
     return work
