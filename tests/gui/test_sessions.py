@@ -2,7 +2,6 @@
 
 import json
 import platform
-import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -127,14 +126,7 @@ def test_that_the_next_window_restores_session_and_position_and_ignores_an_inval
 def test_that_after_a_crash_the_session_is_offered_but_not_opened(windows, table, tmp_path):
     window = changed(windows, table)
     tear_down(window)
-    killed = (
-        "import os, sys; from PySide6.QtCore import QLockFile; lock = QLockFile(sys.argv[1]); print(lock.tryLock(0)); "
-    )
-    killed += "sys.stdout.flush(); os._exit(1)"  # leaves its lock, like a window that was killed
-    run = subprocess.run(
-        [sys.executable, "-c", killed, str(tmp_path / "session" / "open")], capture_output=True, text=True
-    )
-    assert run.stdout == "True\n"
+    (tmp_path / "session" / "open").touch()  # the lock of a window that was killed
     again = windows()
     shows_example(again)
     assert again.notice.isVisible()
