@@ -105,10 +105,6 @@ class WeightsPage:
         """Return the tile of a row (0 for the mosaics) and a layer (from 1)."""
         return self.rows[row][layer - 1].of(self.picture)
 
-    def has_pin(self, number: int) -> bool:
-        """Return True if the image has a ring in the colour of a pin, numbered from 0."""
-        return int(of_colour(self.image.of(self.picture), LIGHT.pin(number).name()).sum()) > 10
-
     def same_tiles(self, other: WeightsPage) -> bool:
         """Return True if all tiles are equal."""
         return [len(row) for row in self.rows] == [len(row) for row in other.rows] and all(
