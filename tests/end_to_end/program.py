@@ -107,11 +107,8 @@ class WeightsPage:
 
     def same_tiles(self, other: WeightsPage) -> bool:
         """Return True if all tiles are equal."""
-        return [len(row) for row in self.rows] == [len(row) for row in other.rows] and all(
-            np.array_equal(mine.of(self.picture), theirs.of(other.picture))
-            for row, others in zip(self.rows, other.rows, strict=True)
-            for mine, theirs in zip(row, others, strict=True)
-        )
+        mine, theirs = ([tile.of(page.picture) for row in page.rows for tile in row] for page in (self, other))
+        return len(mine) == len(theirs) and all(map(np.array_equal, mine, theirs))
 
 
 def of_colour(picture: Picture, colour: str) -> NDArray[np.bool_]:

@@ -62,6 +62,7 @@ def test_that_moving_over_the_image_shows_the_rows_of_that_pixel_and_a_click_pin
     np.testing.assert_array_equal(tiles.rows[1].tiles[1].values, expected)
     QTest.mouseClick(image, Qt.MouseButton.LeftButton, pos=centre(image, 21))
     assert window.workspace.state.selection.pins[-1] == 21
+    assert "5 pinned" in image.accessibleDescription()
     assert tiles.rows[-1].title == "2, 5"
     assert tiles.rows[-1].removable
 
