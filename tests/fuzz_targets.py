@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -433,11 +434,9 @@ def settings_read(path: Path) -> None:
 
 
 def settings_target() -> Target:
-    number = iter(range(1 << 62))  # new file names, because Qt caches settings by the name of their file
+    number = count()  # new file names, because Qt caches settings by the name of their file
 
     def place(folder: Path) -> Path:
-        for old in folder.glob("*.ini"):
-            old.unlink()
         return folder / f"{next(number)}.ini"
 
     return Target(
