@@ -51,8 +51,7 @@ def picture(app, tmp_path, monkeypatch):
     if not sys.platform.startswith("linux"):
         pytest.skip("opening a file is watched by inotify, which Linux alone has")
     monkeypatch.chdir(tmp_path)
-    image = QPixmap(4, 4)
-    assert image.save("picture", "PNG")
+    assert QPixmap(4, 4).save("picture", "PNG")
     watch = Watch(tmp_path / "picture")
     yield watch
     os.close(watch.events)

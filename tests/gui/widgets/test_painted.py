@@ -36,20 +36,17 @@ def test_that_an_empty_widget_describes_the_next_step_and_ignores_keys_and_click
     assert not view.grab().isNull()
 
 
-BAR_SCALE = ColorScale.symmetric("blue-white-red", 0.6)
-
-
 def test_that_each_value_has_its_colour_with_all_labels_inside_and_no_scale_leaves_an_empty_frame(shown):
-    bar = shown(ColorBar(), 204, 34)
-    bar.set_scale(BAR_SCALE)
+    bar, scale = shown(ColorBar(), 204, 34), ColorScale.symmetric("blue-white-red", 0.6)
+    bar.set_scale(scale)
     assert bar.accessibleDescription() == "−0.60 to +0.60"
-    bar.set_scale(BAR_SCALE, "per layer", ("−limit", "0", "+limit"))
+    bar.set_scale(scale, "per layer", ("−limit", "0", "+limit"))
     assert bar.accessibleDescription() == "per layer −limit 0 +limit"
     shot, box = bar.grab().toImage(), bar.bar()
     for value in (-0.6, -0.3, 0.0, 0.2, 0.6):
         at = int(min(max(bar.position_of(value), box.left() + 1), box.right() - 1))
         found = shot.pixelColor(at, box.center().toPoint().y())
-        wanted = BAR_SCALE.lut()[BAR_SCALE.indices(value)].tolist()
+        wanted = scale.lut()[scale.indices(value)].tolist()
         assert max(abs(a - b) for a, b in zip(found.getRgb()[:3], wanted, strict=True)) <= 8
     edges = {shot.pixelColor(x, y).name() for x in (0, shot.width() - 1) for y in range(shot.height())}
     assert edges == {QColor(LIGHT.background).name()}
@@ -130,8 +127,8 @@ def test_that_the_table_reads_formulas_aloud_escapes_names_and_omits_meanings_th
     assert table.document().size().height() <= table.height()
 
 
-def items(n, shape=(28, 28)):
-    pixels = np.random.default_rng(0).integers(0, 2, (n, *shape)).astype(np.float32)
+def items(n):
+    pixels = np.random.default_rng(0).integers(0, 2, (n, 28, 28)).astype(np.float32)
     return [Thumbnail(7 * i + 3, pixels[i], f"{i % 10} → {(i + 1) % 10}", f"sample {7 * i + 3}") for i in range(n)]
 
 
