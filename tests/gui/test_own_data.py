@@ -179,6 +179,7 @@ def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_
     assert window.workspace.dataset.feature_names == ("a", "b", "c", "d", "e")
     preview.show_reading()
     preview.findChild(QMenu).actions()[2].trigger()  # the offscreen platform cannot show menus
+    assert preview.left_out.text() == "Left out: 2 ▾"
     preview.open_button.click()
     wait(lambda: window.workspace.source.reading.left_out == ("town", "a") and not window.queue.busy)
     preview.show_reading()

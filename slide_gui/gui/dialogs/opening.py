@@ -164,6 +164,7 @@ class ReadingPreview(QFrame):
         self.labels_button = add_button(self, top, "Use these labels", "Open the images again with their labels")
         self.left_out = add_button(self, top, "", "Columns that are neither features nor classes, such as row numbers")
         self._columns = QMenu(self)
+        self._columns.triggered.connect(self._count_left_out)
         self.left_out.clicked.connect(self._show_columns)
         tip = "Use these settings now and whenever the file is opened again"
         self.open_button = add_button(self, top, "Open like this", tip, "primary")
@@ -260,13 +261,13 @@ class ReadingPreview(QFrame):
         for widget in (self.shape, self._captions[self.shape]):
             widget.setVisible(d >= SMALLEST_SQUARE or not opened.columns or dataset.image_shape is not None)
         self.choose_button.setVisible(opened.quantity and bool(opened.columns))
-        self.left_out.setText(f"Left out: {len(opened.left_out)} ▾")
         self._columns.clear()
         for k, name in enumerate(opened.columns[:_MOST_IN_MENU]):
             action = self._columns.addAction(literal(name))
             action.setCheckable(True)
             action.setChecked(k in opened.left_out)
             action.setVisible(k != opened.label_column)
+        self._count_left_out()
         self.cut_button.setVisible(opened.quantity)
         self.labels_button.setVisible(bool(opened.labels_file))
         self.shape.clear()
@@ -359,8 +360,7 @@ class ReadingPreview(QFrame):
         transposed = self.transposed.isChecked() and bool(wanted)
         if transposed != before.transposed and sides is None:
             sides = wanted
-        chosen = {n for n in opened.left_out if n >= _MOST_IN_MENU}
-        chosen |= {n for n, action in enumerate(self._columns.actions()) if action.isChecked()}
+        chosen = self._chosen_columns(opened)
         left_out = before.left_out if chosen == {*opened.left_out} else tuple(opened.columns[n] for n in sorted(chosen))
         if label not in (None, NO_COLUMN, before.label_column):
             left_out = tuple(each for each in left_out if each not in (str(k + 1), opened.columns[k]))
@@ -381,6 +381,17 @@ class ReadingPreview(QFrame):
     @Slot()
     def _choose(self) -> None:
         self.label_column.showPopup()
+
+    def _chosen_columns(self, opened: ParseReport) -> set[int]:
+        """Return the columns that are left out according to the menu, which lists only the first columns."""
+        more = {n for n in opened.left_out if n >= _MOST_IN_MENU}
+        return more | {n for n, action in enumerate(self._columns.actions()) if action.isChecked()}
+
+    @Slot()
+    def _count_left_out(self) -> None:
+        dataset = self._workspace.dataset
+        if dataset is not None:
+            self.left_out.setText(f"Left out: {len(self._chosen_columns(dataset.opened))} ▾")
 
     @Slot()
     def _show_columns(self) -> None:
