@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, QSettings
 from shiboken6 import Shiboken
 
 from slide_gui.experiments.inspection.rows import Explorer
+from slide_gui.experiments.sweeps import trial
 from slide_gui.gui import app as app_module
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.shell.faults import Interruption
@@ -399,17 +400,18 @@ def test_that_cancelling_an_estimate_keeps_the_jobs_that_wait(window, endless):
 def test_that_each_error_names_the_rows_it_was_measured_on(window, monkeypatch):
     monkeypatch.setattr(runs_module, "_is_light", lambda spec, dataset: True)
     monkeypatch.setattr(runs_module, "_MOST_SECONDS", 60.0)
+    monkeypatch.setattr(trial, "_GRID", ((0.2, 0.5), (0, 1), 2))
     curves = show_page(window, "curves")
     window.session.runs.start_trial()
     wait(lambda: not window.session.runs.trial.running)
     window.workspace.set_parameters(noise=0.42, depth=4)
     wait(lambda: window.session.runs.estimated is not None and not window.queue.busy)
-    trial = window.session.runs.trial.latest
-    assert f" of {trial.result.n_test} held-out rows" in curves.sentence.text()
-    n = trial.done[0].rate.n
+    latest = window.session.runs.trial.latest
+    assert f" of {latest.result.n_test} held-out rows" in curves.sentence.text()
+    n = latest.done[0].rate.n
     assert f"curves: error on at least {n} validation rows in each of" in curves.status.text()
     assert f"estimate, widths not learned: error on {n} validation rows" in curves.status.text()
-    assert n != trial.result.n_test
+    assert n != latest.result.n_test
 
 
 def test_that_no_time_is_estimated_just_after_the_start_and_a_jobs_own_estimate_falls_a_little_until_the_next():
