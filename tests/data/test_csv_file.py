@@ -171,8 +171,8 @@ def test_that_options_come_before_guesses():
         assert part.labels.tolist() == [0, 1, 2, 0, 1, 2]
         assert part.feature_names == ("a", "b", "c", "e")
     counting = "0,1,2,3,4\n" + text.partition("\n")[2]
-    assert (len(read(counting).rows), is_sure(read(counting))) == (7, False)
-    assert len(read(counting, ParseOptions(header=True)).rows) == 6
+    assert (len(read(counting).rows), is_sure(read(counting))) == (6, False)
+    assert len(read(counting, ParseOptions(header=False)).rows) == 7
     numbered = ",a,kind\n" + "".join(f"{k},{k * k},{'xy'[k % 2]}\n" for k in range(12))
     assert read(numbered, ParseOptions(header=True)).feature_names == ("column 1", "a")
     last = ".1,2,3,4,0\n.5,6,7,8,1\n"
@@ -181,6 +181,28 @@ def test_that_options_come_before_guesses():
     none = read(last, ParseOptions(label_column="none"))
     assert none.labels is None
     assert none.rows.shape == (2, 5)
+
+
+@pytest.mark.parametrize(
+    ("first", "rows", "names"),
+    [
+        ("town,2001,2002,2003", "Ulm{k},{k}.5,2.5,1.25", ("2001", "2002", "2003")),  # rising numbers are names
+        (",400,410,420", "{k},.5,{k}.5,0.25", ("400", "410", "420")),
+        (",0", "{k},{k}.5", ("0",)),
+        ("1,NA,NA", "2,{k}.5,4", ()),  # a row with missing cells
+        (
+            '"a", "class", "b"',
+            '.5, "x{c}_1", {k}',
+            ("a", "b"),
+        ),  # blanks before quotes; a class such as 1_0 is no number
+        ("a,class,b", ".5,{c}_1,{k}", ("a", "b")),
+    ],
+)
+def test_that_column_names_may_be_numbers_and_blanks_may_precede_quotes(first, rows, names):
+    part = read(f"{first}\n" + "".join(rows.format(k=k, c=k % 6) + "\n" for k in range(12)))
+    assert (len(part.rows), part.opened.header) == ((12, True) if names else (13, False))
+    assert part.feature_names == (names or part.feature_names)
+    assert part.labels is None or len(part.label_names) == 6
 
 
 @pytest.mark.parametrize("text", [".1,.2,.3,.4,1\n.2,.2,.3,.4,1\n", ".1,.2,.3,.4,1\n"])

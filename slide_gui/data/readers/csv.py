@@ -45,6 +45,7 @@ _INSPECTED = 200  # number of first lines from which the program detects which c
 _INSPECTED_BYTES = 1 << 22
 _MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
 _FEW_LEVELS = 16  # a column of pixels usually has more than this number of different values
+_COUNTED = 4  # from this number of columns on, a first line 0, 1, 2, … has column names unless the next line counts
 _IDENTIFIERS = 10  # from this number of mostly different texts on, they are dates or names of rows, not classes
 _IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
 _COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes cells #N/A, and a first line sep=;
@@ -459,14 +460,19 @@ def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions)
     if reading.header is not None:
         return reading.header, True
     words = {k for k, cell in enumerate(first) if not is_number(cell)}
-    counts = any(all(cell == str(start + k) for k, cell in enumerate(first) if k not in words) for start in (-1, 0, 1))
-    counts = counts and not any(all(row[k] == cell for k, cell in enumerate(first) if k not in words) for row in below)
-    if all(is_missing(first[k]) for k in words):
-        many = bool(below) and len(first) >= _IDENTIFIERS and not _counts_on(below[0])
-        return counts and (bool(words) or many), bool(words) or not counts
     named = {k for k in words if not is_missing(first[k])}
     # A class may also have a name such as “y”, but then this name occurs again in the lines below.
     new = {k for k in named if all(row[k] != first[k] for row in below)}
+    numbers = [[cell for k, cell in enumerate(row) if k not in words] for row in (first, *below)]
+    counts = any(numbers[0] == [str(start + k) for k in range(len(first)) if k not in words] for start in (-1, 0, 1))
+    # A row such as “1, NA, NA” does not count, but the header “, 0” of one column without a name does.
+    counts = counts and numbers[0] not in numbers[1:] and (len(numbers[0]) > 1 or words == {0})
+    many = counts and bool(below) and len(first) >= _COUNTED and not _counts_on(below[0])
+    # Column names can be rising numbers, such as years or wavelengths.
+    rises = new == named and len(below) >= _IDENTIFIERS and [*map(_rises, numbers)] == [True] + [False] * len(below)
+    counts = counts or rises
+    if not named:
+        return many or (counts and bool(words)), bool(words) or not counts
     known = any(first[k].strip().lower() in LABEL_NAMES for k in new)
     classes_alone = len(words) < len(first) and named <= _text_columns(below, len(first))
     sure = known or counts or not below or not classes_alone
@@ -478,6 +484,11 @@ def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions)
 def _counts_on(cells: list[str]) -> bool:
     """Return True if each cell has a number, which is one more than the number in the cell before it."""
     return all(is_number(cell) for cell in cells) and all(float(b) - float(a) == 1 for a, b in pairwise(cells))
+
+
+def _rises(cells: list[str]) -> bool:
+    """Return True if there are at least three cells, and each has a larger integer than the cell before it."""
+    return len(cells) > 2 and all(map(str.isdecimal, cells)) and all(int(a) < int(b) for a, b in pairwise(cells))
 
 
 def _filled(rows: list[list[str]], k: int) -> list[str]:
@@ -537,9 +548,14 @@ def _options_like(
     reading: ParseOptions, like: DataPart | None, columns: tuple[str, ...], named: bool, place: str
 ) -> ParseOptions:
     """Return the options of a test set, in which label column and left-out columns are those of the training set."""
-    if like is None or not like.opened.columns or like.opened.header != named:
+    if like is None or not like.opened.columns:
         return reading
     trained_on = like.opened.columns
+    if like.opened.header != named:
+        k = like.opened.label_column
+        if k is None or reading.label_column is not None or len(columns) != len(trained_on):
+            return reading
+        return replace(reading, label_column=f"#{k + 1}")
     label = None if like.opened.label_column is None else trained_on[like.opened.label_column]
     group = reading.group and trained_on[requested_column(reading.group, trained_on, place)]
     left_out = [trained_on[k] for k in like.opened.left_out if trained_on[k] != group]

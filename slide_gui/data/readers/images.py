@@ -104,13 +104,13 @@ def read_image(path: Path) -> NDArray[np.float32]:
                     f"has {picture.width} × {picture.height} pixels, expected at most {_MOST_PIXELS}; make it smaller",
                     str(path),
                 )
-            if picture.mode[0] in "FI":  # 16 bits per pixel
-                wide: NDArray[np.float32] = np.asarray(picture, np.float32) / np.float32(65535)
-                if picture.mode == "F" or not 0 <= wide.min() <= wide.max() <= 1:
+            upright: Image.Image = ImageOps.exif_transpose(picture)
+            if upright.mode[0] in "FI":  # 16 bits per pixel
+                wide: NDArray[np.float32] = np.asarray(upright, np.float32) / np.float32(65535)
+                if upright.mode == "F" or not 0 <= wide.min() <= wide.max() <= 1:
                     problem = "has pixels of more than 16 bits or of floating-point numbers"
                     raise DataError(f"{problem}; save it with 8 or 16 bits per pixel", str(path))
                 return wide
-            upright: Image.Image = ImageOps.exif_transpose(picture)
             if upright.has_transparency_data:  # a drawing may consist of black pixels on a transparent background
                 drawn = upright.convert("RGBA")
                 upright = Image.alpha_composite(Image.new("RGBA", drawn.size, "white"), drawn)

@@ -54,7 +54,7 @@ class IncompleteTable:
         encoding = _UTF16.get(self.raw[:2], "latin-1")  # Latin-1 keeps every byte of UTF-8 and Windows-1252
         text, mark = self.raw.decode(encoding), self.layout.delimiter.decode()
         bom = next(each for each in ("\ufeff", codecs.BOM_UTF8.decode("latin-1"), "") if text.startswith(each))
-        lines, cell = text[len(bom) :].split("\n"), re.compile(rf'((?:"(?:[^"]|"")*"?)?[^{mark}]*)(?:{mark}|$)')
+        lines, cell = text[len(bom) :].split("\n"), re.compile(rf'( *(?:"(?:[^"]|"")*"?)?[^{mark}]*)(?:{mark}|$)')
         of_rows = [k for k in range(self.layout.first_line - 1, len(lines)) if mark in lines[k]]
         decimals = _DIGITS - np.floor(np.log10(scale)).astype(int)
         missing = np.isnan(self.rows) & ~np.isnan(filled)

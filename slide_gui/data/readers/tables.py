@@ -404,18 +404,19 @@ def split_line(line: bytes, delimiter: bytes, place: str) -> list[str]:
     try:
         if not delimiter and b"\r" not in line.strip():
             return ["".join(cell) for cell in re.findall(r'"([^"]*)"|(\S+)', line.decode())]
-        return next(csv.reader([line.decode().rstrip("\r\n")], delimiter=delimiter.decode() or " "))
+        mark = delimiter.decode() or " "
+        return next(csv.reader([line.decode().rstrip("\r\n")], delimiter=mark, skipinitialspace=True))
     except (csv.Error, StopIteration, UnicodeDecodeError) as error:  # lines are cut at 16 MiB, perhaps in a character
         raise DataError("has a line that is not a row of cells; save it as CSV with usual line ends", place) from error
 
 
 def is_number(cell: str | bytes) -> bool:
-    """Return True if ``float`` can read a cell."""
+    """Return True if a cell is a number. ``float`` also reads 1_0, which can be the name of a class."""
     try:
         float(cell)
     except ValueError:
         return False
-    return True
+    return "_" not in str(cell)
 
 
 def _floats(
