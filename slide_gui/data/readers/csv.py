@@ -440,6 +440,9 @@ def _delimiter(lines: list[bytes], place: str) -> bytes:
     The separator is empty if the cells are separated by blanks.
     """
     present = [mark for mark in DELIMITERS if mark in lines[0]]
+    numbers = lines[0].decode("utf-8", "ignore").split()
+    if present == [b","] and len(numbers) > 1 and all(_COMMA_NUMBER.fullmatch(each) for each in numbers if "," in each):
+        return b""  # the commas are decimal commas
     if len(present) < 2:
         return present[0] if present else b"" if len(lines[-1].split()) > 1 else DELIMITERS[0]
 
