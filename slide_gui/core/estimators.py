@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from slide_gui.core.validation import check_integer, empty
 
-# Column transformers and feature unions may put a prefix such as ``slide__`` before the layer in the column name.
-_LAYER = re.compile(r"(?:.*?__)??h(\d+)_")
+# Column transformers and feature unions may put a prefix such as ``slide__``, or ``h1__``, before the layer in the name.
+_LAYER = re.compile(r"(?:.*?__)??h(\d+)_(?!_h\d)")
 
 
 _SIZES: dict[int, tuple[int, ...]] = {}  # id of an array that SLIDE returned → number of columns of each layer
@@ -55,7 +55,7 @@ def layer_sizes(names: Sequence[str]) -> tuple[int, ...] | None:
                 f"column {name!r} belongs to no layer, but others do (h0_…, h1_…); set groups to the layer sizes"
             )
     if layers != sorted(layers):
-        raise ValueError("the columns are not ordered by layer; sort them, h0_… before h1_…")
+        raise ValueError("the columns are not ordered by layer; sort them, h0_… before h1_…, or set groups")
     return tuple(np.unique(layers, return_counts=True)[1].tolist())
 
 

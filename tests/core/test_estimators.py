@@ -304,6 +304,7 @@ def test_that_groups_follow_the_names_that_slide_gives_to_its_features():
     [
         (["h0_a", "h0_b", "h1_a", "h1_b"], (2, 2)),
         (["slide__h0_x0", "slide__h0_x1", "slide__h0_x2", "slide__h2_x1"], (3, 1)),
+        (["h1__h0_x0", "h1__h0_x1", "h1__h1_x0"], (2, 1)),
         (["height", "h", "x0", "2h0_"], None),
     ],
 )
