@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from slide_gui.core.validation import check_integer, empty
 
-# Column transformers and feature unions may put a prefix such as ``slide__``, or ``h1__``, before the layer in the name.
+# Column transformers and feature unions put a prefix such as ``slide__`` or ``h1__`` before the layer in a name.
 _LAYER = re.compile(r"(?:.*?__)??h(\d+)_(?!_h\d)")
 
 
