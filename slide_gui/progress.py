@@ -1,5 +1,7 @@
 """Progress of long computations; each report is also the point where they can be cancelled."""
 
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -56,6 +58,18 @@ class Listener(Progress):
 
 
 NO_PROGRESS = Progress()
+
+_paused = threading.local()
+
+
+def computing_time() -> float:
+    """Return a time in seconds from any start, which stands still while a job of this thread is paused."""
+    return time.perf_counter() - getattr(_paused, "seconds", 0.0)
+
+
+def leave_out(seconds: float) -> None:
+    """Leave a pause of this length, which has just ended, out of `computing_time`."""
+    _paused.seconds = getattr(_paused, "seconds", 0.0) + seconds
 
 
 class MonotonicProgress(Progress):

@@ -55,11 +55,8 @@ def test_that_the_time_left_uses_the_pace_of_the_phase_and_typical_times_of_late
     class Clock:
         now = 0.0
 
-        def perf_counter(self):
-            return self.now
-
     clock, seen = Clock(), []
-    monkeypatch.setattr(run_module, "time", clock)
+    monkeypatch.setattr(run_module, "computing_time", lambda: clock.now)
     listener = Listener(lambda _, state: seen.append(None if state is None else state.seconds_left))
     learning = ProgressCollector(listener, 4.0, 17.0).phase("learn", 10.0)
     learning.report(0.0)

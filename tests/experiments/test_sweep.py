@@ -3,12 +3,15 @@
 import copy
 import json
 import multiprocessing
+import time
 from dataclasses import replace
 from threading import Event
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from slide_gui import progress
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
@@ -147,6 +150,24 @@ def test_that_a_paused_sweep_starts_no_run_and_can_continue_or_be_cancelled(tmp_
     with RunStore(tmp_path / "runs.sqlite") as store, pytest.raises(Cancelled):
         run_sweep(DATA, FAST, store, progress=Listener(listen), pause=pause)
     assert n_stored == [0] * 4 + [2] * 4
+
+
+def test_that_a_pause_is_no_computing_time(monkeypatch, tmp_path):
+    pause, slept = Event(), list[float]()
+    later = {name: lambda name=name: getattr(time, name)() + 1e6 * sum(slept) for name in ("monotonic", "perf_counter")}
+    for module in (executor, progress):
+        monkeypatch.setattr(module, "time", SimpleNamespace(sleep=slept.append, **later))
+
+    def listen(_fraction, state):
+        if slept:
+            pause.clear()
+        elif state is not None and state.live is not None and state.live.phase == "learn":
+            pause.set()
+
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        run_sweep(DATA, FAST, store, progress=Listener(listen), pause=pause)
+        assert len(slept) == 1
+        assert max(run.seconds for run in store.runs()) < 1000.0
 
 
 def _sweep_alone(path):

@@ -245,7 +245,7 @@ def test_that_a_sweep_computes_and_lists_exactly_its_runs_and_the_classifier_fin
     (best,) = [point for point in curves.points() if point.chosen]
     (final,) = state.final
     assert (best.noise, best.depth) == (final.point.noise, final.point.depth)
-    assert f"retrained on all rows: test error {final.rate}" in curves.status.text()
+    assert f"retrained on all rows with all labels: test error {final.rate}" in curves.status.text()
     assert best.rate.n_splits == 2
     assert "yes" in curves.numbers()
     refit(window, noise=final.point.noise, depth=1)

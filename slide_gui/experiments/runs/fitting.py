@@ -4,7 +4,6 @@ Autoencoders that several runs have in common are trained once.
 """
 
 import hashlib
-import time
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any, Protocol, Self
@@ -26,7 +25,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import METHODS, RunSpec
 from slide_gui.experiments.runs.splits import RunData, stratified_sample
-from slide_gui.progress import NO_PROGRESS, Listener, Progress
+from slide_gui.progress import NO_PROGRESS, Listener, Progress, computing_time
 
 Indices = NDArray[np.intp]
 
@@ -148,7 +147,7 @@ class Networks:
         key = replace(data.spec, evaluate="test", test_rows=None).hash
         if key in self._tuned:
             return self._tuned[key]
-        started, codes = time.perf_counter(), data.classes.train
+        started, codes = computing_time(), data.classes.train
 
         def part(rows: Indices) -> tuple[NDArray[Any], Indices]:
             return into_range(data.take(rows), features.limits), codes[rows]
@@ -157,7 +156,7 @@ class Networks:
         X, y = part(data.rows)
         validation = part(data.validation) if len(data.validation) else None
         network = fine_tune(features.sda, X, y, n_classes, validation, data.spec.sda, progress)
-        self._tuned[key] = tuned = Tuned(network, features.limits, time.perf_counter() - started)
+        self._tuned[key] = tuned = Tuned(network, features.limits, computing_time() - started)
         if len(self._tuned) > _MOST:
             del self._tuned[next(iter(self._tuned))]
         return tuned
@@ -179,11 +178,11 @@ def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progr
     """Pre-train autoencoders on rows, and record the time at which the training of each layer ends."""
     low, high = float(rows.min()), float(rows.max())
     limits = (0.0, 1.0) if low >= 0.0 and high <= 1.0 else (low, high)
-    started, ends_of_layers = time.perf_counter(), dict[int, float]()
+    started, ends_of_layers = computing_time(), dict[int, float]()
 
     def note(fraction: float, payload: object) -> None:
         if isinstance(payload, SdaHistory) and payload.epochs:
-            ends_of_layers[payload.epochs[-1].layer] = time.perf_counter() - started
+            ends_of_layers[payload.epochs[-1].layer] = computing_time() - started
         progress.report(fraction, payload)
 
     sda = pretrain(into_range(rows, limits), parameters.unsupervised, Listener(note))
@@ -292,7 +291,7 @@ class Fitted:
 
 def represent(data: RunData, reuse: Reuse, progress: Progress) -> Fitted:
     """Fit the representation of a run: its layers, projection or autoencoders. No labels are used."""
-    started, dataset, spec = time.perf_counter(), data.dataset, data.spec
+    started, dataset, spec = computing_time(), data.dataset, data.spec
     method, all_rows = METHODS[spec.method], spec.fit_rows == "training"
     if spec.stacked:
         projecting = progress.part(0.8, 1.0)
@@ -305,15 +304,15 @@ def represent(data: RunData, reuse: Reuse, progress: Progress) -> Fitted:
             projection = None if spec.kept is None else _project(data, projecting)
             representation = ColumnBlocks(stack, method.omits_input, projection)
             groups = representation.sizes
-        return Fitted(representation, groups, time.perf_counter() - started if whole else None)
+        return Fitted(representation, groups, computing_time() - started if whole else None)
     if method.network:
         assert spec.sda is not None
         some = None if all_rows else data.fit_rows
         features = reuse.networks.pretrained(dataset, spec.sda, some, progress=progress)
         return Fitted(features, features.sda.sizes, features.seconds[-1] if features.seconds else 0.0)
     if method.projection is None and spec.transformer is None:
-        return Fitted(Stack(spec.stack, (), dataset.n_features, len(data.fit_rows)), 1, time.perf_counter() - started)
-    return Fitted(_project(data, progress), 1, time.perf_counter() - started)
+        return Fitted(Stack(spec.stack, (), dataset.n_features, len(data.fit_rows)), 1, computing_time() - started)
+    return Fitted(_project(data, progress), 1, computing_time() - started)
 
 
 def stack_of(data: RunData, reuse: Reuse, progress: Progress) -> Stack:
@@ -343,11 +342,11 @@ def feature_seconds(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_
     spec : RunSpec
         Spec of a run on SLIDE's features.
     """
-    started = time.perf_counter()
+    started = computing_time()
     shape = dataset.image_shape or ()
     stack = fit_stack(dataset.train, spec.checked().stack, image_shape=shape, progress=progress)
     stack.transform(dataset.train, progress=progress)
-    return time.perf_counter() - started
+    return computing_time() - started
 
 
 def train_svm(

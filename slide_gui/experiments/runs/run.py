@@ -1,7 +1,6 @@
 """Compute one run: fit the representation, learn widths, train, evaluate. The result depends only on data and spec."""
 
 import platform
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -27,7 +26,7 @@ from slide_gui.experiments.runs.fitting import Fitted, Representation, Reuse, Sd
 from slide_gui.experiments.runs.result import NetworkRecord, RunResult, Timings
 from slide_gui.experiments.runs.spec import METHODS, RunSpec
 from slide_gui.experiments.runs.splits import RunData, stratified_sample
-from slide_gui.progress import NO_PROGRESS, REFRESH, Listener, MonotonicProgress, Progress, Stage
+from slide_gui.progress import NO_PROGRESS, REFRESH, Listener, MonotonicProgress, Progress, Stage, computing_time
 from slide_gui.results_version import RESULTS_VERSION
 from slide_gui.text import counted
 
@@ -245,7 +244,7 @@ class ProgressCollector:
     def __init__(self, progress: Progress, seconds_before: float, total: float) -> None:
         self._progress, self._total, self._left = progress, total, total
         self._state = RunProgress(seconds_before=seconds_before)
-        self.started = time.perf_counter()
+        self.started = computing_time()
         self.learned = self._sent = self.started
         """Times of the latest report on learning widths or on a grid search, and of the latest report that was sent."""
 
@@ -253,13 +252,13 @@ class ProgressCollector:
         """Return a receiver of progress reports for the next phase, which typically takes `typical` seconds."""
         before, self._left = self._left, max(self._left - typical, 0.0)
         part = self._progress.part(1.0 - before / self._total, 1.0 - self._left / self._total)
-        now, done, later = time.perf_counter(), self._total - before, self._left
+        now, done, later = computing_time(), self._total - before, self._left
         before_phase = now - self.started
         expected = _pace(before_phase, done) * typical
         started = now - (self._state.seconds_before if name == "learn" else 0.0)
 
         def report(fraction: float, payload: object) -> None:
-            spent = time.perf_counter() - started
+            spent = computing_time() - started
             left = (spent + _TRUST * expected) / (fraction + _TRUST) * (1.0 - fraction)
             left += _pace(before_phase + spent + left, done + typical) * later
             part.report(fraction, self._seen(name, payload, left))
@@ -276,7 +275,7 @@ class ProgressCollector:
         if name is not None:
             before = getattr(self._state, name)
             change[name] = (*before, payload) if isinstance(before, tuple) else payload
-        now = time.perf_counter()
+        now = computing_time()
         if isinstance(payload, (WidthsStep, GridPoint, ChosenBy)):
             self.learned = now
         if change or phase != self._state.phase:
@@ -329,13 +328,13 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     fitting, learning_time, evaluating = typical = run_parts(spec, RunShape.of(data.dataset))
     collector = ProgressCollector(progress, logged_seconds, sum(typical))
     fitted = represent(data, reuse, collector.phase("fit", fitting))
-    done = time.perf_counter()
+    done = computing_time()
     learning = collector.phase("learn", learning_time)
     learning.report(0.0, Stage(f"features of {counted(len(data.rows), 'row')}"))
     Z = fitted.representation.transform(data.take(data.rows), progress=learning.part(0.0, 0.04))
-    transformed = time.perf_counter()
+    transformed = computing_time()
     predict, classifier, fine_tuning = _trained(data, fitted, Z, reuse, learning.part(0.04, 1.0))
-    trained = time.perf_counter()
+    trained = computing_time()
     del Z
     searched = classifier is not None and (classifier.history or classifier.grid)
     learned = min(max(collector.learned, transformed), trained) if searched else transformed
@@ -346,7 +345,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     else:
         training += logged_seconds
     predictions = _predictions(data, predict, collector, evaluating)
-    testing = time.perf_counter() - trained
+    testing = computing_time() - trained
     del reuse.logs[spec.hash]
     timings = Timings(done - collector.started, widths, training, testing, transformed - done, features)
     return _result_of(data, classifier, predictions, timings, _record(fitted.representation, fine_tuning))
@@ -439,7 +438,7 @@ def _mean_of_members(data: RunData, progress: Progress, reuse: Reuse) -> RunResu
     collector = ProgressCollector(progress.part(_TRAINING, 1.0), 0.0, seconds)
     predictions = _predictions(data, predict, collector, seconds)
     summed = {name: sum(getattr(each, name) for each in timings) for name in ("fit", "widths", "train", "transform")}
-    times = Timings(**summed, test=time.perf_counter() - collector.started)
+    times = Timings(**summed, test=computing_time() - collector.started)
     return _result_of(data, None, predictions, times)
 
 

@@ -30,7 +30,7 @@ from slide_gui.experiments.runs.run import RunProgress, run
 from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.experiments.store.store import DamagedRun, RunStore
 from slide_gui.experiments.sweeps.cluster import ATTEMPTS, CONNECTING, Cluster, Versions, refuse_other, versions_here
-from slide_gui.progress import NO_PROGRESS, Cancelled, Listener, Progress
+from slide_gui.progress import NO_PROGRESS, Cancelled, Listener, Progress, leave_out
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -553,3 +553,5 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         while self._pause.is_set() and not self._executor.parallel:
             time.sleep(POLL_SECONDS)
             self._progress.report(fraction)
+        leave_out(paused := time.monotonic() - self._reported)
+        self._started += paused

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QSettings, Signal, Slot
 
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
+from slide_gui.data.entries import is_known
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.cost import RunShape, peak_bytes, typical_seconds
@@ -415,15 +416,18 @@ class RunController(QObject):
         self.show(result)
 
     def _offer_data(self, result: RunResult) -> None:
-        """Offer to open the data of a run if other data are open."""
-        title = dataset_title(result.dataset, result.generated)
+        """Say that a run used other data, and offer to open them if this shows the rows of the run."""
+        title, base, source = dataset_title(result.dataset, result.generated), self._base(), result.spec.source
+        rows = "other rows of " if base is not None and base.source == source else ""
+        key = source.removeprefix("generated:")
+        can_open = not rows and (key == source or is_known(key))  # others exist only in the protocol of the evaluation
 
         def open_data() -> None:
             self._shown_next = result
-            self._workspace.open(replace(DataSource.parse(result.spec.source), held_out=result.spec.held_out))
+            self._workspace.open(replace(DataSource.parse(source), held_out=result.spec.held_out))
 
-        text = f"The run used {title}, not the open data set, so its rows and weights cannot be shown."
-        remedy = f"Open {result.dataset}"
+        text = f"The run used {rows}{title}, not the open data set, so its rows and weights cannot be shown."
+        remedy = f"Open {result.dataset}" if can_open else ""
         self._workspace.problem.emit(UserMessage("The run used other data", text, remedy, open_data, "information"))
 
     @Slot(object)
@@ -442,5 +446,5 @@ class RunController(QObject):
         if waiting is not None and waiting.spec.fingerprint == dataset.fingerprint:
             self._show_stored(waiting)
         elif waiting is not None and base is not None and waiting.spec.source == base.source:
-            text = f"{dataset.source} is open, but its contents have changed since the run, or it was read differently."
+            text = f"{dataset.source} is open, but its contents have changed since the run, or the run used other rows."
             self._workspace.problem.emit(UserMessage("The data differ from those of the run", text))

@@ -103,7 +103,7 @@ class EvaluationPage(Page):
         for key, title in (("quick", "Quick protocol"), ("full", "Full protocol")):
             self._extent.addItem(title, key)
         self._extent.setToolTip(
-            "Quick: 600 training and 2\u202f000 test rows with few candidates, about a minute; not comparable with "
+            "Quick: 600 training and 2\u202f000 test rows with few candidates, a few minutes; not comparable with "
             "the paper’s results. Full: all rows and all candidates of the protocol, which takes hours"
         )
         name_box(self._extent, "Protocol")
@@ -278,6 +278,6 @@ class EvaluationPage(Page):
             cost = controller.cost()
             finished = f"all {requested}" if done == requested else f"{done} of {requested}"
             start = f"Start computes {cost}" if cost else ""
-            quick = "the quick protocol takes about a minute" if cost and controller.choice.extent == "full" else ""
+            quick = "the quick protocol takes a few minutes" if cost and controller.choice.extent == "full" else ""
             text = "; ".join(filter(None, (f"{finished} splits are finished", start, quick)))
             self.status.setText(controller.why_not() or text)

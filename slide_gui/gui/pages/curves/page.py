@@ -460,7 +460,8 @@ class CurvesPage(Page):
         # Test error of the classifiers that were retrained on all training rows at the selected noise level and depth
         rate = ErrorRate.of_folds(list(stored.values())) if stored and len(stored) == len(self._finals) else None
         best = f"best on validation{', different by fold' if len(chosen) > 1 else ''}: {points}"
-        return best if rate is None else f"{best}, retrained on all rows: test error {rate} on {counted(rate.n, 'row')}"
+        trained = f"retrained on all rows{'' if setting.spec.labels is None else ' with all labels'}"
+        return best if rate is None else f"{best}, {trained}: test error {rate} on {counted(rate.n, 'row')}"
 
 
 def _part(setting: Setting | None) -> str:

@@ -349,5 +349,5 @@ def _sentence(shown: RunComparison) -> str:
     test = compare_errors(first, second)
     if test is None:
         return f"{errors} percentage points on different rows: no significance test is possible."
-    n, p = count(first.n_test), significant(test.exact, 3)
-    return f"{errors} percentage points on the same {n} rows · McNemar p = {p}"
+    n, p = count(first.n_test), f"= {significant(test.exact, 3)}" if test.exact >= 1e-4 else "< 0.0001"
+    return f"{errors} percentage points on the same {n} rows · McNemar p {p}"

@@ -24,7 +24,7 @@ EXPERIMENTS = (
     ),
     ViewSpec(
         "Copies",
-        "Press Start: Wₘ, fitted to m corrupted copies, approaches W of the formula as 1/√m, so no copies are needed.",
+        "Wₘ, fitted to m corrupted copies, approaches W of the formula as 1/√m, so no copies are needed.",
         name=COPIES,
         title="Corrupted copies",
         make=late("slide_gui.gui.pages.weights.copies", "CopiesView"),
