@@ -81,6 +81,8 @@ def _outputs(
     for wanted in arguments.format or ():
         if wanted not in formats:
             raise UsageError(f"--format is {wanted!r}; it must be one of {', '.join(formats)}")
+    if bundle is not None and (arguments.output or arguments.format):
+        raise UsageError("--bundle writes a folder; leave out --output and --format")
     if arguments.format:
         outputs = [output.with_suffix(f".{wanted}") for wanted in dict.fromkeys(arguments.format)]
     else:
@@ -304,7 +306,7 @@ def _copies(arguments: argparse.Namespace) -> int:
     lines = [f"m = {m}: relative error {mean:.6g} ({low:.6g} to {high:.6g})" for m, mean, low, high in copies.curve()]
     slope = copies.slope()
     if slope is not None:
-        lines.append(f"the error is proportional to m to the power {slope:.3f}")
+        lines.append(f"from m = 8 on, the error is about proportional to m to the power {slope:.3f}")
     export = copies_export(result, source)
     session = _session(source, model, style, _COPIES, pins=(feature,))
     return _write(export, style, outputs, arguments, _copies_document(result), lines, session)

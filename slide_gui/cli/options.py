@@ -125,7 +125,7 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     text = "size of the images, such as 28x28; none: rows are not images"
     option("--shape", type=parsed(_shape), metavar="ROWSxCOLUMNS", help=text)
     option("--transposed", action="store_true", help="the images are stored column by column")
-    text = "scale each feature to 0 … 1 if the rows are not images; --no-scale: keep all values as they are"
+    text = "scale each feature to 0 … 1 if the rows are not images; --no-scale: keep the values of tables as they are"
     option("--scale", dest="scaled", action=argparse.BooleanOptionalAction, help=text)
     text = "divide numeric labels into K ranges with about equal numbers of training rows; 0: each number is a class"
     option("--bins", type=int, metavar="K", help=text)
@@ -384,10 +384,12 @@ def add_image_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGrou
 def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, str]:
     """Return the selected image and its name."""
     if arguments.image is not None:
+        if arguments.row or arguments.part != "train":
+            raise UsageError("--image replaces --row and --part; leave them out")
         values, n = read_image(arguments.image), dataset.n_features
         if values.size != n:
             raise UsageError(f"{arguments.image} holds {values.size} numbers; {dataset.name} has {n} features")
-        if values.max() > 2 * max(1.0, dataset.train.max()):
+        if abs(values).max() > 2 * max(1.0, abs(dataset.train).max()):
             warn(f"{arguments.image} exceeds the range of {dataset.name}; write its numbers scaled to 0 … 1")
         return values, arguments.image.name
     rows = getattr(dataset, arguments.part)

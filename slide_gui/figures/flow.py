@@ -13,7 +13,7 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.export import FigureExport, export_of_model
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
-from slide_gui.text import dataset_title, layer_name, power
+from slide_gui.text import counted, dataset_title, layer_name, power
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,7 +52,7 @@ def draw_flow(figure: "Figure", result: FlowResult, style: Style) -> None:
         words = f"{result.caption}, not corrupted; fitted with noise 1 − p = {p.noise:g}"
     data = dataset_title(model.dataset, model.generated)
     noun = "row" if model.image_shape is None else "image"
-    plot.title(f"{data}: one {noun} through {columns - 1} layers", words)
+    plot.title(f"{data}: one {noun} through {counted(columns - 1, 'layer')}", words)
     painter = _Painter(plot, result, style, wide, high)
     for column in range(columns):
         painter.column(column, (2.0 + column * _GAP) * s + column * wide, top, second)
@@ -84,16 +84,20 @@ class _Painter:
         flow, s = self._result.flow, self._plot.scale
         corrupted = self._result.seed is not None
         entered = "x̃" if corrupted else "x"
+        # A scale of greys from 0 to 1 would hide negative values.
+        limit = self._limit_of(flow.clean) if flow.clean.min() < 0.0 else None
         if k == 0:
-            self._tile(x, top, "x", flow.clean)
+            self._tile(x, top, "x", flow.clean, limit)
             line = f"{flow.corruption_error:.4f} from x" if corrupted else "not corrupted"
-            self._tile(x, second, entered, np.where(flow.survivors, flow.corrupted, np.nan), None, line)
+            self._tile(x, second, entered, np.where(flow.survivors, flow.corrupted, np.nan), limit, line)
             down = "corrupt" if corrupted else ""
         else:
             layer, below = flow.layers[k - 1], layer_name(k - 1) if k > 1 else entered
             lines = [f"{layer.target_error:.4f} from {below}"] if k > 1 else []
-            signed = layer.squashed.min() < 0.0  # then a scale of greys from 0 to 1 would hide negative values
-            self._tile(x, top, f"T({below})", layer.squashed, self._limit_of(layer.squashed) if signed else None)
+            limit = self._limit_of(layer.squashed) if layer.squashed.min() < 0.0 else None
+            if limit is None and self._result.model.image_shape is None:
+                limit = float(np.abs(layer.squashed).max(initial=1.0))  # bars of x may be much longer
+            self._tile(x, top, f"T({below})", layer.squashed, limit)
             lines.append(f"{layer.input_error:.4f} from x")
             self._tile(x, second, layer_name(k), layer.output, self._limit_of(layer.output), *lines)
             down = power("W", k)
