@@ -196,7 +196,6 @@ def test_that_options_come_before_guesses():
             '.5, "x{c}_1", {k}',
             ("a", "b"),
         ),  # blanks before quotes; a class such as 1_0 is no number
-        ("a,class,b", ".5,{c}_1,{k}", ("a", "b")),
     ],
 )
 def test_that_column_names_may_be_numbers_and_blanks_may_precede_quotes(first, rows, names):

@@ -326,8 +326,7 @@ def test_that_a_mean_margin_has_the_rows_of_its_members_in_every_draw_and_fold()
     folds = on_every_fold(RunSpec.mean_of(five(whole)), whole)
     assert [each.held_out.fold for each in folds] == [0, 1, 2]
     assert {member.fingerprint == each.fingerprint for each in folds for member in each.members} == {True}
-    setting = Setting.from_text(Setting.of(mean).text)
-    assert setting.at(mean, 0.3, 1, 0, 0) == mean
+    assert Setting.from_text(Setting.of(mean).text).at(mean, 0.3, 1, 0, 0) == mean
     assert Setting.of(mean.drawn(1, 2)).text == Setting.of(mean).text
 
 

@@ -166,7 +166,7 @@ def test_that_a_pause_is_no_computing_time(monkeypatch, tmp_path):
 
     with RunStore(tmp_path / "runs.sqlite") as store:
         run_sweep(DATA, FAST, store, progress=Listener(listen), pause=pause)
-        assert len(slept) == 1
+        assert slept
         assert max(run.seconds for run in store.runs()) < 1000.0
 
 

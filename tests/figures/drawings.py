@@ -118,11 +118,11 @@ DRAWINGS: dict[str, Callable[[Figure, Style], None]] = {
 }
 
 
-def drawn(draw: Callable[[Figure, Style], None], style: Style | None = None) -> Figure:
-    """Draw a figure at ten dots per mm without rendering, so that all artists have their positions."""
+def drawn(draw: Callable[..., None], *content: object, style: Style | None = None) -> Figure:
+    """Draw a figure of some content at ten dots per mm without rendering, so that all artists have their positions."""
     figure = Figure(dpi=254)
     FigureCanvasAgg(figure)
-    draw(figure, style or Style())
+    draw(figure, *content, style or Style())
     figure.draw_without_rendering()
     return figure
 

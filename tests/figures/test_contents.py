@@ -39,14 +39,14 @@ def test_that_each_depth_has_its_line_its_band_and_its_label():
 
 def test_that_points_selected_on_validation_rows_are_ringed():
     points = tuple(replace(point, chosen=(point.depth, point.noise) == (2, 0.3)) for point in CURVES.points)
-    (axes,) = drawn(lambda figure, style: draw_curves(figure, replace(CURVES, points=points), style)).axes
+    (axes,) = drawn(draw_curves, replace(CURVES, points=points)).axes
     (ring,) = (line for line in axes.lines if line.get_markerfacecolor() == "none")
     assert ring.get_xdata().tolist() == [0.3]
 
 
 def test_that_a_line_of_one_point_shows_its_interval_too():
     points = CURVES.points[:11]
-    (axes,) = drawn(lambda figure, style: draw_curves(figure, replace(CURVES, points=points), style)).axes
+    (axes,) = drawn(draw_curves, replace(CURVES, points=points)).axes
     band, bar = axes.collections
     assert band.get_alpha() == 0.2
     ((bottom, top),) = (segment[:, 1] for segment in bar.get_segments())
@@ -55,13 +55,13 @@ def test_that_a_line_of_one_point_shows_its_interval_too():
 
 def test_that_labels_at_equal_heights_do_not_overlap_and_real_data_have_no_mark():
     flat = replace(CURVES, points=tuple(replace(point, rate=ErrorRate.of_run(0.02, 50_000)) for point in CURVES.points))
-    figure = drawn(lambda figure, style: draw_curves(figure, flat, style))
+    figure = drawn(draw_curves, flat)
     labels = [text for text in figure.texts if "layer" in text.get_text() or text.get_text() == "raw input"]
     boxes = sorted((text.get_window_extent() for text in labels), key=lambda box: box.y0)
     assert len(boxes) == 5
     assert all(lower.y1 <= upper.y0 + 2 for lower, upper in pairwise(boxes))
     assert figure.texts[0].get_text() == "Rectangles: test error"
-    generated = drawn(lambda figure, style: draw_curves(figure, replace(flat, generated=True), style))
+    generated = drawn(draw_curves, replace(flat, generated=True))
     assert generated.texts[0].get_text() == "Rectangles (generated): test error"
 
 
@@ -79,7 +79,7 @@ def test_that_long_names_of_classes_remain_different():
 
 def test_that_the_flow_figure_shows_the_values_and_the_errors():
     flow = flow_of(DATA)
-    figure = drawn(lambda figure, style: draw_flow(figure, flow, style))
+    figure = drawn(draw_flow, flow)
     assert len(figure.axes) == 6
     second = flow.flow.layers[1]
     assert {f"{second.target_error:.4f} from h¹", f"{second.input_error:.4f} from x"} <= set(texts(figure))
@@ -93,21 +93,21 @@ def test_that_negative_values_of_t_have_the_colours_of_h_with_limits_of_their_ow
     flow = flow_of(DATA)
     layers = tuple(replace(layer, squashed=layer.squashed - 0.5) for layer in flow.flow.layers)
     signed = replace(flow, flow=replace(flow.flow, layers=layers))
-    figure = drawn(lambda figure, style: draw_flow(figure, signed, style), Style(levels=levels))
+    figure = drawn(draw_flow, signed, style=Style(levels=levels))
     shown = colors(next(axes for axes in figure.axes if axes.get_label().startswith("T(h¹)")))
     scale = ColorScale.symmetric(Style().colors, limit)
     np.testing.assert_array_equal(shown, scale.lut()[scale.indices(layers[1].squashed.reshape(8, 8))])
 
 
 def test_that_a_flow_without_corruption_is_marked():
-    found = texts(drawn(lambda figure, style: draw_flow(figure, flow_of(DATA, None), style)))
+    found = texts(drawn(draw_flow, flow_of(DATA, None)))
     assert any("not corrupted" in text for text in found)
     assert "corrupt" not in found
 
 
 def test_that_the_copies_figure_has_both_lines_and_their_references():
     copies = copies_of(DATA)
-    figure = drawn(lambda figure, style: draw_copies(figure, copies, style))
+    figure = drawn(draw_copies, copies)
     lines = figure.axes[0].get_lines()
     assert len(lines) == 4
     np.testing.assert_allclose(lines[0].get_ydata(), [mean for _, mean, _, _ in copies.copies.curve()])
@@ -121,7 +121,7 @@ def test_that_the_copies_figure_names_row_and_column_of_its_pixel_as_shown():
     copies = copies_of(DATA)
     flat = replace(copies, model=replace(copies.model, image_shape=(4, 16)))
     for transposed, name in ((False, "row 1, 3"), (True, "row 3, 1")):
-        figure = drawn(lambda figure, style: draw_copies(figure, flat, style), Style(transposed=transposed))
+        figure = drawn(draw_copies, flat, style=Style(transposed=transposed))
         assert any(text.startswith(name) for text in texts(figure))
 
 
@@ -152,14 +152,10 @@ def test_that_the_axis_of_the_criterion_names_the_power_of_ten_of_its_numbers():
     run = result()
     history = tuple(replace(step, criterion=1e-9 * step.criterion) for step in run.classifier.history)
     small = replace(run, classifier=replace(run.classifier, history=history))
-    criterion = drawn(lambda figure, style: draw_widths(figure, small, style)).axes[0]
+    criterion = drawn(draw_widths, small).axes[0]
     exponent = criterion.yaxis.get_offset_text()
     assert exponent.get_text()
     assert exponent.get_size() == criterion.get_yticklabels()[0].get_size()
-
-
-def drawn_weights(weights, style=None):
-    return drawn(lambda figure, style: draw_weights(figure, weights, style), style)
 
 
 def tiles(figure):
@@ -173,7 +169,7 @@ def colors(axes):
 
 
 def test_that_there_is_a_tile_for_each_pixel_and_layer_and_one_colour_bar():
-    figure = drawn_weights([weight_rows(), weight_rows("MNIST", depth=4, pixels=(5,), generated=False)])
+    figure = drawn(draw_weights, [weight_rows(), weight_rows("MNIST", depth=4, pixels=(5,), generated=False)])
     assert len(tiles(figure)) == 3 * 2 + 1 * 4
     assert len(figure.axes) == len(tiles(figure)) + 1
 
@@ -189,8 +185,8 @@ def test_that_contributions_are_weights_times_the_rms_of_their_pixel_and_the_col
     (found,), are_contributions = as_shown([rows], "contribution")
     assert are_contributions
     np.testing.assert_array_equal(found.rows, rows.rows * rows.rms)
-    as_weights = drawn_weights([found])
-    figure = drawn_weights([rows], Style(show="contribution"))
+    as_weights = drawn(draw_weights, [found])
+    figure = drawn(draw_weights, [rows], style=Style(show="contribution"))
     for one, other in zip(tiles(figure), tiles(as_weights), strict=True):
         np.testing.assert_array_equal(colors(one), colors(other))
     assert "contribution (weight × RMS) / limit of the layer" in texts(figure)
@@ -217,7 +213,7 @@ def test_that_contributions_are_shown_by_default_if_one_set_is_drowned():
 def test_that_each_weight_has_its_colour_on_a_scale_symmetric_about_zero(name, levels):
     weights = weight_rows()
     weights.rows[:, :, 0] = 0.0
-    figure = drawn_weights([weights], Style(colors=name, levels=levels))
+    figure = drawn(draw_weights, [weights], style=Style(colors=name, levels=levels))
     limits = tile_limits([weights], levels)[0]
     places = itertools.product(range(3), range(2))
     for axes, (i, j) in zip(tiles(figure), places, strict=True):
@@ -240,7 +236,7 @@ def test_that_tiles_of_a_level_share_their_limits():
 
 
 def test_that_the_ring_is_at_the_reconstructed_pixel_and_does_not_cover_it():
-    figure = drawn_weights([weight_rows(pixels=(9, 20, 37))])
+    figure = drawn(draw_weights, [weight_rows(pixels=(9, 20, 37))])
     for axes, pixel in zip(tiles(figure), [9, 9, 20, 20, 37, 37], strict=True):
         for ring in axes.patches:
             assert ring.get_center() == (pixel % 8, pixel // 8)
@@ -250,7 +246,7 @@ def test_that_the_ring_is_at_the_reconstructed_pixel_and_does_not_cover_it():
 
 def test_that_transposed_images_exchange_rows_and_columns_of_image_ring_and_label():
     weights = weight_rows(pixels=(20,), depth=1)
-    plain, turned = drawn_weights([weights]), drawn_weights([weights], Style(transposed=True))
+    plain, turned = drawn(draw_weights, [weights]), drawn(draw_weights, [weights], style=Style(transposed=True))
     np.testing.assert_array_equal(colors(tiles(turned)[0]), colors(tiles(plain)[0]).transpose(1, 0, 2))
     assert tiles(turned)[0].patches[0].get_center() == (2, 4)
     assert "2, 4" in texts(plain)
@@ -258,15 +254,17 @@ def test_that_transposed_images_exchange_rows_and_columns_of_image_ring_and_labe
 
 
 def test_that_titles_name_data_set_layers_noise_and_generated_data():
-    found = texts(drawn_weights([weight_rows(), weight_rows("MNIST", generated=False)], Style(width="double")))
+    found = texts(
+        drawn(draw_weights, [weight_rows(), weight_rows("MNIST", generated=False)], style=Style(width="double"))
+    )
     assert {"Rectangles (generated)", "MNIST", "layer 1", "layer 2", "noise 1 − p = 0.25, p = 0.75"} <= set(found)
     assert sum("generated" in text for text in found) == 1
     high = replace(weight_rows(), parameters=StackParameters(noise=0.99999, depth=2))
-    assert "noise 1 − p = 0.99999, p = 0.00001" in texts(drawn_weights([high]))
+    assert "noise 1 − p = 0.99999, p = 0.00001" in texts(drawn(draw_weights, [high]))
 
 
 def test_that_a_long_name_is_cut_but_never_the_mark_of_generated_data():
-    found = texts(drawn_weights([weight_rows("a very long name " * 20), weight_rows()]))
+    found = texts(drawn(draw_weights, [weight_rows("a very long name " * 20), weight_rows()]))
     assert any(text.startswith("a very long") and text.endswith("… (generated)") for text in found)
 
 
@@ -274,8 +272,8 @@ def test_that_biases_and_limits_are_below_tiles_on_request():
     weights = weight_rows(pixels=(9,), depth=1)
     weights.biases[0, 0] = -0.125
     weights.rows[0, 0, 10] = 0.75
-    assert not any("−0.1" in text for text in texts(drawn_weights([weights])))
-    found = texts(drawn_weights([weights], Style(bias=True, levels="tile")))
+    assert not any("−0.1" in text for text in texts(drawn(draw_weights, [weights])))
+    found = texts(drawn(draw_weights, [weights], style=Style(bias=True, levels="tile")))
     assert "bias −0.12" in found
     assert "±0.75" in found
 
@@ -283,9 +281,9 @@ def test_that_biases_and_limits_are_below_tiles_on_request():
 def test_that_the_colour_bar_has_pointed_ends_only_if_weights_exceed_the_limits():
     weights = weight_rows(pixels=(0,), depth=1, size=0.01)
     weights.rows[0, 0, 0] = 0.5
-    inside = drawn_weights([weights])
+    inside = drawn(draw_weights, [weights])
     weights.rows[0, 0, 47] = -900.0
-    beyond = drawn_weights([weights])
+    beyond = drawn(draw_weights, [weights])
     assert tile_limits([weights], "tile")[0] == 0.5
     found = [len(next(a for a in f.axes if a.get_label() == "colour bar").patches) for f in (inside, beyond)]
     assert found == [0, 2]
@@ -293,7 +291,7 @@ def test_that_the_colour_bar_has_pointed_ends_only_if_weights_exceed_the_limits(
 
 def test_that_weights_of_features_that_are_not_pixels_are_bars():
     weights = weight_rows(shape=None, pixels=(3,), depth=1)
-    figure = drawn_weights([weights])
+    figure = drawn(draw_weights, [weights])
     (axes,) = tiles(figure)
     assert not axes.get_images()
     (bars,) = axes.collections
@@ -318,7 +316,7 @@ def test_that_weights_of_features_that_are_not_pixels_are_bars():
 def test_that_no_two_parts_overlap(width, levels, count):
     names = ["Rectangles", "Rectangles-Images", "Convex", "MNIST"]
     weights = [weight_rows(name, shape=(28, 28), pixels=(90, 300, 420, 700), depth=4) for name in names[:count]]
-    figure = drawn_weights(weights, Style(width=width, levels=levels, bias=True))
+    figure = drawn(draw_weights, weights, style=Style(width=width, levels=levels, bias=True))
     parts = [*figure.axes, *figure.texts]
     boxes = [part.get_window_extent() for part in parts]
     bar = next(axes for axes in figure.axes if axes.get_label() == "colour bar")
@@ -332,7 +330,7 @@ def test_that_no_two_parts_overlap(width, levels, count):
 
 def test_that_too_many_tiles_are_refused():
     with pytest.raises(ValueError, match="too many"):
-        drawn_weights([weight_rows(depth=60)])
+        drawn(draw_weights, [weight_rows(depth=60)])
 
 
 # Matrices by Machado, Oliveira and Fernandes (2009) at severity 1 for linear sRGB.

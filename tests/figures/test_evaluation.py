@@ -55,7 +55,7 @@ def test_that_results_published_on_mnist_are_not_attributed_to_its_stand_in(tmp_
 def test_that_every_format_explains_the_marks_below_the_table(tmp_path):
     table = error_table(state())
     errors_csv(tmp_path / "errors.csv", state())
-    notes = " ".join(reversed(texts(drawn(DRAWINGS["errors"], Style(width="double")))))
+    notes = " ".join(reversed(texts(drawn(DRAWINGS["errors"], style=Style(width="double")))))
     said = ("Holm", "mean difference over test rows", "McNemar", "Student", "Wilson", "conditional on the training set")
     for text in (markdown(table), latex(table), (tmp_path / "errors.csv").read_text(), notes):
         assert [words for words in said if words not in text] == []
@@ -127,7 +127,7 @@ def test_that_the_full_table_fits_a4_and_marks_this_projects_methods():
         cells.append(Cell(known.key, plan_cell.method, 2, answers((0.105, 0.106), 2.0)))
     full = EvaluationState(tuple(infos), tuple(cells))
     for width in ("single", "double"):
-        figure = drawn(lambda figure, style: draw_errors(figure, full, style), Style(width=width))
+        figure = drawn(draw_errors, full, style=Style(width=width))
         assert figure.get_figheight() * 25.4 <= 247
         assert len(figure.axes) == 11
         assert figure.get_tightbbox().x1 <= figure.get_figwidth() + 0.01

@@ -111,7 +111,7 @@ def test_that_commands_name_features_whose_names_are_numbers():
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_that_a_figure_has_its_width_and_all_of_it_is_on_the_page(name, width):
-    figure = drawn(DRAWINGS[name], Style(width=width, bias=True))
+    figure = drawn(DRAWINGS[name], style=Style(width=width, bias=True))
     wide, high = figure.get_size_inches()
     assert wide * 25.4 == pytest.approx(WIDTHS[width])
     assert width != "slide" or wide / high == pytest.approx(16 / 9)
@@ -271,8 +271,7 @@ def test_that_only_texts_are_protected_from_being_read_as_formulas(tmp_path, res
 def test_that_tables_escape_what_their_language_would_read():
     text = markdown(TABLE)
     assert text.count(r"\<img src=x\> \$\\foo{\$ \| \_a\_ \& \\input{b} ^\~#%") == 4
-    row = text.splitlines()[4]
-    assert len(re.findall(r"(?<!\\)\|", row)) == 3
+    assert len(re.findall(r"(?<!\\)\|", text.splitlines()[4])) == 3
     tex = latex(TABLE)
     assert r"\foo{" not in tex
     assert r"\input" not in tex

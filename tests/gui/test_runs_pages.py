@@ -532,8 +532,7 @@ def test_that_a_try_of_the_data_ends_in_the_command_lines_sentence_with_points_a
     assert curves.shown.currentText() == "validation error · trained on 80 % · median widths"
     options = curves.export_options()
     assert [option.name for option in options] == ["try", "curves"]
-    export = options[0].export(NO_PROGRESS)
-    assert sentence in export.extra["try.txt"]
+    assert sentence in options[0].export(NO_PROGRESS).extra["try.txt"]
     window.session.runs.estimate.stop()
     open_file(window, saved(tmp_path / "second.npz", 2))
     assert not curves.sentence.isVisible()
