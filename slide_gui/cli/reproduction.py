@@ -75,7 +75,7 @@ def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
             "Schematic with a real image",
             f"flow {kind}mnist {_DRAWN} -o {outputs(flow[:1])}",
             flow,
-            "Schematic of SLIDE: input h⁰, its threshold T(h⁰), layer h¹, T(h¹), …; no corrupted copies are needed.",
+            "Schematic of SLIDE: input h⁰, thresholded T(h⁰), layer h¹, T(h¹), …; no corrupted copies are needed.",
         ),
         PaperItem(
             "Error against noise and depth",

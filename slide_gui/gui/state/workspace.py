@@ -39,7 +39,7 @@ _FIRST_SAMPLE = 16  # index of the image shown first; with fewer images, the las
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The settings for the open data. Two equal states have equal attributes and the same object as `drawing`.
+    """The settings for the open data. Two states are equal if `drawing` is the same object and all else is equal.
 
     Attributes
     ----------
