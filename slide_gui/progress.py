@@ -63,12 +63,12 @@ _paused = threading.local()
 
 
 def computing_time() -> float:
-    """Return a time in seconds from any start, which stands still while a job of this thread is paused."""
+    """Return the seconds since an arbitrary start, without the time for which jobs of this thread were paused."""
     return time.perf_counter() - getattr(_paused, "seconds", 0.0)
 
 
 def leave_out(seconds: float) -> None:
-    """Leave a pause of this length, which has just ended, out of `computing_time`."""
+    """Exclude a pause of this duration, which has just ended, from `computing_time`."""
     _paused.seconds = getattr(_paused, "seconds", 0.0) + seconds
 
 

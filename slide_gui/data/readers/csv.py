@@ -491,7 +491,7 @@ def _counts_on(cells: list[str]) -> bool:
 
 def _rises(cells: list[str]) -> bool:
     """Return True if there are at least three cells, and each has a larger integer than the cell before it."""
-    return len(cells) > 2 and all(map(str.isdecimal, cells)) and all(int(a) < int(b) for a, b in pairwise(cells))
+    return len(cells) > 2 and all(map(str.isdecimal, cells)) and all(float(a) < float(b) for a, b in pairwise(cells))
 
 
 def _filled(rows: list[list[str]], k: int) -> list[str]:

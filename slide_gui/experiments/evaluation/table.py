@@ -486,12 +486,12 @@ def _compare(ours: tuple[bytes, ...], theirs: tuple[bytes, ...]) -> Comparison:
     first, second = errors[: len(ours)], errors[len(ours) :]
     differences = first.astype(np.int8) - second
     mean = int(differences.sum()) / differences.size
-    # With few rows, all sums of rows and all sums of splits can be equal, which estimates a variance of exactly 0.
     identical = bool((differences == differences[0]).all())
-    if identical or differences.shape[1] < 2 or crossed_mean(differences).variance == 0.0:
+    crossed = None if identical or differences.shape[1] < 2 else crossed_mean(differences)
+    # With few rows, all sums of rows and all sums of splits can be equal, which estimates a variance of exactly 0.
+    if crossed is None or crossed.variance == 0.0:
         test = mcnemar(first[0], second[0])
         return Comparison(test.exact, test.exact, mean, None, None, len(ours), test)
-    crossed = crossed_mean(differences)
     return Comparison(crossed.p, crossed.p, mean, mean - crossed.half, mean + crossed.half, len(ours), None)
 
 
