@@ -275,6 +275,7 @@ def follow() -> Iterator[Figure]:
             workspace.open(DataSource(key=key))
             wait(app, lambda: workspace.dataset.key == "mnist")
             wait_for_fit(app, window)
+            _wait_for_interpolation(app, window)
         floor, times = _image_seconds(app, tiles), _picture_times(app, window, slider)
         note = f"mean of {len(times)} between two pictures of four layers of {key} while the noise slider moves"
         mean = 1000 * sum(times) / len(times) if times else math.inf
@@ -290,8 +291,9 @@ def _picture_times(app: Any, window: Any, slider: Any) -> list[float]:
     def move() -> None:
         nonlocal moved
         preview, now = window.workspace.fitting.preview, time.perf_counter()
-        if preview is not None and preview.layers and preview.layers is not shown[-1][0]:
-            shown.append((preview.layers, now))
+        rows = {} if preview is None else preview.rows
+        if rows is not shown[-1][0] and min(map(len, rows.values()), default=0) == 4:
+            shown.append((rows, now))
         if now - begun > moved * _MOUSE_SECONDS:
             moved += 1
             slider.setValue(20 + abs(moved % 120 - 60))
@@ -301,13 +303,19 @@ def _picture_times(app: Any, window: Any, slider: Any) -> list[float]:
     return [b - a for (_, a), (_, b) in pairwise(shown)]
 
 
+def _wait_for_interpolation(app: Any, window: Any) -> None:
+    explorer = window.workspace.fitting.explorer
+    wait(app, lambda: explorer.interpolation is not None and explorer.interpolation.is_complete, pause=0.02)
+
+
 def _noise_slider() -> tuple[Any, Any, Any, Any]:
-    """Return the application, a fitted window, its noise slider and its tiles."""
+    """Return the application, a fitted window at rest, its noise slider and its tiles."""
     from PySide6.QtWidgets import QSlider
 
     from tests.gui.helpers import image_and_tiles
 
     app, window = _fitted_window()
+    _wait_for_interpolation(app, window)
     return app, window, window.panel.sliders["noise"].findChild(QSlider), image_and_tiles(window)[1]
 
 

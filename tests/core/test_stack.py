@@ -1,6 +1,7 @@
 """SLIDE stacks and their layers: W against its definition, its accuracy, its approximations, and its noise path."""
 
 import itertools
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,7 @@ from slide_gui.blas import loaded_blas
 from slide_gui.core import linear_algebra
 from slide_gui.core.slide import activations, approximation
 from slide_gui.core.slide import stack as stack_module
-from slide_gui.core.slide.approximation import Approximation
+from slide_gui.core.slide.approximation import Approximation, Interpolation
 from slide_gui.core.slide.denoiser import (
     LEAST_NOISE,
     CorruptedCopies,
@@ -25,7 +26,7 @@ from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import SQUASHINGS, StackParameters
 from slide_gui.core.slide.scatter import input_scatter
 from slide_gui.core.slide.stack import fit_stack
-from slide_gui.progress import Listener
+from slide_gui.progress import Cancelled, Listener
 from tests.core.listings import slide, solution_error
 from tests.core.slide_data import blobs, images, same_layers, scatter_of
 from tests.core.svm_data import StopAfter
@@ -380,6 +381,34 @@ def test_that_sampled_rows_give_contributions_to_a_fifth_and_binary_ones_better_
     monkeypatch.setattr(approximation, "_by_leverage", uniform)
     worse = errors(approximate_layers(rows, parameters), stack, rms)
     assert not parameters.function.binary or np.linalg.norm(found[-1]) < np.linalg.norm(worse[-1])
+
+
+@pytest.mark.parametrize("changes", [{}, {"squashing": "tanh"}])
+def test_that_layers_can_be_interpolated_at_every_noise_level_and_smaller_depth(changes):
+    rows, parameters, some = rows_with_rare_pixels(), StackParameters(depth=4, **changes), np.array([3, 9])
+    interpolation, started = Interpolation(Approximation(rows, input_scatter(rows, parameters)), parameters), []
+
+    def interrupt(fraction, _):
+        started.append(fraction)
+        if fraction == 0.5 and started.count(0.5) == 1:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        interpolation.compute(Listener(interrupt))
+    assert not interpolation.is_complete
+    assert interpolation.layers(parameters) == ()
+    interpolation.compute(Listener(interrupt))
+    assert started == sorted(started)  # the layers before the interruption are not computed again
+    for noise in (LEAST_NOISE, 0.03, 0.35, 0.62, 0.99):
+        wanted = replace(parameters, noise=noise, depth=3)
+        layers = interpolation.layers(wanted)
+        differences = errors(layers, fit_stack(rows, wanted), (1.0,) * 3)
+        assert differences[0].max() < 1e-2
+        assert np.median(differences[1]) < 2e-2
+        assert interpolation.rows(wanted, some) == pytest.approx(np.array([x.weights[some] for x in layers]), abs=1e-5)
+    for changes in ({"noise": 0.0}, {"threshold": 0.4}, {"depth": 5}):
+        assert interpolation.layers(replace(parameters, **changes)) == ()
+        assert interpolation.rows(replace(parameters, **changes), some) is None
 
 
 def relative(found, expected):

@@ -361,7 +361,7 @@ def test_that_the_preview_comes_first_and_equals_the_fit(changes):
     preview = recorder.payloads[0]
     assert isinstance(preview, Preview)
     for feature in (3, 9):
-        np.testing.assert_allclose(preview.rows[feature], stack.layers[0].weights[feature], atol=1e-8)
+        np.testing.assert_allclose(preview.rows[feature][0], stack.layers[0].weights[feature], atol=1e-8)
 
 
 def test_that_there_is_no_preview_without_scatter_layer_or_feature_or_with_too_many_features(monkeypatch):
@@ -388,7 +388,7 @@ def test_that_grey_rows_are_summed_in_the_precision_that_the_noise_needs(squashi
         same_layers(stack := used.update(parameters, (7,), progress=recorder), fit_stack(rows, parameters))
     previews = [payload for payload in recorder.payloads if isinstance(payload, Preview) and not payload.layers]
     assert [preview.parameters.noise for preview in previews] == [0.3, 0.02]
-    np.testing.assert_allclose(previews[1].rows[7], stack.layers[0].weights[7], atol=1e-8)
+    np.testing.assert_allclose(previews[1].rows[7][0], stack.layers[0].weights[7], atol=1e-8)
 
 
 def noises_of_layers(recorder):
@@ -435,6 +435,38 @@ def test_that_an_approximation_that_ends_when_the_slider_moves_comes_with_the_ne
     assert noises_of_layers(recorder) == [{0.6}, {0.8}]
 
 
+def test_that_an_interpolation_previews_rows_of_all_layers_at_once_and_all_weights_when_the_slider_rests(used):
+    parameters = StackParameters(depth=3, noise=0.6)
+    used.prepare_interpolation(parameters)
+    stack = used.update(parameters, (3,), progress=(recorder := StopAfter()))
+    rows_only, complete = recorder.payloads
+    for k, (row, layer) in enumerate(zip(rows_only.rows[3], stack.layers, strict=True)):
+        assert np.linalg.norm(row - layer.weights[3]) <= (0.05 if k else 1e-8) * np.linalg.norm(row)
+    assert (rows_only.layers, noises_of_layers(recorder)) == ((), [{0.6}])
+    assert complete.rows is rows_only.rows
+
+
+def test_that_all_weights_follow_a_moving_slider_only_from_time_to_time(used, monkeypatch):
+    parameters, pictures = StackParameters(depth=3), []
+    used.prepare_interpolation(parameters)
+    monkeypatch.setattr(inspection, "_MOVING_SECONDS", np.inf)
+    for seconds, noise in ((np.inf, 0.6), (np.inf, 0.61), (0.0, 0.62)):
+        monkeypatch.setattr(inspection, "_PICTURE_SECONDS", seconds)
+        with pytest.raises(Cancelled):
+            used.update(replace(parameters, noise=noise), (3,), progress=(recorder := StopAfter(1)))
+        pictures += noises_of_layers(recorder)
+    assert pictures == [{0.62}]
+
+
+def test_that_layers_are_not_interpolated_if_they_change_abruptly_or_need_too_much_memory(used, monkeypatch):
+    for changes, most in (({"fit_on": "thresholded"}, 1 << 30), ({}, 1000)):
+        used.prepare_interpolation(StackParameters(depth=3))
+        assert used.interpolation.is_complete
+        monkeypatch.setattr(inspection, "_MOST_BYTES", most)
+        used.prepare_interpolation(StackParameters(depth=3, **changes))
+        assert used.interpolation is None
+
+
 def test_that_passes_and_the_noise_path_are_computed_once_for_all_noise_levels(monkeypatch):
     made = []
     for name in ("input_scatter", "NoisePath"):
@@ -467,7 +499,7 @@ def test_that_a_preview_follows_the_threshold_it_is_fitted_on(fit_on):
         used.update(parameters)
         recorder = StopAfter()
         stack = used.update(parameters, (27,), progress=recorder)
-        np.testing.assert_allclose(recorder.payloads[0].rows[27], stack.layers[0].weights[27], atol=1e-8)
+        np.testing.assert_allclose(recorder.payloads[0].rows[27][0], stack.layers[0].weights[27], atol=1e-8)
 
 
 def test_that_an_earlier_fit_is_returned_also_for_fewer_layers(used):

@@ -481,7 +481,7 @@ def test_that_all_pixels_have_the_kernel_of_the_choice_and_follow_the_noise(wind
     all_fitted(workspace)
     fitted = workspace.model().stack.layers[0].weights
     for feature, shown in preview.rows.items():
-        np.testing.assert_allclose(shown, fitted[feature], atol=1e-8)
+        np.testing.assert_allclose(shown[0], fitted[feature], atol=1e-8)
     assert preview.parameters == workspace.model().stack.parameters
     assert window.workspace.history.undoText() == "change of noise"
     workspace.history.undo()

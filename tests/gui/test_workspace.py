@@ -40,7 +40,7 @@ def test_that_a_new_noise_first_previews_watched_rows_then_refits(workspace, eve
     wait(lambda: workspace.model() is not None)
     preview, fresh = seen[0]
     assert (preview.parameters.noise, fresh) == (0.6, [False] * 4)
-    np.testing.assert_allclose(preview.rows[9], workspace.fitting.stack.layers[0].weights[9], atol=1e-8)
+    np.testing.assert_allclose(preview.rows[9][0], workspace.fitting.stack.layers[0].weights[9], atol=1e-8)
     assert seen[-1] == (None, [True] * 4)
 
 
@@ -72,11 +72,25 @@ def test_that_approximate_layers_are_marked_until_each_is_fitted(workspace, ever
     rows_only = next(each for each in seen if not each[3][0][0])
     assert rows_only == (0, [False] * 4, [False] * 4, ([False, True, True, True], [True] * 4), [1], True)
     for n_fresh in range(4):
-        marked = [k > n_fresh for k in range(1, 5)]
-        rows = [k > max(n_fresh, 1) for k in range(1, 5)]  # the row of the first layer is exact
+        marked = [k > max(n_fresh, 1) for k in range(1, 5)]  # the row of the first layer is exact
         exact = list(range(1, max(n_fresh, 1) + 1))
-        assert (n_fresh, marked, rows, ([False] * 4,) * 2, exact, True) in seen
+        assert (n_fresh, marked, marked, ([False] * 4,) * 2, exact, True) in seen
     assert seen[-1] == (4, [False] * 4, [False] * 4, ([False] * 4,) * 2, [1, 2, 3, 4], False)
+
+
+def test_that_rows_of_all_layers_follow_the_noise_slider_soon_after_the_fit(workspace, every_payload, monkeypatch):
+    source, seen = TileSource(workspace), []
+    monkeypatch.setattr(fitting, "_SLOW_SECONDS", 0.0)
+    workspace.set_parameters(ridge=1e-4)
+    workspace.fitting.watch((9,))
+    wait(lambda: workspace.fitting.explorer.interpolation is not None)
+    assert not workspace.queue.busy
+    wait(lambda: workspace.fitting.explorer.interpolation.is_complete)
+    workspace.fitting.changed.connect(lambda: seen.append(source.tiles((9,))))
+    workspace.set_parameters(noise=0.6)
+    wait(lambda: seen)
+    assert [(tile.stale, tile.caption[0] == "≈") for tile in seen[0].tiles[0]] == [(False, k > 0) for k in range(4)]
+    assert [title.startswith("≈") for title in seen[0].titles] == [False, True, True, True]
 
 
 def test_that_approximate_layers_of_an_earlier_noise_are_pale_and_a_failed_fit_drops_them(workspace, every_payload):

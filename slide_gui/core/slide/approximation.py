@@ -7,17 +7,19 @@ matrix of all t̃. The weights of a pixel that is rarely above the threshold dep
 contain them. The contributions of a layer are its weights times the RMS of its input. The median error of a row of
 contributions is at most a fifth of the norm of that row. On MNIST at noise 0.3 the median error is 11 % in the third
 layer and 16 % in the fourth. For a uniform sample of the same size it is above 100 %.
+
+Even faster, layers are interpolated between approximations that were computed in advance at a few noise levels.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import inverse_factor, tiles
 from slide_gui.core.slide.activations import Rows, SquashBuffer, rows_per_product
-from slide_gui.core.slide.denoiser import Array, Single, approximate_weights, layer_weights
+from slide_gui.core.slide.denoiser import LEAST_NOISE, Array, Single, approximate_weights, layer_weights
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import InputScatter, scatter_after
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -26,6 +28,7 @@ MOST_ROWS = 1536
 """Largest number of rows that an approximation uses."""
 
 _BLOCK = 600  # rows multiplied between two points where the computation may pause: 3 ms for 784 features
+_LOGITS = np.linspace(-4.6, 4.6, 16)  # log(noise / (1 − noise)) from noise 0.01 to 0.99
 _SINGULAR = 1e-7  # fraction of the trace that is added to the diagonal of a scatter matrix before its inversion
 
 
@@ -38,13 +41,13 @@ class ApproximateLayer:
     parameters : StackParameters
     weights : ndarray of shape (d, d + 1), float32
         Weights of the layer, with the bias in the last column.
-    scatter : ndarray of shape (d + 1, d + 1)
-        Approximate scatter matrix of the layer's input.
+    squares : ndarray of shape (d + 1,)
+        Diagonal of the approximate scatter matrix of the layer's input.
     """
 
     parameters: StackParameters
     weights: Single
-    scatter: NDArray[np.floating]
+    squares: NDArray[np.floating]
 
 
 class Approximation:
@@ -72,9 +75,14 @@ class Approximation:
         if n > MOST_ROWS:
             chosen, weights = _by_leverage(rows, scatter, progress)
             rows, self._roots = rows[chosen], np.sqrt(weights)[:, None].astype(np.float32)
-        self._scatter = scatter.squashed.astype(np.float32)
+        self._scatter: Single = scatter.squashed.astype(np.float32)
         self._squashed = np.ones((len(rows), d + 1), np.float32)
         parameters.squash(np.asarray(rows, parameters.dtype), out=self._squashed[:, :d])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features d."""
+        return len(self._scatter) - 1
 
     def layers(self, parameters: StackParameters) -> Iterator[tuple[ApproximateLayer, ...]]:
         """Compute the layers. Yield the layers computed so far at each point where the computation may pause.
@@ -98,7 +106,7 @@ class Approximation:
                     weights = exact.astype(np.float32)
             except (np.linalg.LinAlgError, ValueError):
                 return
-            layers = (*layers, ApproximateLayer(parameters, weights, scatter))
+            layers = (*layers, ApproximateLayer(parameters, weights, np.diag(scatter)))
             yield layers
             while k == parameters.depth:
                 yield layers
@@ -116,6 +124,89 @@ class Approximation:
                     scatter += summed.T @ summed
                 yield layers
             squashed = above
+
+
+class Interpolation:
+    """Approximate layers at any noise level, interpolated between the approximations at 16 noise levels.
+
+    An eigenvalue λ of the scaled scatter matrix contributes λ / (λ + x) to the weights, where x = noise / (1 − noise).
+    The weights are therefore smooth functions of log x. In log x, the 16 noise levels have equal distances, and
+    the layers are cubic polynomials through the four nearest levels. On Rectangles, Convex and MNIST, the median
+    difference between a row of contributions and its approximation is below 0.1 % of its norm in the first layer, and
+    1 % to 5 % in the fourth layer.
+
+    Parameters
+    ----------
+    approximation : Approximation
+    parameters : StackParameters
+        Parameters of the layers. Their noise level has no effect.
+    """
+
+    LEVELS = len(_LOGITS)
+
+    def __init__(self, approximation: Approximation, parameters: StackParameters) -> None:
+        self._approximation, self._parameters, self._n_complete = approximation, parameters, 0
+        d = approximation.n_features
+        # The memory is used only when the layers of a noise level are written to it.
+        self._weights = np.empty((self.LEVELS, parameters.depth, d, d + 1), np.float32)
+        self._squares = np.empty((self.LEVELS, parameters.depth, d + 1))
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the layers at all 16 noise levels are computed."""
+        return self._n_complete == self.LEVELS
+
+    def serves(self, parameters: StackParameters) -> bool:
+        """True if layers with these parameters, at any noise level, can be interpolated after `compute`."""
+        own = self._parameters
+        return parameters.depth <= own.depth and replace(parameters, noise=own.noise, depth=own.depth) == own
+
+    def compute(self, progress: Progress = NO_PROGRESS) -> None:
+        """Compute the layers at the 16 noise levels, or after an interruption those that are still missing.
+
+        If a matrix is singular in float32, the interpolation remains incomplete.
+        """
+        for number in range(self._n_complete, self.LEVELS):
+            parameters = replace(self._parameters, noise=float(1.0 / (1.0 + np.exp(-_LOGITS[number]))))
+            for layers in self._approximation.layers(parameters):
+                progress.report(number / self.LEVELS)
+                if len(layers) == parameters.depth:
+                    for k, layer in enumerate(layers):
+                        self._weights[number, k], self._squares[number, k] = layer.weights, layer.squares
+                    self._n_complete += 1
+                    break
+            else:
+                return
+
+    def rows(self, parameters: StackParameters, features: NDArray[np.intp]) -> Single | None:
+        """Return interpolated rows of the weights, of shape (layers, k, d + 1), or None where `layers` returns none."""
+        if not self._is_ready(parameters):
+            return None
+        nearest, factors = _cubic(parameters.noise)
+        return np.tensordot(factors.astype(np.float32), self._weights[nearest, : parameters.depth, features], 1)
+
+    def layers(self, parameters: StackParameters) -> tuple[ApproximateLayer, ...]:
+        """Return interpolated layers, or an empty tuple if these parameters are not served or levels are missing."""
+        if not self._is_ready(parameters):
+            return ()
+        (nearest, factors), shape = _cubic(parameters.noise), self._weights.shape[1:]
+        weights = (factors.astype(np.float32) @ self._weights[nearest].reshape(4, -1)).reshape(shape)
+        squares = np.tensordot(factors, self._squares[nearest], 1)
+        layers = (ApproximateLayer(parameters, *layer) for layer in zip(weights, squares, strict=True))
+        return tuple(layers)[: parameters.depth]
+
+    def _is_ready(self, parameters: StackParameters) -> bool:
+        return self.is_complete and self.serves(parameters) and parameters.noise >= LEAST_NOISE
+
+
+def _cubic(noise: float) -> tuple[slice, Array]:
+    """Return the four nearest positions in `_LOGITS`, and the factors of the cubic polynomial through their values."""
+    logit = np.log(noise / (1.0 - noise))
+    first = int(np.clip(np.searchsorted(_LOGITS, logit) - 2, 0, len(_LOGITS) - 4))
+    nodes = _LOGITS[first : first + 4]
+    others = (np.delete(nodes, j) for j in range(4))
+    factors = [np.prod((logit - rest) / (node - rest)) for node, rest in zip(nodes, others, strict=True)]
+    return slice(first, first + 4), np.array(factors)
 
 
 def _by_leverage(rows: Rows, scatter: InputScatter, progress: Progress) -> tuple[NDArray[np.intp], Array]:

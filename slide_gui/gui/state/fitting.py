@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -12,6 +13,8 @@ from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.progress import Listener, Progress
 
 _SETTLE_SECONDS = 0.04  # a fit starts when the slider has not moved for this time
+_SLOW_SECONDS = 0.05  # no layers are interpolated if a fit takes at most this time
+_REST_MILLISECONDS = 500  # the interpolation is prepared when there has been no fit for this time
 
 
 class Fitting(QObject):
@@ -46,6 +49,8 @@ class Fitting(QObject):
         # A preview usually follows within 40 ms; if the outdated layers were greyed at once, they would flicker.
         self._outdated = QTimer(self, singleShot=True, interval=40)
         self._outdated.timeout.connect(self.changed)
+        self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
+        self._rest.timeout.connect(self._prepare_interpolation)
         self.explorer: Explorer | None = None
         self._watched: tuple[int, ...] = ()
         self.parameters = StackParameters()
@@ -89,6 +94,8 @@ class Fitting(QObject):
         explorer, parameters, features = self.explorer, self.parameters, self._watched
         if explorer is None:
             return
+        self._rest.stop()
+        self._queue.cancel(channel="interpolation")
         if self.stack is not None and self.is_fresh(parameters.depth):
             self._queue.cancel(channel="fit")
             self.preview = None  # the preview may belong to earlier parameters
@@ -139,6 +146,13 @@ class Fitting(QObject):
         elif not self._outdated.isActive():
             self._outdated.start()
 
+    @Slot()
+    def _prepare_interpolation(self) -> None:
+        if self.explorer is not None:
+            work = partial(self.explorer.prepare_interpolation, self.parameters)
+            failure = "The layers could not be interpolated"
+            self._queue.submit("", work, channel="interpolation", failure=failure, automatic=True, background=True)
+
     @Slot(object)
     def _failed(self, _error: Exception) -> None:
         self.preview = None
@@ -156,6 +170,8 @@ class Fitting(QObject):
             if fit.stack is self.stack and fit.seconds == self.seconds and before is None:
                 return  # This result was already delivered as a payload of the job.
             self.stack, self.seconds, self.problem = fit.stack, fit.seconds, fit.problem
+            if self.is_fresh(self.parameters.depth) and self.seconds > _SLOW_SECONDS:
+                self._rest.start()
             # Otherwise keep the preview, because views show it for the layers that are not fitted yet.
             if before is None or self.is_fresh(self.parameters.depth) or not self.is_current(before.parameters):
                 self.preview = None

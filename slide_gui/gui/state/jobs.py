@@ -179,8 +179,8 @@ class JobQueue(QObject):
 
     @property
     def busy(self) -> bool:
-        """True if a job that is not cancelled is running or waiting."""
-        return bool(self._jobs)
+        """True if a job that has a title and is not cancelled is running or waiting."""
+        return any(job.title for job in self._jobs.values())
 
     def wants(self, channel: str) -> bool:
         """True if a job on this channel that is not cancelled is running or waiting."""
@@ -210,7 +210,7 @@ class JobQueue(QObject):
         Parameters
         ----------
         title : str
-            Title for the status bar.
+            Title for the status bar. Without a title, the job is not shown, and the queue does not count as busy.
         function : callable
             Called with a `Progress`. Its return value goes to `on_result`, reported payloads go to `on_payload`.
             A payload may have two attributes: `seconds_left` replaces the time estimated from the finished fraction,
@@ -354,7 +354,7 @@ class JobQueue(QObject):
                     job.yielding.set()
 
     def _announce(self) -> None:
-        job = next(iter(self._jobs.values()), None)
+        job = next((job for job in self._jobs.values() if job.title), None)
         if job is not None and job.started and time.monotonic() - job.started > _TITLE_SECONDS:
             self.status = job.status()
             self.status_changed.emit(self.status)

@@ -214,17 +214,19 @@ def strongest(values: NDArray[np.float32], count: int, axis: int) -> NDArray[np.
     if size <= count:
         return np.repeat(values, count // size, axis)
     step = -(-size // count)
+    # If the sign bit of a float32 is moved to the end, integers have the same order as the magnitudes.
+    bits = values.view(np.uint32)
+    ordered = (bits << 1) | (bits >> 31)
 
-    def every(first: int) -> NDArray[np.float32]:
-        return values[(slice(None),) * axis + (slice(first, None, step),)]
+    def every(first: int) -> NDArray[np.signedinteger]:
+        return ordered[(slice(None),) * axis + (slice(first, None, step),)]
 
-    high, low = every(0).copy(), every(0).copy()
+    largest = every(0).copy()
     for first in range(1, step):  # this loop is ten times as fast as NumPy's `reduceat`
         block = every(first)
         part = (slice(None),) * axis + (slice(0, block.shape[axis]),)
-        np.maximum(high[part], block, out=high[part])
-        np.minimum(low[part], block, out=low[part])
-    return np.where(high >= -low, high, low)
+        np.maximum(largest[part], block, out=largest[part])
+    return ((largest >> 1) | (largest << 31)).view(np.float32)
 
 
 def mosaic_image(mosaic: Mosaic, size: tuple[int, int], theme: Theme) -> QImage:

@@ -172,8 +172,9 @@ class TileSource:
         levels, layers = self._workspace.state.selection.levels, range(1, self._workspace.state.parameters.depth + 1)
         quantity, shape = "contribution" if self.shows_contributions() else "", self.shape
         limits, shared = [self._limit(k) for k in layers], self._workspace.state.parameters.sharing != "none"
-        shown, labels = self._layers(), SHARES_OF_LIMIT
-        titles = tuple(f"{'≈ ' * isinstance(x, ApproximateLayer)}layer {k}" for k, x in zip_longest(layers, shown))
+        rows, labels = {(feature, k): self.row(feature, k) for feature in features for k in layers}, SHARES_OF_LIMIT
+        approximated = {k for (_, k), row in rows.items() if row is not None and row.approximate}
+        titles = tuple(f"{'≈ ' * (k in approximated)}layer {k}" for k in layers)
         note = quantity or f"per {levels}"
         if levels == "layer":
             stack = self._workspace.fitting.stack
@@ -184,7 +185,7 @@ class TileSource:
             note, labels = quantity, ()
 
         def tile(feature: int, k: int) -> Tile | None:
-            row = self.row(feature, k)
+            row = rows[feature, k]
             if row is None:
                 return None
             limit = limits[k - 1]
@@ -250,9 +251,9 @@ class TileSource:
     def row(self, feature: int, layer: int) -> ShownRow | None:
         """Return the newest row of W of a feature, from the fit or the preview, or None if it is not computed yet."""
         fitting, layers = self._workspace.fitting, self._layers()
-        preview, approximate = None if layer > 1 or fitting.is_fresh(1) else fitting.preview, False
-        if preview is not None and feature in preview.rows:
-            weights, stale = preview.rows[feature], preview.parameters != fitting.parameters
+        preview, approximate = None if fitting.is_fresh(layer) else fitting.preview, layer > 1
+        if preview is not None and layer <= len(preview.rows.get(feature, ())):
+            weights, stale = preview.rows[feature][layer - 1], preview.parameters != fitting.parameters
         elif layer <= len(layers) and feature < len(layers[layer - 1].weights):
             weights = layers[layer - 1].weights[feature].astype(np.float64)
             stale, approximate = self._is_stale(layer), isinstance(layers[layer - 1], ApproximateLayer)
