@@ -1,6 +1,6 @@
 """Set up everything that the project needs in its checkout; the Makefile runs this script with any Python 3.
 
-Creates the virtual environment, installs the package with its tools, and installs the system libraries of Qt.
+It creates the virtual environment, installs the package with its tools, and installs the system libraries of Qt.
 """
 
 import ctypes
@@ -37,8 +37,8 @@ def find_python():
         if suitable(name):
             return name
     sys.exit(
-        "slide-gui needs Python 3.11, 3.12 or 3.13 with the venv module, but there is none; on Debian or Ubuntu: "
-        "apt-get install python3 python3-venv; or name one: make PYTHON=/path/to/python3.12 run"
+        "slide-gui needs Python 3.11, 3.12 or 3.13 with the module venv. On Debian or Ubuntu, install it with: "
+        "apt-get install python3 python3-venv. Or give its path: make PYTHON=/path/to/python3.12 run"
     )
 
 
@@ -69,7 +69,7 @@ def missing_packages(with_display_server):
 
 
 def install_system_packages(with_display_server):
-    """Install missing packages if this user may, otherwise print the command; a failure does not stop the set-up."""
+    """Install missing packages, or print the command if this fails or needs a password."""
     if not sys.platform.startswith("linux"):
         return
     packages = missing_packages(with_display_server)

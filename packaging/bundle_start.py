@@ -1,7 +1,7 @@
-"""Prepare the bundle; runs in it before the program.
+"""Prepare a process of the bundle; PyInstaller runs this script before the program.
 
-Processes that the program starts load no libraries of the bundle. pyqtgraph imports Qt's modules of OpenGL, but the
-program does not let it draw with OpenGL. They take 10 MB, so empty modules replace them.
+Processes that the program starts must not load libraries of the bundle. pyqtgraph imports Qt's OpenGL modules, but the
+program does not let it draw with OpenGL. These modules take 10 MB, so empty modules replace them.
 """
 
 import os

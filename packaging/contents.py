@@ -1,7 +1,7 @@
-"""List the components of a bundle with their licences, as a bill of materials and a folder of licence texts.
+"""List the components of a bundle with their licences, in a bill of materials and a folder of licence texts.
 
-Tools that only built the bundle are not listed. The build fails for a file of unknown origin and for a component
-without the text of its licence.
+Tools that are only used to build the bundle are not listed. The build fails for a file of unknown origin, and for a
+component without the text of its licence.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Part:
     texts : tuple of Path
         Files with the text of the licence.
     within : tuple of dict
-        Components listed in its own bill of materials, as CycloneDX objects.
+        Components in the bill of materials that the component itself contains, as CycloneDX objects.
     """
 
     name: str
@@ -137,7 +137,7 @@ def _component(listed: dict[str, Any]) -> dict[str, Any]:
 @cache
 def _python() -> Part:
     version = sys.version.split()[0]
-    places = (Path(sysconfig.get_path("stdlib")), Path(sys.base_prefix))  # the second on Windows
+    places = (Path(sysconfig.get_path("stdlib")), Path(sys.base_prefix))  # on Windows, the text is in the second
     texts = tuple(place / "LICENSE.txt" for place in places if (place / "LICENSE.txt").is_file())[:1]
     return Part("Python", version, "PSF-2.0", f"pkg:generic/python@{version}", texts)
 
@@ -148,7 +148,7 @@ def package_of(file: Path) -> str:
     Raises
     ------
     SystemExit
-        If no package contains it.
+        If no package contains the file.
     """
     real = str(file.resolve())
     if shutil.which("dpkg") is None:

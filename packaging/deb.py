@@ -29,7 +29,7 @@ _WAYLAND = {
     "libwayland-cursor.so.0": "libwayland-cursor0",
     "libwayland-egl.so.1": "libwayland-egl1",
 }
-"""Library → package of Wayland desktops; other desktops do not need them."""
+"""Package of each library that only Wayland desktops need."""
 
 _CONTROL = """\
 Package: slide-gui

@@ -1,6 +1,7 @@
 """Draw the icon of the program in the formats of all systems: `python packaging/icons.py FOLDER`.
 
-PNG in several sizes for Linux, .ico for Windows, .icns for macOS, all from resources/icons/slide-gui.svg.
+The icon in resources/icons/slide-gui.svg is drawn as PNG in several sizes for Linux, as .ico for Windows, and as .icns
+for macOS.
 """
 
 from __future__ import annotations

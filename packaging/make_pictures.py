@@ -1,8 +1,8 @@
 """Make the pictures of the window that README, AppStream and the documentation show, from generated Rectangles.
 
 `.venv/bin/python packaging/make_pictures.py` writes one picture per page and the moving picture to
-packaging/pictures, without a display. Names of pages, `moving`, or names of cards of the tour, such as `tour-2`, select
-some; `--to FOLDER` names another folder.
+packaging/pictures, without a display. To make only some pictures, name pages, `moving`, or cards of the tour, such as
+`tour-2`. `--to FOLDER` selects another folder.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def turn_to(window: MainWindow, name: str) -> QWidget:
     """Show a page and wait until it has read the results that come with the program."""
     page, library = window.pages.turn_to(name), window.session.library
     settle(window, lambda: library.listed and not library.reading)
-    QTest.qWait(500)  # timers that wait for rest
+    QTest.qWait(500)  # some timers start when the window is at rest
     settle(window)
     return page
 
@@ -119,7 +119,7 @@ def take_cards(folder: Path, cards: Container[str]) -> None:
 
 
 def save(image: QImage, path: Path) -> None:
-    """Write a picture with 256 colours, which are enough for the window and a third of the size."""
+    """Write a picture with 256 colours. They suffice for the window, and reduce the size of the file to a third."""
     picture = as_pillow(image).quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     picture.save(path, optimize=True)
 
@@ -131,7 +131,7 @@ def as_pillow(image: QImage) -> Image.Image:
 
 
 class Film:
-    """The frames of the moving picture, each with the mouse pointer and its time."""
+    """The frames of the moving picture. Each shows the mouse pointer and has a duration."""
 
     def __init__(self, window: MainWindow) -> None:
         self.window = window
@@ -140,7 +140,7 @@ class Film:
         self._milliseconds: list[int] = []
 
     def take(self, milliseconds: int = 120) -> None:
-        """Append the window as it is now."""
+        """Append a picture of the window, to be shown for the given time."""
         image = self.window.grab().toImage()
         painter = QPainter(image)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -160,7 +160,7 @@ class Film:
             self.take(60)
 
     def save(self, path: Path) -> None:
-        """Write the frames with one palette. Pillow stores only what changed between two frames."""
+        """Write the frames with one palette. Pillow stores only the parts of a frame that changed."""
         few = [*self._frames[:: max(len(self._frames) // 8, 1)], self._frames[-1]]
         sheet = Image.new("RGB", (few[0].width, few[0].height * len(few)))
         for number, frame in enumerate(few):
@@ -171,7 +171,7 @@ class Film:
 
 
 def make_moving(path: Path) -> None:
-    """Drag the noise, click a pixel, and let widths be learned."""
+    """Film how the noise slider is dragged, pixels are clicked, and kernel widths are learned."""
     with opened() as window:
         film, handle = Film(window), window.panel.sliders["noise"].focusProxy()
         window.workspace.select(pins=())
@@ -213,7 +213,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     pages = [page.name for page in PAGES]
     names = [*pages, MOVING, *CARDS]
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to make: {', '.join(names)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"pictures to make: {', '.join(names)}")
     parser.add_argument("--to", type=Path, default=PICTURES, metavar="FOLDER")
     arguments = parser.parse_args()
     chosen = arguments.names or [*pages, MOVING]

@@ -1,8 +1,9 @@
 """Simulate intervals and tests of the evaluation, in a few seconds: `.venv/bin/python packaging/make_reliability.py`.
 
-Errors of k splits on the same n rows have effects of rows, of splits, and of both together. The share of intervals that
-contain the expected value, and of tests that find a difference between equal methods, are drawn to
-resources/help/reliability.png and printed as the table of resources/help/measurements.md.
+The errors of k splits on the same n rows are sums of three random effects: of the row, of the split, and of their
+interaction. The script computes how often intervals miss the expected error, and how often tests find a difference
+between equal methods. It draws these fractions to resources/help/reliability.png, and prints them as the table of
+resources/help/measurements.md.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 SPLITS = (1, 2, 3, 5, 10, 20)
 EFFECTS = (0.0, 0.05, 0.1, 0.3)
-"""Standard deviations of the effects of splits. That of rows is 1, that of both together 0.5."""
+"""Standard deviations of the effect of the split. The effect of the row has 1, and the interaction has 0.5."""
 ROWS, COUNT, ERROR = 200, 2000, 0.1
 PANELS = (
     "Gaussian: intervals that miss", "binary: intervals that miss", "Gaussian: false positives",
@@ -40,7 +41,7 @@ Shares = dict[tuple[int, float], tuple[float, ...]]
 
 
 def simulated(splits: int, effect: float) -> tuple[float, ...]:
-    """Return the shares of `PANELS`; those of Gaussian errors are not defined for one split."""
+    """Return the fractions that `PANELS` names. For one split, the fractions for Gaussian errors are NaN."""
     effects, common = (1.0, effect, 0.5), (0.8, 0.0, 0.0)
     total = math.sqrt(sum(each**2 for each in effects))
     errors = matrices(splits, ROWS, effects, COUNT, seed=1)
@@ -57,7 +58,7 @@ def simulated(splits: int, effect: float) -> tuple[float, ...]:
 
 
 def missed(wrong: NDArray[np.bool_]) -> float:
-    """Return how often the interval of a mean error misses the expected one, as the tables compute it."""
+    """Return the fraction of intervals that miss the expected error. They are computed as in the evaluation."""
     rates = []
     for matrix in wrong:
         error = float(matrix.mean())
@@ -70,7 +71,7 @@ def missed(wrong: NDArray[np.bool_]) -> float:
 
 
 def rejected(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> float:
-    """Return how often two methods with the same expected error differ significantly, as the tables test it."""
+    """Return the fraction of tests that find a difference between equal methods. They are those of the evaluation."""
     pairs = zip(first, second, strict=True)
     if first.shape[1] == 1:
         return share([mcnemar(one[0], other[0]).exact < LEVEL for one, other in pairs])

@@ -1,7 +1,7 @@
 """Compute the results that the package contains: `make shipped`, which resumes an interrupted computation.
 
-The runs are computed in a separate store, build/shipped.sqlite, and copied to resources/shipped. The tables of the full
-protocol are those of a folder written by `slide-gui benchmark --results`, if one is given.
+The runs are computed in a separate store, build/shipped.sqlite, and copied to resources/shipped. If you give a folder
+that `slide-gui benchmark --results` wrote, the tables of the full protocol are added from this folder.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Make all files of a release in dist/, without uploading them: `make release`.
 
-Linux also makes the wheel and the Debian package. Windows and macOS only make the bundle.
-Refuses uncommitted changes, and a version that CHANGELOG.md does not name.
+On Linux, these are the wheel, the documentation, the Debian package and the bundle. On Windows and macOS, only the
+bundle is made. The script stops if there are uncommitted changes, or if CHANGELOG.md does not name the version.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from slide_gui.licences import BILL  # noqa: E402
 
 
 def refuse() -> None:
-    """Refuse uncommitted changes, unreleased changes in the changelog, and a version that it does not name."""
+    """Stop if there are uncommitted changes, or if the changelog lacks the version or lists unreleased changes."""
     command = ["git", "status", "--porcelain"]
     changed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     if changed:
@@ -40,11 +40,11 @@ def refuse() -> None:
     if __version__ not in named:
         raise SystemExit(f"CHANGELOG.md has no heading for {__version__}, only for {', '.join(named)}")
     if re.search(r"^## \[Unreleased\]\s+###", text, re.MULTILINE):
-        raise SystemExit("CHANGELOG.md has unreleased changes; give them a version, also in slide_gui/__init__.py")
+        raise SystemExit("CHANGELOG.md lists unreleased changes; give them a version, also in slide_gui/__init__.py")
 
 
 def pack(folder: Path, archive: Path) -> None:
-    """Write a folder to an archive: files sorted, without owner, dated by the last commit."""
+    """Write a folder to an archive, with its files sorted, without owner, and dated by the last commit."""
 
     def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
         member.uid = member.gid = 0
@@ -58,7 +58,7 @@ def pack(folder: Path, archive: Path) -> None:
 
 
 def pack_pages(folder: Path, archive: Path) -> None:
-    """Write a folder to a ZIP archive: files sorted, dated by the last commit."""
+    """Write a folder to a ZIP archive, with its files sorted and dated by the last commit."""
     date = time.gmtime(int(epoch()))[:6]
     with zipfile.ZipFile(archive, "w") as packed:
         for path in sorted(each for each in folder.rglob("*") if each.is_file()):
@@ -76,7 +76,7 @@ def main() -> int:
     bill = (DIST / "slide-gui" / "_internal" / "resources" / "licences" / BILL).read_text(encoding="utf-8")
     problem = JsonStrictValidator(SchemaVersion.V1_6).validate_str(bill)
     if problem is not None:
-        raise SystemExit(f"the bill of materials is not CycloneDX: {problem}")
+        raise SystemExit(f"the bill of materials is not valid CycloneDX: {problem}")
     (DIST / f"slide-gui-{__version__}-{sys.platform}.cdx.json").write_text(bill, encoding="utf-8")
     program = "slide-gui.app" if sys.platform == "darwin" else "slide-gui"
     pack(DIST / program, DIST / f"slide-gui-{__version__}-{sys.platform}.tar.gz")

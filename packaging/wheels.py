@@ -1,7 +1,7 @@
 """Build sdist and wheel twice, and check that the bytes are equal: `python packaging/wheels.py FOLDER`.
 
-The first wheel is built from the sdist, the second from the checkout, in another folder, umask and time zone. Then
-the wheel is installed in a new environment and used from an empty folder.
+The first wheel is built from the sdist. The second wheel is built from the checkout, with another output folder, umask
+and time zone. Then the wheel is installed in a new environment and used from an empty folder.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def main() -> int:
         os.umask(before)
         if first != second:
             raise SystemExit(f"two builds differ: {first} and {second}")
-        print("\n".join(f"{name}: the same bytes twice, SHA-256 {digest}" for name, digest in first.items()))
+        print("\n".join(f"{name}: two identical builds, SHA-256 {digest}" for name, digest in first.items()))
         use(next(target.glob("slide_gui-*.whl")), Path(other))
     return 0
 

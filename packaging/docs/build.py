@@ -1,7 +1,7 @@
 """Build the documentation in build/docs without network: `make docs`.
 
-The sources are the pages in this folder, the guide in resources/help, and what the program itself writes: its pictures
-and the help of its subcommands.
+The sources are the pages in this folder, the guide in resources/help, pictures of the window, and the help of the
+subcommands. The program itself makes the pictures and the help.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ PAGES = {
     "measurements.md": "results.md",
     "cluster.md": "how-to/cluster.md",
 }
-"""File in resources/help → its page here; the pages of the interface include the guide by its sections."""
+"""Page of the documentation for each file in resources/help. Pages of the interface include sections of guide.md."""
 
 WINDOW = ("weights", "curves", "classifier", "evaluation", "runs")
-"""The pages of the window, whose pictures the build makes."""
+"""Pages of the window of which the build makes pictures."""
 
 CARDS = {
     "tour-2": "Row of W for a pixel of the upper edge, in four layers",
@@ -44,7 +44,7 @@ CARDS = {
     "tour-9": "A misclassified image that can be drawn on, with its prediction below",
     "tour-10": "Error against noise level, one curve for each depth",
 }
-"""Picture of a card of the tour, which the build makes → its text in the tutorial."""
+"""Text in the tutorial for each picture of a card of the tour. The build makes these pictures."""
 
 COMMANDS = {
     "tour": "",
@@ -57,11 +57,11 @@ COMMANDS = {
     "page_runs": "interface/runs.md",
     **dict.fromkeys(("view_weights", "view_flow", "view_copies", "view_explain"), "interface/weights.md"),
 }
-"""Command of the window that the guide links to → the page that describes it, if there is one."""
+"""Page that describes each command to which the guide links, or an empty text if there is none."""
 
 
 def relinked(text: str) -> str:
-    """Return Markdown of the guide or of README.md with links that lead to pages here."""
+    """Return Markdown of the guide or of README.md, with links that lead to pages of the documentation."""
 
     def target(match: re.Match[str]) -> str:
         words, link, anchor = match.groups("")
@@ -102,7 +102,7 @@ def assemble(source: Path) -> None:
     (source / "guide").mkdir()
     for page, text in pages.items():
         (source / page).write_text(text, encoding="utf-8")
-    os.environ["COLUMNS"] = "92"  # of the help
+    os.environ["COLUMNS"] = "92"  # width of the help
     with (source / "command-line.md").open("a", encoding="utf-8") as file:
         file.writelines(f"\n{text}" for text in helps(build_parser()))
     files = [ROOT / "CITATION.cff", ROOT / "resources" / "protocol.toml", *guide.glob("*.png"), *PICTURES.glob("*.gif")]

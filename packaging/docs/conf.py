@@ -35,7 +35,7 @@ sphinx_gallery_conf = {
     "filename_pattern": "",
     "show_memory": False,
     "show_signature": False,
-    "min_reported_time": 3600,  # equal sources give equal pages
+    "min_reported_time": 3600,  # reported times would make pages differ between builds
     "write_computation_times": False,
 }
 

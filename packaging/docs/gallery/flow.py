@@ -3,8 +3,8 @@ The flow of one image
 =====================
 
 An image is corrupted, and each layer reconstructs it from the thresholded output of the layer below. The first line
-shows the corrupted image and the output of each layer, the second line the same after the threshold: the input of the
-next layer.
+shows the corrupted image and the output of each layer. The second line shows these images after the threshold; each is
+the input of the next layer.
 """
 
 import matplotlib.pyplot as plt

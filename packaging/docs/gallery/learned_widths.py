@@ -2,8 +2,8 @@
 Learned kernel widths
 =====================
 
-The SVM learns one width per layer by descent on an estimate of its error. The plots show the estimate and the fraction
-of the kernel's exponent that each layer contributes.
+The SVM learns one width per layer by minimising an estimate of its error. The plots show the estimate at each step, and
+the fraction of the kernel's exponent that each layer contributes.
 """
 
 import matplotlib.pyplot as plt

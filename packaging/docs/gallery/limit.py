@@ -2,7 +2,7 @@
 The limit of many corrupted copies
 ==================================
 
-Weights fitted on m corrupted copies of each row approach the closed form. The difference falls as 1/√m: four times as
+Weights fitted to m corrupted copies of each row approach the closed form. The difference falls as 1/√m: four times as
 many copies halve it.
 """
 

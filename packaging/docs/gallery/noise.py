@@ -2,8 +2,8 @@
 Rows of W against noise
 =======================
 
-A row of W reconstructs one pixel from all others. The more pixels are set to 0, the farther away W looks. The pixel is
-on the outline of many rectangles, so its weights lie in its row and its column.
+A row of W reconstructs one pixel from all pixels. The more pixels are set to 0, the farther away are the pixels that W
+uses. The reconstructed pixel is on the outline of many rectangles, so its weights lie in its row and its column.
 """
 
 import matplotlib.pyplot as plt

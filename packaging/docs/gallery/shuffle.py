@@ -2,8 +2,8 @@
 Shuffled pixels
 ===============
 
-W does not know which pixels are neighbours. Shuffle the pixels of all images, fit again and put each weight back: W is
-the same up to rounding errors.
+A fit does not depend on the positions of the pixels. Shuffle the pixels of all images in the same way, fit again, and
+put each weight back in its place: W is the same up to rounding errors.
 """
 
 import matplotlib.pyplot as plt
