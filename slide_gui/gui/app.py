@@ -27,7 +27,9 @@ _PAUSE = 0.01
 
 
 def run(files: Sequence[Path], source: "DataSource | None" = None) -> int:
-    """Open the window and return the exit code after it closes. If a signal closed it, the code is 128 + its number.
+    """Open the window, and return the exit code after the window has closed.
+
+    If a signal closed the window, the exit code is 128 + the number of the signal.
 
     Parameters
     ----------
@@ -66,10 +68,10 @@ def prepare_interpreter() -> None:
 
 
 def collect_in_turn(window: "MainWindow") -> None:
-    """Collect garbage by a timer on the GUI thread while the window exists.
+    """Collect garbage with a timer on the GUI thread while the window exists.
 
-    A timer is used because Qt objects must not be destroyed on a worker thread. Objects that were created during the
-    start of the program are excluded from garbage collection.
+    Automatic collection could also run on a worker thread, where Qt objects must not be destroyed. Objects that were
+    created during the start of the program are excluded from garbage collection.
     """
     from PySide6.QtCore import QTimer
 
@@ -122,7 +124,7 @@ def make_application() -> "QApplication":
 
 
 def make_settings() -> "QSettings":
-    """Return the settings of the program. If the file is unreadable, the settings are empty and the program starts."""
+    """Return the settings of the program, or empty settings if their file cannot be read."""
     from PySide6.QtCore import QSettings
 
     return QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "slide-gui", "slide-gui")
@@ -138,7 +140,7 @@ def store_path() -> Path:
 def make_window(
     files: Sequence[Path], source: "DataSource | None" = None, *, keeps_session: bool = False
 ) -> "MainWindow":
-    """Return the window, which opens the files, or without files the last session or the generated Rectangles data."""
+    """Return a window that opens the files; without files, it opens the last session or the generated Rectangles."""
     from slide_gui.gui.shell.main_window import MainWindow
 
     store = store_path()

@@ -37,7 +37,7 @@ def missing_libraries() -> list[str]:
 
 
 def display_problem() -> str | None:
-    """Return a sentence that explains why no window can be opened, or None if one can."""
+    """Return a sentence that explains why no window can be opened, or None if a window can be opened."""
     if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
         return None
     wayland = os.environ.get("WAYLAND_DISPLAY")
@@ -84,10 +84,10 @@ def _connects(family: socket.AddressFamily, address: str | tuple[str, int], gree
 
 
 def binding_problem(binding: str | None = None, python: tuple[int, ...] | None = None) -> str | None:
-    """Return a sentence that explains why PySide6 cannot be used, or None if it can.
+    """Return a sentence that explains why PySide6 cannot be used, or None if it can be used.
 
-    On Python before 3.12, which counts references to None, True and False, PySide6 6.12 releases these objects too
-    often while painting. Within seconds the count reaches zero and the interpreter aborts (PYSIDE-3474).
+    Python before 3.12 counts references to None, True and False, and PySide6 6.12 releases these objects too often
+    while painting. Within seconds, a reference count reaches zero and the interpreter aborts (PYSIDE-3474).
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def binding_problem(binding: str | None = None, python: tuple[int, ...] | None =
     if binding.split(".")[:2] == ["6", "12"] and python < (3, 12):
         return (
             f"PySide6 {binding} aborts on Python {python[0]}.{python[1]} within seconds of painting; "
-            "install an earlier one with: pip install 'PySide6-Essentials<6.12'"
+            "install an earlier PySide6 with: pip install 'PySide6-Essentials<6.12'"
         )
     return None
 

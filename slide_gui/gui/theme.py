@@ -16,7 +16,7 @@ PINS = {
     "light": ("#C24E00", "#009E73", "#C0609A", "#2A93D5", "#B98200", "#005A91"),
     "dark": ("#E06A10", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#2487C9"),
 }
-"""Colours of pins and depths, distinct for colour-blind users too; contrast to the page is at least 3 : 1."""
+"""Colours of pins and depths. Colour-blind users can distinguish them; their contrast to the page is at least 3 : 1."""
 
 BODY, SECONDARY = 13, 11
 """Font sizes in pixels."""
@@ -52,7 +52,7 @@ class Theme:
 
     @property
     def is_dark(self) -> bool:
-        """True for the dark theme, which draws images in white on nearly black."""
+        """True for the dark theme, in which images are drawn in white on near black."""
         return self.name == "dark"
 
     @property
@@ -81,7 +81,7 @@ _COLOURS = {  # light, dark
     "hover": ("#EEEFF2", "#2D3137"),
     "danger": ("#B42318", "#FF8A80"),
     "danger_wash": ("#FDECEA", "#432A2C"),
-    "better": ("#0072B2", "#56B4E9"),  # also colour-blind users can distinguish it from "worse"
+    "better": ("#0072B2", "#56B4E9"),  # colour-blind users can distinguish this colour from that of "worse"
     "worse": ("#D55E00", "#E69F00"),
     "paper": ("#FFFFFF", "#17181B"),
     "ink": ("#1B1B1D", "#FFFFFF"),
@@ -91,7 +91,8 @@ LIGHT, DARK = (Theme(name, **{role: both[k] for role, both in _COLOURS.items()})
 
 BLUE, ORANGE = "blue", "orange"
 
-# Colours of magnitudes from 0 to the maximum: one hue, monotonic lightness; 0 is close to the colour of the page.
+# Colours of magnitudes from 0 to the maximum. All colours of a row have one hue, and their lightness is monotonic. The
+# colour of 0 is close to the colour of the page.
 _MAGNITUDES = {
     (BLUE, "light"): ("#ECF2FB", "#BBD4F3", "#7FADE4", "#4580CB", "#1F5299", "#0B2A5C"),
     (BLUE, "dark"): ("#262D39", "#2C4567", "#38669D", "#518ECF", "#8ABAEC", "#D3E8FF"),
@@ -243,7 +244,7 @@ _SVG = (
 
 
 def icon(drawing: str, theme: Theme) -> QIcon:
-    """Return an icon in the theme's colours, at 1 to 3 device pixels per logical pixel.
+    """Return an icon in the theme's colours, for screens with 1 to 3 device pixels per logical pixel.
 
     The icon has the text colour on normal buttons, the accent colour on checked buttons and the line colour on disabled
     buttons.
@@ -261,8 +262,8 @@ def icon(drawing: str, theme: Theme) -> QIcon:
     ):
         svg = _SVG.format(colour=colour, drawing=drawing.replace("currentColor", colour))
         renderer = QSvgRenderer(QByteArray(svg.encode()))
-        # Sizes in device pixels of an icon of the navigation (20 logical pixels) at 1, 1.5, 2 and 3 device pixels per
-        # logical pixel.
+        # An icon of the navigation has 20 logical pixels. These are its sizes in device pixels on screens with 1, 1.5,
+        # 2 and 3 device pixels per logical pixel.
         for size in (20, 30, 40, 60):
             pixmap = _render(renderer, size)
             for state in states:

@@ -24,7 +24,7 @@ _ABOVE_HEADING, _ABOVE_PARAGRAPH, _ABOVE_ITEM = 18, 8, 4
 
 
 class Guide(QDialog):
-    """The pages of the guide in a window that may stay open during work.
+    """A window that shows the pages of the guide and can stay open while the user works.
 
     Signals
     -------
@@ -77,7 +77,7 @@ class Guide(QDialog):
         self.search.setFocus()
 
     def turn_to(self, name: str) -> None:
-        """Show one of `GUIDE_PAGES`."""
+        """Show the page with this file name, a key of `GUIDE_PAGES`."""
         self.tabs.setCurrentIndex(list(GUIDE_PAGES).index(name))
 
     @Slot()

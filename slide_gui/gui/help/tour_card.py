@@ -18,7 +18,7 @@ _ANY = 16_777_215  # QWIDGETSIZE_MAX, the largest size of a widget in Qt
 
 @dataclass(frozen=True)
 class CardText:
-    """The texts of a card: the title, which is a question, and the user's action and its result, both in Markdown."""
+    """The texts of a card: a question as the title, a user action, and its result; the last two are Markdown."""
 
     title: str
     action: str
@@ -94,7 +94,7 @@ class TourCard(QFrame):
         self._fit()
 
     def set_wide(self, wide: bool) -> None:
-        """Arrange the texts and buttons in one row, or in a column of the width given to the constructor."""
+        """Arrange the texts and buttons in one row if `wide`; otherwise in a column of the width given initially."""
         self.is_wide = wide
         self._rule.setVisible(not wide)
         # The label `state` has a fixed width, so that the other texts do not move when its text changes.

@@ -1,8 +1,9 @@
 """The base class of plots: pyqtgraph's view and axes in the window's style, with zoom, reset and callouts.
 
 pyqtgraph draws, pans, zooms and keeps the range within its limits. The widget handles mouse and key events itself, and
-paints the scene from a cache. If pyqtgraph's scene received the events, each move of the mouse would search the items
-of the scene (0.2 ms more), and errors in handlers would be printed instead of raised.
+paints the scene from a cache. If pyqtgraph's scene received the events, it would search its items after each move of
+the mouse, which takes 0.2 ms. It would also print errors of handlers instead of raising them.
+
 Importing this module imports pyqtgraph, which is slow. Pages therefore import their plots when they are built.
 """
 
@@ -113,7 +114,7 @@ def decade_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
 
 
 def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Return positions between `low` and `high` that are close to `wanted`, in the same order, and `gap` or more apart.
+    """Return positions between `low` and `high` that are close to `wanted`, in this order, and at least `gap` apart.
 
     If there is too little space for this gap, the positions have smaller, equal gaps.
     """
@@ -152,7 +153,7 @@ def _axis(side: str) -> Any:
 
 
 class Plot(HoverWidget):
-    """Base of the plots: a view between two axes that the wheel zooms and a drag pans.
+    """Base class of plots: a view with two axes, which the user can zoom and pan.
 
     The wheel zooms about the mouse pointer, the keys + and − zoom about the middle. A drag or Alt with an arrow key
     pans. A double-click, the key 0 or the button at the top shows the full range again.
@@ -227,7 +228,7 @@ class Plot(HoverWidget):
         return self._visible
 
     def at(self, x: float, y: float) -> QPointF:
-        """Return the position of a pair of values in pixels. `ViewBox.mapViewToScene` would take 2.6 times as long."""
+        """Return the position in pixels of a pair of values. `ViewBox.mapViewToScene` would take 2.6 times as long."""
         box, ((left, right), (low, high)) = self._frame, self._visible
         return QPointF(
             box.left() + (x - left) / (right - left) * box.width(),
@@ -252,7 +253,7 @@ class Plot(HoverWidget):
         """Show the full range."""
         self._box.setRange(xRange=self._full_range[0], yRange=self._full_range[1], padding=0)
 
-    # For subclasses
+    # Methods that subclasses use
 
     def _set_full_range(self, x: tuple[float, float], y: tuple[float, float]) -> None:
         """Set the full range. A zoomed plot keeps its visible range as far as possible."""
@@ -267,7 +268,7 @@ class Plot(HoverWidget):
         self._update_visible()
 
     def _set_filled(self, filled: bool) -> None:
-        """Show the axes, or the placeholder of an empty plot."""
+        """Show the axes and items if `filled`; otherwise show the placeholder of an empty plot."""
         self._filled = filled
         self._back.setVisible(filled and self.is_zoomed())
         self._redraw()
@@ -280,7 +281,7 @@ class Plot(HoverWidget):
             self._changed()
 
     def _curve(self, key: Hashable, z: float) -> Any:
-        """Show and return the curve with this key, created at first use. Curves are hidden, but never removed."""
+        """Show and return the curve with this key; create it at its first use. Curves are hidden, but never removed."""
         if key not in self._curves:
             self._curves[key] = pg.PlotCurveItem(connect="finite")
             self._curves[key].setZValue(z)
@@ -289,7 +290,7 @@ class Plot(HoverWidget):
         return self._curves[key]
 
     def _pen(self, colour: str | QColor, width: float = 1.0, dash: tuple[float, ...] = ()) -> QPen:
-        """Return a pen with a width in logical pixels at any zoom."""
+        """Return a pen with a width in logical pixels, which does not change with the zoom."""
         return _cached_pen(QColor(colour).name(QColor.NameFormat.HexArgb), width * self.devicePixelRatioF(), dash)
 
     def _brush(self, colour: str | QColor) -> QBrush:
@@ -310,19 +311,19 @@ class Plot(HoverWidget):
         if any(moves) and self.is_zoomed():
             self._box.translateBy(x=moves[0], y=moves[1])
 
-    # Hooks of subclasses
+    # Methods that subclasses override
 
     def _draw(self, theme: Theme) -> None:
         """Update the items after a change of data or theme."""
 
     def _paint_below(self, painter: QPainter, theme: Theme) -> None:
-        """Draw moving marks, such as a cursor, below the items. They are not in the cached picture."""
+        """Draw moving marks, such as a cursor, below the items. The cached picture does not contain them."""
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         """Draw the texts next to the axes."""
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
-        """Draw moving marks, such as rings around dots, above the items. They are not in the cached picture."""
+        """Draw moving marks, such as rings around dots, above the items. The cached picture does not contain them."""
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
         """Return the point that the callout describes and its lines of text, or None if no callout is shown."""
@@ -363,7 +364,7 @@ class Plot(HoverWidget):
             axis.setTickFont(figure_font(self, SECONDARY))
 
     def _redraw(self) -> None:
-        """Request a repaint, before which the items are updated."""
+        """Request a repaint that first updates the items."""
         self._is_outdated = True
         self.update()
 

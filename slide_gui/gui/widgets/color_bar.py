@@ -39,8 +39,8 @@ class ColorBar(QWidget):
         note : str
             A short note: the tiles that share the limits, such as "per tile", or the name of the values.
         labels : tuple of str
-            Labels that replace the values, evenly spaced from the lower to the upper limit, such as
-            ``("−limit", "0", "+limit")`` if every tile has its own limits.
+            Labels that replace the values, for example ``("−limit", "0", "+limit")`` if every tile has its own limits.
+            They are evenly spaced from the lower to the upper limit.
         """
         self.scale, self._note, self._labels = scale, note, labels
         ends = "" if scale is None else f"{scale.label(scale.low)} to {scale.label(scale.high)}"

@@ -86,7 +86,7 @@ def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = 
 
 
 class ElidedLabel(PlainLabel):
-    """A label of one line that can shrink.
+    """A label with one line of text that can become narrower than its text.
 
     If the text does not fit, it is shortened with … at the end, and the tooltip begins with the full text.
 
@@ -293,7 +293,7 @@ class StartPause(QWidget):
         row = flush(QHBoxLayout(self))
         self.start = add_button(self, row, words[0], tip, "primary")
         self.pause = add_button(self, row, "Pause", f"Pause or resume the {work}")
-        # Fixed widths keep the layout unchanged when the texts change.
+        # These widths suffice for all texts, so that the layout does not change when the texts change.
         self.start.setMinimumWidth(widest(self.start, 80, words))
         self.pause.setMinimumWidth(widest(self.pause, 72, ("Pause", "Resume")))
 

@@ -31,9 +31,9 @@ Image = NDArray[np.float32]
 class DrawingCanvas(Picker):
     """An image to draw on: the left button sets pixels to 1; the right button, or Shift and a button, sets them to 0.
 
-    The image is grey, with square pixels, each an integer number of device pixels wide, without smoothing. The value 1
-    is drawn black on white in the light theme, and white on near black in the dark theme. Arrow keys move the cursor
-    from pixel to pixel; Space or Enter toggles the pixel between 0 and 1.
+    The image is drawn in grey without smoothing. Its pixels are squares, each an integer number of device pixels wide.
+    The value 1 is drawn black on white in the light theme, and white on near black in the dark theme. Arrow keys move
+    the cursor from pixel to pixel; Space or Enter toggles the pixel between 0 and 1.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class DrawingCanvas(Picker):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         self.setAccessibleName("Image, to point at pixels" if pins else "Input image, to draw on")
         if not pins:
-            self.setToolTip("Draw with the left button, erase with the right button or Shift; Space toggles the cell")
+            self.setToolTip("Draw with the left button, erase with the right button or Shift; Space toggles the pixel")
 
     def sizeHint(self) -> QSize:
         return QSize(196 + 2 * MARGIN, 196 + 2 * MARGIN)
@@ -86,7 +86,7 @@ class DrawingCanvas(Picker):
         return self.image is not None and self._given is not None and not np.array_equal(self.image, self._given)
 
     def set_image(self, values: Image, drawn: Image | None = None) -> None:
-        """Show an image, or the image with earlier strokes, `drawn`, if it is given and has the same shape.
+        """Show the image `values`, or `drawn`, its copy with earlier strokes, if `drawn` has the same shape.
 
         Parameters
         ----------
@@ -106,9 +106,9 @@ class DrawingCanvas(Picker):
         self.setAccessibleDescription("; ".join(texts))
 
     def _contents(self, values: Image) -> list[str]:
-        """Return texts about the image: how many cells are above 0.5, or its size and its pinned values."""
+        """Return texts about the image: how many pixels are above 0.5, or its size and its pinned values."""
         if not self._pins_pixels:
-            return [f"{int(np.count_nonzero(values > 0.5))} of {values.size} cells above 0.5"]
+            return [f"{int(np.count_nonzero(values > 0.5))} of {values.size} pixels above 0.5"]
         pins, (rows, columns) = [index for index, _ in self._pins], values.shape
         here = ["this value is pinned"] if self._current in pins else []
         return [f"image of {rows} × {columns} pixels", *here, *([f"{len(pins)} pinned"] if pins else [])]

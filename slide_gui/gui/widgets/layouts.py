@@ -47,7 +47,7 @@ def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: 
 
 
 def form(outer: QBoxLayout) -> QGridLayout:
-    """Add a grid to a layout and return it. Its columns hold names, controls and hints; controls get the free width."""
+    """Add a grid to a layout, and return the grid. Its columns hold names, controls (with all free width) and hints."""
     grid = nested(outer, QGridLayout())
     grid.setHorizontalSpacing(12)
     grid.setVerticalSpacing(8)

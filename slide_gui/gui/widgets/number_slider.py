@@ -1,4 +1,4 @@
-"""A slider with a number field: one parameter that can be dragged, typed or stepped."""
+"""A slider with a number field, for one parameter that the user can drag, type or change in steps."""
 
 import math
 from collections.abc import Sequence
@@ -12,15 +12,16 @@ from slide_gui.gui.widgets.controls import label as caption
 from slide_gui.gui.widgets.layouts import flush
 
 SETTLE_MS = 250
-"""A value set by keys or wheel counts as final after this many milliseconds without further input."""
+"""A value set with keys or the wheel is final if no further input follows within this many milliseconds."""
 _NOTCH = 120  # angle of one step of a mouse wheel in eighths of a degree; touchpads report smaller angles
 
 
 class NumberSlider(QWidget):
     """A control with a label, a number field, a second text and a slider.
 
-    The wheel, arrow keys and a typed number move in steps. A double-click on slider or label restores
-    the default. Tab stops at the slider; a click on the number, or a digit typed on the slider, edits the number.
+    The wheel and arrow keys move the slider in steps; a typed number is rounded to the nearest step. A double-click on
+    slider or label restores the default. Tab stops at the slider; a click on the number, or a digit typed on the
+    slider, edits the number.
 
     Parameters
     ----------
@@ -31,14 +32,15 @@ class NumberSlider(QWidget):
     tip : str
         Tooltip with formula, range and reference to the paper.
     values : sequence of float
-        Increasing values that the slider selects from, instead of even steps; shown with as few digits as possible.
+        Increasing values from which the slider selects instead of even steps. They are shown with as few digits as
+        possible.
 
     Signals
     -------
     value_changed(float)
         The value, emitted while the slider moves.
     value_settled(float)
-        The final value: after the slider is released, a number is typed, or no further step follows for 250 ms.
+        The final value, emitted after the slider is released, after a number is typed, or 250 ms after the last step.
     """
 
     value_changed = Signal(float)
@@ -112,8 +114,8 @@ class NumberSlider(QWidget):
         before = self._slider.value()
         with QSignalBlocker(self._slider):
             self._slider.setValue(self._position_of(value))
-        # If the value did not change, keep the last final value, `_settled`. During a drag, it is the value before the
-        # drag, so that the end of the drag emits `value_settled`.
+        # If the value did not change, keep the last final value, `_settled`. During a drag, `_settled` is the value
+        # before the drag, so that the end of the drag emits `value_settled`.
         if self._slider.value() != before:
             self._settled = self.value()
         self._show_text(value if self._decimals is None else self.value())

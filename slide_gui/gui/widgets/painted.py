@@ -116,7 +116,10 @@ def colour_table(scale: ColorScale, zeroth: QColor | None = None) -> NDArray[np.
 
 
 def crosshair(box: QRectF, spot: QRectF, gap: float | None = None) -> list[QLineF]:
-    """Return lines across `box` through the centre of `spot`, with a gap that by default is 2 pixels around `spot`."""
+    """Return lines across `box` through the centre of `spot`, which leave a distance `gap` around the centre free.
+
+    By default, the lines end 2 pixels before `spot`.
+    """
     x, y = spot.center().x(), spot.center().y()
     gap = 0.5 * spot.width() + 2.0 if gap is None else gap
     lines = (
@@ -407,7 +410,7 @@ class Picker(HoverWidget):
             self._contents_changed()
 
     def set_pins(self, pins: Sequence[tuple[int, QColor]]) -> None:
-        """Draw a thin ring at each pinned value; `pins` are tuples (index, colour)."""
+        """Mark the pinned values; `pins` are tuples (index, colour)."""
         self._pins = tuple(pins)
         self._contents_changed()
 
@@ -417,14 +420,14 @@ class Picker(HoverWidget):
         self._contents_changed()
 
     def _cross_missing(self, painter: QPainter, box_of: Callable[[int], QRectF]) -> None:
-        """Draw a thin cross into the box of each missing value."""
+        """Draw a thin cross over the box of each missing value."""
         painter.setPen(QPen(QColor(theme_of(self).danger), 1.0))
         for box in map(box_of, self._missing):
             painter.drawLine(box.topLeft(), box.bottomRight())
             painter.drawLine(box.topRight(), box.bottomLeft())
 
     def _was_missing(self) -> list[str]:
-        """Return a list with a text that the current value was missing in the file, or an empty list if it was not."""
+        """Return a list with one text if the current value was missing in the file; otherwise return an empty list."""
         return ["missing in the file, filled"] if self._current in self._missing else []
 
     def _set_count(self, count: int) -> None:

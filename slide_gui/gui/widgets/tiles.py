@@ -341,9 +341,9 @@ class TileLayout(ImageLayout):
     Parameters
     ----------
     height_room : float
-        Height in which all rows should be visible; 0 for no limit. To fit, tiles shrink to a height of `LEGIBLE` at
-        least, or of `SMALLEST` if there are mosaics. Space for two rows is always reserved below mosaics (one row if it
-        takes two lines), so that adding a pin changes no sizes.
+        Height in which all rows should be visible; 0 for no limit. Tiles shrink to fit into this height, but not below
+        the height `LEGIBLE`, or `SMALLEST` if there are mosaics. Space for two rows (one row if it takes two lines) is
+        always reserved below mosaics, so that adding a pin does not change the sizes.
     rows, columns : int
         Number of visible rows and columns.
     only : tuple of (row, column) or None

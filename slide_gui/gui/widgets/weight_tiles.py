@@ -125,9 +125,9 @@ class WeightTiles(PaintedWidget):
     pixel_hovered(object)
         (row, column, index) under the mouse, or None.
     pixel_clicked(object)
-        (row, column, index) clicked while Ctrl is held.
+        (row, column, index) of the pixel that was clicked while Ctrl was held, or selected with Ctrl+Enter.
     row_removed(int)
-        The row whose × was pressed.
+        Index of the row whose × was clicked, or on which Delete was pressed.
     arranged()
         The positions or sizes of the tiles changed.
     reached(object)
@@ -174,7 +174,8 @@ class WeightTiles(PaintedWidget):
         Parameters
         ----------
         shape : tuple of int, optional
-            Shape of the values of a tile, by default of the first tile. If there are no tiles yet, it sets their size.
+            Shape of the values of a tile; by default, the shape of the first tile. If no tile exists yet, this shape
+            determines the size of the empty positions.
         """
         before, old_rows, had_mosaics = self._columns, self.rows, self._has_mosaics()
         same = len(columns) == len(before) and len(rows) == len(old_rows)
@@ -468,7 +469,7 @@ class WeightTiles(PaintedWidget):
             self.reached.emit(self.layout_of().tile(row, column))
 
     def _pointed(self) -> tuple[int, int, int] | None:
-        """Return (row, column, index) of the selected pixel in the current tile, or of the marked pixel if none is."""
+        """Return (row, column, index) of the selected pixel in the current tile, or else of the marked pixel."""
         (row, column), hovered = self._current, self._hovered
         tile = self.rows[row].tiles[column]
         if tile is None:
@@ -516,7 +517,10 @@ class WeightTiles(PaintedWidget):
 
 
 def _fitting(title: str, metrics: QFontMetrics, width: float) -> str:
-    """Return the longest form of a heading that fits: all, the part before " · ", or the last word of that part."""
+    """Return the longest form of a heading that fits.
+
+    The forms are the full heading, the part before " · ", and the last word of that part.
+    """
     name = title.split(" · ")[0]
     texts = (title, name, "≈" * name.startswith("≈") + name.split(" ")[-1])
     return next((text for text in texts if metrics.horizontalAdvance(text) <= width), texts[-1])
