@@ -44,7 +44,7 @@ class ClusterController(QObject):
     Parameters
     ----------
     path : Path
-        Store of runs.
+        Path of the run store.
     settings : QSettings
         Settings that store the choice.
 

@@ -1,4 +1,4 @@
-"""The trained classifier's prediction for the current image, and the fewest changed pixels found to flip it."""
+"""Predict the class of the current image, and search for the fewest changed pixels that flip the prediction."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +32,7 @@ class DecisionController(QObject):
     result : RunResult or None
         Result whose SVM predicts; None if there is no result with an SVM for the open data.
     decision : Decision or None
-        Prediction for the current image; None while it is being computed.
+        Prediction for the current image; None until it has been computed.
     flip : Flip or None
         The fewest changed pixels that the search found to flip the prediction; None until the search has finished.
     is_stopped : bool
@@ -152,7 +152,7 @@ class DecisionController(QObject):
             self.decision = decider.decide(np.concatenate([flow.clean, *(layer.output for layer in flow.layers)]))
             self._rested.start()
             return
-        self.decision = None  # The earlier prediction must not be shown until this job has ended.
+        self.decision = None  # the earlier prediction must not be shown until the new one is computed
         self._submit(
             "Classifying one input",
             lambda _progress: decider.decide(decider.representation.transform(image[None])[0]),

@@ -1,4 +1,4 @@
-"""The evaluation (the paper's tables): its stored results, and the background job that computes missing ones."""
+"""The evaluation (the paper's tables): its stored results, and the background job that computes missing results."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -65,8 +65,8 @@ class EvaluationController(QObject):
     runs : Task
         The evaluation; it reports an `EvaluationState`.
     reading : Task
-        The job that reads the stored results of the table's cells, each one method on one data set. Its result is
-        (plan of the table, state of the table, remaining cost).
+        The job that reads the stored results of the table. Its result is (plan of the table, state of the table,
+        remaining cost).
 
     Signals
     -------
@@ -212,10 +212,11 @@ class EvaluationController(QObject):
 
 
 def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
-    """Return the stored table, updated with the results of the running evaluation.
+    """Return the table `stored`, in which cells of `live` with at least as many results replace the earlier cells.
 
-    The stored results for a data set are omitted if the running evaluation uses other data with the same key, for
-    example generated data because the real files were moved.
+    `live` is the running evaluation, or a table of shipped or stored results. If `live` used other data with the same
+    key, the cells of `stored` for these data are omitted. For example, `live` may have used generated data because the
+    real files were moved.
     """
     before = {info.key: info.fingerprint for info in stored.data}
     other = {info.key for info in live.data if before.get(info.key, info.fingerprint) != info.fingerprint}

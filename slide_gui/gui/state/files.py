@@ -50,8 +50,8 @@ class FileChoices:
     def recall(self, source: DataSource) -> DataSource | None:
         """Return the source with the settings stored for its files.
 
-        If `source` specifies a split, it replaces the stored split. Return None if `source` specifies other settings,
-        or if no valid settings are stored for its files.
+        If `source` specifies a split, this split replaces the stored one. Return None if `source` specifies other
+        settings, or if no valid settings are stored for its files.
         """
         if not source.paths or source != DataSource(paths=source.paths, seed=source.seed, held_out=source.held_out):
             return None

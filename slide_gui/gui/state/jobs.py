@@ -153,7 +153,7 @@ class JobQueue(QObject):
     busy_changed()
         `busy` may have changed. The signal is emitted when `busy` has been stable for 100 ms.
     problem(object)
-        A `UserMessage`, the message of a failed job.
+        The `UserMessage` about a job that failed.
     """
 
     status_changed = Signal(object)
@@ -278,7 +278,7 @@ class JobQueue(QObject):
         self._announce()
 
     def close(self, *, finish: bool = False) -> None:
-        """Cancel all jobs, or with `finish` complete them without delivering results. Wait for the worker thread."""
+        """Cancel all jobs, or complete them without delivering results if `finish`. Wait until the worker ends."""
         if finish:
             self._pool.shutdown(wait=True)
         self.cancel()

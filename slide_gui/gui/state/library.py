@@ -23,7 +23,7 @@ _FAILURE = "The runs could not be read"
 
 @dataclass(frozen=True)
 class RunSelection:
-    """The hashes of runs to select in the table, and a filter text that matches these runs."""
+    """The hashes of runs to select in the table, and a text for the filter, which matches these runs."""
 
     keys: tuple[str, ...]
     words: str
@@ -58,14 +58,14 @@ class RunLibrary(QObject):
         # A separate queue, so that computations do not delay the table. The jobs in this queue multiply no matrices.
         self._queue = JobQueue(self)
         self._queue.problem.connect(workspace.problem)
-        # For each deletion: hashes of the runs to delete → hashes of the runs that this window has deleted.
-        # Other processes had deleted the remaining runs before.
+        # The key of each entry contains the hashes of the runs that the user wanted to delete. The value contains only
+        # those that this window has deleted, because another process may have deleted some of these runs before.
         self.deleted: dict[tuple[str, ...], list[str]] = {}
         self._jobs = 0
 
     @property
     def stored_runs(self) -> tuple[StoredRun, ...]:
-        """The runs of the store, without those that came with the program."""
+        """The runs of the store, without the runs that came with the program."""
         return tuple(run for run in self.runs if not run.is_shipped)
 
     @property
@@ -85,7 +85,7 @@ class RunLibrary(QObject):
     def add(self, runs: Sequence[StoredRun]) -> None:
         """Show runs that a job of this window has just stored, without reading the table again."""
         if self.reading or not self.listed:
-            self.refresh()  # A table that is being read now may lack these runs.
+            self.refresh()  # a table that is being read now may lack these runs
             return
         self.runs = tuple(({run.hash: run for run in self.runs} | {run.hash: run for run in runs}).values())
         self.changed.emit()
@@ -127,12 +127,15 @@ class RunLibrary(QObject):
         self._workspace.history.record(text, apply, before, after)
 
     def without_result(self, key: str) -> StoredRun | None:
-        """Return the shipped run with this hash if the package contains its error but not its result; else None."""
+        """Return the shipped run with this hash if its result is not in the package; otherwise return None."""
         return next((run for run in self.runs if run.hash == key != self.opening_key and run.is_shipped), None)
 
     @property
     def opening_key(self) -> str:
-        """Hash of the shipped classifier's run, which a stored run with the same hash replaces; "" if there is none."""
+        """Hash of the run of the shipped classifier, or "" if no classifier is shipped.
+
+        A stored run with this hash replaces the shipped run.
+        """
         classifier = shipped_results().classifier
         return "" if classifier is None else classifier.hash
 
@@ -180,7 +183,7 @@ class RunLibrary(QObject):
                 for run, key in zip(shipped, keys, strict=True)
             )
             if dataset is None or {first.spec.fingerprint, second.spec.fingerprint} != {dataset.fingerprint}:
-                why_not = "Weights are shown if both runs belong to the open data."
+                why_not = "Weights are shown only if both runs belong to the open data."
                 return RunComparison(first, second, None, why_not, None, ())
             if not max(first.spec.stack.depth, second.spec.stack.depth):
                 return RunComparison(first, second, None, "Neither run has a layer.", None, dataset.label_names)

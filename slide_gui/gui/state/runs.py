@@ -151,7 +151,7 @@ class RunController(QObject):
     # Requests --------------------------------------------------------------------------------------------------
 
     def spec_of(self, svm: SvmParameters, method: str = "slide-svm", variance: float | None = None) -> RunSpec | None:
-        """Return the run with the current parameters of the window, or None if such a run is impossible."""
+        """Return the run with the current parameters of the window, or None if this run is impossible."""
         base = self._base()
         if base is None or self.why_not(method):
             return None
@@ -200,10 +200,10 @@ class RunController(QObject):
     # Training --------------------------------------------------------------------------------------------------
 
     def train(self, spec: RunSpec) -> None:
-        """Train and evaluate, or show the stored result of the same run.
+        """Train and evaluate a run, or show its stored result.
 
-        A cancelled training of the same run continues where it stopped, with exactly the same result. If this training
-        is cancelled or fails, the previous result is shown again.
+        If a training of the same run was cancelled, it continues where it stopped. Its result is the same as without
+        the interruption. If this training is cancelled or fails, the previous result is shown again.
         """
         dataset, reuse, path = self._workspace.dataset, self._reuse, self.library.path
         if dataset is None:
@@ -416,7 +416,7 @@ class RunController(QObject):
         self.show(result)
 
     def _offer_data(self, result: RunResult) -> None:
-        """Say that a run used other data, and offer to open them if this shows the rows of the run."""
+        """Inform the user that a run used other data. Offer to open these data if they contain the rows of the run."""
         title, base, source = dataset_title(result.dataset, result.generated), self._base(), result.spec.source
         rows = "other rows of " if base is not None and base.source == source else ""
         key = source.removeprefix("generated:")
@@ -434,7 +434,7 @@ class RunController(QObject):
     def _follow_dataset(self, dataset: Dataset) -> None:
         tasks = (self.training, "training"), (self.trial, "trial"), (self.sweep, "sweep")
         for name in [name for task, name in tasks if task.running]:
-            text = "Other data or another split were opened. Reopen the earlier data to start it again."
+            text = f"You opened other data or another split. Reopen the earlier data to start the {name} again."
             self._workspace.problem.emit(UserMessage(f"The {name} was stopped", text, kind="information"))
         self._reuse, self.requested_sweep = Reuse(), None
         self.cancelled, self._earlier = None, (None, None)

@@ -1,4 +1,4 @@
-"""The state of one window. Its components are built when they are first needed."""
+"""The state of one window. The library of runs and the controllers are built when they are first needed."""
 
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ class Session(QObject):
     Parameters
     ----------
     store : Path
-        Store of runs. Modules that use the store are imported only when needed, because their import is slow.
+        Path of the run store. Modules that use the store are imported only when needed, because their import is slow.
     settings : QSettings
         Settings that store where runs are computed.
 

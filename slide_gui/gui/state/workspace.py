@@ -39,7 +39,9 @@ _FIRST_SAMPLE = 16  # index of the image shown first; with fewer images, the las
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The settings for the open data. Two states are equal if `drawing` is the same object and all else is equal.
+    """The settings for the open data.
+
+    Two states are equal if `drawing` is the same object and all other attributes are equal.
 
     Attributes
     ----------
@@ -83,7 +85,7 @@ class Opened:
 
 
 class Workspace(QObject):
-    """The owner of the open data set; pages read it and request changes.
+    """Holds the open data set with its parameters and selection. Pages read these and request changes.
 
     Attributes
     ----------
@@ -100,7 +102,7 @@ class Workspace(QObject):
     feature_names : tuple of str
         Names of all pixels or features of the data.
     earlier : tuple of FittedModel
-        The layers fitted to data that were open before, without their scatter matrices, the latest first.
+        The layers fitted to data sets that were open earlier, the latest first. Their scatter matrices are not stored.
 
     Signals
     -------
@@ -115,7 +117,7 @@ class Workspace(QObject):
     confirmed_changed()
         The user confirmed how the open files were read.
     not_opened()
-        Opening other data, or the open data with other settings, failed or was stopped by the user.
+        Opening or splitting data failed or was stopped by the user.
     """
 
     dataset_changed = Signal(object)
@@ -195,7 +197,7 @@ class Workspace(QObject):
 
     @property
     def is_opening(self) -> bool:
-        """True if data are being opened or are about to be."""
+        """True if data are being opened or will be opened soon."""
         return self.queue.wants("open")
 
     def _submit_opening(self, title: str, work: Callable[[Progress], Opened], failure: str) -> None:
@@ -259,7 +261,7 @@ class Workspace(QObject):
         def load(progress: Progress) -> Dataset:
             return divide(dataset, held_out, progress=progress)
 
-        wanted, failure = replace(source, held_out=held_out), "The rows could not be split like this"
+        wanted, failure = replace(source, held_out=held_out), "The rows could not be split in this way"
         self._open_again("Splitting the rows", wanted, load, failure, confirmed=self.confirmed)
 
     def _open_again(
@@ -268,7 +270,7 @@ class Workspace(QObject):
         """Load the open data with other settings in the job queue, and store the settings.
 
         If the reading settings change, the user must check the data in two cases, even if `confirmed` is True:
-        suspicious features appear that were not shown before, or the labels look like a quantity and did not before.
+        suspicious features appear that were not shown before, or the labels now look like a quantity.
         """
         choices, before = self.choices, self.dataset
         shown = set(before.checks if before else ())
@@ -318,7 +320,7 @@ class Workspace(QObject):
     def has_parameters(self, stored: StackParameters) -> bool:
         """True if the panel's parameters are those of a stored run.
 
-        The panel's values of parameters without effect are ignored, because stored runs have defaults for these.
+        Parameters that have no effect are ignored, because stored runs have default values for them.
         """
         now, default = self.state.parameters, StackParameters()
         now = replace(now, window=default.window) if now.sharing == "none" else now
@@ -453,14 +455,14 @@ def _check_blas() -> None:
     if not float32_scatter_is_exact():
         raise RuntimeError(
             "this NumPy multiplies float32 matrices wrongly, so every result would be wrong. "
-            "Install another NumPy and start again"
+            "Install another version of NumPy and start again"
         )
 
 
 def _ready(
     source: DataSource, dataset: Dataset, *, confirmed: bool, state: State | None = None, first: bool = False
 ) -> Opened:
-    """Return data that are ready to be shown; called in the job queue.
+    """Return data that are ready to be shown. This function is called in the job queue.
 
     Raises
     ------
@@ -485,7 +487,7 @@ MEAN_ROWS = 4000
 
 
 def mean_row(dataset: Dataset) -> NDArray[np.float64]:
-    """Return the mean of the training rows, or of a random sample of `MEAN_ROWS` of them, of shape (d,)."""
+    """Return the mean of the training rows, shape (d,). Of more than `MEAN_ROWS` rows, a random sample is used."""
     some = np.random.default_rng(0).permutation(len(dataset.train))[:MEAN_ROWS]
     return np.asarray(dataset.train[np.sort(some)].mean(axis=0, dtype=np.float64))
 
