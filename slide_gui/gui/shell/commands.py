@@ -354,7 +354,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         _step("shallower", "Remove a layer", "Ctrl+PgDown", "depth", -1, 0, "The depth is already 0"),
         Command(
             "try", "Try on my data", "Ctrl+Shift+T", _try,
-            "Compare SLIDE with a plain SVM within the time limit of the settings, and open the Error curves page",
+            "Compare SLIDE with a plain SVM within the time set in the settings, and open the Error curves page",
             starts_group=True,
         ),
         Command(

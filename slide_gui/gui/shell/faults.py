@@ -97,7 +97,8 @@ class FaultReporter(QObject):
     Signals
     -------
     reported(str, str)
-        A sentence and the traceback, always delivered on the GUI thread.
+        The type and message of the error in one line, and the traceback. The signal is always delivered on the GUI
+        thread.
     """
 
     reported = Signal(str, str)

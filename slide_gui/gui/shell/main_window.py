@@ -50,7 +50,7 @@ _PANEL_ICON = '<rect x="3.5" y="5" width="17" height="14" rx="2"/><path d="M9.50
 class TitleBar(QFrame):
     """The bar with the menus and the most frequent commands.
 
-    On systems with a global menu bar, the menus are in the global menu bar.
+    On systems with a global menu bar, the menus are shown there.
     """
 
     def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
@@ -93,7 +93,7 @@ _LEAST_WIDTH, _MARGINS = 72, 8  # pixels: minimum width, and space left and righ
 
 
 class Navigation(QFrame):
-    """A button for every page."""
+    """A column with a button for every page, and a button that shows or hides the panel."""
 
     def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -160,7 +160,7 @@ _SENT_TO_SCHEDULER = "Data and parameters of sweeps, benchmarks and trials go to
 
 
 class MainWindow(QMainWindow):
-    """The main window.
+    """The main window, which builds the pages, the panel and the commands, and connects them.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class MainWindow(QMainWindow):
         self._example: DataSource | None = None
         self.is_full: bool = False
         self.settings, self._store = settings, store
-        # Whether the panel is shown: the key is True for a narrow window and False for a wide one.
+        # The key is True for a narrow window and False for a wide one; the value is True if the panel is shown.
         self._panel_is_shown = {False: not settings.value("panel_folded", False, bool), True: False}
         self.session = Session(store, self, settings=settings)
         self.queue = self.session.queue
@@ -214,8 +214,8 @@ class MainWindow(QMainWindow):
         wrap_tips(self.panel)
         self.panel.more.setChecked(bool(self.settings.value("panel_more", False, bool)))
         self.pages: PageStack = PageStack(self.session, central)
-        # `_show_title` is connected before the slots of the session keeper, because it hides the notice. It must not
-        # hide a message that the session keeper shows in response to the same signal.
+        # `_show_title` hides the notice. It is connected before the slots of the session keeper, which may show a
+        # message in response to the same signal. In the opposite order, `_show_title` would hide this message.
         self.workspace.dataset_changed.connect(self._show_title)
         self.keeper = SessionKeeper(self.workspace, self.pages, sessions, self)
         self.keeper.known_folders = lambda: [*self.opening.folders(), *self.recent.folders]
@@ -522,9 +522,9 @@ class MainWindow(QMainWindow):
     def _follow_jobs(self) -> None:
         self.actions_by_name["cancel"].follow()
         if not self.session.busy:
-            # If `axes` were imported only for the first plot, the plot would be delayed. The import must not run in a
-            # worker thread: PySide6 creates classes at their first use, and crashes if two threads create one at
-            # the same time.
+            # Import `axes` as soon as no job is running, so that the first plot is not delayed. The import must not run
+            # in a worker thread: PySide6 creates classes at their first use, and crashes if two threads create the
+            # same class at once.
             import slide_gui.gui.plots.axes  # noqa: F401
 
     @Slot()

@@ -29,7 +29,8 @@ class PaletteEntry:
     Attributes
     ----------
     text : str
-        Name of the action. Typed words are searched in text, hint and tip; entries that match only by tip come last.
+        Name of the action. The palette searches text, hint and tip for the typed words. Entries in which only the tip
+        contains all typed words come last.
     hint : str
         Text on the right: the shortcut, the kind of the entry or the folder of a file.
     run : callable

@@ -50,8 +50,8 @@ _SLIDERS = {
     "ridge": (
         "Ridge",
         (_RIDGES[0], _RIDGES[-1], 1, RIDGE),
-        "Added to the diagonal of E[Q], a sum over all rows: W = E[P] (E[Q] + ridge · I)⁻¹. From 1e−8 to 1000; the "
-        "paper’s Algorithm 1 uses 1e−5. A larger ridge keeps the weights of features that are almost always 0 small.",
+        "Number from 1e−8 to 1000 that is added to the diagonal of E[Q], a sum over all rows: W = E[P] (E[Q] + ridge · "
+        "I)⁻¹. Algorithm 1 uses 1e−5. A larger ridge keeps the weights of features that are almost always 0 small.",
     ),
     "depth": ("Depth", (0, MOST_LAYERS, 1, 4), "Number of stacked denoisers: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2)."),
     "threshold": ("Threshold t", (0.0, 1.0, 0.01, 0.5), "T(a) = 1 if a > t, else 0. The paper uses 0.5 (§6)."),
@@ -74,17 +74,17 @@ _BOXES = {
     ),
     "sharing": (
         "Weights",
-        "One row of W for each pixel, as in the paper (eq. 8), or one kernel for all pixels; Window sets its side",
+        "One row of W for each pixel, as in the paper (eq. 8), or one kernel for all pixels, whose side Window sets",
         tuple(SHARING.values()),
     ),
     "show": (
         "Show",
         "Weights W, or contributions: each weight times the root mean square of its input feature over the training "
-        "rows. As needed: contributions if the largest weight of a layer exceeds the largest weight of a typical "
-        "feature more than tenfold",
+        "rows. “As the weights need” shows contributions if the largest weight of a layer is more than ten times the "
+        "largest weight of a typical feature",
         tuple(SHOWN.values()),
     ),
-    "levels": ("Colour limits", "Which tiles share the same colour limits", tuple(LEVELS.values())),
+    "levels": ("Colour limits", "Tiles that share the same colour limits", tuple(LEVELS.values())),
     "colors": (
         "Colour map",
         "Diverging colour maps show zero in the neutral colour; jet is the colour map of the paper",
@@ -237,7 +237,7 @@ def _rows(dataset: Dataset) -> tuple[str, str]:
     """Return a line of text about the training rows and a line about the test rows."""
     train, test, held_out = count(len(dataset.train)), count(dataset.n_test), dataset.held_out
     if held_out is None:
-        return f"{train} train", f"{test} test"
+        return f"{train} training rows", f"{test} test rows"
     total, held = count(len(dataset.train) + dataset.n_test), f"{test} held out"
     if held_out.folds:
         fold, folds = held_out.fold + 1, held_out.folds
@@ -391,7 +391,7 @@ class ParameterPanel(VerticalScroll):
         row.addWidget(self._counts, 1)
         self._fetch = self._add_button("Get the real files…", "Download the original benchmark files after you confirm")
         self._fetch.clicked.connect(self._ask_for_files)
-        self._opened_as = self._add_button("How it was read…", "Show how the files were read, and change the settings")
+        self._opened_as = self._add_button("How the files were read…", "Show the guesses, and change the settings")
         self._opened_as.clicked.connect(self.reading_requested)
         self._layout.addSpacing(4)
         self._try = self._add_button("Try on my data", "Compare SLIDE with a plain SVM in about a minute", "wash")

@@ -156,7 +156,7 @@ class SessionKeeper(QObject):
     def _copy_of_last_session(self, path: Path) -> Path:
         """Return `path`, or the path of a copy if `path` is the session that is stored automatically.
 
-        This session is copied because the next change of the state overwrites it.
+        The automatically stored session is copied because the next change of the state overwrites it.
         """
         if path == self._path:
             with suppress(OSError):

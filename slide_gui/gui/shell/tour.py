@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _DATA = DataSource(key="rectangles", generated=True)
 _STATE = State(selection=Selection(sample=16))
 _LOOK_MILLISECONDS = 100
-# Pixels. If the window is narrower and the panel is hidden, the card is shown below the page, so that the page gets the
-# width of the panel.
+# Width in pixels. If the window is narrower and the panel is hidden, the card is shown below the page, which then uses
+# the width of the panel.
 _NARROW = 1060
 _OFFER, _UNSEEN = -1, object()
 
@@ -109,9 +109,10 @@ def _opened_run(window: MainWindow) -> object:
 
 
 def _trained(window: MainWindow) -> object:
-    """Return the result of the latest training that the user started, or None if it is running or there is none.
+    """Return the result of the latest training that the user started.
 
-    A result that is shipped with the program does not count.
+    Return None while a training is running or if there was none. A result that is shipped with the program does not
+    count.
     """
     training = window.session.runs.training
     return None if training.running else getattr(training.latest, "result", None)
@@ -204,7 +205,7 @@ class Tour(QObject):
     number : int
         Index of the current card, or −1 while the tour is not running.
     reached : bool
-        True if the state that the card asks for is reached.
+        True if the state that the card waits for has been reached.
     pause : float
         The next card is shown when the mouse and the workspace's state have not changed for this many seconds.
     """
@@ -392,7 +393,7 @@ def _content(window: MainWindow) -> QWidget:
 
 
 def _visible(window: MainWindow, name: str) -> QWidget | None:
-    """Return the visible widget with an accessible name, or the visible button with this text."""
+    """Return the visible widget with the accessible name `name`, or the visible button with this text."""
     shown = [each for each in _content(window).findChildren(QWidget) if each.isVisible()] if name else []
     named = (each for each in shown if each.accessibleName() == name)
     return next(named, None) or next((b for b in shown if isinstance(b, QAbstractButton) and b.text() == name), None)
