@@ -70,7 +70,10 @@ def _answers(name: str) -> bool:
 
 
 def _connects(family: socket.AddressFamily, address: str | tuple[str, int], greeting: bytes = b"") -> bool:
-    """Return True if a server accepts the connection and replies to `greeting`, if given, even with a refusal."""
+    """Return True if a server accepts the connection.
+
+    If `greeting` is given, the server must also reply to it; a refusal counts as a reply.
+    """
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.settimeout(2.0)
         try:

@@ -69,7 +69,7 @@ def _classes_of(base: Any) -> Iterator[type]:
 
 
 def _wrap_overrides(cls: type) -> None:
-    """Wrap the methods of a class that override methods of PySide."""
+    """Wrap the methods of a class that override methods of a PySide class."""
     native = next(base for base in cls.__mro__ if base.__module__.startswith("PySide6"))
     for name, function in list(vars(cls).items()):
         if isinstance(function, FunctionType) and not name.startswith("__") and hasattr(native, name):

@@ -34,7 +34,7 @@ class JobBar(QWidget):
             policy.setRetainSizeWhenHidden(True)
             each.setSizePolicy(policy)
         layout.addStretch(1)
-        self.setFixedHeight(26)  # pixels; together with its margins, the status bar is then 32 pixels high
+        self.setFixedHeight(26)  # in pixels; the status bar, which adds margins, is then 32 pixels high
         self.setAccessibleName("Running job")
         self._cancel.clicked.connect(self._stop)
         self.show_status(None)

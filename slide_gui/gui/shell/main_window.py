@@ -534,7 +534,7 @@ class MainWindow(QMainWindow):
             action.follow()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Cancel the jobs, wait for the worker, and close."""
+        """Store the session, cancel the jobs, wait for the worker threads, and close the window."""
         self.setFocus()  # a text field that loses the focus applies the number that the user has typed
         self.set_full(False)
         if "tour" in vars(self):

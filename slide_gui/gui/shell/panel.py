@@ -32,7 +32,7 @@ from slide_gui.gui.widgets.layouts import VerticalScroll, flush, nested
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.text import count, counted, level, plural, printable, significant
 
-_WIDTH, _BAR = 240, 10  # widths of panel and scroll bar, in pixels; the style sheet also sets the second width
+_WIDTH, _BAR = 240, 10  # widths of panel and scroll bar in pixels; the style sheet also sets the width of scroll bars
 _OPEN = "open"
 _MOST_RECENT, _ENTRY_MARGINS, _WIDEST_MENU = 6, 24, 560
 _RIDGES = (*(float(f"{digit}e{power}") for power in range(-8, 3) for digit in (1, 2, 5)), 1000.0)

@@ -173,7 +173,7 @@ class RunLibrary(QObject):
     ) -> None:
         """Load the results of two runs, fit their stacks, and pass the results and rows of the weights W to `deliver`.
 
-        Pass None to `deliver` if this fails or is stopped.
+        Pass None to `deliver` if the comparison fails or is stopped.
         """
         dataset, shipped = self._workspace.dataset, [self.without_result(key) for key in keys]
 

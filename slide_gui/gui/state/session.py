@@ -29,7 +29,7 @@ class Session(QObject):
     Signals
     -------
     status_changed(object)
-        As in `JobQueue`, for the job in the window's queue, or if there is none, for the job that waits for a cluster.
+        As in `JobQueue`: the status of the job in the window's queue, or else of the job that waits for a cluster.
     busy_changed()
         As in `JobQueue`, for the window's queue and for the queue of the cluster.
     place_changed()

@@ -388,7 +388,7 @@ class TileLayout(ImageLayout):
 
     @cached_property
     def size(self) -> tuple[float, float]:
-        """Return width and height of a tile."""
+        """Return the width and height of a tile."""
         room = max((self.width - 2 * EDGE - (self._across - 1) * self.gap) / self._across, SMALLEST)
         tall, most = float(LARGEST if self.only is None else ENLARGED), LARGEST
         if self.height_room:
