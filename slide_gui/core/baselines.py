@@ -123,8 +123,7 @@ class Estimator:
         kind : {"classifier", "transformer"}
             Purpose of the class; a key of `ESTIMATORS`.
         seed : int
-            Used as `random_state` if the class has this parameter, but `parameters` does not give it a value other
-            than None.
+            Value of `random_state`, if the class has this parameter and it is None or missing in `parameters`.
 
         Raises
         ------

@@ -52,7 +52,7 @@ def layer_sizes(names: Sequence[str]) -> tuple[int, ...] | None:
     for name, match in zip(names, matches, strict=True):
         if match is None:
             raise ValueError(
-                f"column {name!r} belongs to no layer, but others do (h0_…, h1_…); set groups to the layer sizes"
+                f"column {name!r} belongs to no layer, but others do (h0_…, h1_…); set groups to the size of each layer"
             )
     if layers != sorted(layers):
         raise ValueError("the columns are not ordered by layer; sort them, h0_… before h1_…, or set groups")

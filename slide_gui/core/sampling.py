@@ -116,10 +116,10 @@ def held_out_mask(
     seed : int
         Seed of the random choice of held-out rows.
     allowed : ndarray of bool, shape (n,), optional
-        True for rows that may be held out. If these are less than a fifth of a class, all of them are held out.
+        True for rows that may be held out. If less than a fifth of a class may be held out, all of these rows are.
     row_groups : ndarray of int, shape (n,), optional
-        Group of each row. Complete groups with about a fifth of the rows are held out. If every class needs all of its
-        groups for training, no row is held out.
+        Group of each row. Complete groups with about a fifth of the rows are held out, except groups with a row that
+        may not be held out. If every class needs all of its groups for training, no row is held out.
 
     Raises
     ------

@@ -35,7 +35,8 @@ def check_number(
     least, below : float
         Limits of the range. The number may equal `least`, but must be less than `below`.
     needed : str
-        Description of the allowed values, for the error message. By default it is "a finite (or positive) number".
+        Description of the allowed values, for the error message. The default is "a positive number" if `positive` is
+        True, and "a finite number" otherwise.
     """
     number = number_or_nan(value)
     if not (math.isfinite(number) and least <= number < below) or (positive and number <= 0.0):

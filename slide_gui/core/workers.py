@@ -55,7 +55,7 @@ def sent(client: "Client", value: object, key: str) -> "Future":
 
 
 def unchanged(value: T) -> T:
-    """Return the value. As the result of a task, workers share it, and Dask computes it again if a worker is lost."""
+    """Return the value. If it is the result of a task, workers share it, and Dask restores it if a worker is lost."""
     return value
 
 

@@ -40,9 +40,9 @@ class SdaParameters:
     fine_tuning_epochs : int
         Number of passes over the labelled rows, 0 or more. With a validation set, training may stop earlier.
     batch_size : int
-        Number of rows per step, 1 to 4096. With 20 rows, an epoch on a small training set (a thousand rows) has enough
-        steps, and training processes two thirds as many rows per second as with 100. For tens of thousands of rows,
-        use 100.
+        Number of rows per step, 1 to 4096. With 20 rows per step, an epoch on a small training set (a thousand rows)
+        has enough steps, but training processes only two thirds as many rows per second as with 100. For tens of
+        thousands of rows, use 100.
     patience : int
         Number of consecutive epochs without an improvement on the validation set after which fine-tuning stops.
     seed : int

@@ -2,9 +2,9 @@
 
 On a cluster, one task per chunk of a Dask array reads the chunk and computes its scatter matrix. Each further
 task sums at most 16 matrices, until one matrix remains. For each chunk, a matrix of d² numbers is sent to another
-worker. In each pass over the rows, the client sends the weights once and receives one matrix. Dask starts few reading
-tasks at a time and completes one group of 16 matrices before the next, so that a worker holds few chunks and matrices
-in memory. Dask is imported only for Dask arrays.
+worker. In each pass over the rows, the client sends the weights once and receives one matrix. Dask starts only a few
+reading tasks at a time, and completes one group of 16 matrices before it starts the next. A worker therefore holds only
+a few chunks and matrices in memory. Dask is imported only for Dask arrays.
 """
 
 import sys

@@ -33,7 +33,7 @@ _SINGULAR = (
 _SHORT_SUM = 4096  # largest number of rows whose products are summed in float32
 
 _FEW = 32  # number of rows of the weights W that are corrected first, to measure the rounding error
-_RIGHT = 1e-9  # largest relative correction of these rows for which the other rows need no correction
+_RIGHT = 1e-9  # if the relative corrections of these rows are at most this large, no other rows are corrected
 _NEGLIGIBLE = 1e-10  # correction of a row stops if the next relative correction is expected to be below this
 _MOST_CORRECTIONS = 8
 _BLOCK = 256  # number of rows of W that are corrected at a time
@@ -104,8 +104,8 @@ def denoiser_weights(
     -------
     ndarray of shape (d, d + 1) or (k, d + 1)
         Row a reconstructs feature a, and the last column is the bias. The row and column of a feature that is 0 in
-        every sample are 0. The numerical error of each row is at most 1e-8 of the norm of the row, for any number of
-        features, noise levels of 1e-4 or more and ridges of 1e-5 or more. At lower noise levels, rounding errors in
+        every sample are 0. For noise levels of 1e-4 or more and ridges of 1e-5 or more, the numerical error of each row
+        is at most 1e-8 of the norm of the row, for any number of features. At lower noise levels, rounding errors in
         E[Q] can be larger if some features are linear combinations of other features.
 
     Raises
@@ -150,9 +150,9 @@ def approximate_weights(
     """Compute weights in float32 and write them to `weights`, of shape (d, d + 1).
 
     Yield at each point where the caller may pause the computation. The weights approximate the result of
-    `denoiser_weights`. E[Q] is scaled so that its diagonal is 1. At noise levels of
-    `LEAST_NOISE` or more, the error of each row is then at most 1e-3 of the norm of the row. The computation takes a
-    third of the time of `denoiser_weights`.
+    `denoiser_weights`. E[Q] is scaled so that its diagonal is 1. At noise levels of `LEAST_NOISE` or more, the error of
+    each row is then at most 1e-3 of the norm of the row. The computation takes a third of the time of
+    `denoiser_weights`.
 
     Raises
     ------

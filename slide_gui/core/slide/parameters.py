@@ -66,10 +66,10 @@ SQUASHINGS = table_of(
 FIT_ON = table_of(
     Choice(
         "values",
-        "real values (the paper)",
+        "real values (as in the paper)",
         "each layer is fitted on the real-valued output of the layer below (eq. 11, Algorithm 2)",
     ),
-    Choice("thresholded", "squashed values", "each layer is fitted on T of the output of the layer below"),
+    Choice("thresholded", "squashed values", "each layer is fitted on the squashed output of the layer below"),
 )
 
 SHARING = table_of(

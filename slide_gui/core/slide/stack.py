@@ -133,9 +133,7 @@ class Stack:
             raise ValueError(f"layer is {layer}; this stack has layers 1 to {len(self.layers)}")
         scatter = self.layers[layer - 1].scatter
         if scatter is None:
-            raise ValueError(
-                "this stack was read from a file, which does not store the scatter: fit it again for a noise path"
-            )
+            raise ValueError("this stack was read from a file, which contains no scatter matrices; fit the stack again")
         return NoisePath(scatter, self.parameters.ridge, self.windows)
 
 

@@ -137,11 +137,13 @@ def hold_out(problem: KernelProblem) -> Evaluation:
 
 
 def press(problem: KernelProblem) -> Evaluation:
-    """Return the leave-one-out squared error of kernel ridge regression and its gradient G (see `Evaluation`).
+    """Return the mean squared leave-one-out error of kernel ridge regression and its gradient G (see `Evaluation`).
 
-    The criterion is J = mean r² with the leave-one-out residuals r = β / diag A and the coefficients β = A y for labels
-    y. A is the top-left n × n block of H⁻¹, where H = [K̃ 1; 1ᵀ 0] with K̃ as in `Evaluation`. Weights apply both to
-    the squared errors of the regression and to the mean of r².
+    In statistics, the sum of these squared errors is called PRESS (predicted residual error sum of squares).
+
+    The labels y are the targets of the regression. The criterion is J = mean r² with the leave-one-out residuals
+    r = β / diag A and the coefficients β = A y. A is the top-left n × n block of H⁻¹, where H = [K̃ 1; 1ᵀ 0] with K̃ as
+    in `Evaluation`. Weights apply both to the squared errors of the regression and to the mean of r².
     """
     (n, columns), weights, progress = problem.y.shape, problem.weights, problem.progress
     share = relative(None if weights is None else weights[:, None])
@@ -159,12 +161,12 @@ def press(problem: KernelProblem) -> Evaluation:
 
 
 def radius_margin(problem: KernelProblem) -> Evaluation:
-    """Return the radius-margin criterion, radius over margin, and its gradient G (see `Evaluation`).
+    """Return the radius-margin criterion and its gradient G (see `Evaluation`).
 
-    The criterion is J = R² ‖w‖² / n with the squared radius R² = 1 + 1/C − mean(K̃) and ‖w‖² = yᵀβ, where w is the
-    weight vector of an L2-SVM, β are its signed dual coefficients and y the labels. Its gradient is
-    G = [‖w‖²(I/n − 11ᵀ/n²) − R²ββᵀ] / n. K̃ is defined in `Evaluation`. The criterion is a bound on the number of
-    misclassified points and is not defined with weights.
+    The criterion is J = R² ‖w‖² / n, where R² = 1 + 1/C − mean(K̃) is the squared radius of the points, and
+    1/‖w‖² is the squared margin of an L2-SVM. The squared norm of its weight vector w is ‖w‖² = yᵀβ for the labels y
+    and the signed dual coefficients β. The gradient is G = [‖w‖²(I/n − 11ᵀ/n²) − R²ββᵀ] / n. K̃ is defined in
+    `Evaluation`. The criterion is a bound on the fraction of misclassified points and is not defined with weights.
 
     Raises
     ------
@@ -192,13 +194,14 @@ _LEAST = 1e-10
 
 
 def span(problem: KernelProblem) -> Evaluation:
-    """Return the smoothed leave-one-out error and its gradient G (see `Evaluation`).
+    """Return the smoothed leave-one-out error of an L2-SVM and its gradient G (see `Evaluation`).
 
-    G is zero outside the active set, which consists of the support vectors of an L2-SVM. H = [K̃ 1; 1ᵀ 0], with K̃ as
-    in `Evaluation`, is restricted to this set. Let β be the signed dual coefficients, y the labels, Δ = η/|β| with the
-    constant η (`_SMOOTHING`), A the top-left block of (H + diag(Δ, 0))⁻¹, and S = 1/diag A − Δ. The leave-one-out
-    outputs, times the labels, are o = 1 − y β S, and the criterion is J = (1/n) Σ ½(1 + tanh(−s o)) with the constant s
-    (`_STEEPNESS`). With weights, J is the weighted mean. Leaving a point out removes it entirely, whatever its weight.
+    The error is estimated from the span of each support vector. The support vectors are the active set, and G is zero
+    outside this set. H = [K̃ 1; 1ᵀ 0], with K̃ as in `Evaluation`, is restricted to the active set. Let β be the signed
+    dual coefficients, y the labels, and Δ = η/|β| with the constant η (`_SMOOTHING`). With the top-left block A of
+    (H + diag(Δ, 0))⁻¹, the smoothed squared spans are S = 1/diag A − Δ. The leave-one-out outputs, times the labels,
+    are o = 1 − y β S. The criterion is J = (1/n) Σ ½(1 + tanh(−s o)) with the constant s (`_STEEPNESS`). With weights,
+    J is the weighted mean. If a point is left out, it is removed entirely, whatever its weight.
     """
     kernel, y, n, progress = problem.kernel, problem.y, len(problem.y), problem.progress
     svm = newton(kernel, y, problem.ridges, start=problem.start, progress=progress)
@@ -248,18 +251,18 @@ class Criterion(Choice):
 
 
 CRITERIA = table_of(
-    Criterion("radius-margin", "radius-margin", "radius over margin, R²‖w‖²/n, a bound on the error", radius_margin),
+    Criterion("radius-margin", "radius-margin", "the bound R²‖w‖²/n on the error (radius over margin)", radius_margin),
     Criterion(
         "span",
-        "span (leave-one-out)",
-        "the smoothed leave-one-out error from the span of the support vectors, good for two classes at high noise",
+        "span (leave-one-out error)",
+        "the leave-one-out error, estimated from the span of the support vectors, good for two classes at high noise",
         span,
     ),
     Criterion("hold-out", "hold-out", "the smoothed error on a held-out fifth of the rows", hold_out, holds_out=True),
     Criterion(
         "press",
-        "press (also for many classes)",
-        "the leave-one-out squared error of kernel ridge regression, with one inverse for all classes",
+        "press (regression error)",
+        "the squared leave-one-out error of kernel ridge regression, which needs one matrix inverse for all classes",
         press,
         any_classes=True,
     ),
@@ -268,7 +271,7 @@ CRITERIA = table_of(
 AUTO = "auto"
 
 LEARNED_BY = table_of(
-    Choice(AUTO, "automatic", "an estimate of the error (span for two classes, press for more)"),
+    Choice(AUTO, "automatic", "the criterion span for two classes, and press for more"),
     *CRITERIA.values(),
 )
 """The allowed values of the parameter `criterion` of a multi-width SVM."""

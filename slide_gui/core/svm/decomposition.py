@@ -1,4 +1,8 @@
-"""Train two-class SVMs on many points: optimise small working sets in turn, and compute only their kernel rows."""
+"""Train two-class SVMs on many points.
+
+Small sets of points, called working sets, are optimised one after the other, and kernel rows are computed only for
+points in these sets. If there are few points, one set contains all of them.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -33,7 +37,9 @@ class ScratchBuffer:
 
 
 class CachedRows:
-    """Cache for a limited number of kernel rows; the row of a point has its kernel values with all n points.
+    """Cache for a limited number of kernel rows.
+
+    The kernel row of a point contains the kernel values between this point and all n points.
 
     Parameters
     ----------
@@ -78,7 +84,7 @@ class CachedRows:
     def times(self, points: Indices, factors: Array, keep: Indices) -> Array:
         """Return the sum of the kernel rows of `points`, each times its factor, and add new rows to the cache.
 
-        If the cache has too little capacity, first all rows but those of `points` and `keep` are removed from it.
+        If the new rows do not fit into the cache, all rows except those of `points` and `keep` are removed first.
         """
         new = points[self._slot[points] < 0]
         if self._used + len(new) > len(self._store):
@@ -127,7 +133,8 @@ _MOST_STALLED = 8
 # An outer step counts as progress if it decreases the objective by more than this × gap², where gap is the optimality
 # gap. An exact SMO step decreases the objective by 0.25 × gap².
 _LEAST_GAIN = 0.02
-_NEW_LEAST = 256  # a working set gets at most this number of new points, or the number of support vectors if larger
+# The largest number of new points in a working set is this number or the number of support vectors, if that is larger.
+_NEW_LEAST = 256
 _LOOSE = 0.05  # tolerance for solving a working set, relative to the optimality gap of all points
 # A working set also includes points that come this close to violating an optimality condition, because the next step
 # may cause the violation.
@@ -152,7 +159,7 @@ class SolverOptions:
     max_iter : int or None
         Largest number of SMO steps; None sets no limit.
     memory : int
-        Number of bytes for kernel values.
+        Largest number of bytes for kernel values.
     seed : int
         Seed for drawing a quarter of the points, on which the SVM is trained first.
     shuffled : bool
@@ -235,7 +242,10 @@ def _division(n: int, floats: int) -> tuple[bool, int, int]:
 
 
 def least_memory(n: int, itemsize: int = 4) -> int:
-    """Return the least number of bytes for kernel values to train on n points; a value takes `itemsize` bytes."""
+    """Return the smallest number of bytes for kernel values that training on n points needs.
+
+    One kernel value takes `itemsize` bytes.
+    """
     small = min(n, SMALLEST_SET)
     return itemsize * (small * small + 2 * small * n)
 
@@ -324,7 +334,12 @@ def solve(
 
 
 def _certain(solution: Solution, rounding: float, tol: float) -> Solution:
-    """Return the solution with the rounding error of float64 added to its gap, unless this error is negligible."""
+    """Return the solution, with its optimality gap increased if rounding errors of the kernel values matter.
+
+    If each kernel value has an error of at most `rounding`, the error of an SVM output is at most `rounding` · Σ|β|.
+    This bound is added to the gap, unless it is below half the tolerance. With the larger gap, the solution may no
+    longer count as converged.
+    """
     error = rounding * float(np.abs(solution.beta).sum())
     if error < _ERROR * tol:
         return solution
@@ -364,7 +379,7 @@ def _quarter(y: Array, options: SolverOptions) -> Indices:
 
 
 def _feasible(beta: Array, box: Box) -> Array:
-    """Clip coefficients to their bounds, then reduce the positive or the negative ones so that all sum to 0."""
+    """Clip coefficients to their bounds. Then shrink either the positive or the negative ones, so that all sum to 0."""
     beta = np.clip(np.asarray(beta, dtype=np.float64), box.lower, box.upper)
     positive, negative = beta[beta > 0].sum(), -beta[beta < 0].sum()
     if min(positive, negative) == 0.0:
@@ -402,7 +417,7 @@ class _WorkingSetSolver:
         self._matrix: NDArray[np.floating] = np.empty((0, 0))
 
     def corrected(self, source: VectorRows, solution: Solution, error: float) -> Solution:
-        """Compute the optimality gap of a solution in float64, and continue to solve while this halves the gap.
+        """Compute the optimality gap of a solution in float64. Continue to solve as long as this halves the gap.
 
         Parameters
         ----------
@@ -434,7 +449,10 @@ class _WorkingSetSolver:
             solution = self.run(beta, solution.steps, residual)
 
     def run(self, beta: Array, steps: int = 0, residual: Array | None = None) -> Solution:
-        """Solve from a feasible β, after `steps` earlier SMO steps. `residual` is as in `Solution`, None if unknown."""
+        """Return the solution, starting from a feasible β after `steps` earlier SMO steps.
+
+        `residual` contains the residuals at this β, as in `Solution`, or is None if they are unknown.
+        """
         self._steps = steps
         options, box = self._options, self._box
         beta = beta.copy()

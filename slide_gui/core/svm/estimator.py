@@ -37,7 +37,7 @@ Array = NDArray[np.float64]
 
 
 class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Support vector machine with one radial basis function width per layer (paper, §5, eq. 12).
+    """Support vector machine whose radial basis function kernel has one width per layer (paper, §5, eq. 12).
 
     The kernel is exp(−Σ_t ‖h_iᵗ − h_jᵗ‖² / σ_t²) over blocks of columns h⁰, h¹, …. Gradient descent on a bound or
     estimate of the generalisation error can learn the widths σ_t.
@@ -69,8 +69,8 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         Squared hinge loss (L2-SVM) or hinge loss (C-SVC). Widths are always learned with the squared hinge loss.
     C : float or None, default=None
-        Penalty of errors. None selects C. With learned widths, cross-validation on the rows that they are learned on
-        selects 1, 3 or 10 times the C that is learned together with the widths. With the hinge loss, or if the
+        Penalty of errors. If it is None, C is selected. If the widths are learned, a value of C is learned with them,
+        and cross-validation on the same rows selects 1, 3 or 10 times this value. With the hinge loss, or if the
         comparison selects median widths, cross-validation selects from 1, 10, 100 and 1000. If widths are not learned,
         C is selected from 1, 10, 100 and 1000 on a held-out fifth of the rows.
     tol : float, default=1e-3
@@ -82,9 +82,9 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     starts : int, default=2
         Number of gradient descents, each from one of the best points of a grid of widths and C.
     retune : bool, default=True
-        True multiplies all widths by one common factor, and adjusts C unless it is given, after learning on a subset.
-        The factor and C are selected on a held-out fifth of at most 10 000 rows; the held-out rows are outside the
-        subset. Nothing is adjusted if less than a fifth of all rows are outside the subset.
+        If True, all widths that were learned on a subset are multiplied by one common factor, and C is adjusted unless
+        it is given. The factor and C are selected on a held-out fifth of at most 10 000 rows; the held-out rows are
+        outside the subset. Nothing is adjusted if less than a fifth of all rows are outside the subset.
     memory : int, default=2 GiB
         Number of bytes that training may use in addition to its input.
     random_state : int, RandomState instance or None, default=None

@@ -102,7 +102,7 @@ def median_distances(
     seed: int = 0,
     progress: Progress = NO_PROGRESS,
 ) -> Array:
-    """Return, for each block of columns, the median squared distance between two of at most `max_rows` rows.
+    """Return the median squared distance between two rows for each block of columns, using at most `max_rows` rows.
 
     If more than half of the pairs consist of equal rows, the median is 0, and the mean is returned instead. For a
     constant block the result is 0. Rows that differ only by the rounding of Z count as equal.
@@ -241,7 +241,7 @@ def refuse_large(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -> N
 
 
 def varying_columns(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -> Indices:
-    """Return the columns of Z that are not constant. Other columns do not affect distances. Z is read in blocks."""
+    """Return the columns of Z that are not constant. Constant columns do not affect distances. Z is read in blocks."""
     constant = np.arange(Z.shape[1])
     for rows in tiles(len(Z), _BLOCK_ROWS, progress):
         constant = constant[(Z[rows, constant] == Z[0, constant]).all(axis=0)]

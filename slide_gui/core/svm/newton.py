@@ -21,8 +21,8 @@ Indices = NDArray[np.intp]
 _MOST_STEPS = 60
 _PART_FROM = 1000  # an SVM of this many points or more is trained first on a quarter of them
 _SOFTER = 10.0
-# The factorised matrix of some points is used again for other points if the two sets of points differ in at most this
-# fraction of the first set.
+# A factorised matrix is used again for another set of points if at most this number of points, as a fraction of the
+# size of the matrix, are in only one of the two sets.
 _FEW = 0.125
 _MARGIN = 1e-10  # a point is on the margin if y f differs from 1 by less than this
 _TILE = 256
@@ -61,9 +61,10 @@ class Bordered:
     """The bordered system [K_A + r I, 1; 1ᵀ, 0] [x; b] = [v; total], where K_A is the kernel matrix of the points A.
 
     Only the matrix M = K_F + r I of some points F is factorised. Usually F = A. If F and A differ in a few points, the
-    system is written as [M, U; Uᵀ, D] instead. U has the kernel values between F and each point that is only in A, a
-    unit vector for each point that is only in F, and a column of ones. The unknowns of the unit vectors make the
-    coefficients of their points 0. The system is then solved with the Schur complement D − UᵀM⁻¹U of M, which is small.
+    system is written as [M, U; Uᵀ, D] instead. U has one column of kernel values for each point that is only in A, one
+    unit vector for each point that is only in F, and a column of ones. The rows of Uᵀ that are unit vectors set the
+    coefficients of the points that are only in F to 0. The system is then solved with the Schur complement D − UᵀM⁻¹U
+    of M, which is small.
 
     Parameters
     ----------

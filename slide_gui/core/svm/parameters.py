@@ -19,14 +19,14 @@ class Loss(Choice):
 
 
 LOSSES = table_of(
-    Loss("squared_hinge", "squared hinge", "L2-SVM, with which widths are learned", squared=True),
-    Loss("hinge", "hinge", "C-SVC, the ordinary SVM, whose widths are learned with the squared hinge", squared=False),
+    Loss("squared_hinge", "squared hinge", "the loss of the L2-SVM, always used to learn widths", squared=True),
+    Loss("hinge", "hinge", "the loss of the ordinary SVM (C-SVC)", squared=False),
 )
 
 
 WIDTHS = table_of(
-    Choice("learn", "learned", "one width per layer by gradient descent on a criterion"),
-    Choice("median", "median", "the median distance in each layer times one common scale"),
+    Choice("learn", "learned", "one width per layer, learned by gradient descent on a criterion"),
+    Choice("median", "median", "the median distance in each layer, multiplied by one factor for all layers"),
 )
 """Ways to select the widths if they are not given."""
 
@@ -57,8 +57,8 @@ class SvmParameters:
     starts : int
         Number of gradient descents, each from one of the best points of a grid of widths and C.
     retune : bool
-        True multiplies all widths by one common factor after learning, and adjusts C if `C` is None. The factor and C
-        are selected on held-out rows that the widths were not learned on. `retune` has no effect if more than four
+        If True, all learned widths are multiplied by one common factor, and C is adjusted if `C` is None. The factor
+        and C are selected on held-out rows that were not used for learning. `retune` has no effect if more than four
         fifths of the rows are used for learning.
     retune_rows : int
         Largest number of rows on which the common factor and C are adjusted. If widths are not learned and `C` is None,
@@ -188,11 +188,11 @@ class Candidate:
     C : float
         Penalty of errors.
     wrong, total : float
-        Number of misclassified rows and of all evaluated rows. If the rows have weights, the sums of these weights.
+        Number of misclassified rows, and number of all evaluated rows. If the rows have weights, sums of their weights.
     n_rows : int
         Number of evaluated rows.
     converged : bool
-        False if the solver reached its limit of steps in at least one training.
+        False if the solver reached its limit of steps at least once.
     """
 
     kind: str

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-SIGMA_FACTORS = (0.1, 0.3, 1.0, 3.0)  # the grid contains the values of σ² that are these factors × number of layers
+SIGMA_FACTORS = (0.1, 0.3, 1.0, 3.0)  # values of σ² in the grid, divided by the number of layers
 C_GRID = (1.0, 10.0, 100.0, 1000.0)
-FINER = (2.0 / 3.0, 1.5)  # after the grid search, these multiples of the best σ² are also tried, with the same C
+FINER = (2.0 / 3.0, 1.5)  # after the grid search, these multiples of the best σ² are also tried, with the best C
 
 
 def _folds(codes: Indices, seed: int, row_groups: Indices | None = None) -> Indices:
@@ -71,7 +71,7 @@ class CrossValidation:
     weights : ndarray of shape (n,), optional
         Weights of the rows in training.
     log : StepLog
-        Log of slow steps, with which an interrupted training resumes. Each call of `wrong` is one step.
+        Log of finished steps, from which cancelled training resumes. Each call of `wrong` is one step.
     """
 
     distances: NDArray[np.floating]
@@ -86,9 +86,9 @@ class CrossValidation:
     def wrong(
         self, factor: float, C: float, folds: Sequence[int], progress: Progress = NO_PROGRESS
     ) -> tuple[NDArray[np.bool_], bool]:
-        """Return a mask that is True for misclassified rows of the given folds, and whether the solver converged.
+        """Return a mask of the rows of the given folds that are misclassified, and whether the solver converged.
 
-        The solver has converged if it has done so for every fold and every pair of classes.
+        The second value is True only if the solver converged for every fold and every pair of classes.
         """
         if factor != self._factor:
             self._factor, self._starts = factor, {}
@@ -230,10 +230,11 @@ def tune(
     learned_on: Indices | None = None,
     most_rows: int = MOST_ROWS,
 ) -> tuple[float, float]:
-    """Return the scale of the widths and the C with the smallest number, or total weight, of misclassified rows.
+    """Return the scale of the widths and the C with which the SVM misclassifies the fewest held-out rows.
 
-    The errors are counted on a held-out stratified fifth of the rows, at most about 10 000 rows. In a tie, the first
-    point of the grid is returned. The first point is also returned if no row can be held out.
+    The held-out rows are a stratified fifth of the rows, at most about 10 000 rows. If the rows have weights, the total
+    weight of the misclassified rows is compared. In a tie, or if no row can be held out, the first point of the grid is
+    returned.
 
     Parameters
     ----------
@@ -300,12 +301,15 @@ def choose_widths(
 ) -> SelectedWidths:
     """Learn widths, compare them with median widths on held-out rows, and return the widths with fewer errors.
 
-    If at least a fifth of all rows are outside the sample, learned and median widths are fitted to the sample and
-    evaluated on up to 5 000 rows outside it. Otherwise a fifth of the sample is held out, or two fifths in turn if a
-    fifth has fewer than 200 rows. Learned and median widths are fitted to the remaining rows and evaluated on the
-    held-out fifth. The widths with fewer errors on all held-out rows together, or the learned widths in a tie, are then
-    fitted again to the entire sample. In each fit, cross-validation on the fitted rows selects C and the scale of the
-    median widths. If the rows have groups, the comparison always holds out whole groups of the sample.
+    If at least a fifth of all rows are outside the sample, up to 5 000 of these rows are held out. Learned and median
+    widths are then fitted to the sample and evaluated on the held-out rows.
+
+    Otherwise a fifth of the sample is held out, or two fifths in turn if a fifth has fewer than 200 rows. Learned and
+    median widths are fitted to the remaining rows and evaluated on the held-out fifth. The widths with fewer errors on
+    all held-out rows together, or the learned widths in a tie, are then fitted again to the entire sample.
+
+    In each fit, cross-validation on the fitted rows selects C and the scale of the median widths. If the rows have
+    groups, the comparison always holds out whole groups of the sample.
 
     Parameters
     ----------
@@ -314,7 +318,7 @@ def choose_widths(
     sample : WidthsSample
         Rows that the widths are learned on.
     parameters : SvmParameters
-        Its solution `near` of a similar problem is not used as a start while a fifth of the sample is held out.
+        If a fifth of the sample is held out, learning on the other rows does not start from `near`.
     progress : Progress
         Receives each `WidthsStep` of learning on the entire sample, and finally the `ChosenBy`.
     """
@@ -498,7 +502,10 @@ def _clearly_worse(wrong: NDArray[np.bool_], other: NDArray[np.bool_], weights: 
 
 
 def _without_steps(progress: Progress, end: float) -> Progress:
-    """Return a `Progress` that reports fractions up to `end`, but no `WidthsStep` of widths that are only compared."""
+    """Return a `Progress` that passes on fractions, multiplied by `end`, but no `WidthsStep`.
+
+    It is used if the learned widths are needed only for the comparison with median widths.
+    """
     return Listener(lambda fraction, _: progress.report(end * fraction))
 
 
@@ -547,7 +554,7 @@ def fit_svm(
     progress : Progress
         Receives a `WidthsStep` at each step of learning the widths, then a `TrainingStep` at each step of the solver.
     client : distributed.Client, optional
-        Client of a Dask cluster whose workers train the pairs of classes at the selected widths and C, one task each.
+        Client of a Dask cluster, whose workers train the pairs of classes at the selected widths and C in parallel.
     log : StepLog, optional
         Log of an earlier run of the same training that was cancelled. Its finished steps are not repeated.
 
@@ -581,9 +588,9 @@ def fit_svm(
 
 
 _LEARNING = 20
-"""Duration of learning widths, relative to one training on the same n rows; both durations grow with n².
+"""Duration of learning widths, relative to training once on the same n rows; both durations grow with n².
 The measured value was 31 on Convex, 47 on Rectangles and, with ten classes, 117 on MNIST."""
-_TRAINING = 0.4  # duration of the final training, relative to one training during tuning; measured on MNIST
+_TRAINING = 0.4  # duration of the final training, relative to training on the same rows in `tune`; measured on MNIST
 
 
 def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, float]:
@@ -626,9 +633,9 @@ def training_bytes(counts: Sequence[int], columns: int, parameters: SvmParameter
 
 
 def _solving_bytes(counts: Sequence[int], columns: int, memory: int) -> int:
-    """Return the number of bytes that a training at given widths and C needs in addition to its input.
+    """Return the number of bytes that training at given widths and C needs in addition to its input.
 
-    It needs them for scaled rows, kernel values and support vectors.
+    This memory contains scaled rows, kernel values and support vectors.
     """
     rows = 4 * sum(counts) * columns
     left = max(memory - rows, 0)
@@ -681,7 +688,9 @@ def adjusted(
     *,
     learned_on: Indices | None = None,
 ) -> SelectedWidths:
-    """Return all widths times one scale, and C times one factor; `tune` selects both on held-out rows."""
+    """Return `selected` with all widths multiplied by one scale and, unless C is given, C multiplied by one factor.
+    `tune` selects the scale and the factor on held-out rows.
+    """
     Cs = tuple(selected.C * factor for factor in (NEAR_CS if parameters.C is None else (1.0,)))
     most = parameters.retune_rows
     scale, C = tune(data, selected.widths, NEAR_SCALES, Cs, parameters, progress, learned_on=learned_on, most_rows=most)

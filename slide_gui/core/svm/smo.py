@@ -1,4 +1,7 @@
-"""Train two-class SVMs on a small, precomputed kernel matrix: by SMO steps, then by an active-set method."""
+"""Train two-class SVMs on a small, precomputed kernel matrix.
+
+The solver takes steps of sequential minimal optimisation (SMO). Near the optimum it tries an active-set method.
+"""
 
 from dataclasses import dataclass
 
@@ -23,7 +26,7 @@ _CURVATURE = {"f": 1e-6, "d": 1e-10}
 class Box:
     """Bounds of the signed dual coefficients β_i = y_i α_i, and the ridge on the diagonal of the kernel matrix.
 
-    Loss and C determine both.
+    The loss and C determine the bounds and the ridge.
 
     Attributes
     ----------
@@ -107,8 +110,9 @@ def pair_steps(
 ) -> tuple[Array, int]:
     """Take SMO steps, each of which changes the β of two points. Return the new β and the number of steps.
 
-    Two arrays contain the residuals. In the first, they are −inf where β cannot increase; in the second, +inf where β
-    cannot decrease. All NumPy calls work in place on arrays of q values, so a step takes about 5 µs for q = 500 points.
+    Two arrays contain the residuals. The array `up` contains −inf for points whose β cannot increase, and `down`
+    contains +inf for points whose β cannot decrease. All NumPy calls work in place on arrays with one value per point,
+    so a step takes about 5 µs for 500 points.
     """
     both = np.where([beta < box.upper, beta > box.lower], residual, [[-np.inf], [np.inf]]).astype(kernel.dtype)
     up, down = both
@@ -173,8 +177,8 @@ _LEAST_STEPS = 100
 _STEPS_PER_SYSTEM = 0.008  # the active-set method takes as long as this × (number of points inside bounds)² SMO steps
 _MOST_STALLED_SETS = 20  # largest number of consecutive rounds without a smaller gap
 _MOST_SYSTEMS = 30
-# The active-set method fails if, for this many consecutive linear systems, the number of points that enter or leave the
-# active set does not reach a new minimum.
+# The active-set method fails if the number of points that enter or leave the active set does not reach a new minimum
+# in this number of consecutive linear systems.
 _MOST_WORSE = 8
 # Value, by data type, that is added to the diagonal of each linear system, because rounding may make its smallest
 # eigenvalue negative.

@@ -41,11 +41,11 @@ _LARGE = 1000.0  # if the norm of the coefficients exceeds this, float32 kernel 
 
 
 class StepLog:
-    """The results of the slow steps of a training, in the order of the steps.
+    """Results of the slow steps of training an SVM, in order, so that cancelled training can resume.
 
-    Training on the same rows with the same parameters takes the same steps. A training that receives the log of a
-    cancelled training reads the results of the finished steps from the log and computes only the remaining steps. The
-    trained model is bit-identical to that of an uninterrupted training.
+    Training on the same rows with the same parameters always takes the same steps. If training is cancelled and then
+    repeated with the same log, the results of the finished steps are read from the log, and only the remaining steps
+    are computed. The trained model is bit-identical to that of uninterrupted training.
 
     Attributes
     ----------
@@ -62,20 +62,25 @@ class StepLog:
         self.seconds = 0.0
 
     def rewind(self) -> float:
-        """Go back to step 1, whose result the next call of `step` returns. Return the duration of all logged steps."""
+        """Go back to the start, so that the next call of `step` returns the result of the first logged step.
+
+        Return the time that all logged steps took, in seconds.
+        """
         self._next = 0
         return self.seconds
 
     def step(self, compute: Callable[[], T], state: dict[Any, Any] | None = None) -> T:
-        """Return the result of the next step: from the log if the step is finished, otherwise computed and logged.
+        """Return the result of the next step: from the log if the step is finished, or else after computing it.
+
+        A computed result is added to the log.
 
         Parameters
         ----------
         compute : callable
             Returns the result of the step.
         state : dict, optional
-            Values that the step changes and the next step uses, such as start values of a solver. Only the values
-            after the last logged step are stored and restored, so steps that share a dictionary must be consecutive.
+            Values that the step changes and the next step uses, such as start values of a solver. The log stores and
+            restores them only for the last logged step. Steps that share a dictionary must therefore be consecutive.
         """
         number, state = self._next, {} if state is None else state
         if number == len(self.results):
@@ -108,7 +113,7 @@ class TrainingSet:
     row_groups : ndarray of int, shape (n,), or None
         Group of each row. Splits into training and held-out rows keep all rows of a group together.
     log : StepLog
-        Results of the finished steps of this training.
+        Log of the finished steps of training, from which cancelled training resumes.
     """
 
     Z: NDArray[np.floating]
@@ -152,7 +157,7 @@ class PairProblems:
     ----------
     data : TrainingSet
     embedding : Embedding
-        Map from rows to the vectors that the kernel at the selected widths is computed from.
+        Map from rows to vectors, from which the kernel at the selected widths is computed.
     C : float
         Penalty of errors.
     parameters : SvmParameters
@@ -257,7 +262,7 @@ def train(
     """Train a multi-width SVM at the selected widths and C.
 
     If `exact` is True, the optimality gap is computed in float64. `medians` are the median squared distances D_t of the
-    layers. The other arguments have the same meaning as in `fit_svm`.
+    layers. `start`, `progress` and `client` have the same meaning as in `fit_svm`.
     """
     n = len(data.codes)
     if start is not None and (start.n_classes != data.n_classes or start.support.max(initial=0) >= n):
@@ -341,7 +346,7 @@ class _Sources:
         return self._dtype.itemsize * n * len(self._columns)
 
     def _too_coarse(self, n: int) -> bool:
-        """True if float32 is too coarse for the kernel: rows far from the centre may be close to each other."""
+        """True if float32 is too coarse for the kernel, because rows far from the centre are close to each other."""
         squares = np.empty(n, np.float32)
         for rows in tiles(n, _BLOCK_ROWS, self._pulse):
             squares[rows] = squared_norms(self._embedding(self._Z[rows]))

@@ -41,7 +41,7 @@ class WidthsSample:
     row_groups : ndarray of int, shape (n,), or None
         Group of each row. Splits into training and held-out rows keep all rows of a group together.
     log : StepLog
-        Results of the finished steps of this training.
+        Log of the finished steps of training, from which cancelled training resumes.
     """
 
     rows: Indices
@@ -59,7 +59,8 @@ class WidthsSample:
         Raises
         ------
         MemoryError
-            If learning needs more memory than `parameters.memory`, or more than is free. The message gives this amount.
+            If learning needs more memory than `parameters.memory`, or more than is free. The message gives the needed
+            memory.
         """
         rows, layers = stratified_subset(data.codes, parameters.subset_size, parameters.seed), len(data.sizes)
         need = int(8 * len(rows) ** 2 * max(layers + 6, layers + 0.64 * (layers + 6)))
@@ -230,7 +231,8 @@ class _Descent:
     """A minimisation of the objective by a quasi-Newton method from one start, with its history.
 
     The prior and the bounds of θ are centred on `origin`. The descent ends if the quadratic model predicts that the
-    next step will hardly reduce the objective, and if the last step reduced it only slightly.
+    next step will hardly reduce the objective, and if the last step reduced it only slightly. The limits for both
+    reductions are multiplied by `fineness`.
     """
 
     objective: Objective
@@ -354,8 +356,8 @@ def learn_widths(
     parameters : SvmParameters
         Criterion, C, starts and seed are used.
     near : sequence of (widths, C)
-        Solutions of similar problems, which are additional starts. If there are any, at most one point of the grid,
-        the best, is used as a start as well.
+        Solutions of similar problems, from which descents start. If there are any, at most one more descent starts from
+        the grid, at its best point.
     progress : Progress
         Receives a `WidthsStep` at every iteration.
 
@@ -395,7 +397,7 @@ def learn_widths(
 
 
 _Start = tuple[int, Array, Array, Array | None]
-"""A start: its number, the centre of prior and bounds, the first point, and the approximate Hessian there or None."""
+"""A start: its number, the centre of prior and bounds, the first point, and the approximate Hessian or None."""
 
 
 def _descended(part: Objective, starts: list[_Start], progress: MonotonicProgress) -> list[_Start]:
