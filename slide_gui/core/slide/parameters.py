@@ -66,8 +66,8 @@ SQUASHINGS = table_of(
 FIT_ON = table_of(
     Choice(
         "values",
-        "real values (as in the paper)",
-        "each layer is fitted on the real-valued output of the layer below (eq. 11, Algorithm 2)",
+        "real values",
+        "each layer is fitted on the real-valued output of the layer below, as in the paper (eq. 11, Algorithm 2)",
     ),
     Choice("thresholded", "squashed values", "each layer is fitted on the squashed output of the layer below"),
 )
