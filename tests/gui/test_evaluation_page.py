@@ -114,7 +114,7 @@ def test_that_cells_fill_one_after_the_other_and_name_their_significance(window,
     assert slide.standing == "reference"
     assert "n = 100 test rows" in ours.tip
     assert "McNemar" in ours.tip
-    assert "Selected on validation: noise" in slide.tip
+    assert "Selected on validation rows: noise" in slide.tip
     times = page.running_times.rows
     assert times[0].cells[0].main.endswith("s")
     assert times[2].cells[0].main.startswith("×")

@@ -110,7 +110,7 @@ def test_that_a_training_that_is_cancelled_or_fails_leaves_the_earlier_result_wi
     assert runs.cancelled.stack.noise == 0.8
     assert classifier.rate.text() == str(earlier.rate)
     assert classifier.cancelled.text() == "Cancelled at noise 0.80, depth 4: fitting the layers, 1 of 4."
-    assert "of noise 0.30, depth 4, not of the panel’s parameters" in classifier.details.text()
+    assert "noise 0.30, depth 4 (the panel has other parameters)" in classifier.details.text()
     assert "widths by span" in classifier.details.text()
     assert "held-out rows, median widths" in classifier.details.toolTip()
     assert classifier.gallery.stale
@@ -245,7 +245,7 @@ def test_that_a_sweep_computes_and_lists_exactly_its_runs_and_the_classifier_fin
     (best,) = [point for point in curves.points() if point.chosen]
     (final,) = state.final
     assert (best.noise, best.depth) == (final.point.noise, final.point.depth)
-    assert f"retrained on all rows with all labels: test error {final.rate}" in curves.status.text()
+    assert f"retrained on all training rows with all labels: test error {final.rate}" in curves.status.text()
     assert best.rate.n_splits == 2
     assert "yes" in curves.numbers()
     refit(window, noise=final.point.noise, depth=1)
@@ -272,7 +272,7 @@ def test_that_the_curves_show_the_runs_of_one_setting_which_can_be_selected(wind
     curves.shown.activated.emit(few)
     assert curves.setting().spec.labels == 20
     assert curves.choices()["shown"] == curves.shown.itemData(few)
-    assert "no point is selected: every row was used for training" in curves.status.text()
+    assert "no point is selected: there are no validation rows" in curves.status.text()
 
 
 def estimated_part(controller):
@@ -354,9 +354,9 @@ def test_that_a_run_of_another_results_version_is_listed_and_computed_again(wind
     old = replace(result, versions=versions)
     runs = show_page(window, "runs")
     save(window, tmp_path, old)
-    assert runs.subtitle.text() == "1 stored, 1 of them (grey) from another results version"
+    assert runs.subtitle.text() == "1 stored; 1 (grey) of another results version"
     assert window.session.runs.current_runs() == []
-    assert "of results version 1, not of this program’s version" in open_result(window, tmp_path, old)
+    assert "results version 1 (this program has another one)" in open_result(window, tmp_path, old)
     assert trained(window).is_current
     assert "results version" not in show_page(window, "classifier").details.text()
     assert len(window.session.runs.current_runs()) == 1
@@ -377,7 +377,7 @@ def test_that_an_opened_run_names_the_rows_of_its_error_and_its_method_and_leave
     other = RunSpec(given.fingerprint, "", "pca-svm", svm=SvmParameters(C=1.0), kept=0.8).checked()
     text = open_result(window, tmp_path, run(labelled(), other))
     assert " · PCA-SVM, 80 % of variance · " in text
-    assert "not of the panel" not in text
+    assert "the panel has" not in text
     assert window.workspace.state.parameters == stack
     mean = RunSpec.mean_of([replace(given, stack=replace(stack, noise=noise)) for noise in (0.3, 0.5)])
     text = open_result(window, tmp_path, run(labelled(), mean))

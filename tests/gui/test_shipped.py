@@ -151,7 +151,7 @@ def test_that_the_runs_are_listed_and_two_compared_at_the_first_click_and_cannot
     assert page.run_table.shown() == ()
     page.tabs.buttons()[1].click()
     wait(lambda: page.comparison.tiles.rows)
-    assert page.comparison.answer.text().startswith("A 3.50 %, B 3.30 %, A − B = +0.20 percentage points")
+    assert page.comparison.answer.text().startswith("Error of A 3.50 %, of B 3.30 %, A − B = +0.20 percentage points")
     assert not any(matrix.isVisible() for matrix in page.comparison.matrices)
 
 

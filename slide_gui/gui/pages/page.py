@@ -1,4 +1,4 @@
-"""The base class of pages, with heading, tabs, exports and links to other pages, and tables of numbers as text."""
+"""The base class of pages, and functions that return tables of numbers as text."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -50,7 +50,7 @@ def _exact(value: object) -> str:
 
 @dataclass(frozen=True)
 class PageView:
-    """A view of a page.
+    """The texts of one view of a page.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Page(QWidget):
             row.addWidget(button)
 
     def add_stack(self, *widgets: QWidget) -> None:
-        """Add one widget for each view, of which the tabs show one at a time, below the controls of the page."""
+        """Add one widget per view below the controls of the page. The tabs select the visible widget."""
         self.stack = QStackedWidget(self)
         for widget in widgets:
             self.stack.addWidget(widget)

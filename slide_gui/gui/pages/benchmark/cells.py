@@ -1,4 +1,4 @@
-"""Texts of the cells in the two tables of the Benchmark page, from stored results and running jobs."""
+"""The rows and cells of the two tables on the Benchmark page, made from stored results and from running jobs."""
 
 import re
 from collections.abc import Sequence
@@ -100,10 +100,7 @@ def error_rows(
 def _active_text(
     state: EvaluationState, active: Sequence[SplitProgress], n_splits: int, paused: bool
 ) -> tuple[str, float]:
-    """Describe the current step of the first running split, and add the finished fractions of all running splits.
-
-    Return the description and the sum.
-    """
+    """Return the current step of the first running split as text, and the finished fractions of all splits as a sum."""
     (text, _), *_ = steps = [_step(state.live, split, paused) for split in active]
     where = f"split {active[0].split + 1} of {n_splits}" if n_splits > 1 else ""
     return ": ".join(filter(None, (where, text))), sum(fraction for _, fraction in steps)
@@ -135,11 +132,11 @@ def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str)
         lines.append(f"No result: {note}")
     elif rate.n_splits > 1:
         over = f"95 % confidence interval over {rate.covers}"
-        lines.append(f"{rate}; mean of {rate.n_splits} splits, each n = {count(rate.n)} test rows; {over}")
+        lines.append(f"{rate}; mean of {rate.n_splits} splits with n = {count(rate.n)} test rows each; {over}")
     else:
         lines.append(f"{rate}; one split, n = {count(rate.n)} test rows")
     if cell.chosen:
-        lines.append(f"Selected on validation: {cell.chosen}")
+        lines.append(f"Selected on validation rows: {cell.chosen}")
     if other is not None:
         texts = [_probability(other.p), f"{_probability(other.adjusted)} after Holm’s correction"]
         if other.rows is not None:
@@ -148,7 +145,7 @@ def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str)
         if other.low is not None and other.high is not None:
             ends = f"{100 * other.low:.2f} to {100 * other.high:.2f}"
             texts.insert(0, f"difference {100 * other.difference:.2f} ({ends}) percentage points")
-        lines += [f"Against SLIDE-SVM ({other.test}): {texts[0]}", *texts[1:]]
+        lines += [f"Compared with SLIDE-SVM ({other.test}): {texts[0]}", *texts[1:]]
     if cell.paper is not None:
         lines.append(f"Paper: {per_cent(100 * cell.paper.error)}")
     if cell.answers:

@@ -1,4 +1,4 @@
-"""The Benchmark page with the controls of the evaluation and the paper’s two tables."""
+"""The Benchmark page computes and shows the paper’s two tables: error rates and running times."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -62,8 +62,8 @@ class _CheckMenu(QPushButton):
 
 
 _NOTES = (
-    "In brackets: 95 % confidence interval given the training set, over test rows and splits (one split: rows). "
-    "Marks: p < 0.05 after Holm’s correction over the table, t-test over rows and splits (one split: McNemar’s test)."
+    "Brackets contain 95 % confidence intervals over test rows and splits (or over test rows if there is one split). "
+    "Marks show p < 0.05 after Holm’s correction: t-test over rows and splits (McNemar’s test if there is one split)."
 )
 _QUICK = "quick: 600 training rows, not comparable with the paper"
 
@@ -103,8 +103,8 @@ class EvaluationPage(Page):
         for key, title in (("quick", "Quick protocol"), ("full", "Full protocol")):
             self._extent.addItem(title, key)
         self._extent.setToolTip(
-            "Quick: 600 training and 2\u202f000 test rows with few candidates, a few minutes; not comparable with "
-            "the paper’s results. Full: all rows and all candidates of the protocol, which takes hours"
+            "Quick: uses 600 training rows, 2\u202f000 test rows and few candidates, and takes a few minutes; errors "
+            "are not comparable with the paper’s. Full: uses all rows and candidates of the protocol, and takes hours"
         )
         name_box(self._extent, "Protocol")
         self._extent.currentIndexChanged.connect(self._chosen)
@@ -114,16 +114,16 @@ class EvaluationPage(Page):
         self._splits.setSpecialValueText("protocol’s")
         self._splits.setFixedWidth(120)
         self._splits.setToolTip(
-            "Repetitions of selection and training on each data set. 0 selects the protocol’s number; the paper uses "
-            "50 on Rectangles, 10 on Convex and Rectangles-Images, and 1 on MNIST"
+            "Number of times that selection and training are repeated on each data set. 0 is the protocol’s number. "
+            "The paper uses 50 on Rectangles, 10 on Convex and Rectangles-Images, and 1 on MNIST"
         )
         self._splits.valueChanged.connect(self._chosen)
         row.addWidget(self._splits)
         data = {key: data_entry(key).title for key in controller.choice.data}
         methods = {key: row_title(key) for key in controller.choice.methods}
-        tip = "Data sets to run; for all other data sets, stored results are shown"
+        tip = "Data sets on which Start computes runs; the tables show stored results of all other data sets"
         self.data_sets = _CheckMenu("Data sets", tip, data, self)
-        tip = "Methods to run; for all other methods, stored results are shown"
+        tip = "Methods of which Start computes runs; the tables show stored results of all other methods"
         self.methods = _CheckMenu("Methods", tip, methods, self)
         for button in (self.data_sets, self.methods):
             button.ticked.connect(self._chosen)

@@ -55,7 +55,7 @@ Index = QModelIndex | QPersistentModelIndex
 
 @dataclass(frozen=True)
 class EvaluationCell:
-    """A cell of the table.
+    """The texts, the mark and the progress of one cell of the table.
 
     Attributes
     ----------
@@ -67,6 +67,8 @@ class EvaluationCell:
         itself; a cell with "" has no mark.
     fraction : float or None
         Finished fraction of the computation, drawn as a bar; None if the cell is not being computed.
+    tip : str
+        Tooltip.
     rank : tuple of float or None
         Sort key within a column; cells whose rank is None come last.
     keys : tuple of str
@@ -96,10 +98,10 @@ class EvaluationHead:
 
 @dataclass(frozen=True)
 class EvaluationRow:
-    """A row of the table.
+    """The title and the cells of one row of the table.
 
-    The key is the name of the method. It is empty in rows that stay at the end when the table is sorted, such as
-    published results of other methods. A darker line separates rows of different groups.
+    `key` is the name of the method. It is empty in rows that stay at the end when the table is sorted, such as
+    published results of other methods. A darker line separates rows whose `group` differs.
     """
 
     key: str
@@ -117,7 +119,7 @@ _GAP = 6  # least distance in pixels between the value of a cell and the text to
 
 
 class EvaluationDelegate(QStyledItemDelegate):
-    """Draws a cell of the table."""
+    """The delegate that draws the cells of the table."""
 
     def __init__(self, table: "EvaluationTable") -> None:
         super().__init__(table)
@@ -182,7 +184,7 @@ def _paint_texts(
 
 
 class _RowTitles(QHeaderView):
-    """The names of the rows, which stay in place while the columns scroll."""
+    """A header with the names of the rows, which stay visible while the columns scroll."""
 
     def __init__(self, table: "EvaluationTable") -> None:
         super().__init__(Qt.Orientation.Vertical, table)
@@ -208,7 +210,7 @@ def _paint_line(painter: QPainter, box: QRectF, text: str) -> None:
     painter.drawText(box.adjusted(0, 0, 0, 1), MIDDLE, text)
 
 
-_TITLE = 164  # width of the names of the rows in pixels
+_TITLE = 164  # width in pixels of the header with the names of the rows
 _NARROWEST = 180  # least width of a column in pixels
 
 
@@ -266,7 +268,7 @@ class EvaluationTable(QTableWidget):
         self.setRowCount(len(rows))
         for section, head in enumerate(heads):
             item = QTableWidgetItem()
-            tips = (f"{head.title}: training / test rows", "Click to sort; click again for the paper’s order")
+            tips = (f"{head.title}: number of training / test rows", "Click to sort; click again for the paper’s order")
             item.setToolTip("\n".join(tips[: 1 + self.ordered]))
             self.setHorizontalHeaderItem(section, item)
             self._set_head(section, 0, self.horizontalHeader().sectionSize(section))
@@ -281,7 +283,7 @@ class EvaluationTable(QTableWidget):
             item.setText("\n".join(metrics.elidedText(line, end, room) for line in (head.title, head.note)))
 
     def set_order(self, column: int | None) -> None:
-        """Sort the rows by the column with this index, or restore their original order if it is None."""
+        """Sort the rows by the column with this index, or restore their original order if `column` is None."""
         self.order, self.rows = column, self._given
         self.horizontalHeader().setSortIndicator(-1 if column is None else column, Qt.SortOrder.AscendingOrder)
         if column is not None and column < len(self.heads):

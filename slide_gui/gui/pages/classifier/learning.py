@@ -1,4 +1,4 @@
-"""A plot of the criterion that learning the widths minimises, and bars for the share of each layer in the kernel."""
+"""A plot of the criterion that the learned widths minimise, and bars for the share of each layer in the kernel."""
 
 import math
 from collections.abc import Sequence
@@ -74,7 +74,7 @@ class CriterionPlot(Plot):
         return _least(self.history)
 
     def position(self, step: WidthsStep) -> QPointF:
-        """Return the position of an iteration in pixels; a criterion that is not finite is at the top of the axes."""
+        """Return the position of an iteration in pixels, which is at the top edge if the criterion is not finite."""
         place, box = self.at(*self._values_of(step)), self.box()
         return QPointF(place.x(), min(max(place.y(), box.top()), box.bottom()))
 
@@ -94,7 +94,7 @@ class CriterionPlot(Plot):
 
     def _renew(self) -> None:
         best, values = self.best(), [step.objective for step in self.history if math.isfinite(step.objective)]
-        at_best = "" if best is None else f" · at the best C {significant(best.C, 3)}"
+        at_best = "" if best is None else f" · best C = {significant(best.C, 3)}"
         self._titles = f"Iteration{at_best}", self._name
         low, high = min(values, default=0.0), max(values, default=1.0)
         self._log = 0.0 < low <= high / DECADES
@@ -196,7 +196,7 @@ _MOST = 99  # grid row of the placeholder, below the rows of all layers
 
 
 class ShareBars(QWidget):
-    """One bar per layer for its share of the kernel, 0 to 100 %; the share and the width σ are written next to it."""
+    """One bar per layer that shows the layer's share of the kernel, with the share in per cent and the width σ."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -236,7 +236,8 @@ class ShareBars(QWidget):
     ) -> None:
         """Show the name of each layer, its fraction of the kernel's exponent, 0 to 1, and its width.
 
-        An infinite width means that the layer is unused; `stale` greys the bars because the parameters have changed.
+        An infinite width means that the layer is unused. If `stale`, the bars and texts are pale, because the current
+        parameters differ from those of the result.
         """
         while len(self.bars) < len(shares):
             self._add_labels("")
@@ -262,7 +263,7 @@ class ShareBars(QWidget):
                 part.setText(texts[line][column] if line < len(texts) else "")
         for number, bar in enumerate(self.bars):
             bar.setVisible(number < len(self._texts))
-            # A layer has the same colour whether or not there is a bar for the raw input h⁰.
+            # A layer has the same colour with and without a bar for the raw input h⁰.
             colour = theme.pin(number + (self._lines[1][0].text() != layer_name(0)))
             shown = towards(colour, QColor(theme.background), STALE) if self._stale else colour
             style = f"QProgressBar {{ min-height: 10px; max-height: 10px }} ::chunk {{ background: {shown.name()} }}"

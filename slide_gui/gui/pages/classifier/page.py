@@ -39,7 +39,7 @@ _PLACEHOLDERS = (
 )
 _TRAIN = "Learn the widths and C, train on all training rows, then test"
 _VARIANCES = [
-    Choice(f"{variance:g}", f"{100 * variance:g} % of variance", f"keep components with {variance:g} of the variance")
+    Choice(f"{variance:g}", f"{100 * variance:g} % of variance", "keep components with this fraction of the variance")
     for variance in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 ]
 _CAPTION = 7  # number of characters of the longest class name that fits below an image
@@ -95,11 +95,11 @@ class ClassifierPage(Page):
         self.train_button.setMinimumWidth(widest(self.train_button, 0, ("Train", "Cancel")))
         self.train_button.clicked.connect(self._toggle)
         methods = [method for method in METHODS.values() if method.plain or method.regroups]
-        tip = "SLIDE with learned (§5) or median widths, the raw input, or one of two variants of this program"
+        tip = "SLIDE with learned (§5) or median widths, the raw input, or one of this program’s two variants of SLIDE"
         self._method = self._choice(row, "Method", tip, methods)
         row.setStretchFactor(self._method, 2)
         tip = "Criterion that gradient descent minimises over the widths σ_t and C"
-        self._by = self._choice(row, "Widths by", tip, LEARNED_BY.values())
+        self._by = self._choice(row, "Criterion", tip, LEARNED_BY.values())
         tip = "Loss of the SVM (hinge: the ordinary SVM); the widths are always learned with the squared hinge loss"
         self._loss = self._choice(row, "Loss", tip, LOSSES.values())
         self._by.setMinimumContentsLength(6)
@@ -107,7 +107,7 @@ class ClassifierPage(Page):
         self._whitening = QWidget(self)
         self.column.addWidget(self._whitening)
         line = flush(QHBoxLayout(self._whitening), 4)
-        tip = "Fraction of the variance that the whitened components keep"
+        tip = "Fraction of the variance that the whitened components contain"
         self._variance = self._choice(line, "Variance", tip, _VARIANCES)
         line.addStretch(2)
         self._boxes = {"method": self._method, "variance": self._variance, "criterion": self._by, "loss": self._loss}
@@ -142,7 +142,7 @@ class ClassifierPage(Page):
         return SvmParameters(criterion=self._by.currentData(), loss=self._loss.currentData())
 
     def _method_choice(self) -> tuple[str, float | None]:
-        """Return the selected method, and the fraction of variance to keep (None for a method without a projection)."""
+        """Return the selected method and the fraction of variance to keep, or None for a method without projection."""
         key = self._method.currentData()
         return key, float(self._variance.currentData()) if METHODS[key].projection else None
 
@@ -152,7 +152,7 @@ class ClassifierPage(Page):
 
     @Slot()
     def _show_known(self) -> None:
-        """Update the page. If no result is shown, load the stored one of the current settings, or the shipped one."""
+        """Update the page. If no result is shown, load the stored or shipped result of the current settings."""
         if self.isVisible():
             self._controller.show_known(self._controller.spec_of(self.svm(), *self._method_choice()))
             self.refresh()
@@ -196,7 +196,7 @@ class ClassifierPage(Page):
 
     def why_nothing_to_export(self) -> str:
         if self._controller.result is not None:
-            return "The result belongs to other data; open those data to export it."
+            return "The result belongs to another data set. Open that data set to export the result."
         return "There is no result yet. Press Train, or load a run."
 
     def numbers(self) -> str:
@@ -261,7 +261,7 @@ class ClassifierPage(Page):
     def _show_training(self, seen: RunProgress, stale: bool = False) -> None:
         if self._shown is not None:  # the page still shows the result of an earlier run
             self._clear()
-        self.criterion.set_placeholder("The criterion is drawn while the widths are learned on all rows.")
+        self.criterion.set_placeholder("The criterion is drawn while the widths are learned on all training rows.")
         if seen.history:
             spec = self._controller.spec
             assert spec is not None
@@ -276,7 +276,7 @@ class ClassifierPage(Page):
             self.rate.setText(str(seen.test.rate))
             done, total = count(seen.test.done), count(seen.test.total)
             whole = seen.test.done == seen.test.total
-            text = f"test error so far, on {done} of {total} {self._unit()}s with its 95 % confidence interval"
+            text = f"test error so far on {done} of {total} {self._unit()}s, with its 95 % confidence interval"
             text = f"test error on {total} {self._unit()}s · {_PHASES[seen.phase]}" if whole else text
             self.details.setText(text)
             return
@@ -307,11 +307,11 @@ class ClassifierPage(Page):
         at = place_name(result.spec.stack.noise, result.spec.stack.depth)
         if not (result.spec.stacked and METHODS[result.spec.method].plain):
             at = describe_spec(replace(result.spec, held_out=None))
-        parts = [self._describe_error(result), f"of {at}, not of the panel’s parameters" if stale else at]
+        parts = [self._describe_error(result), f"{at} (the panel has other parameters)" if stale else at]
         if not self._controller.shows_open_data:
-            parts[1] = f"of {result.dataset} at {at}, not of the open data set"
+            parts[1] = f"{result.dataset} at {at} (another data set is open)"
         if not result.is_current:
-            parts.append(f"of results version {result.numerics}, not of this program’s version")
+            parts.append(f"results version {result.numerics} (this program has another one)")
         if any(run.hash == result.hash and run.is_shipped for run in self._controller.library.runs):
             parts.insert(0, "shipped")
         parts += filter(None, [ClassRates.of(result.confusion, self._names(result)).sentence.removesuffix(".")])
@@ -337,10 +337,10 @@ class ClassifierPage(Page):
         """Return a text with the kind of error, the number of rows and, for cross-validation, the folds."""
         held_out, over_folds = result.spec.held_out, self._controller.folds_rate
         if over_folds is not None:
-            text = f"test error over all folds, {count(over_folds.n)} {self._unit()}s tested once each"
-            return text if held_out is None else f"{text} · results below: {held_out}, {result.rate}"
+            text = f"test error over all folds; each of the {count(over_folds.n)} {self._unit()}s is tested once"
+            return text if held_out is None else f"{text} · results below are of {held_out}: {result.rate}"
         unit = self._unit() if result.spec.evaluate == "test" else "row"
-        interval = f"on {count(result.n_test)} {unit}s with its 95 % confidence interval"
+        interval = f"on {count(result.n_test)} {unit}s, with its 95 % confidence interval"
         return " · ".join(filter(None, [f"{result.spec.evaluate} error {interval}", str(held_out or "")]))
 
     def _unit(self) -> str:
@@ -382,13 +382,13 @@ class ClassifierPage(Page):
 
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
         dataset, on_test = self._workspace.dataset, result.spec.evaluate == "test"
-        # The gallery is not filled again with the same images, because it would scroll to its top.
+        # Filling the gallery again with the same images would scroll it to its top.
         if self._gallery_of == (result, cell, stale, dataset):
             return
         self._gallery_of = result, cell, stale, dataset
         if dataset is None or dataset.test_labels is None or not self._controller.shows_open_data or not on_test:
             after = self._workspace.worded(_PLACEHOLDERS[-1])
-            self.gallery.set_placeholder(after if on_test else "The page does not list errors on validation rows.")
+            self.gallery.set_placeholder(after if on_test else "The gallery does not show errors on validation rows.")
             self.gallery.set_images([])
             self._show_filter(0, 0, "")
             return
@@ -423,7 +423,7 @@ def _bars(values: NDArray[np.float32], low: NDArray[np.float32], high: NDArray[n
     """
     share = (values - low) / np.where(high > low, high - low, 1)
     share = np.maximum.reduceat(share, np.linspace(0, len(share), min(len(share), 2 * _BAR_HEIGHT), False, dtype=int))
-    # Every bar is at least one pixel high, so that the smallest values are visible, too.
+    # Every bar is at least one pixel high, so that the bars of the smallest values are visible, too.
     height = np.linspace(1, 0, _BAR_HEIGHT, endpoint=False)[:, None]
     bars = np.asarray(height <= np.maximum(share, 1 / _BAR_HEIGHT), np.float32)
     return np.repeat(bars, max(1, _BAR_HEIGHT // len(share)), axis=1)

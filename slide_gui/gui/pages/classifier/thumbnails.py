@@ -21,7 +21,7 @@ _NONE = QModelIndex()
 
 @dataclass(frozen=True, eq=False)
 class Thumbnail:
-    """An image of the gallery.
+    """The pixels and the texts of one image in the gallery.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The plot of the paper's sensitivity figure: error against noise level, one line per depth."""
+"""A plot of the error against the noise level with one line per depth, as in the paper's sensitivity figure."""
 
 import math
 from collections.abc import Sequence
@@ -35,8 +35,11 @@ class ErrorPlot(Plot):
     The cursor is a vertical line at a noise level. The plot also shows the paper's error for raw input and the
     confidence intervals of one line.
 
-    Left and Right select the next point of a line, Up and Down a point of the next line, and Enter clicks the selected
-    point. Shift+Left and Shift+Right move the cursor; the mouse can drag it by its line or along the horizontal axis.
+    Left and Right select the next point of a line. Up and Down select a point of the line above or below. Enter has the
+    same effect as a click on the selected point. Shift+Left and Shift+Right move the cursor; the mouse can drag it by
+    its line or along the horizontal axis.
+
+    A point has a final error if its state is "done". The errors of all other points can still change.
 
     Signals
     -------
@@ -77,7 +80,7 @@ class ErrorPlot(Plot):
         if tuple(points) != self._points:
             self._points, current = tuple(points), self._current
             if current is not None:
-                # Points are matched by noise level and depth, because an unfinished point has no key.
+                # Points are matched by noise level and depth, because a point without a final error has no key.
                 place = current.noise, current.depth
                 self._current = next((p for p in points if (p.noise, p.depth) == place), None)
             self._renew()
@@ -113,8 +116,8 @@ class ErrorPlot(Plot):
     def values_at(self, noise: float) -> list[tuple[int, float, bool]]:
         """Return (depth, error, is_computed) of each line at a noise level.
 
-        If the line has no point at this noise level, the error is interpolated linearly. `is_computed` is True only
-        for a finished point.
+        If the line has no point at this noise level, the error is interpolated linearly. `is_computed` is True only if
+        the line has a point with a final error at this noise level.
         """
         read = [(depth, *_read(line, noise)) for depth, line in self._lines.items()]
         return [(depth, error, exact) for depth, error, exact in read if math.isfinite(error)]
@@ -149,7 +152,7 @@ class ErrorPlot(Plot):
         self._hollow.setData(x=[0.0] * len(paper), y=paper, size=12, pen=self._pen(theme.text, 1.5), brush=None)
 
     def _draw_intervals(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> None:
-        """Draw the 95 % confidence intervals of the finished points of a line within the axes."""
+        """Draw the 95 % confidence intervals of the points of a line that have final errors."""
         measured = [p for p in known if p.state == "done" and math.isfinite(p.low + p.high)]
         if not measured:
             return
@@ -161,10 +164,10 @@ class ErrorPlot(Plot):
         self._curve(("band", depth), 0).setData(xs, ys, pen=pen, fillLevel="enclosed", brush=brush)
 
     def _draw_lines(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> None:
-        """Draw the line of a depth. Segments that touch an unfinished point are dashed and grey."""
+        """Draw the line of a depth. Segments that end at a point without a final error are dashed and grey."""
         xs, ys = np.array([p.noise for p in known]), np.array([p.error for p in known])
         done = np.array([p.state == "done" for p in known], bool)
-        finished = done & np.roll(done, -1)  # True for a segment between two finished points
+        finished = done & np.roll(done, -1)  # True for a segment between two points with final errors
         solid, dashed = self._depth_pen(theme, depth, 2.0), self._pen(theme.muted, 1.5, (2.0, 3.0))
         for name, pen, is_joined in (("line", solid, finished), ("rest", dashed, ~finished)):
             self._curve((name, depth), 1).setData(xs, ys, pen=pen, connect=is_joined)
@@ -361,9 +364,9 @@ class ErrorPlot(Plot):
 
 
 def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
-    """Return a line's error at a noise level, and True if the line has a finished point at this level.
+    """Return a line's error at a noise level, and True if the line has a point with a final error at this level.
 
-    The error is interpolated between points, and nan beyond the ends of the line.
+    The error is interpolated between points. It is nan beyond the ends of the line.
     """
     known = [p for p in line if p.is_known]
     exact = next((p for p in known if abs(p.noise - noise) < 1e-6), None)
@@ -376,20 +379,20 @@ def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
 
 
 def _limits(points: Sequence[ErrorPoint], paper: float | None) -> tuple[float, float]:
-    """Return the range of the vertical axis: from 0, or from below the smallest error if all errors are far from 0."""
+    """Return the range of the vertical axis. It starts at 0, or below the smallest error if all are far from 0."""
     values = [p.error for p in points if p.is_known] + ([] if paper is None else [paper])
     settled = [p for p in points if p.state == "done" and math.isfinite(p.low + p.high)]
     for point in settled:
         values += [point.low, point.high]
-    # The confidence interval of an unfinished point shrinks while the point is computed, and the axis would change with
-    # it. The axis therefore reserves the width of the widest finished interval for each unfinished point.
+    # The confidence interval of a point shrinks while the point is computed. So that the axis does not change all the
+    # time, it reserves the width of the widest final interval for each of these points.
     usual = max((0.5 * (p.high - p.low) for p in settled), default=0.0)
     for point in points:
         if point.is_known and point.state in ("running", "refining"):
             values += [point.error - usual, point.error + usual]
     if not values:
         return 0.0, 10.0
-    if not settled:  # without finished points, the usual width of an interval is unknown
+    if not settled:  # the width of the widest final interval is unknown
         return 0.0, max(1.5 * max(values), 0.1)
     low, high = max(min(values), 0.0), max(values)
     if low < 0.4 * high or high == 0.0:

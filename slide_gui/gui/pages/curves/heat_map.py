@@ -29,7 +29,10 @@ class HeatMap(ColorTable):
         self.cell_clicked.connect(self._click)
 
     def set_points(self, points: Sequence[ErrorPoint], part: str = "test") -> None:
-        """Replace the points, at most one per noise level and depth. The legend names the `part`, as in the curves."""
+        """Replace the points; each noise level and depth may have at most one point.
+
+        The legend names the `part` of the rows on which errors are counted: "test" or "validation".
+        """
         noises, depths = (sorted(set(each)) for each in zip(*map(_place, points), strict=True)) if points else ((), ())
         self._points = {(depths.index(p.depth), noises.index(_place(p)[0])): p for p in points}
         errors = [p.error for p in points if p.is_known and p.state == "done"]

@@ -104,15 +104,15 @@ class CurvesPage(Page):
     def setting(self) -> Setting | None:
         """Return the settings of the runs whose errors are plotted, or None without labelled data.
 
-        They are the settings that the user selected; without a selection, the settings of the requested sweep; without
-        such a sweep, the settings with the most stored runs.
+        The settings that the user selected come first. If the user has selected none, they are the settings of the
+        requested sweep. If no sweep is requested either, they are the settings with the most stored runs.
         """
         controller, spec = self._controller, self._controller.spec_of(self._controller.svm)
         if spec is None:
             return None
         chosen, counts = Setting.from_text(self._chosen), self._n_runs()
         if chosen is not None and (self._trial_points or not counts or chosen.text in counts):
-            return chosen  # It is ignored if it belongs to other data, for example after a restart.
+            return chosen  # A selection that belongs to other data, for example after a restart, is ignored.
         if controller.requested_sweep is not None:
             return Setting.of(controller.requested_sweep.points()[-1].spec)
         usual = Setting.of(spec).text
@@ -266,7 +266,7 @@ class CurvesPage(Page):
         return tuple(options)
 
     def why_nothing_to_export(self) -> str:
-        return self._controller.why_not() or "There is no finished point. Press Sweep, or train on the Classifier page."
+        return self._controller.why_not() or "No error has been computed. Press Sweep, or train on the Classifier page."
 
     def numbers(self) -> str:
         points = [(p, p.rate) for p in self.points() if p.rate is not None and p.state == "done"]
@@ -295,7 +295,7 @@ class CurvesPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the controller's current state."""
+        """If the page is visible, show the current state of the controller."""
         if not self.isVisible():
             return
         setting = self.setting()
@@ -318,7 +318,7 @@ class CurvesPage(Page):
         is_paper_figure = paper is not None and dataset is not None and dataset.key == key
         self._plot.setToolTip(statements if is_paper_figure else "")
         self._show_status(points, setting)
-        # The plot shows its reason for being empty only if it shows nothing else, not if it shows the paper's error.
+        # A plot that shows the paper's error does not explain why it has no points; the status explains this.
         if not points and paper is not None and not self.status.text():
             self.status.setText(self._why_empty())
 
@@ -373,7 +373,7 @@ class CurvesPage(Page):
         trial, done = self._controller.trial.latest, () if sweep is None else sweep.done
         if isinstance(trial, TrialState | Trial):
             done += trial.done
-        # Results of deleted runs are left out, unless a sweep is running, which may have computed these runs again.
+        # Results of deleted runs are left out. A running sweep is an exception: it may have computed these runs again.
         deleted = set[str]() if self._controller.sweep.running else set().union(*self._controller.library.deleted)
         done = tuple(each for each in done if each.point.spec.hash not in deleted)
         arguments = setting, self._controller.bases(), self._controller.library.runs, done
@@ -382,7 +382,7 @@ class CurvesPage(Page):
         return self._known_of[1]
 
     def _chosen_places(self, known: dict[Place, dict[str, PointResult]]) -> tuple[Place, ...]:
-        """Return (noise level, depth) of points selected on validation rows; none while a sweep or trial is running."""
+        """Return (noise level, depth) of each point selected on validation rows, or () while a sweep or trial runs."""
         keys = tuple((place, tuple(answers)) for place, answers in known.items())
         if self._controller.sweep.running or self._controller.trial.running:
             return ()
@@ -414,7 +414,10 @@ class CurvesPage(Page):
         return ErrorPoint(*place, mean.rate, key, "done", note, by, validation, mean.chosen)
 
     def _paper_error(self, part: str) -> float | None:
-        """Return the published error of the raw input in per cent if the curves show test errors."""
+        """Return the published test error of the raw input in per cent.
+
+        Return None if no error is published or if the curves show validation errors.
+        """
         dataset = self._workspace.dataset
         items = published(dataset.key) if dataset is not None and part == "test" else ()
         return next((100 * item.error for item in items if item.method == "Raw-SVM"), None)
@@ -431,7 +434,7 @@ class CurvesPage(Page):
         parts += [_decided(points), _rows(points, _part(setting))]
         parts.append(self._best(points, setting))
         if running and sweep is None:
-            parts.insert(0, "looking for stored points…")
+            parts.insert(0, "searching for stored runs…")
         elif running and sweep is not None:
             held = "paused" if controller.sweep.paused else ""
             last = "testing the selected point" if sweep.chosen else ""
@@ -443,7 +446,7 @@ class CurvesPage(Page):
         now = self._workspace.state.parameters
         plotted = now if setting is None else replace(setting.spec.stack, noise=now.noise, depth=now.depth)
         if setting and len({replace(setting.spec, stack=each).checked().stack for each in (plotted, now)}) > 1:
-            parts.append("curves and estimate use other parameters than the panel; press Sweep to use the panel’s")
+            parts.append("curves and estimate do not use the parameters of the panel; press Sweep to use them")
         self.status.setText(" · ".join(filter(None, parts)))
 
     def _best(self, shown: list[ErrorPoint], setting: Setting | None) -> str:
@@ -451,7 +454,7 @@ class CurvesPage(Page):
         if self._controller.sweep.running or setting is None or sum(p.state == "done" for p in shown) < 2:
             return ""
         if setting.spec.training != "split":
-            return "no point is selected: every row was used for training, and test errors must not select a point"
+            return "no point is selected: there are no validation rows, and a selection must not use test errors"
         chosen = chosen_of(shown)
         if not chosen:
             return ""
@@ -459,8 +462,8 @@ class CurvesPage(Page):
         stored = {run.hash: run.rate for run in self._controller.library.runs if run.hash in self._finals}
         # Test error of the classifiers that were retrained on all training rows at the selected noise level and depth
         rate = ErrorRate.of_folds(list(stored.values())) if stored and len(stored) == len(self._finals) else None
-        best = f"best on validation{', different by fold' if len(chosen) > 1 else ''}: {points}"
-        trained = f"retrained on all rows{'' if setting.spec.labels is None else ' with all labels'}"
+        best = f"best on validation{' (differs between folds)' if len(chosen) > 1 else ''}: {points}"
+        trained = f"retrained on all training rows{'' if setting.spec.labels is None else ' with all labels'}"
         return best if rate is None else f"{best}, {trained}: test error {rate} on {counted(rate.n, 'row')}"
 
 
@@ -470,9 +473,9 @@ def _part(setting: Setting | None) -> str:
 
 
 def _rows(points: Iterable[ErrorPoint], part: str) -> str:
-    """Return as text the number of rows on which errors are counted.
+    """Return a text with the number of rows on which errors are counted.
 
-    The text has an entry for the curves, for the point that a sweep is computing and for the estimate.
+    The text has separate entries for the curves, the point that a sweep is computing, and the estimate.
     """
     texts = []
     for state, name in (("done", "curves"), ("running", "current point"), ("refining", "estimate, widths not learned")):
@@ -488,7 +491,10 @@ def _rows(points: Iterable[ErrorPoint], part: str) -> str:
 
 
 def _decided(points: Iterable[ErrorPoint]) -> str:
-    """Return the criteria by which the widths were learned, most frequent first, each with its number of points."""
+    """Return the criteria by which the widths were learned, the most frequent one first.
+
+    If there are several criteria, the text contains the number of points of each criterion.
+    """
     counts = Counter(point.by for point in points if point.by).most_common()
     if len(counts) < 2:
         return "".join(by for by, _ in counts)
@@ -496,7 +502,7 @@ def _decided(points: Iterable[ErrorPoint]) -> str:
 
 
 def _live_point(place: Place, seen: RunProgress | None, part: str, state: PointState) -> ErrorPoint:
-    """Return an unfinished point of a sweep or of an estimate; an estimate does not learn widths."""
+    """Return the point that a sweep or an estimate is computing. An estimate does not learn widths."""
     estimate: Estimate | None = None if seen is None else getattr(seen, part)
     if estimate is None or estimate.done == 0:
         return ErrorPoint(*place, None, "", "running")

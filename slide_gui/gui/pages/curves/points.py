@@ -13,7 +13,7 @@ PointState = Literal["done", "running", "refining"]
 
 @dataclass(frozen=True)
 class ErrorPoint:
-    """A point: the error of the models with one noise level and one depth.
+    """A point of the error curves: the error at one noise level and one depth.
 
     Parameters
     ----------
@@ -26,8 +26,8 @@ class ErrorPoint:
     key : str
         Key of the run that a click opens; empty if there is no such run.
     state : {"done", "running", "refining"}
-        "running" if a sweep is computing the point, "refining" if the point is an estimate. Such points are drawn
-        hollow and grey, without a confidence interval.
+        "done" if the error is final. "running" if a sweep is computing the point, and "refining" if the point is an
+        estimate; these points are drawn hollow and grey, without a confidence interval.
     note : str
         Further lines of the tooltip, such as the computing time.
     by : str
@@ -55,7 +55,7 @@ class ErrorPoint:
 
     @property
     def is_selected(self) -> bool:
-        """True if the point is finished and was selected on the validation rows."""
+        """True if the error is final and the point was selected on the validation rows."""
         return self.chosen and self.state == "done" and self.is_known
 
     @property
@@ -75,7 +75,7 @@ class ErrorPoint:
 
 
 def lines_of(point: ErrorPoint) -> list[str]:
-    """Return the tooltip of a point, line by line; the first line has the error."""
+    """Return the lines of the tooltip of a point. The first line contains the error, if it is known."""
     place = f"noise {level(point.noise)} · depth {point.depth}"
     if point.rate is None:
         return [place, "being computed", *filter(None, [point.by, point.note])]
@@ -91,7 +91,7 @@ def lines_of(point: ErrorPoint) -> list[str]:
 
 
 def chosen_of(points: Sequence[ErrorPoint]) -> tuple[ErrorPoint, ...]:
-    """Return the finished points that were selected on validation rows; folds may select different points."""
+    """Return the points with final errors that were selected on validation rows. Each fold may select another point."""
     return tuple(point for point in points if point.is_selected)
 
 

@@ -43,10 +43,10 @@ class SweepDialog(QDialog):
         self.noises = self._add("Noise level 1 − p", QLineEdit(self), "from:to:step, or values separated by commas")
         self.depths = self._add("Depth", QLineEdit(self), "from:to, or values separated by commas; 0 is the raw input")
         splits, labels = spin_box("Splits", 1, _MOST_SPLITS, self), spin_box("Labels", 1, 1, self)
-        self.splits = self._add("Splits", splits, "number of validation splits; every five are one cross-validation")
+        self.splits = self._add("Splits", splits, "number of validation splits; five splits form a cross-validation")
         self.seeds = self._add("Seeds", QLineEdit(self), "random seeds of splits and classifiers, separated by commas")
-        self.labels = self._add("Labels", labels, "labelled rows that each run is trained on")
-        self.criterion = self._add("Widths by", QComboBox(self), "criterion by which widths are learned")
+        self.labels = self._add("Labels", labels, "number of labelled rows that each run uses for training")
+        self.criterion = self._add("Criterion", QComboBox(self), "criterion that the learned widths minimise")
         self.part = self._add("Evaluate on", QComboBox(self), "rows whose errors the curves show")
         self.choice = QCheckBox("Select the best point on validation rows", self)
         self.choice.setToolTip(
@@ -155,7 +155,7 @@ class SweepDialog(QDialog):
 
     @Slot()
     def count(self) -> None:
-        """Show the cost of the sweep, or what is wrong with an invalid field."""
+        """Show the cost of the sweep, or the problem of an invalid field."""
         self._wait.stop()
         try:
             plan = self._plan(self.sweep())

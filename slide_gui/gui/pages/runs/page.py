@@ -55,7 +55,7 @@ class RunsPage(Page):
 
     @Slot()
     def _follow_sweep(self) -> None:
-        """Add the points of a sweep to the list when they are finished."""
+        """List the runs of a sweep as soon as they are finished."""
         state: SweepState | None = self._sweep.latest
         finished = 0 if state is None else len(state.done) + len(state.final)
         if finished != self._n_finished and self.isVisible() and not self._library.reading:
@@ -70,7 +70,7 @@ class RunsPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the runs of the library and how many there are."""
+        """If the page is visible, show the runs of the library and their number."""
         if self.isVisible():
             self.run_table.set_rows(self._library.runs)
             subtitle, empty = self._words()
@@ -89,7 +89,7 @@ class RunsPage(Page):
             return "could not be read", "The runs could not be read."
         n, n_shipped = len(library.stored_runs), len(library.runs) - len(library.stored_runs)
         listed = f"{n} stored, {n_shipped} shipped with the program" if n_shipped else f"{n} stored"
-        listed = f"{listed}, {others} of them (grey) from another results version" if others else listed
+        listed = f"{listed}; {others} (grey) of another results version" if others else listed
         return listed, "No runs yet. Train a classifier or start a sweep."
 
     def choices(self) -> dict[str, str]:
@@ -145,7 +145,7 @@ class RunsPage(Page):
         self._show_example()
 
     def _show_example(self) -> None:
-        """Compare two shipped runs of the open data, unless the user has compared runs or stored at least two."""
+        """Compare two shipped runs of the open data if the user has compared no runs and stored fewer than two."""
         dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
         is_empty = self.stack.currentIndex() == 1 and not self._has_compared
         if is_empty and dataset is not None and len(self._library.stored_runs) < 2:
@@ -219,7 +219,7 @@ class ComparisonView(QWidget):
     def show_comparison(self, shown: RunComparison | None) -> None:
         """Show a comparison of two runs.
 
-        If `shown` is None, because the computation was stopped, show the previous comparison again.
+        `shown` is None if the computation was stopped. In this case, show the previous comparison again.
         """
         self._shown = shown = shown or self._shown
         if shown is None:
@@ -255,7 +255,7 @@ class ComparisonView(QWidget):
             sides = (("A", rows.first[number]), ("B", rows.second[number]), ("A − B", rows.difference[number]))
             columns = {f"{side}, layer {k}": row for side, weights in sides for k, row in enumerate(weights, 1)}
             cells = zip(*columns.values(), strict=True)
-            key = f"{quantity} {self._pixel_name(pixel)}, from"
+            key = f"feature ({quantity} {self._pixel_name(pixel)})"
             texts.append(table_text([key], [*names, ["bias"]], tuple(columns), cells))
         return "\n\n".join(texts)
 
@@ -266,7 +266,7 @@ class ComparisonView(QWidget):
     def _show_pixel_buttons(self) -> None:
         rows = None if self._shown is None else self._shown.rows
         has_contributions = rows is not None and rows.contributions
-        title = "contributions (weights × RMS) to" if has_contributions else "rows of W for"
+        title = "Contributions (weights × RMS) to a feature" if has_contributions else "Row of W of a feature"
         self._weights_title.setText("" if rows is None else title)
         self._weights_title.setToolTip(_CONTRIBUTIONS if has_contributions else "")
         names = [] if rows is None else list(map(self._pixel_name, rows.pixels))
@@ -313,13 +313,13 @@ class ComparisonView(QWidget):
 
 
 _CONTRIBUTIONS = (
-    "Each weight times the root mean square of its input feature; otherwise the weights of "
-    "a few features that are almost always 0 would hide all others"
+    "A contribution is a weight times the root mean square of its input feature. Without this factor, the "
+    "large weights of a few features that are almost always 0 would hide all others"
 )
 
 
 def _complete(shown: RunComparison) -> list[RunResult]:
-    """Return the complete results of the compared runs. Shipped runs are left out: they have no complete results."""
+    """Return the complete results of the compared runs. Shipped runs are left out, because theirs are incomplete."""
     return [result for result in (shown.first, shown.second) if isinstance(result, RunResult)]
 
 
@@ -343,7 +343,7 @@ def _describe(result: RunResult | StoredRun) -> str:
 def _sentence(shown: RunComparison) -> str:
     first, second = shown.first, shown.second
     difference = signed(100 * (first.error - second.error), 2)
-    errors = f"A {100 * first.error:.2f} %, B {100 * second.error:.2f} %, A − B = {difference}"
+    errors = f"Error of A {100 * first.error:.2f} %, of B {100 * second.error:.2f} %, A − B = {difference}"
     if len(_complete(shown)) < 2:
         return f"{errors} percentage points · shipped runs have no significance test and no confusion matrix"
     test = compare_errors(first, second)

@@ -1,4 +1,4 @@
-"""The table of runs: filtering, sorting, selecting, tagging and copying; signals request other actions."""
+"""The table of runs. The user can filter, sort, select, tag and copy runs; signals request all other actions."""
 
 import math
 import re
@@ -70,7 +70,7 @@ class RunModel(QAbstractTableModel):
     Attributes
     ----------
     runs : tuple of StoredRun
-        All runs, without the filter.
+        All runs, including those that the filter hides.
     rows : list of StoredRun
         The filtered and sorted runs.
 
@@ -99,8 +99,8 @@ class RunModel(QAbstractTableModel):
     def set_filter(self, text: str) -> None:
         """Show the runs that match every word of `text`. The case of letters is ignored.
 
-        A run matches a word with a minus sign in front if it does not contain the word. A number after "noise", "depth"
-        or "seed" matches only that value.
+        A word that begins with a minus sign matches the runs that do not contain the rest of the word. A number after
+        "noise", "depth" or "seed" matches only that value.
         """
         words = _words_of(text)
         if words != self._words:
@@ -202,16 +202,19 @@ def _is_missing(value: Any) -> bool:
 
 
 ROW = 28
-PADDING = 3  # of a cell, in pixels; the style sheet sets the same padding for the column titles
+PADDING = 3  # padding of a cell in pixels; the style sheet sets the same padding for the column titles
 TEXT = SECONDARY + 1
 _SAMPLE = 500  # approximate number of rows whose texts determine the widths of the columns
 _WIDEST, _NARROWEST_TAG = 320, 80
-_LEAST_WIDTHS = {1: 104, 2: 80}  # indices of the columns of data sets and of methods → least width
+_LEAST_WIDTHS = {1: 104, 2: 80}  # index of a column → least width in pixels; the columns are data sets and methods
 _WIDER = 10  # pixels by which one key press changes the width of a column
 
 
 class RunDelegate(QStyledItemDelegate):
-    """Draws a cell: selected rows have a tinted background, and the row of the cursor has an accent bar on the left."""
+    """The delegate that draws the cells.
+
+    Selected rows have a tinted background. The row of the cursor has a bar in the accent colour on the left.
+    """
 
     def __init__(self, view: "RunView", model: RunModel) -> None:
         super().__init__(view)
@@ -255,7 +258,10 @@ class RunView(QTableView):
         self.resized.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Sort by the current column (Alt+Up, Alt+Down), or move it (Alt+Left, Alt+Right) or, with Shift, resize it."""
+        """Sort by the current column with Alt+Up or Alt+Down, or move this column with Alt+Left or Alt+Right.
+
+        Shift+Alt+Left and Shift+Alt+Right change the width of the column.
+        """
         key, held, head = Qt.Key(event.key()), event.modifiers(), self.horizontalHeader()
         column = max(self.currentIndex().column(), 0)
         if key not in ARROWS or not held & Qt.KeyboardModifier.AltModifier:
@@ -293,7 +299,8 @@ class RunTable(QWidget):
 
     Enter or a double-click opens a run, Ctrl+D compares two runs, Delete deletes the selected runs, F2 edits the tag,
     Ctrl+C copies the selected rows as tab-separated text, Ctrl+F goes to the filter, and Escape clears the filter.
-    Alt+Up and Alt+Down sort by the current column; Alt+Left and Alt+Right move it, and with Shift change its width.
+    Alt+Up and Alt+Down sort by the current column. Alt+Left and Alt+Right move this column; with Shift, they change its
+    width.
 
     Attributes
     ----------
@@ -478,9 +485,10 @@ class RunTable(QWidget):
     # Widths
 
     def _fit_columns(self, rows: Sequence[StoredRun]) -> None:
-        """Fit each column to its texts or, if set, to `column.widest`; columns resized by the user keep their widths.
+        """Fit each column to `column.widest`, or to its texts if `column.widest` is empty.
 
-        If there are many rows, only a sample is measured; tooltips show the texts that do not fit.
+        Columns that the user has resized keep their widths. If there are many rows, only the texts of a sample are
+        measured. Tooltips show the texts that do not fit.
         """
         metrics = QFontMetricsF(figure_font(self, TEXT))
         sample = rows[:: max(1, len(rows) // _SAMPLE)]
