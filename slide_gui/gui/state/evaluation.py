@@ -227,7 +227,8 @@ def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
             cell = running or Cell(cell.data, cell.method, cell.n_splits)
         elif running is not None and len(running.answers) >= len(cell.answers):
             results = [[(each.spec_hash, each.error) for each in one.answers] for one in (running, cell)]
-            # If the user has repeated shipped runs with equal errors, keep the shipped error rate and comparison.
+            # A shipped cell contains an error rate and a comparison instead of the errors of its test rows. Both remain
+            # valid if the running evaluation computes the same runs and gets the same errors.
             if results[0] == results[1]:
                 running = replace(running, shipped_rate=cell.shipped_rate, shipped_comparison=cell.shipped_comparison)
             cell = running
