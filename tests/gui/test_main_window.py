@@ -202,7 +202,7 @@ def test_that_the_panel_shows_contributions_and_page_and_readout_name_them(windo
     assert tiles.rows[1].tiles[0].values.ravel()[feature] == pytest.approx(weight * rms, rel=1e-6)
     assert window.weights_page.subtitle.text() == "contributions: weights × RMS of the input pixel"
     readout = window.weights_page.findChild(WeightsView).readout.accessibleDescription()
-    assert readout.startswith(f"from itself; h¹ {signed(weight, 2)} {signed(weight * rms, 2)} ")
+    assert readout.startswith(f"weight from itself; h¹ {signed(weight, 2)} {signed(weight * rms, 2)} ")
     window.actions_by_name["undo"].trigger()
     assert box.currentData() == "auto"
     assert "contributions" not in window.weights_page.subtitle.text()

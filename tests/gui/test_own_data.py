@@ -237,7 +237,7 @@ def test_that_the_labels_in_the_folder_of_idx_images_are_offered_and_used(window
     drop(window, images)
     preview = window.reading_preview
     wait(lambda: preview.isVisible() and not window.queue.busy)
-    assert "train-labels-idx1-ubyte is in the same folder. Use it?" in texts(preview)
+    assert "train-labels-idx1-ubyte is in the same folder. Use its labels?" in texts(preview)
     QTest.mouseClick(preview.labels_button, Qt.MouseButton.LeftButton)
     wait(lambda: window.workspace.dataset.train_labels is not None and not window.queue.busy)
     assert len(window.workspace.source.paths) == 2

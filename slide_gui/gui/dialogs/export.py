@@ -86,13 +86,13 @@ def shows_folders() -> bool:
 
 
 class ExportController(QObject):
-    """Opens the dialog, writes exports in the job queue, and reports the outcome.
+    """The controller that opens the export dialog, writes exports in the job queue, and reports the outcome.
 
     Parameters
     ----------
     inputs : callable
-        Called when an export is requested. Returns a function, called in the job queue, that lists the files
-        that exports must not replace.
+        Function that is called when an export is requested. It returns a second function, which the job queue calls.
+        The second function lists the files that exports must not replace.
 
     Signals
     -------
@@ -112,7 +112,7 @@ class ExportController(QObject):
         self._session = ""
 
     def ask(self, options: Sequence[ExportOption], why_nothing: str, session: Callable[[], str]) -> None:
-        """Ask which option to export and where, and write the export.
+        """Ask which option to export and to which path, then write the export.
 
         Parameters
         ----------
@@ -194,13 +194,13 @@ _FORMATS = {
     "svg": ("SVG, to edit", _TEXT),
     "png": ("PNG, 300 dots per inch", _SAME),
     "csv": ("CSV, the numbers", "Numbers with all digits."),
-    "gif": ("GIF, 256 colours", "Supported by all programs; colours are rounded to 256 per picture."),
+    "gif": ("GIF, 256 colours", "Most programs can show it; colours are rounded to 256 per picture."),
     "tex": ("LaTeX, the table", "A table float with notes in its caption."),
     "md": ("Markdown, the table", "A table with notes below it."),
     "bundle": (
         "Folder: figure, numbers, command line and script",
-        "Writes to the folder you choose if it is empty, or else to a new folder in it. Overwrites nothing. Open it in "
-        "this program to restore data, parameters and view.",
+        "The files are written to the folder you choose if it is empty, or else to a new folder in it. Open this "
+        "folder in the program to restore data, parameters and view.",
     ),
 }
 _TEXTS = ("csv", "tex", "md")
@@ -213,7 +213,7 @@ _WIDTH_TITLES = {
 # Largest size of the dialog in pixels and as a fraction of the window, and width of the column of choices in pixels.
 _SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 300
 _ENTRY_MARGINS = 24
-_FINE = 100  # dots per inch below which a preview is drawn at twice the size and then reduced, to keep text legible
+_FINE = 100  # below this number of dots per inch, a preview is drawn twice as large and reduced, to keep text legible
 _REST_MILLISECONDS = 120  # the preview is drawn when the user has changed no option for this time
 
 
@@ -223,7 +223,7 @@ class ExportDialog(QDialog):
     Attributes
     ----------
     options : tuple of ExportOption
-        Empty while the dialog is closed.
+        The options from which the user can choose. Empty while the dialog is closed.
     path : Path
         Chosen file, or folder of a bundle.
     """

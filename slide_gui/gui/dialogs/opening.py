@@ -126,7 +126,7 @@ _SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _SIDE = 3, 6, 8, 48
 
 
 class _WrappedLabel(PlainLabel):
-    """A label that is always as high as its wrapped text. In a layout without enough space, a QLabel cuts its text."""
+    """A label that is always as high as its wrapped text. A QLabel is lower if its layout has too little space."""
 
     def __init__(self, text: str, parent: QWidget) -> None:
         super().__init__(text, parent)
@@ -239,7 +239,7 @@ class ReadingPreview(QFrame):
         if opened.quantity:
             why = f"{opened.unlabelled}.\n{why}"
         elif opened.labels_file:
-            why = f"{printable(Path(opened.labels_file).name)} is in the same folder. Use it?"
+            why = f"{printable(Path(opened.labels_file).name)} is in the same folder. Use its labels?"
         self._why.setText(why)
         self._why.resizeEvent(QResizeEvent(self._why.size(), self._why.size()))
         self._fill_choices(dataset)

@@ -16,13 +16,13 @@ from slide_gui.gui.widgets.layouts import flush, form, nested
 from slide_gui.text import counted
 
 _RESET = (
-    "Theme, size, panel, folders, export options, the place where runs are computed, the time to try your "
-    "data, recent files and how files are read return to their defaults. Data, runs and sessions are kept."
+    "These settings return to their defaults: theme, size, panel, folders, export options, where runs are computed, "
+    "time to try your data, recent files, and how files are read. Data, runs and sessions are kept."
 )
 
 
 class SettingsDialog(QDialog):
-    """The settings of the program.
+    """The dialog that shows and changes the settings of the program.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class SettingsDialog(QDialog):
     theme_chosen(str), scale_chosen(float)
         The user chose a theme or the size of the contents.
     place_requested()
-        The user asks for the dialog in which to choose where runs are computed.
+        The user requested the dialog that sets where runs are computed.
     reset_requested()
         The user confirmed that all settings return to their defaults.
     """
@@ -54,9 +54,9 @@ class SettingsDialog(QDialog):
         self._grid = form(column)
         self._heading("APPEARANCE")
         self.theme = self._box("Theme", THEMES)
-        self.scale = self._box("Size, from the next start", [f"{100 * scale:.0f} %" for scale in SCALES])
+        self.scale = self._box("Size after the next start", [f"{100 * scale:.0f} %" for scale in SCALES])
         self._heading("REMEMBERED")
-        self.reopen = QCheckBox("Reopen the last session at the start", self)
+        self.reopen = QCheckBox("Reopen the last session when the program starts", self)
         self._grid.addWidget(self.reopen, self._grid.rowCount(), 0, 1, 3)
         self.recent, self.forget = self._line("Recent files and how they are read", "Forget")
         self._heading("COMPUTING")

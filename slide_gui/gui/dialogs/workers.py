@@ -29,7 +29,9 @@ _TRAVELS = (
 
 
 class ClusterDialog(QDialog):
-    """The dialog that sets where runs are computed: in this window, by workers on this computer or of a Dask scheduler.
+    """The dialog that sets where runs are computed.
+
+    The choices are this window, workers on this computer, and workers of a Dask scheduler.
 
     Parameters
     ----------
@@ -128,5 +130,5 @@ class ClusterDialog(QDialog):
         elif state.choice.is_here:
             text = "Runs are computed in this window."
         else:
-            text = f"{state.choice}: connects when the next sweep starts, or now if you press Connect."
+            text = f"{state.choice}: will be connected when the next sweep starts, or now if you press Connect."
         self.status.setText(text)

@@ -62,8 +62,8 @@ def _powers(low: float, high: float, _most: int) -> list[tuple[float, str]]:
 class CopiesPlot(Plot):
     """A plot of the relative error of W_m against m, the number of corrupted copies to which W_m is fitted.
 
-    A click or the keys Left and Right select an m. Each mark is the geometric mean of the errors over the seeds; its
-    whisker extends from the smallest to the largest error.
+    A click or the keys Left and Right select a number of copies m. Each mark shows the geometric mean of the errors
+    over the seeds. Its whisker extends from the smallest to the largest error.
 
     Attributes
     ----------
@@ -253,7 +253,7 @@ class CopiesView(Experiment):
         super().__init__(context, parent, "Input, row of Wₘ, row of the limit W, and their difference")
         self._data = self._workspace.dataset  # the data set that is corrupted
         self._fitted: Layer | None = None  # the fitted layer whose input `_study` corrupts
-        self._study: CopiesStudy | None = None  # computes `copies`; None before the fit and when all are computed
+        self._study: CopiesStudy | None = None  # computes `copies`; None before the fit and after the largest m
         self.copies: Copies | None = None
         # The number of corrupted copies that is selected in the plot.
         self._wanted = 32
@@ -303,7 +303,7 @@ class CopiesView(Experiment):
     def _submit(self) -> None:
         assert self._study is not None
         self._job = self._workspace.queue.submit(
-            "Corrupting copies",
+            "Fitting to corrupted copies",
             self._study.run,
             channel=_CHANNEL,
             on_payload=self._take_copies,
@@ -374,7 +374,7 @@ class CopiesView(Experiment):
         if copies is not None:
             n, total = count(copies.n_rows), count(copies.n_all)
             rows = f"a sample of {n} of {total} rows for Wₘ and W" if copies.n_rows < copies.n_all else f"{n} rows"
-            status = f"{rows} · geometric mean of {counted(copies.seeds, 'seed')} · dashed: c/√m"
+            status = f"{rows} · geometric mean over {counted(copies.seeds, 'seed')} · dashed: c/√m"
         self.status.setText(status)
         self.plot.set_copies(copies, a, self._workspace.feature_name(a), stale)
         self.plot.set_chosen(None if point is None else point.copies)

@@ -92,7 +92,10 @@ class SupportVectorCard(QWidget):
 
 
 class DecidedPart(QWidget):
-    """Shows the prediction of the classifier or, if there is none, the reason and a button that trains a classifier."""
+    """The widget that shows the prediction of the classifier for the image of the Flow view.
+
+    Without a classifier, it shows the reason and a button that trains one.
+    """
 
     def __init__(self, workspace: Workspace, runs: RunController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -205,7 +208,7 @@ class DecidedPart(QWidget):
 
     @Slot()
     def _show_known(self) -> None:
-        """If no classifier is shown, load the stored one of the current parameters, or the one that is shipped."""
+        """If no classifier is shown, load the stored or shipped classifier of the current parameters."""
         if self.isVisible():
             self._runs.show_known(self._runs.spec_of(self._runs.svm))
 
@@ -239,7 +242,7 @@ class DecidedPart(QWidget):
         self._train.setEnabled(not running)
         if running:
             why = "The classifier is being trained and will predict the class of this image."
-        why = why or "Train the classifier to see its prediction for this image, and why."
+        why = why or "Train the classifier to see its prediction for this image and the reasons."
         self._why.setText(self._workspace.worded(why))
         self.brief.setText(_STOPPED if controller.is_stopped else "Preparing the classifier…")
         if decision is not None:
@@ -252,7 +255,7 @@ class DecidedPart(QWidget):
         self._fit()
 
     def _reserve(self) -> None:
-        """Reserve the height of the prediction, so that the images above stay in place when it appears."""
+        """Reserve the height of the prediction, so that the images above stay in place when the prediction appears."""
         dataset, parts = self._workspace.dataset, [self.brief, self._hint]
         if dataset is not None and not (self._brief or self._runs.why_not()):
             parts.append(self._details)
@@ -303,7 +306,7 @@ class DecidedPart(QWidget):
         if not result.spec.stacked or METHODS[result.spec.method].regroups:
             return f"input {self._input}, {describe_spec(result.spec)}"
         about = f"input {self._input}, SVM trained at noise {number(stack.noise)}, {counted(stack.depth, 'layer')}"
-        return about if self._workspace.has_parameters(stack) else f"{about}, not with the panel’s parameters"
+        return about if self._workspace.has_parameters(stack) else f"{about} (the panel has other parameters)"
 
     def _share_texts(self, shares: tuple[float, ...]) -> list[str]:
         """Return a text for each layer: its name, and its share of the squared distance to support vectors."""

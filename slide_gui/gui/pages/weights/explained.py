@@ -1,6 +1,6 @@
 """The experiment that computes one weight step by step (§3 of the paper).
 
-It shows the scatter matrix S, its expectations E[P] (clean · corrupted) and E[Q] (corrupted · corrupted), and W.
+It shows the scatter matrix S, the expectations E[P] (clean · corrupted) and E[Q] (corrupted · corrupted), and W.
 """
 
 import re
@@ -76,7 +76,7 @@ class FormulaTable(QTextEdit):
         self.setTextInteractionFlags(keyboard | Qt.TextInteractionFlag.TextSelectableByMouse)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setAccessibleName("The numbers behind one weight: table of formulas")
+        self.setAccessibleName("Computation of one weight: table of formulas")
 
     def set_lines(self, title: str, reason: str, lines: tuple[ExplainLine, ...], stale: bool = False) -> None:
         """Show a title, the reason for the choice of pixel b, and the steps. Draw them in grey if `stale`."""
@@ -127,7 +127,7 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
         ),
         ExplainLine(
             "W_{ab}", "(E[P] (E[Q] + λI)^{−1})_{ab}", f"λ = {ridge}", signed(e.w_row[e.b], 4),
-            "The weight, from all pixels together (eq. 8)",
+            "The weight, which depends on all pixels (eq. 8)",
         ),
         ExplainLine(
             "E[P]_{ab}", "Σ_{c} W_{ac} (E[Q] + λI)_{cb}", "check", _amount(product),
@@ -145,7 +145,7 @@ def _amount(value: float) -> str:
 
 
 class ExplainedWeight(Experiment):
-    """Computes the weight with which pixel b reconstructs the selected pixel a.
+    """The experiment that computes the weight with which pixel b reconstructs the selected pixel a.
 
     Pixel b is the pixel under the mouse, or else the pixel with the largest weight except a itself.
     """
@@ -165,7 +165,7 @@ class ExplainedWeight(Experiment):
             return
         if not self._workspace.state.parameters.depth:
             self._show_none(
-                self._workspace.worded("Depth 0: no pixel is reconstructed"), "Raise the depth to explain a weight."
+                self._workspace.worded("Depth 0: no pixel is reconstructed"), "Increase the depth to explain a weight."
             )
             return
         row = self._row(a)
@@ -176,7 +176,7 @@ class ExplainedWeight(Experiment):
         if self._workspace.state.parameters.sharing != "none":
             self._show_none(
                 "All pixels share one kernel",
-                "The table needs one row per pixel: choose it under More ▸ Weights in the panel.",
+                "The table needs a separate row of W per pixel. Select this under More ▸ Weights in the panel.",
             )
             return
         b, why = strongest(row.weights, a), "b has the largest weight except a’s own."

@@ -17,7 +17,7 @@ _MOST = 3000  # largest number of features for which the best linear map for the
 
 
 class FillView(Experiment):
-    """Hides the fraction 1 − p of the pixels, chosen at random and at least one, and fills them in two ways.
+    """The experiment that hides random pixels, the fraction 1 − p but at least one pixel, and fills them in two ways.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class FillView(Experiment):
         self.pictures: Array | None = None
         self._wanted: object = None  # the layer, image and hidden pixels that were last submitted for filling
         self._seed, self._is_stale, self._dataset = 0, False, self._workspace.dataset
-        self.button = self._add_action("Hide other pixels", "Draw another random mask", self.draw)
+        self.button = self._add_action("Hide other pixels", "Hide another random selection", self.draw)
 
     def draw(self) -> None:
         """Select other random pixels, hide them and fill them."""
@@ -62,7 +62,7 @@ class FillView(Experiment):
             pairs = zip(self.pictures[1:], captions, strict=True)
             tiles = [Tile.of(values, shape, INK, caption, a, stale=stale) for values, caption in pairs]
             if not self._is_stale:
-                sentence = f"Root mean squared error on hidden pixels: {first} by W, {second} for this mask."
+                sentence = f"Root mean squared error on hidden pixels: {first} by W, {second} by the map for this mask."
                 sentence = self._workspace.worded(sentence)
         self.status.setText(sentence)
         self._set_tiles(("hidden", "filled by W", "filled for this mask") if tiles else (), tiles)

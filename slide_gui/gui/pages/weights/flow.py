@@ -46,7 +46,7 @@ _AT_ONCE = 16_000_000
 _BRUSHES = (1, 2, 3, 5)
 _LOW = 540  # if the view is lower than this, in pixels, the prediction is shortened to one line
 _IMAGE_ROW, _BAR = 232, 260  # in pixels: least width of the image name with its buttons; largest width of the bar
-_UNLIKE = "Unlike the training images: few of them have the same pixels lit, or the image is blank."
+_UNLIKE = "This image is unlike the training images: few of them have the same pixels lit, or the image is blank."
 Shape = tuple[int, int] | None
 
 
@@ -72,7 +72,7 @@ class FlowPart(View):
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
         self._forward = Forward()
-        self._stack: Stack | None = None  # the layers shown; `_fingerprint` is that of their training data
+        self._stack: Stack | None = None  # the layers shown, which were fitted to data with fingerprint `_fingerprint`
         self._fingerprint = ""
         self._likeness: Likeness | None = None  # detector fitted to the images with fingerprint `_compared`
         self._compared = self._listed = ""
@@ -121,7 +121,7 @@ class FlowPart(View):
         self._corrupt.setCheckable(True)
         self._corrupt.setChecked(True)
         self._corrupt.clicked.connect(self.refresh)
-        tip = with_keys("Set other features to 0", "Ctrl+Shift+K")
+        tip = with_keys("Set another random selection of features to 0", "Ctrl+Shift+K")
         again = add_button(self, self._tools, "New", tip, "flat")
         again.setAccessibleName("New corruption")
         again.clicked.connect(self.corrupt_again)
@@ -145,8 +145,8 @@ class FlowPart(View):
         self._brush.addItems(list(map(str, _BRUSHES)))
         self._brush.activated.connect(self._brush_activated)
         row.addWidget(self._brush)
-        name_box(self._brush, "brush in pixels")
-        tip = with_keys("Show the image as in the data set", "Ctrl+R")
+        name_box(self._brush, "brush width in pixels")
+        tip = with_keys("Remove the drawing from the image", "Ctrl+R")
         self._reset = add_button(self, row, "Clear", tip, "flat")
         self._reset.clicked.connect(self._clear)
         tip = with_keys("Start from an image of zeros", "Ctrl+Shift+R")
@@ -219,7 +219,7 @@ class FlowPart(View):
             lines.append(_line(f"T(h{k - 1})", None, None, layer.squashed))
             lines.append(_line(f"h{k}", layer.target_error, layer.input_error, layer.output))
         stages, cells = [(line[0],) for line in lines], [line[1:] for line in lines]
-        heads = ("error from the layer below", "error from x", *names)
+        heads = ("mean squared difference from the layer below", "mean squared difference from x", *names)
         shown = table_text(("stage",), stages, heads, cells)
         decided = () if self.foreign else self._decided.lines()
         if not decided:
@@ -301,8 +301,8 @@ class FlowPart(View):
         for model in others:
             self.learned.addItem(_learned_on(model), model.fingerprint)
         self.learned.setEnabled(bool(others))
-        tip = "Pass the input through the layers of data that were open before"
-        self.learned.setToolTip(tip if others else f"{tip}; open other data of this size to have a choice")
+        tip = "Pass the input through layers that were fitted to data opened before"
+        self.learned.setToolTip(tip if others else f"{tip}; for a choice, open other data with the same features")
 
     def _through(self, model: FittedModel) -> str:
         dataset = self._workspace.dataset
@@ -312,7 +312,7 @@ class FlowPart(View):
         if model.image_shape is None or here is None or there is None or np.array_equal(here, there):
             return text
         (low, size), (other, other_size) = here[:, 0], there[:, 0]
-        return f"{text}; 0 … 1 is {low:g} … {low + size:g} in the image, {other:g} … {other + other_size:g} in training"
+        return f"{text}; 0 … 1 means {low:g} … {low + size:g} here, {other:g} … {other + other_size:g} in training"
 
     def _take_stack(self) -> None:
         """Store the layers to show. During a new fit to the same data, the last complete stack remains stored."""
@@ -390,7 +390,7 @@ class FlowPart(View):
         self._decided.controller.rest()
 
 
-_LEGEND = "Below hᵏ: mean squared difference from hᵏ⁻¹ and from x. Only x is corrupted here."
+_LEGEND = "Below each hᵏ are its mean squared differences from hᵏ⁻¹ and from x. Only x is corrupted here."
 
 
 def _learned_on(model: FittedModel) -> str:
@@ -436,7 +436,7 @@ def flow_columns(
 
 
 def _entered(flow: Flow) -> str:
-    """Return the symbol of the stack's input, x or, if it is corrupted, x̃."""
+    """Return the symbol of the stack's input: x, or x̃ if the input is corrupted."""
     return "x" if flow.survivors.all() else "x̃"
 
 
@@ -472,7 +472,7 @@ def _tile(
 
 
 def _lit(values: NDArray[Any]) -> str:
-    """Return the number of ones if all values are 0 or 1, and otherwise the range of the values, as text."""
+    """Return a text with the number of ones if all values are 0 or 1, and otherwise with the range of the values."""
     if np.isin(values, (0, 1)).all():
         return counted(int(values.sum()), "one")
     return _reach(values)

@@ -34,20 +34,20 @@ _CANVAS, _LARGEST = 252, 336  # preferred side of the canvas and largest side of
 _DRAWABLE = 6  # side of an image pixel, in logical pixels, that is easy to hit with the mouse
 _LINES = 2  # number of lines of text below each lower tile
 _WORDS, _MARGIN = 96, 10  # width of a line of text below a tile; gap between the texts of two columns
-_SYMBOLS = 80  # least width of a tile plus the gap on its right, so that the labels of both arrows fit
+_SYMBOLS = 80  # least width of a tile plus the gap on its right, in which the labels of its two arrows fit
 _IN_ONE_LINE, _BETWEEN = 5, 12  # largest number of layers in one line; gap between two lines of layers
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlowLayout(ImageLayout):
-    """The positions of the input column and of `depth` layers in the Flow view. Over five layers fill two lines."""
+    """The positions of the input column and of `depth` layers in the Flow view. Six or more layers take two lines."""
 
     height: float
     depth: int
 
     @cached_property
     def per_line(self) -> int:
-        """Return the number of layers in the first line. A second line, if there is one, has as many or one fewer."""
+        """Return the number of layers in the first line. The second line, if any, has this number or one fewer."""
         return self.depth if self.depth <= _IN_ONE_LINE else (self.depth + 1) // 2
 
     @property
@@ -185,7 +185,7 @@ class FlowLayout(ImageLayout):
         middle = stop.left() - 0.35 * ARROW
         turns = [QPointF(middle, start.center().y())]
         if self.wraps and column == self.per_line:  # the next column begins the second line
-            middle += 0.1 * ARROW  # The arrow from the input column is to the left of this vertical segment.
+            middle += 0.1 * ARROW  # This segment must not overlap with the arrow from the input column.
             right, between = start.right() + self.gap - 4, stop.top() - HEAD - 0.5 * _BETWEEN
             turns = [QPointF(right, start.center().y()), QPointF(right, between), QPointF(middle, between)]
         ends = QPointF(start.right() + 4, start.center().y()), QPointF(stop.left() - 4, stop.center().y())
@@ -239,7 +239,7 @@ class FlowColumn:
     across : str
         Label of the arrow to the next column, such as "T".
     stale : bool
-        True to grey the column because newer weights are being computed.
+        True to draw the column in grey, because newer weights are being computed.
     """
 
     upper: FlowTile
@@ -376,7 +376,7 @@ class FlowView(Picker):
                     painter.drawText(QRectF(area.x(), area.y() + line * LINE, area.width(), LINE), MIDDLE, text)
 
     def value_text(self, tile: FlowTile) -> str:
-        """Return as text the value of a tile at the pixel under the cursor, or "" if there is none."""
+        """Return the text of a tile's value at the pixel under the cursor, or "" if there is no such value."""
         values = tile.values
         if self._current is None or values is None:
             return ""

@@ -35,8 +35,8 @@ WEIGHTS, FLOW, WHY = "weights", "flow", "why"
 VIEWS = (
     ViewSpec(
         "Weights",
-        "All rows of W of each layer, and those of the pixel under the mouse and of pinned pixels. Click to pin a "
-        "pixel; drag to draw on an image, with the right button or Shift to erase",
+        "All rows of W of each layer, and the rows of the pixel under the mouse and of pinned pixels. Click to pin a "
+        "pixel. Drag with the left button to draw on an image, and with the right button or Shift to erase",
         name=WEIGHTS,
         make=WeightsView,
         needs=frozenset({"show", "levels", "colors"}),
@@ -178,7 +178,7 @@ class WeightsPage(Page):
         self.set_view(FLOW).show_clean()
 
     def set_full_screen(self, full: bool) -> None:
-        """Hide the heading and show a noise slider in full-screen mode (`full`), and restore the page afterwards."""
+        """If `full`, hide the heading and show a noise slider, as in full-screen mode. Otherwise, restore the page."""
         self.heading.setVisible(not full)
         cast(WeightsView, self._view_of[WEIGHTS]).show_noise(full)
 

@@ -56,7 +56,7 @@ class PixelSelection(QObject):
         return (first, *self._workspace.state.selection.pins)
 
     def watch(self) -> None:
-        """Request previews of the rows of W of these pixels while the noise slider moves."""
+        """Request previews of the rows of W of the pixels of `features` while the noise slider moves."""
         self._workspace.fitting.watch(self.features())
 
     @Slot(object)
@@ -130,7 +130,7 @@ _Shown = Layer | ApproximateLayer
 
 
 class TileSource:
-    """Creates the tiles that show rows of W on the Weights page.
+    """The source of the tiles that show rows of W on the Weights page.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class TileSource:
         self._latest: tuple[Dataset | None, tuple[_Shown, ...]] = (None, ())
 
     def _layers(self) -> tuple[_Shown, ...]:
-        """Return the newest version of each layer for the open data: fitted or approximate, if necessary outdated."""
+        """Return the newest version of each layer for the open data. A layer may be approximate or outdated."""
         dataset, fitting = self._workspace.dataset, self._workspace.fitting
         before, layers = self._latest
         if fitting.stack is None or dataset is not before:
@@ -212,7 +212,10 @@ class TileSource:
         return top, left, min(y + reach + 1, self.shape[0]) - top, min(x + reach + 1, self.shape[1]) - left
 
     def mosaics(self, selected: int) -> tuple[Mosaic | None, ...]:
-        """Return for each layer a picture of all rows of W with a ring at the selected pixel, or None if not fitted."""
+        """Return a picture of all rows of W for each layer, or None for layers that are not fitted yet.
+
+        A ring marks the selected pixel.
+        """
         layers, mosaics = self._layers(), list[Mosaic | None]()
         for k in range(1, self._workspace.state.parameters.depth + 1):
             if k > len(layers) or selected >= len(layers[k - 1].weights):
@@ -269,7 +272,7 @@ class TileSource:
         return [(k, row) for k, row in rows if row is not None and not (row.stale or row.approximate)]
 
     def shows_contributions(self) -> bool:
-        """True if tiles show contributions, because the user chose so or a few large weights would hide all others."""
+        """True if tiles show contributions: the user selected them, or a few large weights would hide all others."""
         stack, show = self._workspace.fitting.stack, self._workspace.state.selection.show
         layers = () if stack is None else stack.layers[: self._workspace.state.parameters.depth]
         if show == "weights" or not layers or any(layer.scatter is None for layer in layers):

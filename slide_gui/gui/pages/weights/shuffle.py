@@ -22,7 +22,9 @@ _CHANNEL = "shuffle"
 
 
 class ShuffleView(Experiment):
-    """Shuffles the pixels of all images by a random permutation, a new one at each start, and fits layers to them.
+    """The experiment that shuffles the pixels of all images at random and fits layers to the shuffled pixels.
+
+    Each start uses a new permutation.
 
     Attributes
     ----------
@@ -132,7 +134,7 @@ class ShuffleView(Experiment):
         if self.fit is not None:
             worst, most = significant(max(self.fit.differences), 2), significant(max(self.fit.largest), 2)
             if self.fit.stack.windows is not None:
-                return f"A kernel depends on pixel positions: W, put back, differs by {worst}; largest weight: {most}."
+                return f"A kernel depends on pixel positions: W put back differs by {worst} (largest weight {most})."
             return f"With all features put back, W differs by at most {worst}; its largest weight is {most}."
         if self._workspace.queue.wants(_CHANNEL):
             return f"Fitting to shuffled features, seed {self._seed}…"

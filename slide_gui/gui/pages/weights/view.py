@@ -122,7 +122,7 @@ class ViewSpec(PageView):
 
 
 class ShownImage(QObject):
-    """The image that the Weights page shows: a training image, a test image or the mean, and strokes drawn on it.
+    """The image that the Weights page shows: a training image, a test image or the mean, with the user's strokes.
 
     Signals
     -------

@@ -33,9 +33,10 @@ _ENDS = (0.07, 0.27, 0.48, 0.62, 0.82, 1.0)  # right edges of the columns of num
 
 
 class Readout(QWidget):
-    """Paints a table with the selected weight, its contribution, rank and share, one line per layer.
+    """A table with the selected weight, its contribution, rank and share, one line per layer.
 
-    The values change as the mouse moves. A `QLabel` with an HTML table would take 1.7 ms longer per mouse move.
+    The widget paints the table itself, because the values change as the mouse moves: a `QLabel` with an HTML table
+    would take 1.7 ms longer per mouse move.
     """
 
     def __init__(self, parent: QWidget) -> None:
@@ -44,8 +45,8 @@ class Readout(QWidget):
         self._lines: list[tuple[str, ...]] = []
         self.setAccessibleName("Values under the cursor: table")
         text = (
-            "In each layer: the weight, the weight times the root mean square (RMS) of its input, the bias of the row, "
-            "and the rank and share within the row, of the weight or of the contribution, whichever the tiles show"
+            "Each line shows for one layer the weight, the contribution (weight times root mean square of its input, "
+            "RMS) and the bias. Rank and share refer to the row of weights or contributions that the tiles show"
         )
         self.setToolTip(wrapped(text))
 
@@ -72,7 +73,7 @@ class Readout(QWidget):
 class WeightsView(View):
     """The image with marks at pinned pixels, next to tiles with one column per layer.
 
-    The first row of tiles shows all rows of W. The others show the rows of W of the selected and the pinned pixels.
+    The top row of tiles shows all rows of W. The rows below show the rows of W of the selected and the pinned pixels.
     Below the image are the table with the selected weight of each layer and the colour bar, if there is space.
     """
 
@@ -90,7 +91,7 @@ class WeightsView(View):
         self.readout, self._bar = Readout(self), ColorBar(self)
         self._noise = NumberSlider(
             *("Noise level", 0.0, LARGEST_NOISE, 0.01, 0.3, 2),
-            "The first layer is updated exactly, deeper ones approximately until they are fitted",
+            "The first layer is updated exactly; deeper layers are approximate until they are fitted",
             self,
         )
         self._noise.hide()
@@ -175,7 +176,7 @@ class WeightsView(View):
         table = self._source.tiles(features)
         selected = "in the middle" if self._pixels.feature is None else "hovered"
         mosaics = self._source.mosaics(features[0])
-        rows = [TileRow("All rows", "each at its pixel", _NO_COLOR, False, mosaics, is_mosaics=True)]
+        rows = [TileRow("All rows", "one per pixel", _NO_COLOR, False, mosaics, is_mosaics=True)]
         for i, (feature, color, tiles) in enumerate(zip(features, colors, table.tiles, strict=True)):
             name = self._workspace.feature_name(feature)
             rows.append(TileRow(name, "pinned" if i else selected, color, i > 0, tiles))
@@ -192,12 +193,15 @@ class WeightsView(View):
             self._arrange()
 
     def _show_numbers(self) -> None:
-        """Show the numbers of the weight under the cursor in each layer, or of the weight of a pixel for itself."""
+        """Show the numbers of the weight under the cursor in each layer.
+
+        If no weight is under the cursor, show the weight with which a pixel reconstructs itself.
+        """
         if self._workspace.dataset is None:
             return
         target = self._pixels.target
         source = target if self._pixels.source is None else self._pixels.source
-        title = "from itself" if source == target else f"from {self._workspace.feature_name(source)}"
+        title = "weight from itself" if source == target else f"weight from {self._workspace.feature_name(source)}"
         lines: list[tuple[str, ...]] = []
         for k in range(1, self._workspace.state.parameters.depth + 1):
             row = self._source.row(target, k)

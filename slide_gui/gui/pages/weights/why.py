@@ -1,4 +1,4 @@
-"""The view Why it works: four experiments, one of which is visible."""
+"""The view Why it works, which shows one of four experiments."""
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
@@ -15,7 +15,7 @@ EXPLAIN, COPIES, SHUFFLE, FILL = "explain", "copies", "shuffle", "fill"
 EXPERIMENTS = (
     ViewSpec(
         "Formula",
-        "Point at a pixel a of the image, then at a pixel b of another picture: the table shows how the weight of b, "
+        "Point at a pixel a of the image, then at a pixel b of another picture. The table shows how the weight of b, "
         "an entry of W = E[P] E[Q]⁻¹, is computed.",
         name=EXPLAIN,
         title="Formula of one weight",
@@ -24,16 +24,16 @@ EXPERIMENTS = (
     ),
     ViewSpec(
         "Copies",
-        "Wₘ, fitted to m corrupted copies, approaches W of the formula as 1/√m, so no copies are needed.",
+        "The error of Wₘ, fitted to m corrupted copies, falls as 1/√m. The formula gives the limit W without copies.",
         name=COPIES,
         title="Corrupted copies",
         make=late("slide_gui.gui.pages.weights.copies", "CopiesView"),
-        about="m corrupted copies and their limit",
+        about="weights fitted to m corrupted copies, and their limit",
     ),
     ViewSpec(
         "Shuffle",
-        "Press Shuffle pixels: W of shuffled pixels, put back in their places, is the same W, because the formula "
-        "ignores the positions of pixels.",
+        "Press Shuffle pixels. If the weights of shuffled pixels are put back in their places, they equal W, because "
+        "the formula ignores the positions of pixels.",
         name=SHUFFLE,
         title="Shuffled pixels",
         make=late("slide_gui.gui.pages.weights.shuffle", "ShuffleView"),
@@ -41,7 +41,7 @@ EXPERIMENTS = (
     ),
     ViewSpec(
         "Fill",
-        "Compare both fills: W is the same for all masks; the formula for this mask is usually closer to the image.",
+        "Compare the two fills. W is the same for all masks; the map for this mask is usually closer to the image.",
         name=FILL,
         title="Hidden pixels filled",
         make=late("slide_gui.gui.pages.weights.fill", "FillView"),
@@ -52,7 +52,7 @@ EXPERIMENTS = (
 
 
 class WhyView(View):
-    """Shows one of four experiments, selected by a tab bar. Each experiment is created when it is first shown.
+    """The view with tabs that select one of four experiments. Each experiment is created when it is first shown.
 
     Attributes
     ----------
