@@ -1,13 +1,15 @@
 """Error rates with their 95 % confidence intervals and texts, rates by class, and the errors of runs by row."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from statistics import stdev
 
 import numpy as np
 from numpy.typing import NDArray
+
+from slide_gui.text import count, count_range
 
 LEVEL = 0.05
 """The probability that an interval misses, and the p-value below which a difference is significant."""
@@ -139,6 +141,14 @@ class ErrorRate:
 
     def __str__(self) -> str:
         return f"{self.value} % ({self.interval})"
+
+
+def describe_rows(rates: Collection[ErrorRate]) -> str:
+    """Return the number of rows on which several error rates are counted, such as "60 to 90" or "at least 60"."""
+    numbers = [rate.n for rate in rates]
+    if any(rate.covers == "splits" for rate in rates):  # splits may have different numbers of rows
+        return f"at least {count(min(numbers))}"
+    return count_range(numbers)
 
 
 _UNEVEN = 1.5  # ratio of the largest class to the smallest

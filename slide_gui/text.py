@@ -7,7 +7,7 @@ import hashlib
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,6 +99,18 @@ def counted(value: int, noun: str) -> str:
     ('1 run', '2\u202f000 runs')
     """
     return f"{count(value)} {plural(noun, f'{noun}s', value)}"
+
+
+def count_range(values: Collection[int]) -> str:
+    """Return the smallest and the largest of several counts.
+
+    Examples
+    --------
+    >>> count_range([2, 1]), count_range([3, 3])
+    ('1 to 2', '3')
+    """
+    ends = min(values), max(values)
+    return " to ".join(map(count, dict.fromkeys(ends)))
 
 
 def per_cent(value: float, decimals: int = 2) -> str:

@@ -4,14 +4,14 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from slide_gui.error_rate import ErrorRate
+from slide_gui.error_rate import ErrorRate, describe_rows
 from slide_gui.experiments.evaluation.protocol import Published
 from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.experiments.sweeps.curves import ErrorCurves
 from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, Plot, label_width, line_color, marked_line
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
-from slide_gui.text import count, counted, dataset_title
+from slide_gui.text import count_range, counted, dataset_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,11 +90,11 @@ def _draw_rates(axes: "Axes", x: Sequence[float], rates: Sequence[ErrorRate], co
 
 
 def _second(curves: ErrorCurves) -> str:
-    most = max((q.rate for q in curves.points), key=lambda rate: rate.n_splits)
-    n_test = max(q.rate.n for q in curves.points)
-    what = f"{curves.method}, {'at least ' * (most.covers == 'splits')}{count(n_test)} {curves.evaluate} rows"
-    what += f", mean of {most.n_splits} runs" if most.n_splits > 1 else ""
-    what += f"; 95 % intervals over {most.covers}"
+    rates = [q.rate for q in curves.points]
+    runs, covered = count_range([rate.n_splits for rate in rates]), dict.fromkeys(rate.covers for rate in rates)
+    what = f"{curves.method}, {describe_rows(rates)} {curves.evaluate} rows"
+    what += f", mean of {runs} runs" if runs != "1" else ""
+    what += f"; 95 % intervals over {' or '.join(covered)}"
     return what + ("; ringed: best on validation" if any(q.chosen for q in curves.points) else "")
 
 

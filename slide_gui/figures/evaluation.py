@@ -14,7 +14,7 @@ from slide_gui.figures.canvas import INK, MUTED, PALE, SMALL_SIZE, SMALLEST, TEX
 from slide_gui.figures.export import FigureExport, export_of
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
-from slide_gui.text import count, counted, dataset_title, duration
+from slide_gui.text import count, count_range, dataset_title, duration, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -370,8 +370,8 @@ def draw_errors(figure: "Figure", state: EvaluationState, style: Style) -> None:
 def _draw_panel(plot: Plot, state: EvaluationState, info: DataInfo, cells: Mapping[int, Cell], box: Box) -> "Axes":
     """Draw the errors on one data set, each in the row of its method, and return the axes."""
     s, (x, y, w, h) = plot.scale, box
-    most, fewest = (f(len(cell.answers) for cell in cells.values()) for f in (max, min))
-    splits = counted(most, "split") if fewest == most else f"{fewest} to {most} splits"
+    numbers = count_range([len(cell.answers) for cell in cells.values()])
+    splits = f"{numbers} {plural('split', 'splits', 1 if numbers == '1' else 2)}"
     plot.text(x, y + 2.0 * s, dataset_title(info.title, info.generated), SMALL_SIZE, w - 2.0 * s, weight="bold")
     rows = f"{splits}, {count(info.n_train)} / {count(info.n_test)} rows"
     plot.text(x, y + 4.2 * s, rows, 4.0, w - 2.0 * s, 3.0, color=MUTED)

@@ -73,5 +73,5 @@ def runs_csv(path: str | os.PathLike[str], lines: Sequence[StoredRun]) -> None:
 
 def _cell(value: object) -> object:
     if isinstance(value, tuple):
-        return " ".join(map(str, value))
+        return (", " if all(isinstance(each, str) for each in value) else " ").join(map(str, value))
     return int(value) if isinstance(value, bool) else value

@@ -81,7 +81,7 @@ def test_that_a_stroke_changes_the_decision_at_once_and_flips_are_searched_after
     assert len(drawn) == 1
     assert decided.flip is None
     wait(lambda: decided.flip is not None)
-    assert shown(part).flip_text.text().startswith(f"Changing {len(decided.flip.features)} pixel")
+    assert shown(part).flip_text.text().startswith(f"Setting {len(decided.flip.features)} pixel")
 
 
 def test_that_images_unlike_the_training_images_get_this_notice_and_no_prediction(window, part):

@@ -158,8 +158,8 @@ class Interpolation:
 
     def serves(self, parameters: StackParameters) -> bool:
         """True if layers with these parameters, at any noise level, can be interpolated after `compute`."""
-        own = self._parameters
-        return parameters.depth <= own.depth and replace(parameters, noise=own.noise, depth=own.depth) == own
+        noise, depth = self._parameters.noise, self._parameters.depth
+        return parameters.depth <= depth and replace(parameters, noise=noise, depth=depth) == self._parameters
 
     def compute(self, progress: Progress = NO_PROGRESS) -> None:
         """Compute the layers at the 16 noise levels, or after an interruption those that are still missing.

@@ -12,7 +12,7 @@ from slide_gui.core.baselines import PCA, RANDOM_PROJECTION, WHITENED_PCA, Estim
 from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import SHARING, StackParameters
-from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.core.svm.parameters import LOSSES, SvmParameters
 from slide_gui.core.validation import check_flag, check_integer, check_noise
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.experiments.documents import from_document
@@ -422,6 +422,8 @@ def describe_choice(spec: RunSpec) -> str:
                 parts.append(f"{name.replace('_', ' ')} {value if isinstance(value, str) else f'{value:g}'}")
         if spec.stack.sharing != "none":
             parts.append(f"{SHARING[spec.stack.sharing].text}, window {spec.stack.window}")
+    if spec.svm.loss != SvmParameters().loss:
+        parts.append(LOSSES[spec.svm.loss].text)
     if spec.kept is not None:
         projection = METHODS[spec.method].projection
         directions = projection is not None and projection.keeps == "directions"

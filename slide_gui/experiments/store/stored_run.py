@@ -368,10 +368,17 @@ class StoredRun:
         return "median widths" if is_median else describe_widths(self.chosen_by or "")
 
     @property
+    def setting_words(self) -> str:
+        """`Setting.words` of the run, or an empty text if its setting is unknown."""
+        setting = Setting.from_text(self.setting)
+        return "" if setting is None else setting.words()
+
+    @property
     def tip(self) -> str:
         """Summary of the run in a few lines, for a tooltip."""
         what = f"{self.method_name} on {self.title}, {self.date}"
-        lines = (what, str(self.rate), self.widths[:1].upper() + self.widths[1:], str(self.held_out or ""), self.note)
+        widths = self.widths[:1].upper() + self.widths[1:]
+        lines = (what, str(self.rate), widths, self.setting_words, str(self.held_out or ""), self.note)
         return "\n".join(filter(None, lines))
 
     @cached_property
@@ -379,7 +386,7 @@ class StoredRun:
         """Lower-case text that the filter of the table searches. It contains values with names, such as depth=2."""
         numbers = f"noise={self.noise:.2f}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
         words = (self.date, self.title, self.method_name, self.split_name, numbers, *self.tags, self.note, self.widths)
-        return " ".join((*words, str(self.held_out or ""))).lower()
+        return " ".join((*words, self.setting_words, str(self.held_out or ""))).lower()
 
 
 @lru_cache(maxsize=64)

@@ -1,5 +1,6 @@
 """Dialogs that open files, folders and downloads, and the bar that shows how files were read."""
 
+import math
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
@@ -323,12 +324,17 @@ class ReadingPreview(QFrame):
     def _show_table(self, dataset: Dataset) -> None:
         names = dataset.feature_names or tuple(f"x{k}" for k in range(dataset.n_features))
         shown = min(_SHOWN_COLUMNS, dataset.n_features)
-        low, size = (0.0, 1.0) if dataset.scaling is None else dataset.scaling
-        rows = low + size * dataset.train[:_SHOWN_ROWS]  # values as in the file, before scaling to 0–1
+        low, size = np.array([0.0, 1.0])[:, None] if dataset.scaling is None else dataset.scaling[:, :shown]
+        rows = low + size * dataset.train[:_SHOWN_ROWS, :shown]  # values as in the file, before scaling to 0–1
+        if dataset.missing is not None:
+            rows[dataset.missing[: len(rows), :shown]] = np.nan
+        # The digits of values that float32 does not store are rounded.
+        digits = 6 - np.ceil(np.log10(np.maximum(np.broadcast_to(size, shown), 1e-30))).astype(int)
         for feature in range(shown):
             self._set_cell(0, feature, _shortened(names[feature]))
             for row, value in enumerate(rows[:, feature].tolist(), start=1):
-                self._set_cell(row, feature, f"{value:.6g}")
+                text = "missing" if math.isnan(value) else f"{round(value, int(digits[feature])):.6g}"
+                self._set_cell(row, feature, text)
         if dataset.n_features > shown:
             self._set_cell(0, shown, f"… {dataset.n_features - shown} more")
         if dataset.train_labels is not None:

@@ -193,7 +193,9 @@ class SplitControls(QWidget):
         if kind == _FOLDS:
             fold = min(self.fold.value(), self.folds.value()) - 1
             return HeldOut(0.0, self.seed.value(), self.folds.value(), fold).checked()
-        return HeldOut(self.share.value() / 100 if kind == _SHARE else 0.0, self.seed.value()).checked()
+        share, shown = self.share.value() / 100 if kind == _SHARE else 0.0, self._shown.share
+        # The box shows integers, but a fraction that the user did not change must not be rounded.
+        return HeldOut(shown if share == round(shown, 2) else share, self.seed.value()).checked()
 
     def set_dataset(self, dataset: Dataset) -> None:
         """Show how the data are split, or hide the controls if no rows can be held out, as with a fixed test set."""

@@ -322,6 +322,8 @@ class ClassifierPage(Page):
             scaled = classifier is not None and classifier.grid
             parts.append(f"median widths{' times a factor selected by cross-validation' if scaled else ''}")
         if classifier is not None:
+            loss = result.spec.svm.loss
+            parts.append(LOSSES[loss].text if loss != SvmParameters().loss else "")
             vectors, rows = counted(classifier.n_support, "support vector"), count(result.n_train)
             parts += [f"C = {significant(classifier.C, 3)}", f"{vectors} of {rows} rows"]
             parts.append(describe_convergence(classifier))

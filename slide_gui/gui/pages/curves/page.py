@@ -10,7 +10,7 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 
 from slide_gui.core.slide.parameters import LARGEST_NOISE
-from slide_gui.error_rate import ErrorRate
+from slide_gui.error_rate import ErrorRate, describe_rows
 from slide_gui.experiments.evaluation.protocol import published, sensitivity
 from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.runs.result import describe_widths
@@ -34,7 +34,7 @@ from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets.controls import ElidedBox, StartPause, add_button, label, name_box
 from slide_gui.gui.widgets.layouts import nested
 from slide_gui.progress import Progress
-from slide_gui.text import THIN, counted, place_name
+from slide_gui.text import THIN, count_range, counted, place_name
 
 if TYPE_CHECKING:
     from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
@@ -181,7 +181,8 @@ class CurvesPage(Page):
 
             self._dialog = SweepDialog(self)
             self._dialog.requested.connect(self._start_sweep)
-        base = replace(usual.base, stack=self._workspace.state.parameters)
+        svm = replace(usual.base.svm, loss=self._controller.svm.loss)
+        base = replace(usual.base, stack=self._workspace.state.parameters, svm=svm)
         self._dialog.ask(replace(usual, base=base), len(dataset.train), self._controller.plan)
 
     @Slot(object)
@@ -481,12 +482,9 @@ def _rows(points: Iterable[ErrorPoint], part: str) -> str:
     for state, name in (("done", "curves"), ("running", "current point"), ("refining", "estimate, widths not learned")):
         rates = [point.rate for point in points if point.state == state and point.rate is not None]
         if rates:
-            most = max(rates, key=lambda rate: (rate.n_splits, rate.n))
-            fewest = min(rate.n_splits for rate in rates)
-            splits = f"{most.n_splits}" if fewest == most.n_splits else f"{fewest} to {most.n_splits}"
-            each = f" in each of {splits} splits" if most.n_splits > 1 else ""
-            least = "at least " if most.covers == "splits" else ""  # splits may have different numbers of rows
-            texts.append(f"{name}: error on {least}{counted(most.n, f'{part} row')}{each}")
+            runs = count_range([rate.n_splits for rate in rates])
+            each = f" in each of {runs} splits" if runs != "1" else ""
+            texts.append(f"{name}: error on {describe_rows(rates)} {part} rows{each}")
     return "; ".join(texts)
 
 

@@ -1,7 +1,6 @@
 """The Runs page lists all stored runs; the user can filter, compare, load, delete and export them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QColor, QShowEvent
@@ -28,7 +27,7 @@ from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.tiles import TileRow, row_tile
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
-from slide_gui.text import count, counted, dataset_title, label_names, level, pixel_name, significant
+from slide_gui.text import count, dataset_title, label_names, pixel_name, significant
 
 _MOST_PIXELS = 8  # largest number of pinned pixels whose rows of W are compared
 
@@ -324,13 +323,10 @@ def _complete(shown: RunComparison) -> list[RunResult]:
 
 
 def _short(result: RunResult | StoredRun) -> str:
-    stack = result.spec.stack
-    if not (result.spec.stacked and METHODS[result.spec.method].plain):
-        return describe_choice(replace(result.spec, held_out=None)) or "depth 0"
-    if stack.depth == 0:
-        return "depth 0"
-    widths = ", median widths" if result.spec.svm.widths == "median" else ""
-    return f"noise {level(stack.noise)}, {counted(stack.depth, 'layer')}{widths}"
+    spec = result.spec
+    widths = "median widths" if METHODS[spec.method].learns and spec.svm.widths == "median" else ""
+    split = "" if spec.training == "whole" else f"split {spec.split}"
+    return ", ".join(filter(None, [describe_choice(spec), widths, split])) or "depth 0"
 
 
 def _describe(result: RunResult | StoredRun) -> str:

@@ -269,7 +269,11 @@ class DecidedPart(QWidget):
         dataset, flip = self._workspace.dataset, self.controller.flip
         assert dataset is not None
         first, second = (f"“{names[code]}”" for code in (decision.first, decision.second))
-        self.title.setText(f"{first}, by {fixed(decision.margin, 2)} over {second}")
+        if decision.margin >= 0:
+            self.title.setText(f"{first}, by {fixed(decision.margin, 2)} over {second}")
+        else:  # the second class wins against the first, but has fewer votes, or as many and a smaller sum of margins
+            is_tied = decision.votes[decision.first] == decision.votes[decision.second]
+            self.title.setText(f"{first}, by {'the sum of margins' if is_tied else 'votes'} over {second}")
         self.about.setText(self._about())
         shown = _bars(decision, names)[:_MOST_BARS]
         advance = self._bars[0][0].fontMetrics().horizontalAdvance
@@ -388,5 +392,5 @@ def _bars(decision: Decision, names: tuple[str, ...]) -> list[tuple[str, float, 
 def _flip_text(flip: Flip, noun: str, name: str) -> str:
     if not flip.features:
         return f"The search found no change of up to {MOST_CHANGES} {noun}s that flips the prediction."
-    which = "this is the minimum" if flip.fewest else "fewer may suffice"
-    return f"Changing {counted(len(flip.features), noun)} gives “{name}”\n{which}"
+    which = "fewer do not suffice" if flip.fewest else "fewer may suffice"
+    return f"Setting {counted(len(flip.features), noun)} to the farther limit gives “{name}”\n{which}"
