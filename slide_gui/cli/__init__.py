@@ -7,7 +7,7 @@ imported only when they are needed.
 import os
 import sys
 
-# `_signal` is used because Ctrl+C could arrive while `signal`, which wraps it, is imported: that import is slow.
+# `_signal` is imported, not its wrapper `signal`: importing `signal` is slow, and Ctrl+C could arrive meanwhile.
 from _signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
 
 TYPE_CHECKING = False

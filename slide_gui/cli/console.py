@@ -29,7 +29,7 @@ _BETWEEN_REDRAWS, _BETWEEN_LINES = 0.1, 10.0  # seconds
 Entry = tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int] | None]
 """Two functions of a subcommand: one adds its options to its parser, the other runs it and returns the exit code.
 
-The second is None if the first adds nested subcommands, each of which has its own function to run.
+The second function is None if the first adds nested subcommands. Each nested subcommand sets its own function to run.
 """
 
 
@@ -177,7 +177,8 @@ class _Progress(Progress):
     """Shows progress on stderr: a bar on a terminal, otherwise a line every ten seconds.
 
     The bar and each line show the label of the computation, the fraction done in per cent, the current stage and the
-    estimated time left. If a partial result is reported instead of a stage, its title is shown, if it has one.
+    estimated time left. A partial result may be reported instead of a stage. Then the title of the result, if it has
+    one, is shown in place of the stage.
     """
 
     def __init__(self, label: str, terminal: bool) -> None:

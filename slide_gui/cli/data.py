@@ -86,9 +86,9 @@ def _describe_data(dataset: Dataset) -> dict[str, Any]:
 
 
 def _counts(labels: Any, dataset: Dataset) -> dict[str, int] | None:
-    """Return a dictionary from the name of each label to its number of rows, or None if the rows have no labels.
+    """Return the number of rows of each label, or None if the rows have no labels.
 
-    A label without a name is replaced by its value as text.
+    The keys are the names of the labels. If a label has no name, its key is its value as text.
     """
     if labels is None:
         return None

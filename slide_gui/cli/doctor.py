@@ -1,4 +1,4 @@
-"""`slide-gui doctor` checks the installation and advises on problems. `slide-gui licences` lists its components."""
+"""`slide-gui doctor` checks the installation and advises on problems. `slide-gui licences` lists all components."""
 
 import argparse
 import os
@@ -111,7 +111,7 @@ def _float32_scatter() -> list[Finding]:
     if float32_scatter_is_exact():
         return [Finding("float32 scatter", "ok", "exact on 0/1 data")]
     text = "this BLAS multiplies 0/1 data wrongly, so every fit would be wrong"
-    return [Finding("float32 scatter", "failed", text, "install another NumPy: pip install 'numpy<2.5'")]
+    return [Finding("float32 scatter", "failed", text, "install another version of NumPy: pip install 'numpy<2.5'")]
 
 
 def _display() -> list[Finding]:

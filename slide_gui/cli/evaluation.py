@@ -54,17 +54,17 @@ def _loader(generated: bool, files: Mapping[str, str]) -> Load:
 
 def _benchmark_options(parser: argparse.ArgumentParser) -> None:
     text = "data sets of the protocol (default: all); KEY=FILE uses the rows of a file in place of the data set KEY; "
-    text += "if the file has no test set, a quarter of its rows is held out as one"
+    text += "if the file has no test set, a quarter of its rows is held out as the test set"
     parser.add_argument("data", nargs="*", metavar="DATA", help=text)
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="methods to compare (default: all)")
     add_protocol_options(parser, "run the small version of the protocol, in about a minute")
     options.add_store(parser, "; required unless --shipped, or --stored with --results, is given")
     text = "record each run as a line of text in this folder, and reuse the runs recorded there"
     parser.add_argument("--results", type=Path, metavar="FOLDER", help=text)
-    parser.add_argument("--stored", action="store_true", help="start no runs; show the stored ones")
+    parser.add_argument("--stored", action="store_true", help="show the stored runs; compute no new ones")
     text = "show the tables that came with the program: those of the full protocol, unless --quick is given"
     parser.add_argument("--shipped", action="store_true", help=text)
-    text = f"write the table of errors, or of times if the file name begins with times, as {', '.join(_SUFFIXES)}"
+    text = f"write the table of times if the file name begins with times, otherwise of errors; {', '.join(_SUFFIXES)}"
     parser.add_argument("--tables", type=Path, nargs="+", default=[], metavar="FILE", help=text)
 
 
@@ -80,11 +80,11 @@ def _benchmark(arguments: argparse.Namespace) -> int:
         raise UsageError("the following arguments are required: --store")
     files = dict(word.split("=", 1) for word in arguments.data if "=" in word)
     if not all(files.values()):
-        raise UsageError("expected KEY=FILE, as in convex=images.npz; put a file after the =")
+        raise UsageError("expected KEY=FILE, as in convex=images.npz; write a file name after the =")
     keys = [word.partition("=")[0] for word in arguments.data]
     twice = next((key for key in files if keys.count(key) > 1), None)
     if twice is not None:
-        raise UsageError(f"{twice} is named {keys.count(twice)} times; name one file for it")
+        raise UsageError(f"{twice} is given {keys.count(twice)} times; give each data set only once")
     with usage():
         where = options.cluster_choice(arguments)
         cells = plan("quick" if arguments.quick else "full", keys, arguments.methods, arguments.splits)
@@ -124,7 +124,10 @@ def _print_shipped(arguments: argparse.Namespace, cells: Sequence[CellPlan]) -> 
 
 
 def _records(arguments: argparse.Namespace) -> RecordFolder | None:
-    """Return the runs recorded in the folder of --results, or None without this option. Warn of unreadable lines."""
+    """Return the runs recorded in the folder of --results, or None without this option.
+
+    Print a warning if the folder contains unreadable lines.
+    """
     folder: Path | None = arguments.results
     if folder is None:
         return None
@@ -134,7 +137,7 @@ def _records(arguments: argparse.Namespace) -> RecordFolder | None:
     records = RecordFolder(folder)
     if records.n_damaged:
         again = "" if arguments.stored else "; their runs are computed again"
-        warn(f"{counted(records.n_damaged, 'unreadable line')} of {folder} skipped{again}")
+        warn(f"skipped {counted(records.n_damaged, 'unreadable line')} of {folder}{again}")
     return records
 
 

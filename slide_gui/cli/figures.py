@@ -43,10 +43,10 @@ def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weight
     _add_size(group)
     group.add_argument("--transpose", action="store_true", help="show images with rows and columns exchanged")
     if of_weights:
-        options.add_fields(group, usual, show=("what tiles show", SHOWN))
+        options.add_fields(group, usual, show=("quantity that tiles show", SHOWN))
         group.add_argument("--bias", action="store_true", help="write each tile's bias below it")
     _add_outputs(parser, f"{name}.pdf")
-    text = "write a folder, not single files: it contains the figure, its numbers, the command line and a Python script"
+    text = "write a folder with the figure, its numbers, and the command line and Python script that reproduce it"
     parser.add_argument("--bundle", type=Path, metavar="FOLDER", help=text)
 
 
@@ -72,7 +72,7 @@ def _style(arguments: argparse.Namespace) -> Style:
 def _outputs(
     arguments: argparse.Namespace, name: str, sources: Sequence[DataSource], formats: Sequence[str] = _FORMATS
 ) -> list[Path]:
-    """Return the requested output files, or a default file called `name`.
+    """Return the requested output files. By default, this is one file called `name`.
 
     Refuse formats that cannot be written, and outputs that would replace an input or other files of the user.
     """
@@ -141,8 +141,8 @@ def _weights_options(parser: argparse.ArgumentParser) -> None:
     text += "set joined by the system's path separator (: or ;)"
     parser.add_argument("data", nargs="+", metavar="DATA", help=text)
     options.add_data_options(parser)
-    text = "pixels to show, as indices from 0 (or the index or name of a feature if the data are not images); give "
-    text += "the option once for all data sets, or once per data set in their order (default: four bright pixels)"
+    text = "pixels to show, numbered from 0; if the data are not images: the indices or names of features; give the "
+    text += "option once for all data sets, or once per data set in their order (default: four bright pixels)"
     parser.add_argument("--pixels", nargs="+", action="append", metavar="ROW,COLUMN", help=text)
     options.add_stack_options(parser)
     text = "write an animation as .gif: the weights at noise levels from 0 to 0.95"
@@ -188,7 +188,7 @@ def _weights(arguments: argparse.Namespace) -> int:
 
 
 def _pixel_named(text: str, model: FittedModel) -> int:
-    """Return the index of the feature that a text names by ROW,COLUMN, index or name. Refuse an unknown feature."""
+    """Return the index of the feature given by ROW,COLUMN, by its index or by its name. Refuse an unknown feature."""
     shape = model.image_shape
     try:
         numbers = [int(part) for part in text.split(",")]
@@ -199,7 +199,7 @@ def _pixel_named(text: str, model: FittedModel) -> int:
     if shape is None:
         if len(numbers) != 1 or not 0 <= numbers[0] < model.stack.n_features:
             last = model.stack.n_features - 1
-            raise UsageError(f"pixel {text!r}: expected a feature of {model.dataset}, 0 to {last}")
+            raise UsageError(f"pixel {text!r}: expected a feature of {model.dataset}, numbered 0 to {last}")
         return numbers[0]
     if len(numbers) != 2 or not (0 <= numbers[0] < shape[0] and 0 <= numbers[1] < shape[1]):
         raise UsageError(
@@ -224,9 +224,9 @@ def _weights_documents(models: list[FittedModel], weights: list[WeightRows], sty
 def _flow_options(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser)
     group = options.add_image_options(parser)
-    group.add_argument("--name", help="name of the image in the figure")
+    group.add_argument("--name", help="call the image by this name in the figure")
     group.add_argument("--corruption", type=int, default=0, metavar="SEED", help="seed for the corruption (default: 0)")
-    group.add_argument("--clean", action="store_true", help="leave the image uncorrupted")
+    group.add_argument("--clean", action="store_true", help="do not corrupt the image")
     options.add_stack_options(parser)
     _add_figure_options(parser, "flow")
 
@@ -273,9 +273,9 @@ def _copies_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("corrupted copies")
     group.add_argument("--layer", type=int, default=1, metavar="K", help="layer, from 1 to the depth (default: 1)")
     group.add_argument("--most", type=int, default=256, metavar="M", help="largest number m of copies (default: 256)")
-    group.add_argument("--shown", type=int, metavar="M", help="draw W of M corrupted copies (default: largest)")
+    group.add_argument("--shown", type=int, metavar="M", help="m of the drawn weights (default: largest m)")
     group.add_argument("--seeds", type=int, default=3, metavar="N", help="corruptions averaged for each m (default: 3)")
-    group.add_argument("--rows", type=int, metavar="N", help="largest number of rows; more are sampled (default: 1200)")
+    group.add_argument("--rows", type=int, metavar="N", help="use at most N training rows (default: 1200)")
     group.add_argument("--pixel", metavar="ROW,COLUMN", help="pixel whose weights are drawn (default: the central one)")
     options.add_stack_options(parser)
     _add_figure_options(parser, "copies")
@@ -345,7 +345,7 @@ def _draw(arguments: argparse.Namespace) -> int:
     provenance = FigureProvenance.read(arguments.provenance)
     if provenance.figure not in FIGURE_NAMES:
         known = ", ".join(FIGURE_NAMES)
-        raise DataError(f"unknown figure {provenance.figure!r}, expected {known}", str(arguments.provenance))
+        raise DataError(f"unknown figure {provenance.figure!r}, expected one of {known}", str(arguments.provenance))
     outputs = _outputs(arguments, provenance.figure, [provenance.source])
     if provenance.difference:
         warn(f"{arguments.provenance}: {provenance.difference}")

@@ -1,4 +1,4 @@
-"""Command-line arguments that several subcommands share: for the data, the stack, the classifier and the rows."""
+"""Command-line arguments that several subcommands share, such as those for the data, the stack and the classifier."""
 
 import argparse
 import json
@@ -144,8 +144,8 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
 
 def add_table_options(option: Callable[..., object]) -> None:
     """Add the options for reading the columns of a table."""
-    option("--label-column", metavar="NAME", help="label column of a table: a name, a number from 1, or none")
-    text = "whether the first line of a table contains the names of its columns"
+    option("--label-column", metavar="NAME", help="label column of a table: its name, its number from 1, or none")
+    text = "the first line of a table contains the names of its columns; --no-header: it contains values"
     option("--header", action=argparse.BooleanOptionalAction, help=text)
     text = "column of a table to ignore; repeat the option for several columns"
     option("--leave-out", dest="left_out", metavar="NAME", action="append", default=[], help=text)
@@ -153,7 +153,7 @@ def add_table_options(option: Callable[..., object]) -> None:
 
 def add_save_model(parser: argparse.ArgumentParser) -> None:
     """Add the option --save-model."""
-    text = "save layers and classifier to this file, for slide-gui predict and slide-gui features"
+    text = "save the layers and the classifier to this file, for slide-gui predict and slide-gui features"
     parser.add_argument("--save-model", type=Path, metavar="MODEL.npz", help=text)
 
 
@@ -216,7 +216,7 @@ def data_source(
     if held_out is None and evaluate != "test":
         held_out = HeldOut(0.0)
     if arguments.seed < 0:
-        raise UsageError(f"--seed is {arguments.seed}; give an integer, 0 or more")
+        raise UsageError(f"--seed is {arguments.seed}; give an integer of 0 or more")
     source = DataSource.of(arguments.data if texts is None else texts, arguments.seed)
     if source.key and reading != AS_GUESSED:
         raise UsageError(f"{source.key} is a benchmark data set; leave out the options for reading files")
@@ -376,7 +376,7 @@ def add_image_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGrou
     """Add the options that select one image, and return their group."""
     group = parser.add_argument_group("image")
     group.add_argument("--row", type=int, default=0, metavar="N", help="index of the image, from 0 (default: 0)")
-    group.add_argument("--part", choices=("train", "test"), default="train", help="set with the image (default: train)")
+    group.add_argument("--part", choices=("train", "test"), default="train", help="set of the image (default: train)")
     group.add_argument("--image", type=Path, metavar="FILE", help="read the image from this text file, not from DATA")
     return group
 
@@ -388,9 +388,9 @@ def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, 
             raise UsageError("--image replaces --row and --part; leave them out")
         values, n = read_image(arguments.image), dataset.n_features
         if values.size != n:
-            raise UsageError(f"{arguments.image} holds {values.size} numbers; {dataset.name} has {n} features")
+            raise UsageError(f"{arguments.image} contains {values.size} numbers; {dataset.name} has {n} features")
         if abs(values).max() > 2 * max(1.0, abs(dataset.train).max()):
-            warn(f"{arguments.image} exceeds the range of {dataset.name}; write its numbers scaled to 0 … 1")
+            warn(f"numbers in {arguments.image} exceed the range of {dataset.name}; scale them to 0 … 1")
         return values, arguments.image.name
     rows = getattr(dataset, arguments.part)
     words = "training" if arguments.part == "train" else "test"
@@ -402,7 +402,7 @@ def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, 
 def fit_data(dataset: Dataset, parameters: StackParameters) -> FittedModel:
     """Fit a stack to the training rows and return the model. Draw a progress bar on stderr during the fit."""
     if len(dataset.train) < 2:
-        raise DataError(f"has {counted(len(dataset.train), 'row')}; at least two are needed to fit", dataset.name)
+        raise DataError(f"has {counted(len(dataset.train), 'row')}; a fit needs at least two", dataset.name)
     warn_of_threshold(dataset, parameters)
     with progress_bar(f"fitting {dataset.name}") as progress:
         return fit_model(dataset, parameters, progress=progress)
@@ -436,7 +436,7 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
         dtype="numeric type of rows and representations: float32 or float64",
         batch_size="number of rows processed at a time",
         sharing=("sharing of weights", SHARING),
-        window="side length in pixels, an odd number, of the kernel of --sharing convolution",
+        window="side length of the kernel of --sharing convolution, an odd number of pixels",
     )
     add_seed(parser, "seed for generated data, splits and classifiers")
 
@@ -493,7 +493,7 @@ def add_cluster_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("where to compute runs", about)
     text = "compute in N processes on this computer, with one thread each"
     group.add_argument("--workers", type=int, default=0, metavar="N", help=text)
-    text = "compute on the workers of a Dask scheduler: tcp://HOST:PORT, tls://HOST:PORT, or the .json file it writes"
+    text = "compute on the workers of a Dask scheduler: tcp://HOST:PORT, tls://HOST:PORT, or its .json file"
     group.add_argument("--scheduler", default="", metavar="ADDRESS", help=text)
 
 
@@ -513,12 +513,12 @@ _SDA = {
     "pretraining_epochs": "pre-training epochs (passes over the rows) for each layer",
     "fine_tuning_rate": "learning rate of fine-tuning, per row",
     "fine_tuning_epochs": "largest number of epochs of fine-tuning",
-    "patience": "epochs without a lower validation error after which fine-tuning stops",
+    "patience": "number of epochs without a lower validation error after which fine-tuning stops",
 }
 
 
 def add_method_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a single run that replace SLIDE or the SVM with another method or limit the labels used."""
+    """Add the options of a single run for autoencoders, for estimators of scikit-learn, and for the labels used."""
     usual = SdaParameters()
     group = parser.add_argument_group("autoencoders (sda-svm, sda)", "--noise is the noise level of every layer.")
     text = f"hidden units of each layer (default: {','.join(map(str, usual.n_units))})"

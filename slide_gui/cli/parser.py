@@ -26,16 +26,16 @@ _COMMANDS = {
     "weights": ("figures", "draw the paper's weight figure as the window exports it"),
     "flow": ("figures", "draw one image and its hidden representation after each layer, as the window shows them"),
     "copies": ("figures", "compare the weights fitted on m corrupted copies with their closed-form limit"),
-    "draw": ("figures", "draw a figure of runs again from the JSON file in the folder to which it was exported"),
+    "draw": ("figures", "draw an exported figure of runs again, from the JSON file in its folder"),
     "demo": ("figures", "fit generated data and write the weight figure and a screenshot, without a display"),
     "train": ("runs", "train the multi-width SVM and evaluate it: one run, from the data to the test error"),
     "sweep": ("runs", f"compute the error over noise, depth and splits; {_RESUMES}"),
     "try": ("runs", "find a good setting for your data in about a minute, test it, and report the result in sentences"),
-    "predict": ("predict", "classify new rows with a model that train or try saved with --save-model"),
+    "predict": ("predict", "classify new rows with a model that was saved by train or try with --save-model"),
     "features": ("predict", "compute the representations [h⁰ | … | hˡ] of new rows with a saved model"),
     "decide": ("runs", "explain how a stored classifier predicts one image, and how to flip the prediction"),
     "runs": ("store", "list, show, check, delete and export stored runs"),
-    "benchmark": ("evaluation", f"compare all methods on all data sets: the paper's tables; {_RESUMES}"),
+    "benchmark": ("evaluation", f"compare all methods on all data sets, as in the paper's tables; {_RESUMES}"),
     "reproduce": ("reproduction", f"reproduce every figure and table of the paper on one page; {_RESUMES}"),
     "doctor": ("doctor", "check this installation, and print a remedy for each problem"),
     "licences": ("doctor", "list every component of the program with its version and licence"),
@@ -48,12 +48,12 @@ _WITHOUT_PRODUCTS = ("datasets", "runs", "doctor", "licences")
 _DESCRIPTION = """\
 Show and use stacked linear denoisers (SLIDE).
 
-Without a subcommand the window opens: `slide-gui` on the generated Rectangles data, `slide-gui FILE …` on
-the files of one data set (options for reading and dividing them: see `slide-gui FILE --help`)."""
+Without a subcommand, the window opens. `slide-gui` shows the generated Rectangles data. `slide-gui FILE …` opens
+the files of one data set; `slide-gui FILE --help` lists the options for reading and dividing them."""
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that reports errors in one sentence and adds the options of a subcommand when it is first used.
+    """A parser that reports errors in one sentence, and adds the options of its subcommand when it is first used.
 
     Abbreviated options are refused, because ``--fold`` would otherwise be read as ``--folds``.
 
@@ -140,7 +140,7 @@ def _open_window(arguments: Sequence[str]) -> int:
     if not any(each.startswith("-") for each in arguments):
         files = [Path(each) for each in arguments]
     else:
-        about = "`slide-gui FILE …`: open the window on the files of one data set."
+        about = "`slide-gui FILE …`: open the window and show the files of one data set."
         parser = _Parser(prog="slide-gui FILE", description=about)
         parser.add_argument("data", nargs="+", metavar="FILE", help="the file or files of one data set")
         add_data_options(parser)

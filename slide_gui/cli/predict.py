@@ -34,7 +34,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 def _predict_options(parser: argparse.ArgumentParser) -> None:
     _options(parser)
-    text = "write row, predicted class and margin (and the label, if there is one) as CSV"
+    text = "write the number, the predicted class and the margin of each row (and its label, if it has one) as CSV"
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.csv", help=text)
 
 

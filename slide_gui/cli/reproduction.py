@@ -68,8 +68,8 @@ def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
             "Reconstruction weights",
             f"weights {all_data} --show weights {_DRAWN} -o {outputs(weights[:1])}",
             weights,
-            "Reconstruction weights of four example pixels at different layers: crosses on both Rectangles sets, round "
-            "patches on Convex and MNIST, fuzzier with depth.",
+            "Reconstruction weights of four example pixels at different layers. They are crosses on both Rectangles "
+            "sets and round patches on Convex and MNIST, and become fuzzier with depth.",
         ),
         PaperItem(
             "Schematic with a real image",
@@ -82,8 +82,8 @@ def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
             f"sweep {kind}rectangles {_QUICK_CURVES if is_quick else _CURVES} {computed} "
             f"--figure {outputs(curves, ' --figure ')}",
             curves,
-            "The error on Rectangles against the noise level 1 − p, for 0 to 4 layers: several layers improve on one "
-            "layer, noticeably up to two layers. The paper does not publish the values of the curves.",
+            "The error on Rectangles against the noise level 1 − p, for 0 to 4 layers. Several layers are better than "
+            "one, but noticeably only up to two layers. The paper does not publish the values of the curves.",
         ),
         PaperItem(
             "Tables 1 and 2",
@@ -96,8 +96,8 @@ def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help=f"folder for {_PAGE} and all files")
-    add_protocol_options(parser, "make a small version in about two minutes, to show the procedure, not the results")
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help=f"folder for {_PAGE} and all results")
+    add_protocol_options(parser, "run a small version in about two minutes; it shows the procedure, not the results")
     options.add_store(parser, " (default: runs.sqlite in FOLDER)")
 
 
@@ -110,7 +110,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     folder: Path = arguments.out
     options.check_folder(arguments, folder)
     # `folder_files` marks the folder as an output folder before the run store is created in it. The store is
-    # opened now so that a file at its path that is not a run store raises an error before any run is computed.
+    # opened now, so that a file that is not a run store raises an error before any run is computed.
     with folder_files(folder), RunStore(arguments.store or folder / "runs.sqlite"):
         pass
     items, printed = paper_items(arguments), dict[str, str]()

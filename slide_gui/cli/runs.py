@@ -42,7 +42,7 @@ def _train_options(parser: argparse.ArgumentParser) -> None:
     options.add_method_options(parser)
     text = "number of the split (default: 0); splits 0 to 4 are the folds of one cross-validation"
     parser.add_argument("--split", type=int, default=0, metavar="N", help=text)
-    parser.add_argument("-o", "--output", type=Path, metavar="STORE", help="reuse the run in this store, or add it")
+    parser.add_argument("-o", "--output", type=Path, metavar="STORE", help="load the run from this store, or add it")
     text = "draw the confusion matrix (confusion*.pdf) or the learning of widths (widths*.pdf); also .svg, .png or .csv"
     parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=text)
     options.add_save_model(parser)
@@ -124,7 +124,7 @@ def _run_figure(path: Path) -> RunFigure:
     for name, figure in RUN_FIGURES.items():
         if path.name.startswith(name) and path.suffix.lower() in _FIGURES:
             return figure
-    raise UsageError(f"--figure {str(path)!r}: expected {' or '.join(RUN_FIGURES)}, with .pdf, .svg, .png or .csv")
+    raise UsageError(f"--figure {str(path)!r}: name it {'* or '.join(RUN_FIGURES)}*, as .pdf, .svg, .png or .csv")
 
 
 def _sweep_options(parser: argparse.ArgumentParser) -> None:
@@ -133,12 +133,12 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     options.add_run_options(parser)
     options.add_cluster_options(parser)
     option = parser.add_argument_group("sweep").add_argument
-    option("--splits", type=int, default=1, metavar="N", help="splits (default: 1; 5: five-fold cross-validation)")
+    option("--splits", type=int, default=1, metavar="N", help="number of splits (default: 1; 5: cross-validation)")
     option("--seeds", type=int, nargs="+", metavar="SEED", help="seeds for splits and classifiers (default: --seed)")
     option("--cold", action="store_true", help="do not start from the widths learned at the previous noise level")
     text = "select noise and depth by validation error, train with these values on the whole training set, and test"
     option("--choose", action="store_true", help=text)
-    option("--labels", type=int, metavar="N", help="train on N labelled rows (default: all); tests of --choose use all")
+    option("--labels", type=int, metavar="N", help="train on N labelled rows (default: all; --choose tests with all)")
     option("--dry-run", action="store_true", help="only print the number of runs and their estimated time")
     text = "with --choose: select once for all splits and seeds, by the mean validation error, instead of once for each"
     option("--pooled", action="store_true", help=text)
@@ -160,7 +160,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     where = options.cluster_choice(arguments)
     choices = options.run_choices(arguments)
     if not METHODS[choices["method"]].stacked and len(noises) * len(depths) > 1:
-        raise UsageError(f"{choices['method']} has no layers of SLIDE; leave out --noise and --depth, or use train")
+        raise UsageError(f"{choices['method']} has no SLIDE layers to compare; leave out --noise and --depth")
     source = options.data_source(arguments, evaluate="test" if arguments.choose else arguments.evaluate)
     options.check_outputs(arguments, arguments.figure, [source])
 
@@ -349,11 +349,11 @@ def _decision_lines(document: dict[str, Any], dataset: Dataset) -> Iterator[str]
         yield f"support vector {row} ({each['class']}): kernel value {kernel:.3g}, adds {pull:+.3g} to the margin"
     flip = document["flip"]
     if flip is not None and flip["features"]:
-        which = "no smaller set of features suffices" if flip["fewest"] else "a smaller set may also suffice"
+        which = f"the farther end of its range ({'no' if flip['fewest'] else 'perhaps a'} smaller set is enough)"
         features = "; ".join(pixel_name(k, shape, dataset.feature_names) for k in flip["features"])
-        yield f"the class becomes {flip['class']} if each of these is set to its farther limit ({which}): {features}"
+        yield f"the class becomes {flip['class']} if each of these features is set to {which}: {features}"
     elif flip is not None:
-        yield "found no small set of features whose change alters the predicted class, but not all sets were tried"
+        yield "the search found no small set of features that changes the predicted class, but it did not try all sets"
 
 
 COMMANDS: dict[str, Entry] = {

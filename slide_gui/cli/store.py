@@ -29,7 +29,7 @@ def _runs_options(parser: argparse.ArgumentParser) -> None:
         ("export", _export, "write the table as CSV"),
     ):
         command = inner.add_parser(name, help=text, description=text)
-        command.add_argument("store", type=Path, metavar="STORE", help="a store of runs")
+        command.add_argument("store", type=Path, metavar="STORE", help="a run store")
         if task in (_show, _delete, _restore):
             many = "+" if task is not _show else None
             command.add_argument("hash", nargs=many, metavar="HASH", help="hash of the run, or its first digits")
@@ -170,7 +170,7 @@ def result_lines(result: RunResult) -> Iterator[str]:
     if classifier is not None:
         shared = zip(spec.group_names, classifier.shares, strict=False)
         shares = ", ".join(f"{name} {share:.2f}" for name, share in shared)
-        yield f"widths {', '.join(f'{width:.4g}' for width in classifier.widths)}; shares of kernel exponent: {shares}"
+        yield f"widths {', '.join(f'{width:.4g}' for width in classifier.widths)}; shares of the exponent: {shares}"
         if classifier.chosen is not None:
             yield describe_chosen(classifier.chosen)
         vectors = counted(classifier.n_support, "support vector")

@@ -34,7 +34,7 @@ def test_that_an_empty_store_takes_the_runs_of_a_folder_and_the_folder_alone_sho
         file.write(b'{"hash"')
     shown = cli("benchmark rectangles --quick --methods raw-svm pca-svm --stored --results runs --json")
     assert shown.json["cells"] == first["cells"]
-    assert shown.err.endswith("1 unreadable line of runs skipped\n")
+    assert shown.err.endswith("skipped 1 unreadable line of runs\n")
     assert "elsewhere: is not a folder of results" in cli("benchmark --stored --results elsewhere", code=1).err
 
 

@@ -138,7 +138,7 @@ def test_that_an_image_from_a_file_flows_through_the_stack(cli, tiny):
     session = read_session(Path("f.png"))
     assert (session.parameters.depth, session.choices) == (1, (("weights", "view", "flow"),))
     Path("bright.csv").write_text(image_text(255 * np.eye(8, dtype=np.float32)), encoding="utf-8")
-    assert "bright.csv exceeds the range of tiny; write" in cli("flow tiny.npz --image bright.csv -o f.png").err
+    assert "bright.csv exceed the range of tiny; scale" in cli("flow tiny.npz --image bright.csv -o f.png").err
 
 
 def test_that_copies_have_the_errors_of_the_library(cli, tiny):
