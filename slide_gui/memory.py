@@ -1,4 +1,4 @@
-"""Measure the free memory, and refuse computations that need more."""
+"""Measure the free memory, and refuse computations that need more than the free memory."""
 
 import os
 from pathlib import Path
@@ -26,7 +26,7 @@ def check_free(n_bytes: int, what: str, remedy: str) -> None:
     Parameters
     ----------
     n_bytes : int
-        The estimated peak.
+        Estimated peak of the memory that the computation allocates.
     what : str
         The computation, such as "a fit of 4 layers to 784 features".
     remedy : str
@@ -35,14 +35,14 @@ def check_free(n_bytes: int, what: str, remedy: str) -> None:
     Raises
     ------
     MemoryError
-        If the peak exceeds the free memory. The message names both sizes and the remedy.
+        If the peak exceeds the free memory. The message contains both sizes and the remedy.
     """
     if n_bytes < _SMALL:
         return
     free = free_memory()
     if free is not None and n_bytes > free:
         raise MemoryError(
-            f"{what} needs about {n_bytes / 1e9:.3g} GB of memory, and {free / 1e9:.2g} GB are free; {remedy}"
+            f"{what} needs about {n_bytes / 1e9:.3g} GB of memory, but {free / 1e9:.2g} GB are free; {remedy}"
         )
 
 
@@ -62,7 +62,7 @@ def _free_in_groups() -> list[int]:
 
 
 def _free_in_group(group: Path) -> list[int]:
-    """Return the free bytes of one group, or an empty list without a limit; cached files count as free."""
+    """Return a list with the free bytes of a group, or an empty list if it has no limit. Cached files count as free."""
     try:
         most, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
         stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())

@@ -37,12 +37,16 @@ def assemble(
     """Make a data set from a training set and an optional test set.
 
     If there is only a test set, it becomes the training set. Columns are matched by name if both sets have column
-    names, or else by position. Images of integers are divided by the smallest of 1, 16 and 255 that no pixel of either
-    set exceeds (the pixels of scikit-learn's digits are 0 to 16). If the shape of the images is known and not guessed,
-    integers up to 65535 are divided by the largest value of their bit depth, and fractions up to 255 are divided by
-    255. Other images with pixels below 0 or above 255 are scaled to [0, 1]: from −1 … 1 if they are in this range,
-    or else from the range of the training set. `ParseOptions.scaled` decides whether each feature that is not a pixel
-    is scaled to [0, 1]. All other numbers are unchanged, except that numbers smaller than 1e-30 become 0.
+    names, or else by position. Numbers are scaled by these rules:
+
+    - Images of integers are divided by the smallest of 1, 16 and 255 that no pixel of either set exceeds. (The pixels
+      of scikit-learn's digits are 0 to 16.)
+    - If the shape of the images is known and not guessed, integers up to 65535 are divided by the largest value of
+      their bit depth. Fractions up to 255 are divided by 255.
+    - Other images with pixels below 0 or above 255 are scaled to [0, 1]. Their original range is −1 … 1 if they are in
+      this range, or else the range of the training set.
+    - `ParseOptions.scaled` determines whether each feature that is not a pixel is scaled to [0, 1].
+    - All other numbers are unchanged, except that numbers smaller than 1e-30 become 0.
 
     Parameters
     ----------
@@ -58,8 +62,8 @@ def assemble(
     Raises
     ------
     DataError
-        If there are several training or test sets, if the two sets differ in their features or have no class in common,
-        if a number is not finite as float32, or if an option does not fit the data.
+        If there are several training or test sets, or if the two sets differ in their features or have no class in
+        common. Also if a number is not finite as float32, or if an option does not fit the data.
     """
     if not all(part.opened.columns for part in parts):
         refuse_columns(reading, parts[0].place)
@@ -81,7 +85,7 @@ def assemble(
     for test in tests:
         test_rows = _float32_rows(test, scale, progress.part(fraction, 1.0))
         if scaled and np.isinf(test_rows).any():
-            problem = f"holds values beyond the range of float32 after scaling to the training set {train.place}"
+            problem = f"has values beyond the range of float32 after scaling as in the training set {train.place}"
             raise DataError(f"{problem}; correct them, or open the data without scaling", test.place)
     warnings = _without_tiny(rows, train.feature_names)
     far = "" if train.image_shape or reading.scaled is False else far_columns(test_rows, train.feature_names)
@@ -122,7 +126,7 @@ def assemble(
 
 
 def sets_of(parts: Sequence[DataPart]) -> list[DataPart]:
-    """Return the training set and the test set, or the one of them that exists.
+    """Return the training set and the test set, or only one of them if the other does not exist.
 
     Raises
     ------
@@ -161,11 +165,11 @@ def _scale_guesses(
             yield Guess("each feature is scaled to 0 … 1", "values lie outside this range, or all are tiny", sure=True)
     elif not isinstance(scale, int):
         low, high = float(scale[0][0]), float(scale[0][0] + scale[1][0])
-        yield Guess(f"pixels of {low:.6g} … {high:.6g} scaled to 0 … 1", "layers and pictures need this range")
+        yield Guess(f"pixels of {low:.6g} … {high:.6g} are scaled to 0 … 1", "layers and pictures need this range")
     elif scaling is None and reading.scaled is None:
         most = float(np.fmax.reduce(rows, axis=None))
         remedy = "give the shape of the images to divide them by 255" if most > 16 else "divide them by their maximum"
-        yield Guess(f"pixels up to {most:.6g} are not scaled", f"the layers need 0 … 1; {remedy}")
+        yield Guess(f"pixels up to {most:.6g} are not scaled", f"the layers need values of 0 … 1; {remedy}")
 
 
 def scaled_rows(part: DataPart, scaling: NDArray[np.float64] | None) -> NDArray[np.float32]:
@@ -178,7 +182,7 @@ def scaled_rows(part: DataPart, scaling: NDArray[np.float64] | None) -> NDArray[
     """
     rows = _float32_rows(part, 1 if scaling is None else (scaling[0], scaling[1]), NO_PROGRESS)
     if np.isinf(rows).any():
-        raise DataError("holds values far beyond those of the training set; correct them", part.place)
+        raise DataError("has values far beyond those of the training set; correct them", part.place)
     _without_tiny(rows, ())
     return rows
 
@@ -213,7 +217,7 @@ def _with_columns_of(train: DataPart, test: DataPart) -> DataPart:
     """
     if not (train.feature_names and test.feature_names):
         if (train.feature_names or test.feature_names) and test.rows.shape[1] == train.rows.shape[1]:
-            what = "columns of the training set and the test set matched by position"
+            what = "columns of the training set and the test set are matched by position"
             why = f"{test.place if train.feature_names else train.place} has no column names"
             return replace(test, opened=replace(test.opened, guesses=(*test.opened.guesses, Guess(what, why))))
         return test
@@ -271,7 +275,7 @@ def _unseen_classes(train: DataPart, test: DataPart) -> tuple[Guess, ...]:
     listed = ", ".join(
         f"{name}: {counted(int(k), 'row')}" for name, k in zip(lacking[:6], counts[unseen], strict=False)
     )
-    what = f"{counted(n, 'test row')} of {len(test.labels)} in classes that the training set lacks"
+    what = f"the training set lacks the classes of {counted(n, 'test row')} (of {len(test.labels)})"
     return (Guess(what, f"{listed}{', …' if len(lacking) > 6 else ''}; a classifier misclassifies all of them"),)
 
 
@@ -288,11 +292,12 @@ def _is_scaled(train: DataPart, reading: ParseOptions) -> bool:
     """Return True if each feature must be scaled to 0 … 1."""
     if train.image_shape is not None:
         if reading.scaled:
-            raise DataError("holds images, whose pixels share one scale; open them without scaling", train.place)
+            raise DataError("contains images, whose pixels share one scale; open them without scaling", train.place)
         return False
     if reading.scaled is not None:
         return reading.scaled
-    with np.errstate(over="ignore", under="ignore"):  # the 1e-16 of 1 + 1e-16 is a rounding error
+    # The limits are compared in float32, because a maximum of 1 + 1e-16 exceeds 1 only by a rounding error.
+    with np.errstate(over="ignore", under="ignore"):
         low, high = (float(each.reduce(train.rows, axis=None)) for each in (np.fmin, np.fmax))
         return bool(np.float32(low) < 0.0 or np.float32(high) > 1.0 or 0.0 < max(-low, high) < _SMALLEST)
 
@@ -389,7 +394,7 @@ def _with_classes(parts: list[DataPart], reading: ParseOptions) -> list[DataPart
         parts = [part.with_label_names() for part in parts]
     for part in parts:
         if part.labels is not None and bool(part.label_names) != bool(parts[0].label_names):
-            problem = "must name its classes like the training set; write names in both files, or numbers in both"
+            problem = "its classes must be written as in the training set: in both files as names, or as numbers"
             raise DataError(problem, part.place)
     names = tuple(dict.fromkeys(name for part in parts for name in part.label_names))
     return [replace(part, labels=_codes(part, names), label_names=names) for part in parts]

@@ -45,7 +45,10 @@ def find(key: str) -> list[Path] | None:
 
 
 def find_files(sets: Sequence[Sequence[str]]) -> list[Path] | None:
-    """Return the files of the first complete tuple of names in a data folder, up to two levels deep; else None."""
+    """Return the files of the first tuple of names that is complete in a data folder, or None.
+
+    Each data folder is searched up to two levels deep.
+    """
     for folder in data_folders():
         files = _find_files(folder, {name for names in sets for name in names})
         for names in sets:
@@ -179,7 +182,7 @@ def fetch(file: RemoteFile, mirrors: Sequence[str], folder: Path, *, progress: P
                 f"cannot be written ({error.strerror or error}); set SLIDE_GUI_DATA to another folder", str(target)
             ) from error
     reasons = "; ".join(failures) or "no mirror is known"
-    raise DataError(f"could not be downloaded ({reasons}); try later, or download the file to {folder}", file.name)
+    raise DataError(f"could not be downloaded ({reasons}); try again, or download the file to {folder}", file.name)
 
 
 def _receive(url: str, file: RemoteFile, progress: Progress, stream: BinaryIO) -> None:
@@ -214,7 +217,11 @@ def matches(path: Path, file: RemoteFile) -> bool:
 
 
 def _find_files(folder: Path, names: set[str]) -> dict[str, Path]:
-    """Return files in a folder and its subfolders by name; the shallowest, then alphabetically first folder wins."""
+    """Return the files with the given names in a folder and its sub-folders, by name.
+
+    If several files have the same name, the least deep one is returned. At equal depth, the first path in alphabetical
+    order is returned.
+    """
     files: dict[str, Path] = {}
     for pattern in ("*", "*/*", "*/*/*"):
         for path in sorted(path for path in islice(folder.glob(pattern), _MOST_ENTRIES) if path.name in names):

@@ -14,7 +14,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.reading import NO_GUESSES, Guess, ParseReport
 from slide_gui.text import clean_name, count, counted, dataset_title, label_names
 
-_SEPARATED = 10  # smallest number of rows of a class for which a feature that separates all classes is suspicious
+_SEPARATED = 10  # a feature that separates all classes is suspicious if each class has at least this number of rows
 _MOST = 0.9  # largest fraction of held-out rows; the other rows are needed for training
 
 
@@ -50,11 +50,11 @@ class HeldOut:
         for name in ("seed", "folds", "fold"):
             value = getattr(self, name)
             if type(value) is not int or not 0 <= value < 1 << 32:
-                raise ValueError(f"the split's {name} is {value!r}; give an integer, 0 or more")
+                raise ValueError(f"the split's {name} is {value!r}; give an integer of 0 or more")
         if self.folds:
             if self.folds < 2 or self.fold >= self.folds:
                 raise ValueError(
-                    f"fold {self.fold + 1} of {self.folds} does not exist; give 2 folds or more, and one of them"
+                    f"fold {self.fold + 1} of {self.folds} does not exist; give at least 2 folds and an existing fold"
                 )
             return replace(self, share=0.0)
         if not (isinstance(self.share, (int, float)) and 0.0 <= self.share <= _MOST):
@@ -86,7 +86,7 @@ _drawing = Lock()
 
 
 class _Rows:
-    """A field for rows. They are an array, or a function that returns the array and is called at its first use."""
+    """A field for rows: an array, or a function that returns the array and is called when the rows are first used."""
 
     def __get__(self, dataset: "Dataset | None", _kind: type) -> NDArray[np.float32]:
         if dataset is None:
@@ -114,7 +114,7 @@ class Dataset:
         `slide_gui.text.clean_name`.
     train, test : ndarray of shape (n, d) and (m, d), float32
         One row per sample. Images have pixels in row-major order, in [0, 1]. Read-only; ``m`` may be 0. The test rows
-        may be given as a function that returns them, which is called at their first use. They must then have labels.
+        may be given as a function that returns them. It is called when they are first used, and needs `test_labels`.
     train_labels, test_labels : ndarray of shape (n,) and (m,), int64, or None
         None if the source has no labels.
     image_shape : tuple of (rows, columns), or None
@@ -132,11 +132,11 @@ class Dataset:
     feature_names : tuple of str
         Names of features that are not pixels, if the source has names; else empty.
     held_out : HeldOut or None
-        Choice of the held-out rows that are the test set; None if the data have a separate test set or none.
+        Choice of the held-out rows that are the test set; None if the data have a separate test set or no test set.
     opened : ParseReport
         Report of how the files were read.
     order : ndarray of shape (n + m,), int64, or None
-        If rows were held out: the index, before the division, of each training row and then of each test row.
+        If rows were held out: the index that each training row, and then each test row, had before the division.
     whole : str
         If rows were held out: the fingerprint of all rows before the division. Otherwise empty.
     groups : ndarray of shape (n,), int64, or None
@@ -185,7 +185,7 @@ class Dataset:
 
     @property
     def title(self) -> str:
-        """The name shown to the user. The names of generated data contain a mark."""
+        """The name shown to the user. The name of generated data ends in "(generated)"."""
         return dataset_title(self.name, self.generated)
 
     @cached_property
@@ -250,12 +250,12 @@ class Dataset:
 
     @cached_property
     def checks(self) -> tuple[Guess, ...]:
-        """All guesses about the files. Unless the data are generated: also repeated rows and suspicious features."""
+        """All guesses about the files. For labelled data from files, also repeated rows and suspicious features."""
         if self.generated or self.train_labels is None:
             return self.opened.guesses
         (repeated, shared), warnings = self.n_repeated, []
         if shared:
-            what = f"{count(shared)} of {counted(self.n_test, 'test row')} also in the training set"
+            what = f"the training set also contains {count(shared)} of {counted(self.n_test, 'test row')}"
             remedy = ", or choose groups (Groups in, or --group)" if self.opened.columns else ""
             why = f"the test error may be too low; leave repeated rows out{remedy}"
             few = shared < _FEW_SHARED * self.n_test

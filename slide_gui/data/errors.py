@@ -2,7 +2,7 @@
 
 from slide_gui.text import printable
 
-_LONGEST = 1500  # largest number of characters of a message, without the place in front
+_LONGEST = 1500  # largest number of characters of a message, without the place at its start
 
 
 class DataError(ValueError):

@@ -99,12 +99,13 @@ def check_outputs(outputs: Iterable[Path], inputs: Sequence[Path]) -> None:
     outputs : iterable of Path
         The files to be written.
     inputs : sequence of Path
-        Files that are read or hold results, and folders that must not change.
+        Files that are read or contain results, and folders that must not change.
 
     Raises
     ------
     DataError
-        If an output is one of the inputs, lies in a folder among them, is an SQLite database, or cannot be written.
+        If an output is one of the inputs, lies in one of the input folders, is an SQLite database, or cannot be
+        written.
     """
     for output in outputs:
         if why := read_only(output):
@@ -191,12 +192,12 @@ def _copy_permissions(target: Path, file: BinaryIO) -> None:
 
 
 def _new_temporary_file(folder: Path) -> BinaryIO:
-    """Create and lock a temporary file. Its name is short, because the final name may have the greatest length."""
+    """Create and lock a temporary file. Its name is short, because the final name may have the maximum length."""
     while True:
         file = open(folder / f".{secrets.token_hex(8)}.part", "xb")  # noqa: SIM115 - the caller closes it
         if not _LOCKABLE:
             return file
-        with suppress(OSError):  # without locks, abandoned files are not removed either
+        with suppress(OSError):  # if the file system has no locks, abandoned files are not removed either
             fcntl.flock(file.fileno(), fcntl.LOCK_EX)
         if os.fstat(file.fileno()).st_nlink:
             return file

@@ -56,13 +56,13 @@ def check_memory(n_bytes: int, place: str) -> None:
         If the arrays exceed `memory_limit` or the free memory.
     """
     try:
-        check_free(n_bytes, "holding its rows", "close other data first, or take fewer rows")
+        check_free(n_bytes, "loading its rows", "close other data first, or use fewer rows")
     except MemoryError as error:
         raise DataError(str(error), place) from None
     if n_bytes > memory_limit():
         raise DataError(
-            f"claims {n_bytes / GIB:.1f} GiB of data, more than the {memory_limit() / GIB:.1f} GiB this machine "
-            "can spare; take fewer rows",
+            f"has {n_bytes / GIB:.1f} GiB of data, more than the limit of {memory_limit() / GIB:.1f} GiB "
+            "on this computer; use fewer rows",
             place,
         )
 
@@ -84,12 +84,12 @@ def check_claim(claimed: int, packed: int, place: str, *, ratio: int = 1) -> Non
     Raises
     ------
     DataError
-        If the file cannot hold the declared number of bytes, or if so much memory is not available.
+        If the file cannot hold the declared number of bytes, or if not enough memory is available.
     """
     if claimed > packed * ratio + (64 if ratio > 1 else 0):
         raise DataError(
-            f"its header claims {claimed} bytes, but the file holds only {packed}{' compressed' if ratio > 1 else ''}; "
-            "it is truncated or damaged",
+            f"its header claims {claimed} bytes, but the file has only {packed}{' compressed' if ratio > 1 else ''} "
+            "bytes; it is truncated or damaged",
             place,
         )
     check_memory(claimed, place)
@@ -156,7 +156,7 @@ def read_small(path: str | os.PathLike[str], most: int, expected: str) -> bytes:
     try:
         with Path(path).open("rb") as file:
             parts, left = [], most + 1
-            while left > 0 and (part := file.read(min(left, _BLOCK))):  # read() allocates the size asked for
+            while left > 0 and (part := file.read(min(left, _BLOCK))):  # read() allocates the requested size
                 parts.append(part)
                 left -= len(part)
     except OSError as error:
@@ -191,14 +191,14 @@ def member_stream(path: Path, member: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
     Raises
     ------
     DataError
-        If the declared size is impossible or exceeds the memory limit, if the member is encrypted or compressed by
-        another method than deflate, or if its checksum or size is wrong.
+        If the declared size is impossible or exceeds the memory limit, or if the checksum or the size is wrong. Also
+        if the member is encrypted, or compressed by a method other than deflate.
     """
     place = f"{path}, {member.filename}"
     if member.flag_bits & 1:
         raise DataError("is encrypted; extract it first", place)
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise DataError("has an unsupported compression; compress it again with deflate", place)
+        raise DataError("uses an unsupported compression; compress it again with deflate", place)
     ratio = DEFLATE_RATIO if member.compress_type == zipfile.ZIP_DEFLATED else 1
     check_claim(member.file_size, min(member.compress_size, path.stat().st_size), place, ratio=ratio)
     try:

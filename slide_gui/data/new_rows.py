@@ -1,4 +1,4 @@
-"""Read new rows for a saved model: columns matched by name, values scaled as in training."""
+"""Read new rows for a saved model. Columns are matched by name, and values are scaled as in training."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -82,14 +82,14 @@ def read_new_rows(
             lacking = f"{plural('column', 'columns', len(missing))} {listed_names(missing)}"
             raise DataError(f"lacks the {lacking} of the model; add the missing data", str(path))
         if texts := [columns[k] for k in sorted(layout.text) if columns[k] in needed]:
-            raise DataError(f"column {listed_names(texts[:1])} has text; the model needs numbers there", str(path))
+            raise DataError(f"column {listed_names(texts[:1])} has text; the model needs numbers in it", str(path))
         if label is None:
             filled = {name for k, name in enumerate(columns) if k in layout.text or k not in layout.left_out}
             label = label_column if label_column in filled - needed else NO_COLUMN
         given = [each for each in (label, *reading.left_out) if each != NO_COLUMN]
         chosen = [columns[requested_column(each, columns, str(path))] for each in given]
         if features := [name for name in chosen if name in needed]:
-            raise DataError(f"column {listed_names(features[:1])} is a feature of the model; do not omit it", str(path))
+            raise DataError(f"column {listed_names(features[:1])} is a feature of the model; choose another", str(path))
         label = NO_COLUMN if label == NO_COLUMN else chosen[0]
         left_out = tuple(name for name in columns if name not in needed and name != label)
         reading = replace(reading, label_column=label, header=layout.reading.header, left_out=left_out)
@@ -108,7 +108,7 @@ def read_new_rows(
         rows, part = np.column_stack([rows, part.labels]), replace(part, labels=None)
     if rows.shape[1] != n_features:
         raise DataError(
-            f"has {counted(rows.shape[1], 'feature')}, but the model has {n_features}; give rows with these features",
+            f"has {counted(rows.shape[1], 'feature')}, but the model has {n_features}; give rows with its features",
             place,
         )
     shape = None if any(each.of_shape for each in part.opened.guesses) else part.image_shape
@@ -144,9 +144,9 @@ def _pixel_scaling(
     low, high = (float(each.reduce(part.rows, axis=None)) for each in (np.fmin, np.fmax))
     span = f"{low:.6g} … {high:.6g}"
     if image_shape is None or (part.level and scaling is not None and scaling[0].any()):
-        raise DataError("holds pictures, but the model was trained on arrays; save the new rows as arrays", part.place)
+        raise DataError("has pictures, but the model was trained on arrays; save the new rows as arrays", part.place)
     if scaling is None:
-        return None, f"the model does not record the scale of its pixels, so those of {span} are used unchanged"
+        return None, f"the model does not record the scale of its pixels, so values of {span} are used unchanged"
     if part.level:
         return None, ""
     first, divisor = float(scaling[0, 0]), float(scaling[1, 0])

@@ -61,8 +61,9 @@ def open_data(
     Parameters
     ----------
     paths : sequence of Path
-        One file, or several files that belong together (training and test files, recognised by name, or IDX images and
-        labels), or a folder with such files or with one sub-folder of pictures per class.
+        One file, several files that belong together, or a folder. Files that belong together are training and test
+        files, which are recognised by name, or IDX images and labels. A folder contains such files, or one sub-folder
+        of pictures per class.
     reading : ParseOptions
         Options for reading. All other properties are guessed. Without options, text columns of a table are guessed,
         too, and the report asks the user to check them.
@@ -117,7 +118,8 @@ def read_parts(
             files = [file for file in files if file.name.lower().endswith(DATA_SUFFIXES)]
             if not files:
                 return read_image_folder(folder, level=level, progress=progress)
-            paths = [file for file in files if file.suffix != ".gz" or file.with_suffix("") not in files]  # or unpacked
+            # A .gz file is skipped if the same file is there unpacked.
+            paths = [file for file in files if file.suffix != ".gz" or file.with_suffix("") not in files]
             if has_pictures(folder):
                 return _read_without_pictures(paths, partial(_read_files, paths, reading, progress, read_table))
         return _read_files(paths, reading, progress, read_table)

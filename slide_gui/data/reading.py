@@ -33,7 +33,7 @@ class ParseOptions:
         For text tables: columns that are not features, given by name or by number (the first is 1).
     scaled : bool or None
         True to scale each feature to 0 … 1 by its minimum and maximum in the training set; not allowed for pixels. By
-        default, features are scaled if a value lies outside 0 … 1 or if all values are smaller than 1e-30, because the
+        default, features are scaled if a value lies outside 0 … 1, or if all values are smaller than 1e-30. The
         threshold of the layers could not separate such small values.
     bins : int or None
         Number of ranges into which numeric labels are divided. Each range is a class, and all ranges have about the
@@ -75,7 +75,7 @@ class ParseOptions:
         if any(not name.strip() for name in self.left_out):
             raise ValueError("the name of a column to leave out is empty; give its name or its number from 1")
         if self.group is not None and self.group in (self.label_column, "", NO_COLUMN):
-            raise ValueError(f"column {self.group!r} cannot hold the groups; name one that does not hold the labels")
+            raise ValueError(f"column {self.group!r} cannot contain the groups; name one without the labels")
         if self.label_column in self.left_out:
             raise ValueError(f"column {self.label_column} cannot be the label column and be left out; choose another")
         return self

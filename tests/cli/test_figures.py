@@ -352,7 +352,7 @@ ENDS = "but those of the model go from 0 to"
         ("unit.npz", "u8.npz", 0, f"has pixels of 0 … 255, {ENDS} 1"),
         ("signed.npz", "unit.npz", None, "the pixels lie in 0 … 1, but those of the model go from -1 to 1"),
         ("u12.npz", "u8i64.npz", 4095, f"the pixels lie in 0 … 255, {ENDS} 4095; check the scale of the new rows"),
-        ("signed.npz", "u8-folder", 0, "holds pictures, but the model was trained on arrays"),
+        ("signed.npz", "u8-folder", 0, "has pictures, but the model was trained on arrays"),
         ("u12-folder", "dark12-folder", 4095, ""),
         ("bright-folder", "dark12-folder", 65535, ""),
         ("u12-folder", "u8-folder", 0, f"has pixels of 8 bits, {ENDS} 4095"),
@@ -376,7 +376,7 @@ def test_that_new_images_are_divided_as_in_training_or_refused(cli, pixels, trai
 def test_that_a_model_without_the_scale_of_its_pixels_is_used_with_a_warning(cli, pixels):
     cli("fit u8.npz -o model.npz")
     save_model("old.npz", replace(load_model("model.npz"), scaling=None))
-    warning = "the model does not record the scale of its pixels, so those of 0 … 255 are used unchanged"
+    warning = "the model does not record the scale of its pixels, so values of 0 … 255 are used unchanged"
     assert warning in cli("features old.npz u8.npz -o f.npz").err
 
 

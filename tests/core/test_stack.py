@@ -153,7 +153,7 @@ def test_that_a_fit_that_stores_the_representations_equals_fit_then_transform(sq
 
 
 def test_that_a_fit_or_transform_beyond_all_memory_is_refused_before_it_starts(monkeypatch):
-    with pytest.raises(MemoryError, match=r"a fit of 3 layers to 3000000 features needs .* GB of memory, and .* free"):
+    with pytest.raises(MemoryError, match=r"a fit of 3 layers to 3000000 features needs .* GB of memory, but .* free"):
         fit_stack(np.zeros((2, 3_000_000), "float32"), StackParameters(), progress=StopAfter(1))
     stack = fit_stack(images(n=10), StackParameters(depth=1))
 

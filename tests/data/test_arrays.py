@@ -64,7 +64,7 @@ def test_that_texts_must_be_unicode_characters(tmp_path, code, is_letter):
 def test_that_the_memory_of_all_arrays_is_checked_together(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "memory_limit", lambda: 80_000)
     path = write(tmp_path / "x.npz", npz_bytes(X_train=np.ones((100, 64)), X_test=np.ones((100, 64))))
-    with pytest.raises(DataError, match=r"more than the .* this machine can spare"):
+    with pytest.raises(DataError, match=r"more than the limit of .* on this computer"):
         read_npz(path)
     write(path, npz_bytes(X_train=np.ones((100, 64)), X_test=np.ones((50, 64))))
     assert len(read_npz(path)) == 2

@@ -78,7 +78,7 @@ def test_that_images_below_0_or_above_255_are_scaled_by_one_range_with_a_note(va
     np.testing.assert_allclose(data.train[0], (np.array(values) - low) / (high - low), atol=1e-6)
     np.testing.assert_allclose(data.test, 0.5, atol=1e-6)
     np.testing.assert_allclose(data.scaling[:, 0], [low, high - low])
-    assert data.opened.guesses[-1].what == f"pixels of {low:g} … {high:g} scaled to 0 … 1"
+    assert data.opened.guesses[-1].what == f"pixels of {low:g} … {high:g} are scaled to 0 … 1"
     kept = assembled(image([values]), reading=ParseOptions(scaled=False)).train
     np.testing.assert_allclose(kept, [values], rtol=1e-6)
 
@@ -98,7 +98,7 @@ def test_that_sets_of_images_in_different_scales_are_refused():
 
 
 def test_that_a_test_value_beyond_float32_after_scaling_is_refused():
-    with pytest.raises(DataError, match=r"test file: .*beyond the range of float32 after scaling to the training set"):
+    with pytest.raises(DataError, match=r"test file: .*beyond the range of float32 after scaling as in the"):
         assembled(plain([[2.0, 1e-34], [0.0, 0.0]]), plain([[1.0, 37587.0]], "test"))
 
 
@@ -311,8 +311,8 @@ def test_that_a_split_within_its_bounds_is_accepted(split):
         (HeldOut(seed=2**32), "seed is 4294967296; give an integer"),
         (HeldOut(seed=-1), "seed is -1"),
         (HeldOut(seed=True), "seed is True"),
-        (HeldOut(folds=1), "fold 1 of 1 does not exist; give 2 folds"),
-        (HeldOut(folds=3, fold=3), "fold 4 of 3 does not exist; give 2 folds or more"),
+        (HeldOut(folds=1), "fold 1 of 1 does not exist; give at least 2"),
+        (HeldOut(folds=3, fold=3), "fold 4 of 3 does not exist; give at least 2 folds"),
     ],
 )
 def test_that_a_split_out_of_its_bounds_is_refused(split, sentence):
@@ -327,7 +327,7 @@ def test_that_rows_of_both_sets_and_repeated_training_rows_are_counted():
     data = Dataset("d", train, test, *labels)
     assert data.n_repeated == (2, 2)
     assert [check.what for check in data.checks] == [
-        "2 of 3 test rows also in the training set",
+        "the training set also contains 2 of 3 test rows",
         "2 of 5 training rows equal to an earlier one",
     ]
     assert [check.sure for check in data.checks] == [False, True]

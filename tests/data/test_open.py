@@ -187,7 +187,7 @@ def test_that_a_test_table_follows_the_label_column_of_the_training_table(tmp_pa
         ("a,b,c,d,class\n.7,.8,1,1,1\n", r"x_test\.csv: has the additional columns “c”, “d”, compared with"),
         ("a,class\n.7,1\n", "lacks column “b”, .*x_train.csv; give both files the same column names"),
         ("A,b,class\n.7,.8,1\n", "lacks column “a” and has the additional column “A”"),
-        ("a,b,class\n.7,.8,p\n", r"x_test\.csv: must name its classes like the training set"),
+        ("a,b,class\n.7,.8,p\n", r"x_test\.csv: its classes must be written as in the training set"),
         ("a,b,class\n.7,inf,1\n", r"x_test\.csv: line 2, column 2"),
     ],
 )
@@ -216,12 +216,12 @@ def test_that_a_test_set_of_other_classes_is_refused_and_some_others_are_a_warni
         open_pair(tmp_path, train, train.replace("p", "P").replace("q", "Q"))
     data = open_pair(tmp_path, train, train + ".1,.1,r\n.2,.1,r\n.3,.1,other\n")
     (guess,) = data.opened.guesses
-    assert guess.what == "3 test rows of 5 in classes that the training set lacks"
+    assert guess.what == "the training set lacks the classes of 3 test rows (of 5)"
     assert guess.why == "other: 1 row, r: 2 rows; a classifier misclassifies all of them"
     assert not is_sure(data)
     data = open_npz(tmp_path, X_train=np.eye(4), y_train=[0, 1, 0, 1], X_test=np.eye(4), y_test=[1, 5, 5, 0])
     (guess,) = (each for each in data.opened.guesses if "lacks" in each.what)
-    assert (guess.what[:16], guess.why[:9]) == ("2 test rows of 4", "5: 2 rows")
+    assert (guess.what[-18:], guess.why[:9]) == ("2 test rows (of 4)", "5: 2 rows")
 
 
 def write_rows(folder, kind, values, labels):

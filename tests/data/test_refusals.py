@@ -104,7 +104,7 @@ OPTIONS = [
 ]
 
 ARRAYS = [
-    ({"X": np.ones((5, 9)), "y": np.arange(4)}, "X has 5 rows but y 4 labels; expected samples along the first axis"),
+    ({"X": np.ones((5, 9)), "y": np.arange(4)}, "X has 5 rows but y has 4 labels; expected samples along the"),
     ({"X": np.ones((2, 9)), "y": np.array([0.5, 1])}, "label of row 1 is 0.5, expected an integer"),
     ({"X": np.ones((2, 9)), "y": np.array([np.nan, 1])}, r"label of row 1 is missing \(nan\); fill it in, or leave"),
     ({"X": np.ones((2, 9)), "x": np.ones((2, 9))}, "contains both 'X' and 'x'; remove one of them"),
@@ -172,11 +172,11 @@ BINARIES = [
     ("x.zip", b"something" + AMAT_ZIP, "is a zip file with other content before the archive"),
     ("x.zip", zip_bytes({"a.txt": "1"}), r"contains no \.amat file; extract it, or save a spreadsheet as CSV"),
     ("x.zip", edited(AMAT_ZIP, 8, 1, 2), r"x_train\.amat: is encrypted; extract it first"),
-    ("x.zip", zip_bytes({"x_train.amat": AMAT}, zipfile.ZIP_LZMA), "has an unsupported compression"),
-    ("x.zip", edited(AMAT_ZIP, 24, 0xFFFF_0000), "its header claims 4294901760 bytes, but the file holds only"),
+    ("x.zip", zip_bytes({"x_train.amat": AMAT}, zipfile.ZIP_LZMA), "uses an unsupported compression"),
+    ("x.zip", edited(AMAT_ZIP, 24, 0xFFFF_0000), "its header claims 4294901760 bytes, but the file has only"),
     ("x.zip", edited(AMAT_ZIP, 24, len(AMAT) - 100), r"x\.zip, x_train\.amat"),
     ("x.zip", edited(AMAT_ZIP, 24, len(AMAT) + 5000), r"x\.zip, x_train\.amat"),
-    ("x-ubyte", IDX[:-5], "claims 7840 bytes, but the file holds only 7835"),
+    ("x-ubyte", IDX[:-5], "claims 7840 bytes, but the file has only 7835 bytes"),
     ("x.gz", gzip.compress(IDX[:-5]), r"declares 7840 bytes \(10 × 28 × 28 uint8\), but 7835 follow; it is truncated"),
     ("x.gz", gzip.compress(IDX)[:-50], "is a damaged or truncated gzip file; download it again"),
     ("x.gz", gzip.compress(IDX + b"\0"), "declares 7840 bytes .* but more follow; it is damaged"),
@@ -192,17 +192,17 @@ BINARIES = [
     ("x.mat", MAT[:126] + b"MI" + MAT[128:], "has no MATLAB version 5 header of little-endian numbers"),
     ("x.mat", MAT + b"\0\0\0\0", "ends within an element; it is truncated"),
     ("x.mat", MAT[:128] + struct.pack("<I", 3) + MAT[132:], "has an element of unknown type 3; it is damaged"),
-    ("x.mat", MAT[:-1], "claims .* bytes, but the file holds only"),
+    ("x.mat", MAT[:-1], "claims .* bytes, but the file has only"),
     ("x.mat", MAT + struct.pack("<II", 14, 0), "is a damaged MATLAB file"),
     ("x.mat", MAT[:SHAPE] + struct.pack("<ii", -5, 9) + MAT[SHAPE + 8 :], "is a damaged MATLAB file"),
-    ("x.mat", MAT[:SHAPE] + struct.pack("<ii", 5, 8) + MAT[SHAPE + 8 :], r"does not hold the 40 numbers of its shape"),
+    ("x.mat", MAT[:SHAPE] + struct.pack("<ii", 5, 8) + MAT[SHAPE + 8 :], r"does not have the 40 numbers of its shape"),
     ("x.mat", MAT[:SHAPE] + struct.pack("<ii", 1250000, 1000) + MAT[SHAPE + 8 :], "X: its header claims 1250000000"),
     ("x.mat", NAMED.replace(struct.pack("<II", 1, 7), struct.pack("<II", 1, 1000)), "is a damaged MATLAB file"),
     ("x.mat", repacked(INNER[:6]), "has a truncated compressed array"),
     ("x.mat", repacked(struct.pack("<I", 9) + INNER[4:]), "is a damaged MATLAB file"),
     ("x.mat", PACKED_MAT[:140] + b"\xff\xff" + PACKED_MAT[142:], "has a damaged compressed array; save it again"),
     ("x.mat", repacked(INNER[:48]), "damaged|ends before its numbers"),
-    ("x.mat", repacked(INNER[:-40]), "does not hold the 45 numbers"),
+    ("x.mat", repacked(INNER[:-40]), "does not have the 45 numbers"),
     ("x.mat", mat_bytes(X=np.eye(2), y=np.array(["a", "b"], dtype=object)), "y: is text, sparse or complex; save a"),
     ("x.mat", mat_bytes(True, X=np.eye(2), label=np.array(["a", "b"])), "label: is text, sparse or complex"),
     ("x.mat", mat_bytes(X=scipy.sparse.csc_matrix(np.eye(2)), y=np.eye(2)), "X: is text, sparse or complex"),
@@ -249,7 +249,7 @@ def test_that_a_missing_class_or_label_is_refused_with_its_line(tmp_path, mark):
         (ParseOptions(label_column=" "), "the name of the label column is empty"),
         (ParseOptions(left_out=("a", "")), "the name of a column to leave out is empty"),
         (ParseOptions("a", left_out=("b", "a")), "column a cannot be the label column and be left out"),
-        (ParseOptions("a", group="a"), "column 'a' cannot hold the groups"),
+        (ParseOptions("a", group="a"), "column 'a' cannot contain the groups"),
         (ParseOptions(bins=1), "bins is 1; give 2 to 30 ranges, or 0 for none"),
     ],
 )
@@ -265,7 +265,7 @@ def test_that_options_that_contradict_each_other_are_refused_before_a_file_is_re
         (ParseOptions(header=True), "so it has no header line"),
         (ParseOptions(group="id"), "so it has no group column"),
         (ParseOptions(shape=(5, 9)), "has 64 features, not 5 × 9 pixels; give another shape"),
-        (ParseOptions(scaled=True), "holds images, whose pixels share one scale; open them without scaling"),
+        (ParseOptions(scaled=True), "contains images, whose pixels share one scale; open them without scaling"),
     ],
 )
 def test_that_options_that_do_not_apply_to_arrays_are_refused(tmp_path, reading, sentence):
@@ -330,7 +330,7 @@ def test_that_every_reader_checks_the_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "memory_limit", lambda: 5000)
     monkeypatch.setattr(assemble, "check_memory", lambda *_: None)  # the second check, once the sets are known
     for path in paths:
-        with pytest.raises(DataError, match="this machine can spare"):
+        with pytest.raises(DataError, match="on this computer"):
             open_data([path])
 
 

@@ -108,7 +108,7 @@ def intersections(
     random : numpy.random.Generator
         Source of the random numbers.
     progress : Progress
-        Called after each cut; raises `Cancelled` to stop the drawing.
+        Receives a report before each cut. It can raise `Cancelled` to stop the drawing.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def _random_pixels(
 def _ray_lengths(
     begin: NDArray[np.float64], direction: NDArray[np.float64], planes: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the lengths of rays (n, 2) until they leave one of their half-planes (n, k, 3)."""
+    """Return the length at which each ray (n, 2) first leaves one of its half-planes (n, k, 3)."""
     along = planes[:, :, 0] * direction[:, :1] + planes[:, :, 1] * direction[:, 1:]
     distance = planes[:, :, 2] - planes[:, :, 0] * begin[:, :1] - planes[:, :, 1] * begin[:, 1:]
     ahead = along > 1e-9
@@ -165,7 +165,7 @@ def _ray_lengths(
 def _clip(
     low: NDArray[np.float64], high: NDArray[np.float64], normal: NDArray[np.float64], offset: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the spans of each row restricted to the half-plane a·x + b·y ≤ c."""
+    """Restrict the span of pixels in each row to the half-plane a·x + b·y ≤ c, and return the new ends."""
     cosine, sine = normal.T
     cosine = np.where(np.abs(cosine) < 1e-9, 1e-9, cosine)
     x = (offset / cosine)[:, None] - (sine / cosine)[:, None] * np.arange(SIDE)
@@ -192,8 +192,8 @@ def pixels(sets: Bits) -> NDArray[np.bool_]:
 def is_convex(sets: Bits) -> NDArray[np.bool_]:
     """Test whether each set contains all pixel centres on the segments between its pixels.
 
-    The centres between two pixels lie on a line in a primitive direction. A set therefore passes exactly if no line in
-    a primitive direction leaves the set and enters it again.
+    The centres between two pixels lie on a line in a primitive direction, which is a step of coprime numbers of rows
+    and columns. A set is therefore convex if and only if no line in a primitive direction leaves and re-enters it.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def is_convex(sets: Bits) -> NDArray[np.bool_]:
 
 
 def _directions() -> list[tuple[int, int]]:
-    """Return the primitive directions in which two steps fit into the image, only one of two opposite directions."""
+    """Return the primitive directions in which two steps fit into the image, but only one of each opposite pair."""
     reach = (SIDE - 1) // 2
     steps = [
         (down, across)

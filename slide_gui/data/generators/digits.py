@@ -59,8 +59,8 @@ def _stratified(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return shuffled indices of the training and the test set.
 
-    The samples are ranked within their class in random order. The smallest relative ranks form the test set, so that
-    each class is represented in proportion to within one sample.
+    The samples are ranked within their class in random order. Those with the smallest relative ranks form the test
+    set. Its number of samples of each class is therefore proportional to the size of the class, to within one sample.
     """
     order = random.permutation(labels.size)
     rank = np.empty(labels.size)

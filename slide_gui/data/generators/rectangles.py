@@ -22,7 +22,7 @@ def rectangles(n_train: int = 1200, n_test: int = 50_000, seed: int = 0, progres
 
     The numbers of rows and columns are uniform and independent in 4, …, 28; pairs that differ by less than 3 are
     rejected. The position is uniform among all positions inside the image. Label 1 is a rectangle with more rows than
-    columns. The benchmark's 51 200 images have the same sizes.
+    columns. The rectangles in the benchmark's 51 200 images have the same sizes.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ def rectangles_images(
 ) -> Dataset:
     """Draw rectangles of one natural image patch on another patch, in images of 28 × 28.
 
-    The rectangle is from one patch, its surroundings are from another. Both sides are at least 10 and differ by at
-    least 5, and the area is 25 to 75 % of the image. Sizes and positions are uniform under these conditions.
+    The rectangle is from one patch, and its surroundings are from another. Its sides have at least 10 pixels and differ
+    by at least 5, and its area is 25 to 75 % of the image. Sizes and positions are uniform under these conditions.
 
     The first patch is drawn uniformly from scikit-learn's two photographs, in grey at full, half and quarter size. The
     second is drawn uniformly within 140 pixels of the first, because distant patches differ too clearly. Both are

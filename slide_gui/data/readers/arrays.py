@@ -93,7 +93,7 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
         label_name = known.get((role, "labels"))
         labels, names = (None, ()) if label_name is None else _labels(arrays[label_name], f"{place}, {label_name}")
         if labels is not None and labels.size != rows.shape[0]:
-            problem = f"{name} has {rows.shape[0]} rows but {label_name} {labels.size} labels"
+            problem = f"{name} has {rows.shape[0]} rows but {label_name} has {labels.size} labels"
             raise DataError(f"{problem}; expected samples along the first axis and one label per sample", place)
         n, d = rows.shape
         guesses = square_guess(guessed)
@@ -101,7 +101,7 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
             why = f"if its {d} columns are the samples instead, save the transposed array"
             guesses = (Guess(f"{n} rows of {d} features", why),)
         if shape and not label_name and n == shape[0] != shape[1]:
-            guesses = (Guess(f"{n} images of {shape[0]} × {shape[1]}", "images are numbered along the first axis"),)
+            guesses = (Guess(f"{n} images of {shape[0]} × {shape[1]}", "the first axis counts the images"),)
         opened = ParseReport(guesses=guesses, unlabelled="" if label_name else _UNLABELLED)
         role = role or role_of(file_name)
         parts.append(DataPart(rows, labels, shape or guessed, f"{place}, {name}", role, names, opened=opened))
@@ -203,7 +203,7 @@ def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     if unused:
         what = f"left out: {', '.join(unused[:6])}"
         is_sure = not re.search("val|dev|hold|group|patient|subject", what, re.IGNORECASE)
-        note = Guess(what, "the names are neither those of training nor of test rows", sure=is_sure)
+        note = Guess(what, "these are not names of training or test rows", sure=is_sure)
         first = replace(first, opened=replace(first.opened, guesses=(*first.opened.guesses, note)))
     return [first, *others]
 
@@ -218,7 +218,7 @@ def read_array(
     stream : binary file
         A stream whose position is the start of the array.
     size : int
-        Size of header and array in bytes. The caller must have checked that so much memory is available.
+        Size of header and array in bytes. The caller must have checked that this much memory is available.
     place : str
         The file, for messages.
     texts : bool

@@ -1,4 +1,7 @@
-"""Read tables of numbers between commas, semicolons, tabs or blanks, with or without column names and class names."""
+"""Read tables whose cells are separated by commas, semicolons, tabs or blanks.
+
+A table contains numbers, and may have column names and class names.
+"""
 
 import re
 from collections import Counter
@@ -45,8 +48,8 @@ _INSPECTED = 200  # number of first lines from which the program detects which c
 _INSPECTED_BYTES = 1 << 22
 _MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
 _FEW_LEVELS = 16  # a column of pixels usually has more than this number of different values
-_COUNTED = 4  # from this number of columns on, a first line 0, 1, 2, … has column names unless the next line counts
-_IDENTIFIERS = 10  # from this number of mostly different texts on, they are dates or names of rows, not classes
+_COUNTED = 4  # a first line 0, 1, 2, … of at least this length has column names, unless the next line counts up, too
+_IDENTIFIERS = 10  # at least this number of mostly different texts are dates or names of rows, not classes
 _IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
 _COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes cells #N/A, and a first line sep=;
 # A number with a decimal comma and optional points between groups of three digits.
@@ -78,18 +81,19 @@ def read_csv(
        first.
     7. The first column, if it has integers of more than one value and the other columns make a square image. This rule
        comes before rule 6 if the integers of the first column are consecutive from 0 or 1, and the last column looks
-       like a pixel: it has gaps between its integers and a value above 16. It also looks like a pixel if it has mostly
-       values of the column before it, the first column has values that the column after it lacks, and the last column
-       has gaps and contains 0, or (in a table without names) has fewer different values than the first column.
+       like a pixel. The last column looks like a pixel if it has gaps between its integers and a value above 16. It
+       also looks like a pixel if three conditions hold: Most of its different values occur in the column before it.
+       The first column has values that the second column lacks. The last column has gaps and its smallest value is 0,
+       or (in a table without names) it has fewer different values than the first column.
 
     All other text columns are left out. A first column without a name is also left out if it numbers the rows.
 
-    If the number of features is a perfect square of at least 64, the rows are guessed to be square images, unless the
-    features have names that do not end in a digit.
+    If the number of features is a perfect square of at least 64, the rows are guessed to be square images. This guess
+    is not made if the features have names that do not end in a digit.
 
     The text is UTF-8, UTF-16 with a byte order mark, or else Windows-1252. Before the column names or the first row,
-    lines that begin with ``#`` or only name the separator (``sep=;``) are comments. Blank lines are skipped. Either all
-    numbers have decimal points, or all have decimal commas. Missing cells become NaN.
+    lines that begin with ``#`` or only state the separator (``sep=;``) are comments. Blank lines are skipped. Either
+    all numbers have decimal points, or all have decimal commas. Missing cells become NaN.
 
     Parameters
     ----------
@@ -105,8 +109,8 @@ def read_csv(
     Raises
     ------
     DataError
-        If the file is empty, if a label is missing, if all columns are left out, or if a line has the wrong number of
-        cells or a number that is not finite. The message names the line.
+        If the file is empty, if a label is missing, or if all columns are left out. Also if a line has the wrong number
+        of cells or a number that is not finite; the message then names the line.
     """
     place, size = str(path), path.stat().st_size
     with path.open("rb") as file:
@@ -150,7 +154,7 @@ def read_csv(
     last_label = labels if label == d - 1 and label not in layout.text else None
     guesses = (*guesses, *_suspicious_columns(rows, last_label, features, layout.columns))
     if len({name.casefold() for name in layout.classes}) < len(layout.classes):
-        guesses = (*guesses, Guess("some classes differ only in upper and lower case", "write a class in one way"))
+        guesses = (*guesses, Guess("some classes differ only in upper and lower case", "write each class one way"))
     skipped = skipped_guess(layout.comments, layout.blanks + table.blanks)
     return DataPart(
         rows=rows,
@@ -181,7 +185,7 @@ class TableLayout:
     Attributes
     ----------
     reading : ParseOptions
-        The options. For a test set, those for columns are taken from the training set.
+        The options for reading. For a test set, the options for columns are those of the training set.
     columns : tuple of str
         Column names, or "1", "2", … if there are none.
     named : bool
@@ -321,10 +325,10 @@ def table_layout(
     if label is not None and label not in text and not (not as_names and all(map(is_number, _filled(samples, label)))):
         text |= {label}  # the column has class names such as 1, 2 and 2b
         if reading.label_column is None:
-            guesses.append(Guess(f"column {_shown(label, columns)} read as names of classes", "not all are numbers"))
+            guesses.append(Guess(f"column {_shown(label, columns)} read as names of classes", "some are texts"))
     numbered = len({row[0] for row in samples if row[0].strip().isdecimal()}) == len(samples)
     numbered &= lacks_name or len(samples) >= _IDENTIFIERS
-    # pandas and R write such an index. A model may use it as a feature; then `header` is given for its new rows.
+    # pandas and R write such an index. If a model uses it as a feature, `header` is given when new rows are read.
     if numbered and reading.header is None and columns[0] in ("column 1", "Unnamed: 0") and 0 not in (label, *left_out):
         guesses.append(Guess("column 1 left out", "it has no name and numbers the rows"))
         left_out |= {0}
@@ -333,7 +337,7 @@ def table_layout(
         raise DataError(problem, place)
     _refuse_formatted((k for k in sorted(text_left) if k != label or guesses), samples, columns, place)
     empty: set[int] = set()
-    if like is None and (known or reading.header is None):  # else the training set may have values here
+    if like is None and (known or reading.header is None):  # otherwise, the training set may have values in them
         empty = {k for k in range(len(columns)) if columns[k] not in known and not _filled(samples, k)}
         empty -= {label, *left_out, len(columns) - 1 if label is None and reading.label_column is None else None}
     for some, why in ((text_left - {label}, "text cannot be a feature"), (empty, "no value in the first lines")):
@@ -405,8 +409,8 @@ def _commented_names(comment: bytes, delimiter: bytes, columns: int, place: str)
 def _first_lines(stream: BinaryIO, place: str) -> tuple[list[tuple[bytes, int, int]], list[bytes], int]:
     """Return the first rows with line number and offset, the comments before them, and the number of blank lines.
 
-    A line that begins with ``#`` is a row if it has numbers in the same cells as the rows, because a class name in its
-    first cell may begin with ``#``.
+    A line that begins with ``#`` is a row if it has numbers in the same cells as the rows. Its first cell may then be a
+    class name that begins with ``#``.
     """
     lines: list[tuple[bytes, int, int]] = []
     comments: list[tuple[bytes, int, int]] = []
@@ -468,7 +472,8 @@ def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions)
     new = {k for k in named if all(row[k] != first[k] for row in below)}
     numbers = [[cell for k, cell in enumerate(row) if k not in words] for row in (first, *below)]
     counts = any(numbers[0] == [str(start + k) for k in range(len(first)) if k not in words] for start in (-1, 0, 1))
-    # A row such as “1, NA, NA” does not count, but the header “, 0” of one column without a name does.
+    # One number, as in the row “1, NA, NA”, does not show that column names count up. An exception is the header “, 0”
+    # of a table with an index and one column.
     counts = counts and numbers[0] not in numbers[1:] and (len(numbers[0]) > 1 or words == {0})
     many = counts and bool(below) and len(first) >= _COUNTED and not _counts_on(below[0])
     # Column names can be rising numbers, such as years or wavelengths.
@@ -534,7 +539,7 @@ def _label_column(
     if likely:
         label = next((k for k in likely if k in text), likely[0])
         others = ", ".join(_shown(k, columns) for k in likely if k != label and k not in text)
-        why = f"leave out {others} if it repeats them"
+        why = f"leave out {others} if it repeats the labels"
         return label, [Guess(f"labels in column {_shown(label, columns)}", why)] if others else []
     n_texts = {k: len(set(_filled(rows, k))) for k in text}
     if all(n_texts[k] >= _IDENTIFIERS and 2 * n_texts[k] > len(_filled(rows, k)) for k in text):
@@ -578,7 +583,10 @@ def _options_like(
 def _suspicious_columns(
     rows: NDArray[np.floating], last_label: NDArray[Any] | None, features: list[int], columns: tuple[str, ...]
 ) -> Iterator[Guess]:
-    """Yield warnings: columns that number rows or groups, numbers that mean missing cells, one 0/1 column per class."""
+    """Yield warnings about columns that should perhaps be left out, and about numbers that may mean missing cells.
+
+    These columns number the rows or groups, or are 0/1 columns of one class each.
+    """
     ends = np.fmin.reduce(rows).astype(float), np.fmax.reduce(rows).astype(float)
     spans = ends[1] - ends[0]
     for place, k in enumerate(features if len(rows) >= _IDENTIFIERS else ()):
@@ -594,7 +602,7 @@ def _suspicious_columns(
     for k in range(len(features) - 1, -1, -1):
         total += rows[:, k]
         if (total == 1).all() and np.isin(rows[:, k:], (0, 1)).all():
-            what = f"the label and {counted(len(features) - k, 'column')} before it have one 1 in each row"
+            what = f"the label and {counted(len(features) - k, 'column')} before it together have one 1 in each row"
             yield Guess(what, "leave these columns out, or write one column of classes")
         if not (total <= 1).all():
             return

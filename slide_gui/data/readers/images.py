@@ -44,8 +44,8 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
     Raises
     ------
     DataError
-        If there are no pictures, if a picture cannot be read, has more than 65 536 pixels or differs in size from the
-        first picture, or if its pixels do not have the scale of `level`.
+        If there are no pictures, or if a picture cannot be read, has more than 65 536 pixels or differs in size from
+        the first picture. Also if the pixels do not have the scale of `level`.
     """
     below = {_PARTS[entry.name.lower()]: entry for entry in _folders(folder) if entry.name.lower() in _PARTS}
     if "train" not in below or (not _class_names(list(below.values())) and len(_class_names([folder])) > len(below)):
@@ -56,7 +56,7 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
     others = [entry for entry in _folders(folder) if entry.name.lower() not in _PARTS and _class_names([entry])]
     if others:
         names_left = ", ".join(clean_name(entry.name) for entry in others)
-        note = Guess(f"{plural('folder', 'folders', len(others))} {names_left} left out", "not train or test")
+        note = Guess(f"{plural('folder', 'folders', len(others))} {names_left} left out", "not named train or test")
         parts[0] = replace(parts[0], opened=replace(parts[0].opened, guesses=(note, *parts[0].opened.guesses)))
     return _scaled_to_bit_depth(parts, level)
 
@@ -142,7 +142,8 @@ def _scaled_to_bit_depth(parts: list[DataPart], level: int) -> list[DataPart]:
     # The levels of 8-bit pictures are multiples of 257 in 16 bits.
     deep = any((np.rint(65535 * row) % 257).any() for row in rows)
     used = next(each for each in _LEVELS if high <= each) if deep else 255
-    if level in _LEVELS and (used, level) != ((65535, 255) if deep else (255, 65535)):  # same white
+    # White is 255 in 8 bits and 65535 in 16 bits.
+    if level in _LEVELS and (used, level) != ((65535, 255) if deep else (255, 65535)):
         if high > level if deep else level != 255:
             raise DataError(
                 f"has pixels {f'up to {high}' if deep else 'of 8 bits'}, but those of the model go from 0 to {level}; "

@@ -17,7 +17,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _INSPECTED = 4096  # number of first bytes that show whether a file is text
-_DIGITS = 4  # a filled cell has this number of digits after the leading digit of its column's deviation
+_DIGITS = 4  # a filled cell has this number of digits after the leading digit of its column's standard deviation
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class IncompleteTable:
     rows : ndarray of shape (n, d), float64
         The columns of numbers. Missing cells are NaN.
     columns : tuple of int
-        Indices of these columns in the file. All other columns are labels, groups, texts, or were left out.
+        Indices of the columns of `rows` in the file. All other columns are labels, groups or texts, or were left out.
     layout : TableLayout
         The layout of the table, with the names of all columns.
     raw : bytes
@@ -47,9 +47,9 @@ class IncompleteTable:
         Parameters
         ----------
         filled : ndarray of shape (n, d)
-            Values of all cells; those that are NaN stay missing.
+            Values of all cells. A missing cell whose value is NaN stays missing.
         scale : ndarray of shape (d,)
-            The standard deviation of each column, which decides the number of decimals.
+            The standard deviation of each column, which determines the number of decimals.
         """
         encoding = _UTF16.get(self.raw[:2], "latin-1")  # Latin-1 keeps every byte of UTF-8 and Windows-1252
         text, mark = self.raw.decode(encoding), self.layout.delimiter.decode()

@@ -111,7 +111,7 @@ def _named_array(body: bytes, size: int, place: str) -> dict[str, NDArray[Any]]:
     except struct.error as error:
         raise DataError("ends before its numbers; the file is truncated", place) from error
     if kind not in _STORED or n_bytes != count * np.dtype(_STORED[kind]).itemsize or start + n_bytes > len(body):
-        raise DataError(f"does not hold the {count} numbers of its shape {shape}; the file is damaged", place)
+        raise DataError(f"does not have the {count} numbers of its shape {shape}; the file is damaged", place)
     stored = np.frombuffer(body, f"<{_STORED[kind]}", count, start)
     with np.errstate(invalid="ignore", over="ignore"):
         return {name: stored.astype(dtype).reshape(shape, order="F")}

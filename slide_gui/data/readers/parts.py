@@ -20,7 +20,7 @@ SMALLEST_SQUARE = 64
 """Smallest number of features of a table that may be guessed to be the pixels of a square image (8 × 8)."""
 
 LABEL_BOUND = 2**31
-"""Absolute values of labels must be smaller. Such labels and their sums fit into each integer type used for labels."""
+"""Absolute values of labels must be smaller than this. Labels and their sums then fit into all integer types used."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """Read text tables of numbers in blocks of complete lines: .amat files, and tables with delimiters for module `csv`.
 
-The .amat files of the Montreal benchmark have one line per row, with the pixels and then the label. Their numbers of 16
-characters have a fast path.
+The .amat files of the Montreal benchmark have one line per row, with the pixels and then the label. Each number has 16
+characters, and a block of such numbers is decoded at once, which is faster.
 """
 
 import csv
