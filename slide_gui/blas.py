@@ -1,7 +1,7 @@
 """Set and record the threads of the BLAS library that multiplies matrices.
 
-A product is split among threads, and each kernel sums in its own order. Library, kernel and number of threads
-therefore decide the last bits of a result.
+The library, its kernel and the number of threads determine in which order the terms of a product are added. The last
+bits of a result therefore depend on all three.
 """
 
 import os
@@ -32,9 +32,9 @@ class Blas:
     library : str
         Name and version.
     kernel : str
-        The processor that its code is optimised for, as the library names it; empty if unknown.
+        The library's name for the processor type that its code is optimised for; empty if unknown.
     threads : int or None
-        The largest number of threads; None if unknown.
+        The largest number of threads that it uses; None if unknown.
     """
 
     library: str
@@ -50,7 +50,7 @@ class Blas:
 def cores() -> int:
     """Return the number of physical cores that this process may run on.
 
-    If the system does not report which processors share a core, each counts as one.
+    If the system does not report which processors share a core, each processor counts as a core.
     """
     try:
         processors = os.sched_getaffinity(0)
@@ -91,8 +91,8 @@ def limit_threads(count: int) -> None:
 def one_thread() -> AbstractContextManager[object]:
     """Return a context in which BLAS uses one thread.
 
-    An eigendecomposition waits for all threads many times: with two threads and three busy processes on two cores it
-    takes 0.38 s instead of 0.14 s for 784 features, and nothing can interrupt it.
+    During an eigendecomposition, BLAS waits many times until all its threads are done. With two threads, and three
+    busy processes on two cores, it takes 0.38 s instead of 0.14 s for 784 features, and cannot be interrupted.
     """
     from threadpoolctl import threadpool_limits
 
@@ -101,7 +101,7 @@ def one_thread() -> AbstractContextManager[object]:
 
 
 def loaded_blas() -> tuple[Blas, ...]:
-    """Return the loaded libraries, NumPy's first.
+    """Return the loaded BLAS libraries. The library of NumPy is the first.
 
     A library that cannot be inspected, such as macOS's Accelerate, is described by the build information of NumPy.
     """

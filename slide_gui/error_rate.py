@@ -1,4 +1,4 @@
-"""Error rates with their 95 % confidence intervals and texts, rates by class, and the errors of runs by row."""
+"""Error rates with 95 % confidence intervals, the recall of each class, and the rows that a run misclassified."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from slide_gui.text import count, count_range
 
 LEVEL = 0.05
-"""The probability that an interval misses, and the p-value below which a difference is significant."""
+"""The probability that an interval misses the true value, and the p-value below which a difference is significant."""
 
-_LISTED = 6  # classes in a sentence
+_LISTED = 6  # largest number of classes listed in a sentence
 _Z = 1.959963984540054  # the normal quantile at 1 − LEVEL/2
 _DIGEST, _COUNT = 16, 8  # bytes
 _HEAD = _DIGEST + _COUNT
@@ -92,7 +92,7 @@ class ErrorRate:
     def of_splits(cls, rates: "Sequence[ErrorRate]") -> "ErrorRate":
         """Return the mean error of runs whose test rows differ or are unknown.
 
-        The interval is Student's with k − 1 degrees of freedom for k runs, and is never narrower than Wilson's interval
+        For k runs, the interval is Student's with k − 1 degrees of freedom. It is never narrower than Wilson's interval
         for the rows of the smallest run. Runs that share their test rows need `statistics.splits_rate` instead.
 
         Raises
@@ -193,11 +193,11 @@ class ClassRates:
     def sentence(self) -> str:
         """The balanced error and the recall of each class, or only the lowest recalls if there are many classes.
 
-        If some classes have no evaluated rows, the sentence only names these. It is empty if all classes have rows and
-        the largest class has at most 1.5 times the rows of the smallest one.
+        If some classes have no evaluated rows, the sentence names only these classes. It is empty if all classes have
+        rows and the largest class has at most 1.5 times the rows of the smallest one.
         """
         if untested := [name for name, recall in self.recall.items() if recall is None]:
-            return f"No evaluated row is of class {', '.join(untested[:_LISTED])}."
+            return f"No evaluated row belongs to class {', '.join(untested[:_LISTED])}."
         if max(self.counts) <= _UNEVEN * min(filter(None, self.counts)):
             return ""
         pairs = [(recall, name) for name, recall in self.recall.items() if recall is not None]
@@ -213,7 +213,7 @@ class ClassRates:
 
 
 def row_errors(test_set: str, judged: NDArray[np.int64], misclassified: NDArray[np.int64]) -> bytes:
-    """Pack the errors of a run by row, one bit for each evaluated row.
+    """Pack the errors of a run into bytes, with one bit for each evaluated row.
 
     Parameters
     ----------

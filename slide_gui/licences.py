@@ -1,4 +1,4 @@
-"""The components of the program and their licences, from the bundle's bill of materials or the installed packages."""
+"""The components of the program and their licences, from the installed packages or a bundle's bill of materials."""
 
 import json
 import re
@@ -17,7 +17,8 @@ PACKAGES = (
 
 
 def installed_version(name: str) -> str | None:
-    """Return the version of a package, or None if missing. On conda-forge, PySide6-Essentials is called PySide6."""
+    """Return the version of a package, or None if it is not installed."""
+    # On conda-forge, PySide6-Essentials is called PySide6.
     for each in (name, name.removesuffix("-Essentials")):
         try:
             return metadata.version(each)
@@ -55,7 +56,11 @@ class Component:
 
 
 def components() -> tuple[Component, ...]:
-    """Return the components sorted by name: those of the bundle, or else all direct and indirect dependencies."""
+    """Return the components, sorted by name.
+
+    In the desktop bundle, these are the components of the bundle. Otherwise, they are all direct and indirect
+    dependencies.
+    """
     known = _bundled(resource("licences")) if is_bundle() else _installed("slide-gui", set())
     return tuple(sorted(known, key=lambda component: component.name.lower()))
 

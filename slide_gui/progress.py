@@ -1,4 +1,4 @@
-"""Progress of long computations; each report is also the point where they can be cancelled."""
+"""Progress of long computations. A computation can be cancelled whenever it reports its progress."""
 
 import threading
 import time
@@ -20,7 +20,7 @@ class Progress:
     def report(self, fraction: float, payload: object = None) -> None:
         """Report the fraction done, and stop the computation here if it was cancelled.
 
-        Long computations call this at most about 100 ms apart.
+        Long computations call this at least about every 100 ms.
 
         Parameters
         ----------
@@ -36,7 +36,7 @@ class Progress:
         """
 
     def part(self, start: float, stop: float) -> "Progress":
-        """Return a progress that maps 0 … 1 to `start` … `stop` of this one."""
+        """Return a progress for a part of the work. Its fractions 0 … 1 become `start` … `stop` of this progress."""
         return Listener(lambda fraction, payload: self.report(start + (stop - start) * fraction, payload))
 
 
@@ -46,7 +46,7 @@ class Listener(Progress):
     Parameters
     ----------
     receive : callable
-        Takes the fraction and the payload; an exception such as `Cancelled` ends the computation.
+        Takes the fraction and the payload. If it raises an exception such as `Cancelled`, the computation ends.
     """
 
     def __init__(self, receive: Callable[[float, object], None]) -> None:
@@ -92,13 +92,16 @@ class MonotonicProgress(Progress):
 
     @property
     def pulse(self) -> Progress:
-        """A cancel point for inner loops: it repeats the fraction reached, without payload."""
+        """A progress for inner loops: each report can cancel them, and repeats the largest fraction so far."""
         return Listener(lambda fraction, payload: self.report(0.0))
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A payload that names the current stage of a job, with the numbers of finished and of all items if known."""
+    """A payload that names the current stage of a job.
+
+    If known, it also contains the number of finished items and the number of all items.
+    """
 
     name: str
     done: int = 0
@@ -116,7 +119,7 @@ REFRESH = 0.5
 
 @dataclass
 class TimeLeft:
-    """Estimator of the remaining time of a job, for window and command line."""
+    """Estimator of the remaining time of a job, for the window and the command line."""
 
     _known: float | None = None
     _since: float = 0.0

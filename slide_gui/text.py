@@ -202,7 +202,7 @@ def layer_name(layer: int) -> str:
 def pixel_name(
     feature: int, image_shape: tuple[int, int] | None, names: Sequence[str] = (), *, transposed: bool = False
 ) -> str:
-    """Return the row and column of a pixel on screen, from 0; for other features the name or number.
+    """Return the row and column of a pixel as displayed, from 0. For other features, return the name or the number.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def pixel_name(
 
 
 def of_table(text: str) -> str:
-    """Return a text about images in the words of a table, whose rows have features.
+    """Return a text about images and pixels, reworded for a table, which has rows and features.
 
     Examples
     --------

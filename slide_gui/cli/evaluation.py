@@ -64,7 +64,7 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stored", action="store_true", help="show the stored runs; compute no new ones")
     text = "show the tables that came with the program: those of the full protocol, unless --quick is given"
     parser.add_argument("--shipped", action="store_true", help=text)
-    text = f"write the table of times if the file name begins with times, otherwise of errors; {', '.join(_SUFFIXES)}"
+    text = f"write the table of errors, or the table of times if the name begins with times, as {', '.join(_SUFFIXES)}"
     parser.add_argument("--tables", type=Path, nargs="+", default=[], metavar="FILE", help=text)
 
 

@@ -39,7 +39,7 @@ def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weight
     """
     usual = Style()
     group = parser.add_argument_group("figure")
-    options.add_fields(group, usual, levels=("colour limits", LEVELS), colors=f"colour map: {', '.join(MAPS)}")
+    options.add_fields(group, usual, levels=("shared colour limits", LEVELS), colors=f"colour map: {', '.join(MAPS)}")
     _add_size(group)
     group.add_argument("--transpose", action="store_true", help="show images with rows and columns exchanged")
     if of_weights:
@@ -273,7 +273,7 @@ def _copies_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("corrupted copies")
     group.add_argument("--layer", type=int, default=1, metavar="K", help="layer, from 1 to the depth (default: 1)")
     group.add_argument("--most", type=int, default=256, metavar="M", help="largest number m of copies (default: 256)")
-    group.add_argument("--shown", type=int, metavar="M", help="m of the drawn weights (default: largest m)")
+    group.add_argument("--shown", type=int, metavar="M", help="draw the weights for m = M (default: largest m)")
     group.add_argument("--seeds", type=int, default=3, metavar="N", help="corruptions averaged for each m (default: 3)")
     group.add_argument("--rows", type=int, metavar="N", help="use at most N training rows (default: 1200)")
     group.add_argument("--pixel", metavar="ROW,COLUMN", help="pixel whose weights are drawn (default: the central one)")

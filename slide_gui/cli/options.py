@@ -48,9 +48,9 @@ def add_fields(
 ) -> None:
     """Add one option for each keyword argument in `meanings`. The argument's name is that of a field of `usual`.
 
-    The option has the same name and the type of the field, and the help text states the value of the field in `usual`
-    as the default. If the user does not give the option, its parsed value is None. The value of a keyword argument is a
-    help text, or a help text and the allowed choices.
+    The option has the name and the type of the field, and its help text states the value in `usual` as the default. If
+    the user does not give the option, its parsed value is None. The value of a keyword argument is a help text, or a
+    help text and the allowed choices.
     """
     for name, meaning in meanings.items():
         default = getattr(usual, name)
@@ -429,7 +429,7 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
     add_fields(
         group,
         usual,
-        threshold="threshold between layers",
+        threshold="threshold t of the function T between two layers",
         squashing=("the function T between two layers", SQUASHINGS),
         fit_on=("representation that a layer is fitted on", FIT_ON),
         ridge="constant added to the diagonal of E[Q], the expected scatter matrix of the corrupted rows",

@@ -142,7 +142,7 @@ class Plot:
         figure.set_size_inches(self.width / _MM_PER_INCH, self.height / _MM_PER_INCH)
 
     def bare_axes(self, box: Box, label: str) -> Axes:
-        """Return axes with the default properties of matplotlib that fill the box."""
+        """Return axes that fill the box and have the default properties of matplotlib."""
         x, y, w, h = box
         place = (x / self.width, 1 - (y + h) / self.height, w / self.width, h / self.height)
         return self.figure.add_axes(place, label=label)

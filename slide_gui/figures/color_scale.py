@@ -24,7 +24,7 @@ DIVERGING = ("blue-white-red", "blue-black-red")
 # Positions of the strongest red, green and blue in the classic jet map. Their values fall with a slope of 4.
 _PEAKS = np.array([0.75, 0.5, 0.25])
 # Colours of each map from the lower to the upper limit. Both halves of a diverging map have the same lightness at the
-# same distance from zero, so that equal magnitudes look alike with every kind of colour vision.
+# same distance from zero. Equal magnitudes then look alike with every kind of colour vision.
 _ANCHORS = {
     "blue-white-red": ("#0B2A5C", "#2468B0", "#92BFE6", "#F7F7F8", "#F2AE98", "#BF3540", "#5E0A20"),
     "blue-black-red": ("#CFE6FF", "#6BB1F7", "#2C5F99", "#24272C", "#94413F", "#F28B79", "#FFDCD2"),

@@ -1,4 +1,7 @@
-"""Figure of weights W_m, fitted to m corrupted copies, and their limit W: error against m, and one row of both."""
+"""Figure of the weights W_m, which are fitted to m corrupted copies, and of their limit W.
+
+It shows the error of W_m against m, and one row of both matrices.
+"""
 
 import math
 import os

@@ -45,18 +45,18 @@ SEEN = (
 """Note below a table of errors: which test rows earlier versions of the protocol used."""
 
 INTERVALS = (
-    "Mean test error over the splits and its 95 % confidence interval. Over several splits the interval "
-    "includes the variation over test rows and splits (two-way random effects; Student’s t with Satterthwaite’s "
-    "degrees of freedom, below ten splits at least Cochran and Cox’s point), and is never narrower than Wilson’s. For "
-    "one split it is Wilson’s, over test rows only. All intervals are conditional on the training set."
+    "Mean test error over the splits and its 95 % confidence interval. For several splits, the interval includes the "
+    "variation over test rows and splits, and is never narrower than Wilson’s (two-way random effects; Student’s t "
+    "with Satterthwaite’s degrees of freedom; below ten splits, the quantile is at least Cochran and Cox’s). For one "
+    "split, it is Wilson’s, over test rows only. All intervals are conditional on the training set."
 )
 """Note below a table of errors: how the confidence intervals are computed."""
 
 MARKS = (
-    "significantly more, significantly fewer errors than SLIDE-SVM: p < 0.05 after Holm’s correction over all "
-    "comparisons of the table. Over several splits the test is a t-test of the mean difference over test rows and "
-    "splits, which assumes that their effects are independent and about normal. For one split, or splits that all "
-    "differ on the same rows, it is McNemar’s exact test, which assumes independent rows."
+    "significantly more, or fewer, errors than SLIDE-SVM (p < 0.05 after Holm’s correction over all comparisons of "
+    "the table). For several splits, the test is a t-test of the mean difference over test rows and splits, which "
+    "assumes that their effects are independent and about normal. For one split, or splits that all differ on the "
+    "same rows, it is McNemar’s exact test, which assumes independent rows."
 )
 """Explanation of the two marks in a table of errors, first the mark for more errors, then for fewer errors."""
 
@@ -424,7 +424,9 @@ def _hollow(s: float) -> dict[str, Any]:
 
 
 def draw_times(figure: "Figure", rows: Sequence[TimeRow], style: Style) -> None:
-    """Draw the seconds of feature generation on a logarithmic axis: filled if measured, hollow for the paper's values.
+    """Draw the running times of feature generation on a logarithmic axis.
+
+    Measured times are filled dots, and the paper's times are hollow dots.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ _NOT_OURS = ("backend", "backend_fallback", "interactive", "toolbar", "timezone"
 def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], style: Style, session: str = "") -> None:
     """Draw a figure and write it as PDF, SVG or PNG, according to the suffix of `path`.
 
-    Two exports of the same input are identical, byte for byte: they contain no dates or random identifiers, and do not
+    Two exports of the same input are identical, byte for byte. They contain no dates or random identifiers, and do not
     depend on the user's matplotlib settings. Text is stored as text, in the fonts of matplotlib.
 
     Parameters
@@ -209,7 +209,7 @@ def save_export(
 ) -> None:
     """Write the figure, its numbers as .csv, or one of its texts, according to the suffix of `path`.
 
-    If the suffix is .gif, the animation is drawn and written. `progress` can cancel this.
+    If the suffix is .gif, the animation is drawn and written, unless it is cancelled by `progress`.
 
     Raises
     ------
@@ -310,7 +310,7 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
     figures = [f"{export.name}{suffix}" for suffix in suffixes]
     imports, body = export.script
     script = _SCRIPT.format(name=export.name, version=__version__, style=style, imports=imports, body=body)
-    note = "# Run this where the data are, with a copy of the files of this folder.\n" if export.extra else ""
+    note = "# Copy the files of this folder to the folder of the data, and run this there.\n" if export.extra else ""
     texts = {"commands.txt": note + export.commands(style), f"{export.name}.py": script, **export.extra}
     contents = {f"{export.name}{SUFFIX}": file_content(session)} if session else {}
     # Texts contain file names, which may contain bytes that are not UTF-8.
@@ -338,8 +338,8 @@ def style_words(style: Style) -> list[str]:
 def pixel_argument(feature: int, image_shape: tuple[int, int] | None, names: Sequence[str]) -> str:
     """Return the text that selects a feature on the command line: row and column of a pixel, otherwise its index.
 
-    If some feature is named like this index, the command line would select the named feature. The name of the wanted
-    feature is then returned.
+    If some feature has this index as its name, the command line would select that feature. In this case, the name of
+    the wanted feature is returned.
     """
     if image_shape is not None:
         return "{},{}".format(*divmod(feature, image_shape[1]))
@@ -348,7 +348,7 @@ def pixel_argument(feature: int, image_shape: tuple[int, int] | None, names: Seq
 
 _SCRIPT = '''"""Reproduce {name}.pdf, .svg, .png and .csv; written by slide-gui {version}.
 
-Run it in the folder that the data's paths start from. It reads and writes files next to this script.
+Run it in the folder to which the paths of the data are relative. It reads and writes files in its own folder.
 """
 
 from pathlib import Path
@@ -367,7 +367,7 @@ STYLE = {style!r}
 def fitted(source, parameters, fingerprint):
     dataset = source.load()
     if dataset.fingerprint != fingerprint:
-        raise SystemExit(f"{{source.argument}} is no longer the data of the figure")
+        raise SystemExit(f"{{source.argument}} has changed since the figure was drawn")
     return dataset, fit_model(dataset, parameters)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _GAP, _DOWN, _HEAD, _LINE = 6.0, 9.0, 3.0, 2.4  # mm: gap between columns, gap between rows, title, caption line
-_FLATTEST, _BARS = 2.0, 0.5  # largest width-to-height ratio of an image; height-to-width ratio of bars
+_FLATTEST, _BARS = 2.0, 0.5  # height-to-width ratios: the largest of an image, and that of bars
 
 
 def draw_flow(figure: "Figure", result: FlowResult, style: Style) -> None:
@@ -56,10 +56,10 @@ def draw_flow(figure: "Figure", result: FlowResult, style: Style) -> None:
     painter = _Painter(plot, result, style, wide, high)
     for column in range(columns):
         painter.column(column, (2.0 + column * _GAP) * s + column * wide, top, second)
-    limits = "its own largest" if style.levels == "tile" else f"±{painter.limit:g}"
+    limits = "± its largest value" if style.levels == "tile" else f"±{painter.limit:g}"
     plot.note(
         "below hᵏ: mean squared difference from hᵏ⁻¹ and from x; "
-        f"colours of hᵏ, and of T if it is negative, to {limits}"
+        f"colour limits of hᵏ, and of T if it is negative: {limits}"
     )
 
 
@@ -80,7 +80,7 @@ class _Painter:
         self.limit = max(1.0, float(np.abs(result.flow.clean).max(initial=0.0)))
 
     def column(self, k: int, x: float, top: float, second: float) -> None:
-        """Draw the input (k = 0) or layer k, and the arrow that leads to it."""
+        """Draw the two tiles of the input (k = 0) or of layer k, and the arrows that start at them."""
         flow, s = self._result.flow, self._plot.scale
         corrupted = self._result.seed is not None
         entered = "x̃" if corrupted else "x"
@@ -95,8 +95,9 @@ class _Painter:
             layer, below = flow.layers[k - 1], layer_name(k - 1) if k > 1 else entered
             lines = [f"{layer.target_error:.4f} from {below}"] if k > 1 else []
             limit = self._limit_of(layer.squashed) if layer.squashed.min() < 0.0 else None
+            # Without a limit, the bars of T would have the axis of x, whose values may be much larger.
             if limit is None and self._result.model.image_shape is None:
-                limit = float(np.abs(layer.squashed).max(initial=1.0))  # bars of x may be much longer
+                limit = float(np.abs(layer.squashed).max(initial=1.0))
             self._tile(x, top, f"T({below})", layer.squashed, limit)
             lines.append(f"{layer.input_error:.4f} from x")
             self._tile(x, second, layer_name(k), layer.output, self._limit_of(layer.output), *lines)

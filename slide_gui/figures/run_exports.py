@@ -54,7 +54,7 @@ def curves_bundle(provenance: FigureProvenance, dataset: Dataset, answers: Seque
 
 
 def _bundled(export: FigureExport, provenance: FigureProvenance, first: str = "", **texts: str) -> FigureExport:
-    """Add the script, the command lines and the files of a bundle that reproduces a figure to its export.
+    """Add to the export of a figure what a bundle needs to reproduce it: script, command lines and text files.
 
     The command lines begin with `first`. `texts` contains further text files of the bundle: suffix → content.
     """
@@ -77,7 +77,7 @@ def curves_export(dataset: Dataset, answers: Sequence[PointResult]) -> FigureExp
 
 
 def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureExport:
-    """Return the export of the validation errors of a trial as curves, with the answer of the trial as a text file."""
+    """Return the export of the validation errors of a trial as curves, with the result of the trial as a text file."""
     provenance = FigureProvenance(CURVES, source, tuple(answer.point for answer in trial.done))
     export = replace(curves_export(dataset, trial.done), name="try")
     seed = ["--seed", str(source.seed)] if source.seed else []

@@ -96,7 +96,7 @@ def _draw_cells(axes: "Axes", result: RunResult, s: float, cell: float) -> None:
 def draw_widths(figure: "Figure", result: RunResult, style: Style) -> None:
     """Draw the criterion against the iteration and, below it, each layer's share of the kernel's exponent.
 
-    The learning begins at several starting points. Each of them has its own line.
+    Learning starts from several points. Each starting point has its own line.
 
     Parameters
     ----------

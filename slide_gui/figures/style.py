@@ -20,7 +20,7 @@ LEVELS = table_of(
 """Options for sharing colour limits between tiles."""
 
 SHOWN = table_of(
-    Choice("auto", "as the weights need", "contributions if a few weights would hide the others, otherwise weights"),
+    Choice("auto", "automatic", "contributions if a few weights would hide the others, otherwise weights"),
     Choice("weights", "weights", "the weights as they are"),
     Choice(
         "contribution",

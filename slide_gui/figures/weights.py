@@ -146,7 +146,7 @@ def as_shown(weights: Sequence[WeightRows], show: str) -> tuple[list[WeightRows]
 
 
 def tile_limits(weights: Sequence[WeightRows], levels: str) -> list[NDArray[np.float64]]:
-    """Return the colour limit of each tile: the absolute weight from which on all weights have the strongest colour.
+    """Return the colour limit of each tile: weights of at least this absolute value have the strongest colour.
 
     If each tile has its own limit, it is the largest absolute weight near the reconstructed pixel (`nearby_peak`).
     Otherwise it is the largest of these values over all tiles that share the limit.
@@ -274,7 +274,7 @@ def _draw_ring(axes: "Axes", pixel: tuple[int, int], longest: int, scale: ColorS
     from matplotlib.patches import Circle
 
     center = pixel if style.transposed else pixel[::-1]
-    # The ring is dark if the colour map is pale, and white if it is dark. Its halo has the colour of the value zero.
+    # The ring is dark on a pale colour map, and white on a dark map. Its halo has the colour of the value zero.
     zero = scale.lut()[NEUTRAL] / 255.0
     for color, line in ((tuple(zero), 0.8), (INK if zero.mean() > 0.4 else "white", 0.4)):
         # The ring is not clipped, so that it is complete even at the border of the image.
@@ -294,7 +294,7 @@ def _draw_features(axes: "Axes", values: NDArray[np.float64], feature: int, scal
 
 
 def _bar_colors(scale: ColorScale) -> NDArray[np.float64]:
-    """Return the colours of negative and positive bars. They are near the ends of the map, because others are pale."""
+    """Return the colours of negative and positive bars. Those near the middle of the map are too pale."""
     return np.asarray(scale.lut()[[40, 215]] / 255.0)
 
 
@@ -323,7 +323,7 @@ def _draw_color_bar(
     bar = plot.figure.colorbar(colors, cax=axes, extend="both" if beyond else "neither", extendfrac=point)
     bar.outline.set(linewidth=0.35 * s, edgecolor=PALE)
     assert bar.solids is not None
-    bar.solids.set_edgecolor("face")  # without light lines between the colours in vector files
+    bar.solids.set_edgecolor("face")  # avoids light lines between the colours in vector files
     ticks = scale.ticks() if shared else (-1.0, -0.5, 0.0, 0.5, 1.0)
     names = [scale.label(tick) for tick in ticks]
     bar.set_ticks(ticks, labels=names)
