@@ -159,7 +159,7 @@ def _weights(arguments: argparse.Namespace) -> int:
     style = _style(arguments)
     parameters = options.stack_parameters(arguments)
     if parameters.depth == 0:
-        raise UsageError("depth is 0; a weight figure needs at least one layer")
+        raise UsageError("depth is 0; a weight figure needs at least one layer, so use --depth 1 or more")
     sources = [options.data_source(arguments, [text]) for text in arguments.data]
     outputs = _outputs(arguments, "weights", sources, ("gif",) if animation else _FORMATS)
     given, n = arguments.pixels or [[]], len(sources)
@@ -234,7 +234,7 @@ def _flow_options(parser: argparse.ArgumentParser) -> None:
 def _flow(arguments: argparse.Namespace) -> int:
     style, parameters = _style(arguments), options.stack_parameters(arguments)
     if parameters.depth == 0:
-        raise UsageError("depth is 0; this figure needs at least one layer")
+        raise UsageError("depth is 0; this figure needs at least one layer, so use --depth 1 or more")
     if arguments.corruption < 0:
         raise UsageError(f"--corruption is {arguments.corruption}; expected a seed of 0 or more")
 

@@ -100,7 +100,7 @@ def _print_folds(dataset: Dataset, results: Sequence[RunResult], arguments: argp
     rate = ErrorRate.of_folds([result.rate for result in results])
     wrong = sum(len(result.misclassified) for result in results)
     errors = f"test error {rate}, {wrong} of {rate.n} rows misclassified"
-    together = f"{dataset.title}: {len(results)} folds, {errors}, each row tested once"
+    together = f"{dataset.title}: {len(results)} folds, {errors}; each row is in the test set once"
     lines = [line for result in results for line in (*result_lines(result), "")]
     folds = [describe_result(result) for result in results]
     document = {**describe_rate(rate), "output": arguments.output, "folds": folds}
@@ -247,7 +247,7 @@ def _sweep_lines(dataset: Dataset, base: RunSpec, state: SweepState) -> Iterator
         yield f"{fold}split {point.split}, seed {point.seed}: {selected}test error {run.rate}"
     if state.final:
         mean = mean_rate(state.final)
-        spread = "" if mean.n_splits == 1 else f", spread between splits {100 * mean.spread:.2f}"
+        spread = "" if mean.n_splits == 1 else f", standard deviation over splits {100 * mean.spread:.2f}"
         yield f"mean test error {mean}, 95 % confidence interval over {mean.covers}{spread}"
 
 
