@@ -29,7 +29,7 @@ def from_document(
     name : str
         Name of the value in error messages.
     given : mapping
-        Values of fields that the document does not contain, used unchecked.
+        Values of fields that the document must not contain. These values are not checked.
 
     Raises
     ------

@@ -56,14 +56,15 @@ def crossed_mean(values: ArrayLike) -> CrossedMean:
     """Estimate the mean of a two-way random-effects model, in which every split is tested on the same rows.
 
     The variance of the mean is s²_rows/n + s²_splits/k − MS_E/(k n), but at least the larger of the first two terms.
-    s²_rows is the variance of the means of rows, s²_splits the variance of the means of splits. MS_E is the mean square
-    of the interaction. It is subtracted, because both first terms contain it. Satterthwaite's formula gives the degrees
-    of freedom.
+    Here s²_rows is the variance of the means of rows, and s²_splits is the variance of the means of splits. MS_E is the
+    mean square of the interaction. It is subtracted, because each of the first two terms contains it. Satterthwaite's
+    formula gives the degrees of freedom.
 
     With few splits, tests with Satterthwaite's approximation reject a true hypothesis too often. At a level of 5 %, the
-    simulated rates were up to 12.7 % with two splits, 7.7 % with three, 5.9 % with five and 5.2 % with ten. Below ten
-    splits, the 97.5 % point of t is therefore at least that of Cochran and Cox: the mean of the points with k − 1 and
-    n − 1 degrees of freedom, weighted by the fraction of the variance that is due to splits and by its complement.
+    simulated rates were up to 12.7 % with two splits, 7.7 % with three, 5.9 % with five and 5.2 % with ten. With fewer
+    than ten splits, the 97.5 % point of t is therefore at least the approximation by Cochran and Cox. This
+    approximation is a weighted mean of two 97.5 % points: with k − 1 and with n − 1 degrees of freedom. The weight of
+    the first point is the fraction of the variance that is due to splits.
 
     Parameters
     ----------
@@ -97,17 +98,17 @@ def crossed_mean(values: ArrayLike) -> CrossedMean:
 def splits_rate(rates: Sequence[ErrorRate], errors: Sequence[tuple[bytes | None, ...]]) -> ErrorRate:
     """Return the mean error over splits with its 95 % confidence interval.
 
-    If all splits share their test rows, the interval includes the variation over both rows and splits (`crossed_mean`),
-    and is never narrower than Wilson's interval for these rows. If all splits misclassify exactly the same rows, the
-    result is Wilson's interval of a single split. If the test rows of the splits differ or are unknown, the result is
-    that of `ErrorRate.of_splits`. All intervals are conditional on the training set.
+    If all splits have the same test rows, the interval includes the variation over both rows and splits
+    (`crossed_mean`). It is never narrower than Wilson's interval for these rows. If all splits misclassify exactly the
+    same rows, the result is Wilson's interval of a single split. If the test rows of the splits differ or are unknown,
+    the result is that of `ErrorRate.of_splits`. All intervals are conditional on the training set.
 
     Parameters
     ----------
     rates : sequence of ErrorRate, length k
         Error rate of each split.
     errors : sequence of tuple of bytes, length k
-        The `RunResult.row_errors` of each split: one element, or one per fold. An element is None if it is unknown.
+        For each split, the `RunResult.row_errors` of its run, or of its run on each fold. None if unknown.
     """
     known = tuple(tuple(filter(None, each)) for each in errors)
     if len(rates) < 2 or any(len(some) < len(each) for some, each in zip(known, errors, strict=True)):
@@ -117,7 +118,7 @@ def splits_rate(rates: Sequence[ErrorRate], errors: Sequence[tuple[bytes | None,
 
 @lru_cache(maxsize=4096)
 def _shared_rate(errors: tuple[tuple[bytes, ...], ...]) -> ErrorRate | None:
-    """Return the mean error of splits on the same rows, or None if their rows differ.
+    """Return the mean error of splits on the same rows, or None if their rows differ or there is only one row.
 
     The result is cached, because every progress report of an evaluation requests the same means.
     """
@@ -172,9 +173,9 @@ def mcnemar(wrong_first: Errors, wrong_second: Errors) -> McNemar:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return Holm's adjusted p-values in the given order.
 
-    The i-th smallest of m p-values is multiplied by m − i + 1. Where necessary, an adjusted value is raised to the
-    adjusted value of the next smaller p-value. If all hypotheses with adjusted values of at most α are rejected, the
-    probability of any false positive is at most α.
+    The i-th smallest of m p-values is multiplied by m − i + 1 and limited to 1. If the product is below the adjusted
+    value of the next smaller p-value, it is replaced by that value. If all hypotheses with adjusted values of at most α
+    are rejected, the probability of any false positive is at most α.
     """
     m, largest = len(p_values), 0.0
     adjusted = [0.0] * m

@@ -113,7 +113,7 @@ FAILURES = {
     "train flowers.csv --held-out 0 --depth 0": "has no test rows; hold rows of the training file out",
     "try flowers.csv --label-column none": "choose the label column",
     "try alone.csv": "alone: no class has two rows, so no row can be held out for a test; add rows",
-    "try three-rows.csv": "three-rows: no row can be held out; a class needs at least two rows",
+    "try three-rows.csv": "three-rows: no row can be held out, because no class has two training rows; add rows",
     "fill tiny.npz -o x.csv": "tiny.npz: is not a text file; give a table (.csv)",
     "fill . -o ../x.csv": ".: is not a text file; give a table (.csv)",
     "benchmark --stored --store r": "r: this run store does not exist; check the name",

@@ -332,7 +332,7 @@ def scheduler_and_worker(path):
 def test_that_workers_that_do_several_tasks_at_once_are_refused():
     from distributed import LocalCluster
 
-    several = r"does 2 tasks at once.*--nthreads 1"
+    several = r"runs 2 tasks at once.*--nthreads 1"
     with (
         LocalCluster(
             n_workers=1, threads_per_worker=2, processes=False, protocol="tcp://", dashboard_address="127.0.0.1:0"

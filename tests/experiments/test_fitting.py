@@ -347,7 +347,7 @@ def test_that_a_hash_of_a_mean_margin_follows_its_members_but_not_the_place_of_t
         (five(OWN_DATA) * 3, "has 15 members"),
         ([*five(OWN_DATA), spec(OWN_DATA, training="split")], "training differs between a member"),
         ([*five(OWN_DATA), spec(rectangles(50))], "fingerprint differs between a member"),
-        ([*five(OWN_DATA), spec(OWN_DATA, method="sda")], "a member is SdA, which is not one SVM; leave it out"),
+        ([*five(OWN_DATA), spec(OWN_DATA, method="sda")], "a member is SdA, which is not a single SVM; leave it out"),
         ([*five(OWN_DATA), RunSpec.mean_of(five(OWN_DATA))], "a member is SLIDE-SVM, mean of five"),
     ],
 )

@@ -337,7 +337,7 @@ def test_that_pooled_candidates_keep_the_first_split_and_have_the_mean():
         (0.3, 0, pytest.approx(0.25)),
         (0.6, 0, pytest.approx(0.2)),
     ]
-    with pytest.raises(ValueError, match="run all of them first"):
+    with pytest.raises(ValueError, match="run every point on every split first"):
         pooled(results[:3])
     with pytest.raises(ValueError, match="needs validation errors"):
         pooled([candidate(None, split=0), candidate(0.1, split=1)])

@@ -83,8 +83,8 @@ def test_that_the_answer_has_whole_sentences_on_error_guessing_setting_and_the_p
     assert better.p_value == pytest.approx(2 / 2**6)  # McNemar's test
     assert better.sentence == (
         "SLIDE classifies 100.0 % of 15 held-out rows correctly (error 0.0 %, 95 % interval 0.0–20.4 %). Always "
-        "guessing the largest class would be wrong for 53 %. Best setting: noise 0.1, one layer. A plain SVM on your "
-        "columns misclassifies 40.0 %: SLIDE is significantly better (p = 0.031)."
+        "predicting the largest class would misclassify 53 % of the rows. Best setting: noise 0.1, one layer. A plain "
+        "SVM on your columns misclassifies 40.0 %: SLIDE is significantly better (p = 0.031)."
     )
     assert "(p < 0.001)" in changed(trial, 0, 12).sentence
     assert "misclassifies 0.0 %: SLIDE is significantly worse (p = 0.031)." in changed(trial, 6, 0).sentence
@@ -105,7 +105,7 @@ def test_that_layers_that_do_not_help_are_the_first_sentence(trial):
 
 
 def test_that_errors_no_better_than_one_class_groups_unequal_classes_and_rows_left_out_are_reported(trial):
-    guess = "This is not significantly better than always guessing the largest class, which would be wrong for 53 %."
+    guess = "This is not significantly better than always predicting the largest class, which would misclassify 53 %"
     assert guess in changed(trial, 7, 1).sentence
     assert trial.largest_class == ("tall", pytest.approx(1 / 3, abs=0.05))
     assert "than stated" in changed(replace(trial, dataset=replace(DATA, groups=DATA.train_labels)), 1, 2).sentence
@@ -141,7 +141,7 @@ def test_that_the_clock_ends_the_comparison_with_the_best_result_so_far(monkeypa
     places = {(answer.point.noise, answer.point.depth) for answer in ended.done}
     assert places == {1: {(0.3, 0), (0.5, 0)}, 2: {(0.3, 0), (0.5, 0)}, 4: {*product((0.3, 0.5), (0, 1))}}[n_runs]
     assert {answer.point.split for answer in ended.done} == {0}
-    assert "3 settings and 5 splits planned, until the budget of 30 s ended" in ended.details
+    assert "it planned 3 settings and 5 splits, but the budget of 30 s ended" in ended.details
     assert ended.result.n_test == len(DATA.test)
     assert (ended.other is None) == ("budget ended before a setting with layers was tested;" in ended.sentence)
     assert seen[-1].title == "testing on the held-out rows"
@@ -193,8 +193,8 @@ def test_that_a_test_slower_than_expected_ends_with_the_budget_and_the_answer_us
     assert {ended.result.spec.evaluate, ended.other.spec.evaluate} == {"validation"}
     assert ended.result.error == min(answer.rate.error for answer in ended.done)
     assert f"% of {ended.result.n_test} validation rows correctly" in ended.sentence
-    assert "The budget ended before the test on held-out rows; this error is from the rows that" in ended.sentence
-    assert ended.details.endswith("; 3 settings and 5 splits planned, until the budget of 20 s ended.")
+    assert "The budget ended before the test on held-out rows; this error is on the rows that" in ended.sentence
+    assert ended.details.endswith("; it planned 3 settings and 5 splits, but the budget of 20 s ended.")
     assert ended.document()["evaluated_on"] == "validation"
 
 
@@ -236,7 +236,7 @@ def test_that_a_trial_repeats_no_fold_of_few_groups_and_names_the_smallest_and_t
     with pytest.raises(DataError, match="flowers: the training rows have too few groups"):
         plan_trial(replace(DATA, groups=0 * groups))
     larger = replace(trial.done[0], rate=replace(trial.done[0].rate, n=25))
-    assert "compared on 5 times 9 to 25 validation rows" in replace(trial, done=(*trial.done, larger)).details
+    assert "of noise and depth on 5 times 9 to 25 validation rows" in replace(trial, done=(*trial.done, larger)).details
 
 
 def test_that_too_many_classes_for_the_budget_are_refused():

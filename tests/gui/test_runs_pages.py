@@ -525,7 +525,7 @@ def test_that_a_try_of_the_data_ends_in_the_command_lines_sentence_with_points_a
     source = DataSource.of([str(path)])
     sentence = try_data(source.load(), source).sentence
     assert curves.sentence.text() == sentence.replace(" %", "\u202f%"), "no line begins with a per cent sign"
-    assert curves.status.text().startswith("3 settings of noise and depth compared on ")
+    assert curves.status.text().startswith("The trial compared 3 settings of noise and depth on ")
     assert curves.stack.currentIndex() == 1, "the heat map"
     assert any({"done", "running"} == set(each) and len(each) == 4 for each in states), "it fills as results come"
     wait(lambda: len([point for point in curves.points() if point.state == "done"]) == 4)

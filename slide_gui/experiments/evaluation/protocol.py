@@ -208,9 +208,9 @@ class CellPlan:
     def next_points(self, points: Sequence[SweepPoint], runs: StoredRuns) -> tuple[SweepPoint, ...]:
         """Return the candidates to evaluate next, all on one validation set, or () if the available results suffice.
 
-        A candidate with clearly more errors than the best one so far is not evaluated on further validation sets. Its
-        number of errors must be larger by more than twice the square root of the sum of both numbers of errors, which
-        is about two standard errors. The best `averaged` candidates are always evaluated further.
+        A candidate with clearly more errors than the best one so far is not evaluated on further validation sets. This
+        is the case if the difference of both numbers of errors exceeds twice the square root of their sum, which is
+        about two standard errors. The best `averaged` candidates are always evaluated further.
 
         Parameters
         ----------
@@ -223,7 +223,7 @@ class CellPlan:
         return self._race(points, runs)[0]
 
     def _race(self, points: Sequence[SweepPoint], runs: StoredRuns) -> tuple[tuple[SweepPoint, ...], list[int]]:
-        """Return the candidates to evaluate next, and the indices of all candidates not clearly worse than the best."""
+        """Return the candidates to evaluate next, and the indices of the candidates that are not excluded so far."""
         n = len(points) // self.draws if self.selects else 0
         left, wrong = list(range(n)), [0] * n
         for draw in range(self.draws if n else 0):

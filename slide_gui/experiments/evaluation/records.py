@@ -58,7 +58,7 @@ class RecordFolder:
                     self.rows |= {row.hash: row} if row.is_current else {}
 
     def add(self, key: str, row: StoredRun) -> None:
-        """Append a run to the file of a data set and flush the file to the disk. A run that it contains is skipped."""
+        """Append a run to the file of a data set, unless the folder contains it, and flush the file to the disk."""
         if row.hash in self.rows:
             return
         self._folder.mkdir(parents=True, exist_ok=True)

@@ -93,9 +93,9 @@ def run_evaluation(
     cluster: Cluster | None = None,
     records: RecordFolder | None = None,
 ) -> EvaluationState:
-    """Compute the cells of the evaluation, the first split of all cells, then the second, and so on.
+    """Compute the cells of the evaluation: the first split of all cells, then the second split of all cells, and so on.
 
-    The candidates of a cell are evaluated on the validation rows of a split, and the best one on the test set. Each run
+    On each split, the candidates of a cell are evaluated on validation rows, and the best one on the test set. Each run
     is stored as soon as it is complete. The same call resumes an interrupted evaluation.
 
     Parameters
@@ -219,9 +219,9 @@ class _Evaluation:
     def _start(self, infos: Mapping[str, DataInfo]) -> None:
         """Request the first runs of all splits.
 
-        Each run has a rank, and runs with a lower rank start first. In this process, each split of each method on each
-        data set has its own rank. On a cluster, all methods on one split of a data set have the same rank. If no run of
-        this rank is left to start, workers start runs of the next rank.
+        Each run has a rank, and runs with a lower rank start first. If this process computes the runs, each split of
+        each method on each data set has its own rank. On a cluster, all methods on one split of a data set have the
+        same rank. If no run of this rank is left to start, workers start runs of the next rank.
         """
         ranks: dict[object, int] = {}
         for task in tasks(self._cells):

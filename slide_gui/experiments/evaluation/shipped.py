@@ -1,8 +1,8 @@
 """Results that come with the program: error curves, a trained classifier and the tables of the evaluation.
 
 The window shows them before the user has computed any runs. `make shipped` computes them and writes the folder
-``resources/shipped``: ``results.json``, the arrays of the classifier, and one table for the full and one for the quick
-protocol. The errors of the single test rows are left out, because they are too large.
+``resources/shipped``. This folder contains ``results.json``, the arrays of the classifier, one table for the full
+protocol and one for the quick protocol. The error of each test row is left out, because these data are too large.
 """
 
 import json
@@ -48,7 +48,7 @@ class ShippedResults:
     protocol : str
         Git commit of the evaluation's protocol.
     runs : tuple of ShippedRun
-        All runs as rows of the table, without the errors of the single test rows.
+        All runs as rows of the table, without the error of each test row.
     classifier : RunResult or None
         Result on the data set that the window opens first, with the window's default parameters.
     tables : mapping
@@ -95,7 +95,7 @@ def _table_file(extent: str) -> str:
 def _cell(state: EvaluationState, cell: Cell) -> dict[str, object]:
     """Return a cell of the table as values for JSON.
 
-    Its mean error and its comparison with SLIDE-SVM are stored in place of the errors of the single test rows.
+    Its mean error and its comparison with SLIDE-SVM are stored in place of the error of each test row.
     """
     answers = tuple(replace(answer, row_errors=None) for answer in cell.answers)
     return asdict(replace(cell, answers=answers, shipped_rate=cell.rate, shipped_comparison=state.comparison(cell)))

@@ -36,9 +36,15 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
     """Return the data sets of a plan for which stored runs exist, in the plan's order.
 
     Stored runs can use different versions of a data set: real or generated, full or reduced. One version is selected by
-    the following criteria, most important first: the store contains runs of the plan on it; it has as many test rows as
-    the plan; it is real; the number of stored runs of the plan is largest; its latest run is newest. The returned
-    numbers of rows are those of the catalogue, or of the plan if it uses fewer rows.
+    the following criteria, the most important one first:
+
+    - The store contains runs of the plan on this version.
+    - The version has as many test rows as the plan uses.
+    - The data are real.
+    - The version has the largest number of stored runs of the plan.
+    - The version has the newest run.
+
+    The returned numbers of rows are those of the catalogue, or of the plan if it uses fewer rows.
     """
     by_key: dict[str, dict[str, StoredRun]] = {}
     for row in rows:
@@ -496,11 +502,11 @@ def _compare(ours: tuple[bytes, ...], theirs: tuple[bytes, ...]) -> Comparison:
 
 
 INCLUDED = (
-    "Feature generation consists of fitting the representation on the whole training set (SLIDE: scatter, closed form, "
-    "all layers; autoencoders: pre-training of all layers) and computing the features of the training rows. It "
-    "excludes fine-tuning, the classifier, the selection of parameters and the reading of data. The times are medians "
-    "of elapsed time over the runs on test rows, even if several workers share the computer. No time is given if "
-    "the selected candidate has no layers."
+    "Feature generation has two steps. First, the representation is fitted on the whole training set (SLIDE: scatter, "
+    "closed form, all layers; autoencoders: pre-training of all layers). Then the features of the training rows are "
+    "computed. Fine-tuning, the classifier, the selection of parameters and reading the data are excluded. The times "
+    "are medians of elapsed time over the runs on test rows, even if several workers share the computer. No time is "
+    "given if the selected candidate has no layers."
 )
 """Note on what the reported time of feature generation includes."""
 

@@ -104,7 +104,7 @@ class FittedModel:
     def predict(
         self, rows: NDArray[np.float32], progress: Progress = NO_PROGRESS
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Return the predicted class code of each row, and the smallest margin of that class over any other class.
+        """Return the predicted class code of each row, and the smallest margin of this class over any other class.
 
         The predicted class wins the most pairwise comparisons. If it loses at least one comparison, its smallest margin
         is negative.
@@ -354,7 +354,7 @@ def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> No
         raise DataError(f"the archive has {len(infos)} members, expected at most {most}; {_REMEDY}", place)
     for info in infos:
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
-            raise DataError(f"{info.filename} is compressed or encrypted, as no model file is; {_REMEDY}", place)
+            raise DataError(f"{info.filename} is compressed or encrypted, unlike a model file; {_REMEDY}", place)
     claimed = sum(info.file_size for info in infos)
     if claimed > file_size:
         raise DataError(f"its members have {claimed} bytes, the file has only {file_size}; copy the file again", place)

@@ -211,8 +211,8 @@ def _read(content: bytes, path: Path) -> SessionRecord:
 def located(record: SessionRecord, path: Path, folders: Iterable[Path] = ()) -> SessionRecord:
     """Return the session with the current paths of its data.
 
-    Each data file is searched for at its path relative to the session file, then by its name in the folder of the
-    session file and in `folders`.
+    Each data file is first searched for at its path relative to the session file. If it does not exist there, its name
+    is searched for in the folder of the session file and in `folders`.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Two properties of the weights W of the closed form (eq. 8 of the paper).
 
 The weights W_m fitted to m explicitly corrupted copies of the data (eq. 5 to 7) converge to W. Their error falls as
-m^−½. The positions of pixels do not affect the closed form: if W is fitted to shuffled pixels, and its rows and
-columns are put back into the original order, the result equals W of the original pixels.
+m^−½. The positions of pixels do not affect the closed form. If W is fitted to shuffled pixels, it differs from W of the
+original pixels only in the order of its rows and columns.
 """
 
 from dataclasses import dataclass, replace
@@ -222,7 +222,7 @@ class CopiesStudy:
 
 
 def _with_weights(study: Copies, m: int, weights: NDArray[np.float64]) -> Copies:
-    """Return a copy of `study` with the errors of further weights, fitted on m corrupted copies from another seed."""
+    """Return a copy of `study` with the errors of `weights`, fitted to m corrupted copies with the next seed."""
     limit, points = study.limit, study.points
     away, size = np.linalg.norm(weights - limit, axis=1), np.linalg.norm(limit, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -249,8 +249,8 @@ class ShuffledFit:
     shuffled : Stack
         Stack fitted to the shuffled rows.
     differences : tuple of float
-        For each layer, the largest absolute difference between the weights and biases of both stacks, after the pixels
-        of `shuffled` are put back into their original order.
+        For each layer, the largest absolute difference between the weights and biases of both stacks. Before the
+        comparison, the weights of `shuffled` are put into the original order of the pixels.
     largest : tuple of float
         Largest absolute weight or bias of each layer.
     """

@@ -19,9 +19,9 @@ Indices = NDArray[np.intp]
 _NEAREST = 3  # number of nearest support vectors that are reported for each of the two classes
 MOST_CHANGES = 48
 """Largest number of features that `Decider.flip` may change to alter the predicted class."""
-# `Decider.flip` searches in steps. The first step tries to change each feature alone. Later steps try only this number
-# of features, whose changes lowered the margin of the predicted class most in the first step, and the features that
-# `Decider._apart` returns.
+# `Decider.flip` searches in steps, each of which changes one more feature. The first step tries all features. Later
+# steps try the features that `Decider._apart` returns, and this number of further features: those whose changes lowered
+# the margin of the predicted class most in the first step.
 _PROMISING = 64
 _BATCH = 64  # number of images that are evaluated at once; the search can be cancelled between two batches
 
@@ -100,9 +100,9 @@ class Flip:
     fewest : bool
         True if it is certain that no smaller set of such changes alters the class. This is certain for one or two
         changed features, because every single change is tried first. Three or more features are found by a greedy
-        search. It tries the features whose single changes lower the margin of the predicted class most, and those
-        whose changes bring the image closer to the nearest support vector of the next best class. Unnecessary changes
-        are undone at the end.
+        search. It tries the features whose single changes lower the margin of the predicted class most. It also tries
+        the features whose changes bring the image closer to the nearest support vector of the next best class.
+        Unnecessary changes are undone at the end.
     """
 
     image: NDArray[np.floating]
@@ -146,12 +146,12 @@ class Decider:
         return np.broadcast_to(low, rows.shape[1]), np.broadcast_to(high, rows.shape[1])
 
     def decide(self, representations: NDArray[np.floating]) -> Decision:
-        """Predict one image. BLAS is not used, because another thread may be using it.
+        """Predict the class of one image. BLAS is not used, because another thread may be using it.
 
         Parameters
         ----------
         representations : ndarray of shape ((l + 1)·d,)
-            Representations [h⁰, h¹, …] of the image in all layers. l is the number of layers above the input h⁰.
+            Representations [h⁰, h¹, …] of the image in all layers, where l is the number of layers above the input h⁰.
         """
         exponents = self._exponents(representations)
         kernel = np.exp(-exponents.sum(axis=0))
@@ -204,6 +204,8 @@ class Decider:
             Can cancel the search.
         """
         low, high = self._range
+        # In `far`, each feature has the lowest or the highest value of its range, whichever is farther from its value
+        # in `image`. To change a feature means to replace its value in `image` by its value in `far`.
         far = np.where(image > 0.5 * (low + high), low, high).astype(image.dtype)
         pursued = np.flatnonzero(far != image)
         margins = self._margins(image[None], progress)[0]
@@ -227,18 +229,18 @@ class Decider:
         return Flip(image, (), first, False)
 
     def _apart(self, image: NDArray[Any], far: NDArray[Any], code: int) -> Indices:
-        """Return the features whose values in `far` are closer to a support vector than their values in `image`.
+        """Return the features whose changes bring the image closer to the nearest support vector of class `code`.
 
-        The support vector is the one of class `code` that is nearest to the image.
+        A change replaces the value of a feature in `image` by its value in `far`, as in `flip`.
         """
         others = self._train[self.rows[self._codes == code]]
         nearest = others[np.argmin(np.square(others - image).sum(axis=1))]
         return np.flatnonzero(np.abs(far - nearest) < np.abs(image - nearest))
 
     def _with_one_more(self, image: NDArray[Any], far: NDArray[Any], features: Indices, progress: Progress) -> Array:
-        """Return the margins of all pairwise classifiers after each of the given features is changed on its own.
+        """Return the margins of all pairwise classifiers if one more of the given features is changed.
 
-        Row i contains the margins for `image` with only ``features[i]`` set to its value in `far`.
+        Row i contains the margins for `image` with the value of ``features[i]`` replaced by its value in `far`.
         """
         margins = np.empty((len(features), len(self.model.trained.biases)))
         for start in range(0, len(features), _BATCH):
@@ -251,7 +253,7 @@ class Decider:
     def _without_needless(
         self, image: NDArray[Any], far: NDArray[Any], changed: list[int], first: int, progress: Progress
     ) -> Flip:
-        """Undo each change without which the predicted class still differs from the original class."""
+        """Undo each change that is not needed for the predicted class to differ from the class `first`."""
         needed = list(changed)
         for feature in changed[:-1]:
             fewer = [each for each in needed if each != feature]

@@ -44,7 +44,7 @@ class RunKind:
     typical: float = field(default=1.0, compare=False)
 
     def is_like(self, other: "RunKind") -> bool:
-        """Return True if runs of both kinds use the same data and method, and if both kinds or neither learn widths."""
+        """Return True if both kinds have the same data and method, and if either both or neither learn widths."""
         return (self.data, self.method, self.learns) == (other.data, other.method, other.learns)
 
     @classmethod
@@ -56,7 +56,10 @@ class RunKind:
 
 
 def trained_rows(training: str, labels: int | None, n_train: int) -> int:
-    """Return the approximate number of rows that a run trains on."""
+    """Return the approximate number of rows that a run trains on, out of the `n_train` rows of the training set.
+
+    `training` and `labels` have the same meaning as in `RunSpec`.
+    """
     rows = round(0.8 * n_train) if training == "split" else n_train
     return rows if labels is None else min(labels, rows)
 
@@ -81,21 +84,34 @@ class RunShape:
 
 
 _START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0e-7, 1.8e-11, 1.2e-10, 1.2e-11
-"""Seconds on two cores, in this order: per run; for learning widths and for tuning C on n rows of two classes, per n²;
-for evaluating, per row, support vector and column; for fitting a layer to n rows of d columns, per d³ + d² n/12; for
-features, per row and weight. Correct to a factor of 4 for 4–784 columns, 2–10 classes and 110–10 000 rows."""
-_SUPPORT = 40.0  # number of support vectors / √(training rows); with 10 000 rows, 24 on MNIST and 58 on Convex
+"""Seconds on two cores, correct to a factor of 4 for 4–784 columns, 2–10 classes and 110–10 000 rows.
+
+- `_START`: time that every run takes, independent of all sizes
+- `_LEARNING`, `_TUNING`: learning widths and tuning C on n rows of two classes, divided by n²
+- `_EVALUATING`: evaluating rows, per row, support vector and column
+- `_FITTING`: fitting one layer to n rows of d columns, divided by d³ + d² n/12
+- `_FEATURES`: computing features, per row and weight
+"""
+# Ratio of the number of support vectors to √(number of training rows). With 10 000 rows, the ratio was 24 on MNIST and
+# 58 on Convex.
+_SUPPORT = 40.0
 _RETUNING = 0.5  # time of tuning C with learned widths, as a fraction of the time with median widths
-_TWO_FOLDS = 1.6  # time of learning widths with two folds, each held out once, relative to one held-out fold
-_FIRST_STEPS = 0.4  # seconds that learning widths takes even with very few rows
+_TWO_FOLDS = 1.6  # time of learning widths if two folds are held out in turn, relative to one held-out fold
+_FIRST_STEPS = 0.4  # minimum seconds for learning widths, even with very few rows
 _PAIR_LEARNING, _PAIR_TUNING, _ROW_TUNING = 0.09, 0.03, 6.0e-4
-"""Seconds that each pair of classes after the first adds to learning widths and to tuning C (68 s and 36 s in all with
-50 classes of 20 rows each). `_ROW_TUNING`: minimum seconds per row and class for tuning C with median widths."""
+"""Seconds that each pair of classes beyond one pair adds to learning widths and to tuning C.
+
+With 50 classes of 20 rows each, learning widths takes 68 s and tuning C takes 36 s. With median widths, tuning C takes
+at least `_ROW_TUNING` additional seconds per row and class.
+"""
 _PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # seconds per row, autoencoder weight and epoch, without early stopping
 
 
 def typical_seconds(spec: RunSpec, shape: RunShape) -> float:
-    """Return the rough duration of a run on an ordinary computer with two cores, regardless of the computer in use."""
+    """Return the rough duration of a run in seconds, for an ordinary computer with two cores.
+
+    The computer in use has no effect on the returned number.
+    """
     return _START + sum(run_parts(spec, shape))
 
 
@@ -134,8 +150,8 @@ def run_parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
 def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
     """Return the typical seconds for learning the kernel widths, tuning C and training the SVM."""
     layers, learned = len(spec.group_names) - 1, min(rows, spec.svm.subset_size)
-    classes = math.sqrt(2 / n_classes)  # the SVM of a pair of classes is trained on the rows of these classes only
-    # Number of pairs of classes, without the first: the terms with `_TUNING` and `_LEARNING` include its time.
+    classes = math.sqrt(2 / n_classes)  # with more classes, the SVM of a pair of classes is trained on fewer rows
+    # Number of pairs of classes beyond one pair, because the terms with `_TUNING` and `_LEARNING` include one pair.
     pairs = n_classes * (n_classes - 1) / 2 - 1
     tuning = _TUNING * min(rows, MOST_ROWS) ** 2 * (1 + layers / 3) * classes
     if not _learns(spec):
@@ -151,9 +167,9 @@ class CostModel:
     """A model of the durations of runs, fitted to the measured seconds of each kind of run.
 
     The estimated duration of a run is its typical duration times a ratio of measured to typical seconds. The ratio is
-    that of the most similar kind of run that was measured with the same method, preferably on the same data. If no run
-    with the method was measured, it is the median ratio of runs with other methods. If possible, only runs that learn
-    widths are used to estimate such a run, and only runs that do not learn widths to estimate other runs.
+    taken from the most similar kind of run that was measured with the same method, preferably on the same data. If no
+    run with the method was measured, the ratio is the median ratio of runs with other methods. If possible, a run that
+    learns widths is estimated only from runs that learn widths, and any other run only from runs that do not.
     """
 
     def __init__(self) -> None:
@@ -199,9 +215,9 @@ class CostModel:
 
         `kinds` contains the number of runs of each kind, including the current run, which is of kind `first`. The
         current run has done `fraction` of its work in `spent` seconds. Its progress report estimates that it needs
-        another `reported` seconds, and this estimate has more weight as `fraction` grows. Until a run similar to the
-        current one is measured, the estimates of all similar runs are scaled by the ratio of actual to expected time of
-        the current run. If no run at all was measured, the estimates of all runs are scaled.
+        another `reported` seconds, or None if there is no estimate. This estimate has more weight as `fraction` grows.
+        The estimates of similar runs are scaled by the ratio of actual to expected time of the current run, until a
+        similar run is measured. If no run at all was measured, the estimates of all runs are scaled.
         """
         expected, pace = self.seconds(first), 1.0
         left = (1.0 - fraction) * expected

@@ -53,7 +53,7 @@ class SdaFeatures:
         return self.sda.transform(into_range(rows, self.limits), progress=progress)
 
     def first(self, depth: int) -> Self:
-        """Return the lowest `depth` layers. Pre-training only `depth` layers would give the same result."""
+        """Return only the lowest `depth` autoencoders. Pre-training only these would give the same result."""
         return replace(self, sda=self.sda.first(depth), seconds=self.seconds[:depth])
 
 
@@ -66,7 +66,7 @@ class Tuned:
     limits : (float, float)
         The input values that are scaled to 0 and to 1.
     seconds : float
-        Seconds of fine-tuning.
+        Duration of fine-tuning, in seconds.
     """
 
     network: SdaNetwork
@@ -76,7 +76,7 @@ class Tuned:
     def predict(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
         """Return the class of each row and the log-probabilities of all classes.
 
-        For two classes, the log-probability of the second minus that of the first is returned instead.
+        For two classes, the log-probability of the second class minus that of the first class is returned instead.
         """
         scores = self.network.scores(into_range(rows, self.limits), progress=progress).astype(np.float64)
         decisions = scores[:, 1:] - scores[:, :1] if scores.shape[1] == 2 else scores
@@ -125,7 +125,7 @@ class Networks:
         *,
         progress: Progress = NO_PROGRESS,
     ) -> SdaFeatures:
-        """Return autoencoders pre-trained on the training set. If possible, reuse the lowest layers of cached ones.
+        """Return autoencoders pre-trained on the training set. If possible, reuse the lowest cached layers.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class Networks:
 def shared_networks(spec: RunSpec) -> str:
     """Return a key that is equal for runs whose autoencoders have the same first layer.
 
-    It is empty for a run without autoencoders.
+    The key is empty for a run without autoencoders.
     """
     if spec.sda is None:
         return ""
@@ -217,7 +217,7 @@ class Reuse:
     deepest : int
         Stacks are fitted to at least this depth. Runs with fewer layers use the first layers of such a stack.
     results : dict
-        Hash of a run → its result, for runs whose results other runs need: as initial widths, or to average them.
+        Hash of a run → its result. Other runs start from the widths of these runs, or average their decision values.
     networks : Networks
         Cache of trained autoencoders.
     logs : dict
@@ -254,9 +254,10 @@ class Reuse:
         return log
 
     def holds(self, dataset: Dataset, parameters: StackParameters) -> bool:
-        """Return True if calling the method `stack` would not take as long as fitting the requested stack alone.
+        """Return True if the duration of calling `stack` would not be the duration of fitting the requested stack.
 
-        The method may reuse scatter matrices that another run computed, or fit more layers than requested.
+        The call is shorter if it reuses scatter matrices that another run computed. It is longer if it fits more layers
+        than requested.
         """
         known = self._scatter is not None and self._scatter[0] == _scatter_key(dataset, parameters)
         return known or self.deepest > parameters.depth
@@ -281,7 +282,7 @@ class Fitted:
     groups : int or tuple of int
         Number of equally large blocks of columns, or size of each block. Each block has its own kernel width.
     seconds : float or None
-        Seconds of the whole fit. None if other runs computed some of its results.
+        Duration of the whole fit, in seconds. None if it is unknown, because the fit shared results with other runs.
     """
 
     representation: Representation
@@ -369,8 +370,8 @@ def train_svm(
     groups : int or tuple of int
         Blocks of the columns of Z, as in `Fitted`. Each block has its own kernel width.
     spec : RunSpec
-        The run. Its method determines whether widths are learned, or one global width and C are selected by
-        cross-validation.
+        Spec of the run. Its method determines whether widths are learned, or whether one global width and C are
+        selected by cross-validation.
     neighbour : RunResult or None
         Result of the run whose widths, C and coefficients the training starts from.
     row_groups : ndarray of int, shape (n,), or None
@@ -402,8 +403,8 @@ def train_svm(
 def _near(neighbour: TrainedSvm, medians: NDArray[np.float64]) -> tuple[tuple[float, ...], float]:
     """Return initial widths and C for a new SVM, given the SVM of the run whose widths are the starting point.
 
-    Each width is scaled by the ratio of the layer's median distances in the new and the earlier run, so that the
-    layer's typical contribution to the kernel's exponent stays the same.
+    Each width is scaled by the ratio of the layer's median distances in the new and the earlier run. The layer's
+    typical contribution to the kernel's exponent then stays the same.
     """
     pairs = zip(medians.tolist(), neighbour.medians, strict=True)
     ratios = [m / n if m > 0.0 and n > 0.0 else 1.0 for m, n in pairs]

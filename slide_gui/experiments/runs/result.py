@@ -93,8 +93,8 @@ class Timings:
     transform : float
         Computing the features of the training rows. 0 if it is included in `widths`.
     features : float or None
-        Feature generation: the whole fit of the representation, and computing the features of the training rows. None
-        if other runs computed some of its results.
+        Duration of feature generation: fitting the representation and computing the features of the training rows. None
+        if it is unknown, because the fit shared results with other runs.
     """
 
     fit: float
@@ -136,8 +136,8 @@ def describe_chosen(chosen: ChosenBy) -> str:
     learned, median = (f"{100 * error:.1f} %" for error in (chosen.learned_error, chosen.median_error))
     rows, by = counted(chosen.n_held_out, "held-out row"), width_criterion(chosen.criterion)
     if chosen.guarded:
-        return f"median widths (guard): they misclassify {median} of {rows}, widths learned by {by} {learned}"
-    return f"widths by {by}: they misclassify {learned} of {rows}, median widths {median}"
+        return f"median widths (guard): they misclassify {median} of {rows}, widths by {by} misclassify {learned}"
+    return f"widths by {by}: they misclassify {learned} of {rows}, median widths misclassify {median}"
 
 
 def describe_convergence(classifier: TrainedSvm) -> str:
@@ -197,8 +197,8 @@ class RunResult:
     predicted : ndarray of int, shape (m,)
         Predicted class of each misclassified row, as an index of `labels`.
     decisions : ndarray of shape (m, 1) or (m, c)
-        Decision values of each misclassified row: the margin for two classes, otherwise one score for each of the c
-        classes that occur in the training rows, where c ≤ k.
+        Decision values of each misclassified row. They are the margin for two classes, otherwise one score for each of
+        the c classes that occur in the training rows, where c ≤ k.
     train_error : float
         Error on the training rows, or on a stratified sample of 5 000 of them.
     validation_error : float or None
@@ -238,7 +238,7 @@ class RunResult:
 
     @property
     def numerics(self) -> str:
-        """The `RESULTS_VERSION` of the program that computed the result, or of this program if it is not recorded."""
+        """The `RESULTS_VERSION` of the program that computed the result, or of this program if none is recorded."""
         return dict(self.versions).get("numerics", str(RESULTS_VERSION))
 
     @property

@@ -32,7 +32,9 @@ from slide_gui.text import counted
 
 Indices = NDArray[np.intp]
 
-_FIRST, _LARGEST = 500, 4000  # rows of the first and of the largest block; block sizes double up to the largest
+# Number of rows in the first block and in the largest blocks of predictions. Each block is twice as large as the block
+# before it, until the largest size is reached.
+_FIRST, _LARGEST = 500, 4000
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,13 +88,17 @@ class Predictions:
 
 
 Predictor = Callable[[NDArray[Any], Progress], tuple[Indices, NDArray[np.float64]]]
-"""Function that predicts classes and decision values, of shape (n, 1) for two classes, otherwise (n, n_classes)."""
+"""Function that returns the predicted class and the decision values of each row, and reports its progress.
+
+The decision values have the shape (n, 1) for two classes, otherwise (n, n_classes).
+"""
 
 
 def predictor_of(representation: Representation, classifier: SvmModel | OtherClassifier) -> Predictor:
-    """Return a function that computes the representation of rows and predicts their classes with a classifier.
+    """Return a function that transforms rows by a representation and predicts their classes with a classifier.
 
-    The decision values of an SVM are margins for two classes, otherwise one score per class.
+    For an SVM, the decision value of a row is its margin if there are two classes. With more classes, each row has one
+    score per class.
     """
 
     def predict(rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
@@ -246,7 +252,8 @@ class ProgressCollector:
         self._state = RunProgress(seconds_before=seconds_before)
         self.started = computing_time()
         self.learned = self._sent = self.started
-        """Times of the latest report on learning widths or on a grid search, and of the latest report that was sent."""
+        """`learned` is the time of the latest report on learning widths or on a grid search. `_sent` is the time of the
+        latest report that was sent."""
 
     def phase(self, name: str, typical: float) -> Progress:
         """Return a receiver of progress reports for the next phase, which typically takes `typical` seconds."""
@@ -291,7 +298,7 @@ _TRAIN_ROWS = 5_000  # largest number of training rows on which the training err
 
 
 def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, reuse: Reuse | None = None) -> RunResult:
-    """Compute the run of a spec.
+    """Compute the run that a spec describes, and return its result.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ METHODS = table_of(
     Method(
         "median",
         "SLIDE-SVM, median widths",
-        "an SVM on SLIDE’s layers with median widths times one scale, which cross-validation selects with C",
+        "an SVM on SLIDE’s layers with median widths times one factor, which is selected together with C",
         stacked=True,
     ),
     Method("pca-svm", "PCA-SVM", "an SVM on principal components that keep a fraction of the variance", projection=PCA),
@@ -80,7 +80,7 @@ METHODS = table_of(
     Method(
         "randproj-svm",
         "Rand Proj-SVM",
-        "an SVM on a number of Gaussian random directions",
+        "an SVM on projections onto Gaussian random directions",
         projection=RANDOM_PROJECTION,
     ),
     Method(
@@ -141,8 +141,8 @@ EVALUATE = table_of(
 
 FIT_ROWS = table_of(
     Choice("training", "fitted on all training rows", "fit the representation on the whole training set"),
-    Choice("split", "fitted on the split", "fit it on the split’s 80 %, without the validation rows"),
-    Choice("labelled", "fitted on the labelled rows only", "fit it on the labelled rows only"),
+    Choice("split", "fitted on the split", "fit the representation on the split’s 80 %, without the validation rows"),
+    Choice("labelled", "fitted on the labelled rows only", "fit the representation on the labelled rows only"),
 )
 
 CHOOSE = table_of(
@@ -172,7 +172,7 @@ class RunSpec:
     split : int
         Number of the split of the training set, as in `split_rows`.
     seed : int
-        Seed of the split, the subsets and the classifier.
+        Seed of the split, of subsamples, and of methods that use random numbers.
     training : {"whole", "split"}
         Train on the whole training set, or on the split's 80 %.
     evaluate : {"test", "validation"}
@@ -310,7 +310,7 @@ class RunSpec:
         )  # fmt: skip
         for each in members:
             if METHODS[each.method].fine_tunes or each.members or each.classifier is not None:
-                raise ValueError(f"a member is {METHODS[each.method].text}, which is not one SVM; leave it out")
+                raise ValueError(f"a member is {METHODS[each.method].text}, which is not a single SVM; leave it out")
             for name in _ROWS:
                 if getattr(each, name) != getattr(normal, name):
                     raise ValueError(f"{name} differs between a member and the mean; all must use the same rows")
@@ -331,7 +331,7 @@ class RunSpec:
 
     @property
     def stacked(self) -> bool:
-        """True if the representation is SLIDE's."""
+        """True if the representation consists of SLIDE's layers, alone or together with a projection."""
         return METHODS[self.method].stacked and self.transformer is None
 
     @property
@@ -453,7 +453,7 @@ def _describe_sda(sda: SdaParameters, method: str) -> str:
 
 _MOST_MEMBERS = 10
 _LARGEST = 10**18  # largest seed or split number, because the table of runs stores 64-bit integers
-# Fields that must be equal in a run that averages other runs and in these runs, its members.
+# Fields that a run which averages other runs must have in common with all of its members.
 _ROWS = ("fingerprint", "split", "seed", "training", "evaluate", "test_rows", "labels", "held_out")
 _FIT_ROWS = "fitted_on"  # name of the field fit_rows in JSON documents
 # Fields in the JSON form of every spec. Other fields are written only if they differ from their defaults, so that the
@@ -475,7 +475,7 @@ def _plain(value: Any) -> Any:
     return dict(vars(value)) if is_dataclass(value) else value
 
 
-_MOST = 1000  # largest number of values of one axis of a sweep
+_MOST = 1000  # largest number of noise levels in a range
 
 
 def noise_axis(text: str) -> tuple[float, ...]:
@@ -484,7 +484,7 @@ def noise_axis(text: str) -> tuple[float, ...]:
     Raises
     ------
     ValueError
-        If the text has neither form, or gives more than 1000 values.
+        If the text has neither form, or is a range of more than 1000 values.
 
     Examples
     --------
@@ -522,7 +522,7 @@ def depth_axis(text: str) -> tuple[int, ...]:
 
 
 def axis_text(values: Sequence[float]) -> str:
-    """Return the text that `noise_axis` or `depth_axis` parses to the given values. It is a range if possible.
+    """Return the text that `noise_axis` or `depth_axis` parses to the given values: a range if possible, else a list.
 
     Examples
     --------
@@ -554,9 +554,9 @@ def _normal_svm(svm: SvmParameters, method: Method) -> SvmParameters:
 def document_hash(document: dict[str, Any], version: int | str) -> str:
     """Return the SHA-256 (hex) of a results version and the JSON object of a spec from `RunSpec.checked`.
 
-    The hash is computed from the JSON object itself, so fields that later versions add or drop do not change it. Specs
-    of other runs in the JSON object (`RunSpec.neighbour` and `RunSpec.members`) are replaced by their own hashes.
-    The source of the data is excluded.
+    The hash is computed from the JSON object itself. It therefore stays the same if a later version adds or drops
+    fields. Specs of other runs in the JSON object (`RunSpec.neighbour` and `RunSpec.members`) are replaced by their own
+    hashes. The source of the data is excluded.
     """
     near = document["neighbour"]
     hashed = {key: value for key, value in document.items() if key != "source"}
@@ -587,7 +587,10 @@ class SweepPoint:
 
 
 LONGEST_CHAIN = 100
-"""Largest number of runs of which each starts from the previous run's widths. Each spec contains all earlier specs."""
+"""Largest number of runs in a chain, in which each run starts from the widths of the previous run.
+
+Chains are limited, because the spec of a run contains the specs of all earlier runs of its chain.
+"""
 
 
 @dataclass(frozen=True)
@@ -604,7 +607,8 @@ class SweepSpec:
         Numbers of layers, used in ascending order.
     warm : bool
         True if a run that learns widths starts from the widths of the run at the previous noise level with the same
-        depth. Runs at the first and then every `LONGEST_CHAIN`-th noise level do not start from another run.
+        depth. Runs at the first noise level, and at every `LONGEST_CHAIN`-th level after it, do not start from another
+        run.
     choose : {"none", "each", "pooled"}
         Selection of noise and depth by validation error, after all points are computed: no selection, one for each
         split and seed, or one for all splits. The selected points are trained again on the whole training set and
@@ -632,7 +636,7 @@ class SweepSpec:
     @cached_property
     def _points(self) -> tuple[SweepPoint, ...]:
         if check_choice("choose", self.choose, CHOOSE).key != "none" and self.base.training != "split":
-            raise ValueError("selecting needs validation rows; train on the split")
+            raise ValueError("the selection needs validation rows; train on the split")
         for name in ("noises", "depths", "splits", "seeds"):
             axis = getattr(self, name)
             if not isinstance(axis, (tuple, list)) or not axis:

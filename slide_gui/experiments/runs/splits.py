@@ -81,8 +81,8 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     Raises
     ------
     ValueError
-        If no class has two rows, or if the groups cannot be divided into two folds, for example with one group per
-        class.
+        If no class has two rows, or if the groups cannot be divided into two folds, for example if each class is one
+        group.
     """
     repetition, fold = divmod(split, N_FOLDS)
     seed = int(np.random.SeedSequence((repetition, seed)).generate_state(1, np.uint64)[0])
@@ -100,7 +100,7 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     if groups is None:
         held_out = np.sort(held_out[stratified_sample(codes[held_out], MOST_VALIDATION, seed)])
     if not len(held_out):
-        raise ValueError("no row can be held out; a class needs at least two rows")
+        raise ValueError("no row can be held out, because no class has two training rows; add rows")
     if len(held_out) == len(codes):
         raise ValueError("the training rows have too few groups to be split; leave out the groups")
     return np.setdiff1d(np.arange(len(codes)), held_out, assume_unique=True), held_out
@@ -130,8 +130,8 @@ def different_splits(dataset: Dataset, splits: Sequence[int], seeds: Sequence[in
 def stratified_order(codes: Indices, seed: int) -> Indices:
     """Return all row indices in random order.
 
-    For every m, the first m rows have about the class proportions of all rows: with two classes, the number of rows of
-    each class differs from its share by at most one row.
+    For every m, the class proportions among the first m rows are about those of all rows. With two classes, the number
+    of rows of each class differs from the exactly proportional number by at most one.
     """
     rng = np.random.default_rng(seed)
     place = np.empty(len(codes))
@@ -147,7 +147,11 @@ def stratified_sample(codes: Indices, size: int | None, seed: int) -> Indices:
 
 
 def can_hold_out(dataset: Dataset) -> bool:
-    """Return True if rows can be held out: the data have two or more classes and no test set of their own."""
+    """Return True if rows can be held out as a test set.
+
+    This is possible if the data have no test set of their own, at least two classes, and a class with two rows. If rows
+    are already held out, labels are sufficient.
+    """
     if dataset.held_out is not None:
         return dataset.train_labels is not None
     if dataset.train_labels is None or dataset.n_test:
@@ -200,7 +204,7 @@ def with_test_part(dataset: Dataset, held_out: HeldOut | None = None, *, progres
 def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGRESS) -> Dataset:
     """Hold out some rows of the data as a test set, and fill missing cells. The rows of both sets keep their order.
 
-    In both sets, the number of rows of each class is proportional to the size of the class, to within one row. If a
+    In both sets, the number of rows of each class is proportional to the size of the class, up to rounding. If a
     fraction is held out, every class keeps at least one training row. Rows without labels are treated as one class. If
     the data have groups, each group is held out as a whole or not at all. In this case, the class proportions are only
     approximate, and a class can lack training rows.
@@ -221,7 +225,7 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
     if not held_out.folds and not held_out.share:
         return with_filled(whole, progress)
     if whole.n_test:
-        raise DataError(f"already has a test set of {whole.n_test} rows; leave out the split", whole.name)
+        raise DataError(f"already has a test set of {whole.n_test} rows; hold out no other rows", whole.name)
     n = len(whole.train)
     codes = np.zeros(n, np.intp)
     if whole.train_labels is not None:
@@ -229,7 +233,7 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
     n_units, unit = (n, "row") if whole.groups is None else (len(np.unique(whole.groups)), "group")
     if held_out.folds > n_units:
         problem = f"has {counted(n_units, unit)}, fewer than the {held_out.folds} folds"
-        raise DataError(f"{problem}; request fewer", whole.name)
+        raise DataError(f"{problem}; request fewer folds", whole.name)
     if whole.groups is not None:
         test = _whole_groups(codes, whole.groups, held_out)
     else:
@@ -291,7 +295,10 @@ def undivided(dataset: Dataset) -> Dataset:
 
 
 def divided_as(dataset: Dataset, fingerprint: str, held_out: HeldOut | None) -> Dataset:
-    """Return the data, split as a run requires. Data that the run did not use are returned unchanged."""
+    """Return the data divided into training and test set as a run requires, or unchanged if the run uses other data.
+
+    `fingerprint` and `held_out` are those of the spec of the run.
+    """
     if dataset.fingerprint == fingerprint:
         return dataset
     whole = dataset.whole or dataset.fingerprint
@@ -380,7 +387,7 @@ def _rows(classes: Classes, spec: "RunSpec", place: str) -> tuple[Indices, Indic
     absent = np.setdiff1d(codes, codes[rows])
     if len(absent):
         have = plural("class has", "classes have", len(absent))
-        raise DataError(f"{len(absent)} {have} no row among {spec.labels} labels; request more labels", place)
+        raise DataError(f"{len(absent)} {have} no row among {spec.labels} labelled rows; request more", place)
     return rows, validation, rows if spec.fit_rows == "labelled" else fit_rows
 
 

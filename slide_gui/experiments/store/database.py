@@ -173,8 +173,9 @@ class Database:
     def _open(self) -> sqlite3.Connection:
         if self.path.exists() and not self.path.is_file():
             raise OSError(None, "is not a file, so it cannot be opened as a run store; name a file", str(self.path))
-        # The file is opened here only if it is new. Opening and closing an existing file would drop the locks of other
-        # connections of this process to it, because POSIX locks belong to the process, not to the file descriptor.
+        # The file is opened here only if it is new. POSIX locks belong to the process, not to the file descriptor.
+        # Opening and closing an existing file would therefore drop the locks of other connections of this process to
+        # the file.
         if not self.path.exists() and (why := read_only(self.path)):
             raise OSError(errno.EACCES, why, str(self.path))
         with suppress(FileExistsError):

@@ -44,7 +44,7 @@ _APPLICATION = 0x534C4944  # "SLID", stored as SQLite's application_id
 _FILE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.npz")
 # Columns of stores of earlier versions that this version does not use, because other columns determine them.
 _DROPPED = ("half",)
-# Results versions that a run which does not record its version can have, newest first.
+# Possible results versions of a run that does not record its version, newest first.
 _UNRECORDED = ("3", "2", "1")
 _REMEDY = "compute the run again"
 
@@ -237,7 +237,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         """
         target = Path(path)
         if target.exists() or _array_folder(target).exists():
-            raise FileExistsError(None, "exists; name a new store", str(target))
+            raise FileExistsError(None, "exists; give the name of a new store", str(target))
         numbers = self.check().whole
         with RunStore(target) as new:
             for number in numbers:
@@ -351,13 +351,13 @@ class RunStore(AbstractContextManager["RunStore"]):
 
     def _check_kind(self, read_only: bool) -> None:
         """Raise DataError if the file is not a store, or contains more than plain tables and indexes."""
-        # The folder, the tables and the application ID must be read in this order, because another thread or process
-        # may be creating the store at this moment. The creator writes the ID together with the table, and the array
+        # Another thread or process may be creating the store at this moment. The folder, the tables and the application
+        # ID must therefore be read in this order. The creator writes the ID together with the table, and the array
         # files after them.
         has_arrays = self.folder.is_dir() and any(_FILE.fullmatch(file.name) for file in self.folder.iterdir())
         schema = self._db.rows("SELECT type, name, sql FROM sqlite_master")
         (application,), (version,) = (self._db.rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
-        # SQLite takes a file of one byte for an empty database and would overwrite the byte.
+        # SQLite would treat a file of one byte as an empty database and overwrite the byte.
         if not schema and self.path.exists() and self.path.stat().st_size == 1:
             raise DataError("is not a run store; give another name", str(self.path))
         if not schema and not read_only and not has_arrays:
@@ -506,8 +506,8 @@ class RunStore(AbstractContextManager["RunStore"]):
     def _write(self, spec_hash: str, content: bytes) -> str:
         """Write the arrays, flush them to the disk, and return the random name of the new file.
 
-        Complete array files without a row in the table are never removed: if the user restored an older copy of the
-        SQLite file, they belong to runs that only the newer SQLite file contains.
+        Complete array files without a row in the table are never removed. If the user restored an older copy of the
+        SQLite file, these array files belong to runs that only the newer SQLite file contains.
         """
         name = f"{spec_hash[:16]}-{secrets.token_hex(8)}.npz"
 

@@ -1,8 +1,8 @@
 """Columns of the table of runs, each defined once, and the parameters that runs on one error curve have in common.
 
-The fields of `StoredRun` define the columns of the SQL table and of the CSV file, and how the value of each column is
-read from a result. `SHOWN` defines the columns of the table in the window and on the command line. To add a column to
-any of these tables, add one or two lines to this module.
+The fields of `StoredRun` define the columns of the SQL table and of the CSV file. They also define how the value of
+each column is read from a result. `SHOWN` defines the columns of the table in the window and on the command line. To
+add a column to any of these tables, add one or two lines to this module.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class StoredRun:
     tags : tuple of str
         The user's tags.
     deleted : bool
-        True if the user hid the run from the table.
+        True if the user deleted the run. It stays in the store, but the table does not show it.
     C : float or None
         Penalty of the SVM. None if the run has no SVM, or the penalty is unknown.
     n_support : int or None
@@ -322,7 +322,7 @@ class StoredRun:
 
     @property
     def spec(self) -> RunSpec:
-        """The parameters of the run, without the source of its data. `setting` must not be None or unreadable."""
+        """The parameters of the run, without the source of its data. The field `setting` must be a readable text."""
         setting = Setting.from_text(self.setting)
         assert setting is not None
         return setting.at(RunSpec(self.fingerprint), self.noise, self.depth, self.split, self.seed)
@@ -488,28 +488,28 @@ def _wrong_type(types: tuple[type, ...]) -> str | None:
 SHOWN = (
     TextColumn("Made", "Time when the run was finished", lambda r: r.created, lambda r: r.date),
     TextColumn(
-        "Data", "The data set; gen.: generated", lambda r: r.data,
+        "Data", "Data set (gen. means generated data)", lambda r: r.data,
         lambda r: f"{r.data} gen." if r.generated else r.data,
     ),
     TextColumn("Method", "Representation and classifier", lambda r: r.method, lambda r: r.method_name),
     TextColumn(
-        "Noise", "Noise level 1 − p, 0 to 1", lambda r: r.noise if r.depth else None,
+        "Noise", "Noise level 1 − p, from 0 to 1", lambda r: r.noise if r.depth else None,
         lambda r: level(r.noise) if r.depth else NONE, "0.00",
     ),
-    TextColumn("Depth", "Layers of the stack", lambda r: r.depth, lambda r: count(r.depth), "00"),
+    TextColumn("Depth", "Number of layers", lambda r: r.depth, lambda r: count(r.depth), "00"),
     TextColumn(
         "Split",
-        ("Number of the split whose random 80 % was trained on; whole: all training samples; "
-            "25 %, fold: rule that held out the test set; val.: evaluated on the other 20 %"),
+        ("Number of the split, 80 % of whose rows were used for training. Without a number, all rows were used. "
+            "25 % or fold: how the test set was held out. val.: evaluated on the remaining 20 % of rows."),
         lambda r: r.split_name, lambda r: r.split_name,
     ),
-    TextColumn("Seed", "Seed of split and solver", lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),
-    TextColumn("Error %", "Test error in per cent", lambda r: r.error, lambda r: r.rate.value, "00.00"),
+    TextColumn("Seed", "Seed of random choices in the run", lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),
+    TextColumn("Error %", "Error on evaluated rows, in per cent", lambda r: r.error, lambda r: r.rate.value, "00.00"),
     TextColumn(
         "95 %", "95 % confidence interval of the error, in per cent", lambda r: r.rate.high - r.rate.low,
         lambda r: r.rate.interval, "00.00–00.00",
     ),
-    TextColumn("n test", "Number of test samples", lambda r: r.n_test, lambda r: count(r.n_test), "50\u202f000"),
+    TextColumn("n test", "Number of evaluated rows", lambda r: r.n_test, lambda r: count(r.n_test), "50\u202f000"),
     TextColumn(
         "C", "Penalty of the SVM", lambda r: r.C,
         lambda r: NONE if r.C is None else number(float(f"{r.C:.3g}" if r.C >= 0.01 else f"{r.C:.2g}")), "0.0012",

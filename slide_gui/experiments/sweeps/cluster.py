@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 MOST_WORKERS = 64
 """Largest number of processes on this computer."""
 
-CONNECTING = 10.0  # seconds to wait for an answer of the scheduler, and for its first worker, before an error is raised
+CONNECTING = 10.0  # longest time, in seconds, to wait for an answer from the scheduler, and for its first worker
 _ATTEMPT_SECONDS = 0.5  # longest duration of one attempt to connect
 _COUNTING = 1.0  # seconds for which a count of the workers remains valid
 _POLL_SECONDS = 0.05  # time between two checks for workers and cancellation
-ATTEMPTS = 10  # largest number of times a run is repeated after its data, worker or result were lost
+ATTEMPTS = 10  # largest number of times that a run is repeated after its data, its worker or its result was lost
 _LOCAL = {
     "distributed.scheduler.allowed-failures": ATTEMPTS,
     "distributed.worker.profile.enabled": False,  # The profiler would sample each worker 100 times a second.
@@ -216,7 +216,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         for address, each in facts.items():
             if each["nthreads"] != 1:
                 raise ClusterError(
-                    f"worker {address} does {each['nthreads']} tasks at once, which would share one BLAS; start "
+                    f"worker {address} runs {each['nthreads']} tasks at once, which would share one BLAS; start "
                     "several workers with --nthreads 1 instead"
                 )
         for address, versions in self.workers().items():
@@ -280,7 +280,7 @@ def _blocked_interrupt() -> Iterator[None]:
 
 
 def _wait_for_port(place: tuple[str, int], progress: Progress) -> None:
-    """Wait until a host answers at a port. In contrast to Dask's own waiting, `progress` can cancel this.
+    """Wait until a host answers at a port. Unlike Dask's own function, this one can be cancelled by `progress`.
 
     Raises
     ------

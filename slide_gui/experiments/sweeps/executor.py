@@ -37,15 +37,14 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.05  # time between two checks for results, cancellation, and the end of a pause
 _BETWEEN_REPORTS = 0.5  # seconds between two progress reports of a task
-# Largest number of data sets in the memory of the workers. There are two, because the last runs on one data set are
-# still active when the first runs on the next data set start.
+# Largest number of data sets that the workers hold in memory. Two are needed, because the last runs on one data set
+# are still active when the first runs on the next data set start.
 _DATA_SETS = 2
-# The priority of a run is the typical duration, in seconds, of the run and of the longest chain of runs that depend on
-# it, minus the rank of the run times this number. All durations are smaller than this number, so the rank has
-# precedence over the duration.
+# The priority of a run on a cluster is `_Pending.chain` minus the rank of the run times `_RANK`. As all durations are
+# shorter than `_RANK` seconds, the rank has precedence over the duration.
 _RANK = 1e9
 _TOPIC = "slide-gui"
-_AGAIN = "completed results are stored, and the same request continues from them"
+_AGAIN = "completed results are stored; start the same computation again to continue"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +58,10 @@ class RunRequest:
     dataset : Dataset
         Data of the run, or the same rows divided differently into training and test set.
     rank : int
-        Position in the order of runs: runs with a lower rank start first.
+        Runs with a lower rank start first.
     deepest : int or None
-        Depth to which this process fits the stack, so that later runs on the same data can share it. With None, the run
-        shares no stack with other runs, so its measured time of feature generation is complete.
+        Minimum depth to which this process fits the stack, so that later runs on the same data can share the stack.
+        With None, the run shares no stack with other runs, so its measured time of feature generation is complete.
     """
 
     spec: RunSpec
@@ -77,9 +76,8 @@ class InlineExecutor:
     Attributes
     ----------
     parallel : bool
-        True if the executor computes several runs at once. If several runs then have the same `RunRequest.rank`, the
-        first to start is the run with the longest chain of runs that depend on it. If False, runs with the same rank
-        start in the order of requests.
+        True if the executor computes several runs at once. In this case, runs with the same `RunRequest.rank` start in
+        descending order of `_Pending.chain`. Otherwise, they start in the order of their requests.
     n_slots : int
         Number of runs that the executor computes at once.
     """
@@ -99,8 +97,8 @@ class InlineExecutor:
     def submit(self, request: RunRequest, neighbour: RunResult | None, seconds: float) -> None:
         """Submit a run.
 
-        `neighbour` is the result of another run if the submitted run starts from its widths, otherwise None. `seconds`
-        is the typical duration of the submitted run and of the longest chain of runs that depend on it.
+        If the submitted run starts from the widths of another run, `neighbour` is the result of that run, otherwise
+        None. `seconds` is the `_Pending.chain` of the submitted run.
         """
         self._submitted = request, neighbour
 
@@ -164,7 +162,7 @@ class ClusterExecutor:
     def submit(self, request: RunRequest, neighbour: RunResult | None, seconds: float) -> None:
         """Submit a run. Of runs with the same `RunRequest.rank`, the run with the largest `seconds` has priority.
 
-        `seconds` is the typical duration of the run and the longest chain of runs that depend on it.
+        The arguments are those of `InlineExecutor.submit`.
         """
         self._tasks[request.spec.hash] = task = _Task(request, neighbour, seconds - request.rank * _RANK)
         self._start(task)
@@ -296,10 +294,11 @@ class _Pending:
     wanted : bool
         True if the run was requested. False if it is computed only because another run starts from its widths.
     followers : list of str
-        Hashes of the runs that cannot start before this run is complete.
+        Hashes of the pending runs that wait for this run, as determined by `RunLoop._run_before`. When this run is
+        complete, they become ready to start.
     chain : float
-        Typical duration, in seconds, of this run and of the longest chain of runs that must wait for it, one after
-        another.
+        Typical duration, in seconds, of the longest chain of runs that begins with this run. In a chain, each run waits
+        for the run before it.
     order : float
         Of several runs with the same `RunRequest.rank`, the run with the smallest `order` starts first.
     """
@@ -449,7 +448,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
             return None
 
     def _add(self, request: RunRequest) -> _Pending:
-        """Add a run, and before it the run that it starts from, to the pending runs. Return the entry of the run."""
+        """Add a run to the pending runs, after the run from whose widths it starts. Return the entry of the run."""
         spec_hash, near = request.spec.hash, request.spec.neighbour
         if spec_hash not in self._pending:
             if near is not None and near.hash not in self._pending and self._stored(near) is None:
@@ -465,14 +464,14 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     # Order
 
     def _order_new(self) -> None:
-        """Set `order` for all new pending runs, and mark those as ready that need not wait for another pending run."""
+        """Set `order` for all new pending runs. The runs that wait for no other pending run become ready to start."""
         new, self._new = self._new, []
         before = {each: self._run_before(self._pending[each].request.spec) for each in new}
         for spec_hash, first in before.items():
             if first is not None:
                 self._pending[first].followers.append(spec_hash)
-        # In `new`, each run comes before its followers. The attribute `chain` of a run is computed from that of its
-        # followers, so the runs are visited in reverse order.
+        # In `new`, each run comes before its followers. The `chain` of a run is computed from the `chain` of each
+        # follower, so the runs are visited in reverse order.
         for spec_hash in reversed(new):
             pending = self._pending[spec_hash]
             after = max((self._pending[each].chain for each in pending.followers), default=0.0)
@@ -485,9 +484,10 @@ class RunLoop(AbstractContextManager["RunLoop"]):
                 self._make_ready(spec_hash)
 
     def _run_before(self, spec: RunSpec) -> str | None:
-        """Return the pending run that a run waits for: the run it starts from, or a run with the same autoencoders.
+        """Return the hash of the pending run that a run waits for, or None if it need not wait.
 
-        A run with the same autoencoders is awaited, because its worker then has the autoencoders in its cache.
+        A run waits for the run from whose widths it starts. Otherwise, it waits for the latest run with the same
+        autoencoders, because the worker of that run then has the autoencoders in its cache.
         """
         shared, first = shared_networks(spec), None
         if spec.neighbour is not None and spec.neighbour.hash in self._pending:

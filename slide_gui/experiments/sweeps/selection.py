@@ -14,7 +14,7 @@ from slide_gui.text import place_name
 Place = tuple[float, int]  # noise and depth
 
 _MOST_ROWS = 10**7
-_NOTHING_HELD_OUT = "selecting needs validation errors; train on the split"
+_NOTHING_HELD_OUT = "the selection needs validation errors; train on the split"
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,14 @@ class PointResult:
 def choose(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     """Select one point for each fold, split and seed by validation error, in the order of fold, split and seed.
 
-    Equal errors are common, because validation sets are small. If several points have the smallest error, the mean
-    error of each point and its two adjacent points is computed, and the point with the smallest mean is selected.
-    Adjacent points have the same depth and the next lower or next higher noise level. For a projection,
-    `RunSpec.kept` takes the place of the noise level. If several points have the smallest mean, the point with the
-    fewest layers is selected, then the one with the smallest noise level or `kept`, then the first one in `results`.
+    The point with the smallest error is selected. Several points often have the same error, because validation sets are
+    small. Of these, the selected point is the first one by the following criteria:
+
+    - the smallest mean error of the point and its two adjacent points, which have the same depth and the next lower and
+      next higher noise level (for a projection, `RunSpec.kept` takes the place of the noise level)
+    - the fewest layers
+    - the smallest noise level or `kept`
+    - the first position in `results`
 
     Raises
     ------
@@ -79,8 +82,8 @@ def choose(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
 def mean_rate(results: Sequence[PointResult]) -> ErrorRate:
     """Return the mean error of several results with its confidence interval (`splits_rate`).
 
-    The results on all folds of the data, with the same split and seed, are treated as one result. Splits that select
-    the same point share its run on all training rows, which is counted once.
+    The results on all folds of the data with the same split and seed are treated as one result. If several splits
+    select the same point, they share its run on all training rows, and this run is counted once.
 
     Raises
     ------
@@ -97,11 +100,11 @@ def mean_rate(results: Sequence[PointResult]) -> ErrorRate:
 
 
 def pooled(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
-    """Combine the results of all splits and seeds of each candidate into one, with the validation error on all rows.
+    """Combine the results of each candidate on all splits and seeds into one result.
 
-    The combined result has the point of the first split and seed. As one split has few validation rows, the errors of
-    all splits are counted together. Runs evaluated on the test set do not record their number of validation rows, so
-    their validation errors are averaged over the splits.
+    The combined result has the point of the first split and seed. Its validation error is that on the validation rows
+    of all splits together, because one split has few validation rows. Runs evaluated on the test set do not record
+    their number of validation rows, so their validation errors are averaged over the splits.
 
     Raises
     ------
@@ -112,7 +115,7 @@ def pooled(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     for result in results:
         groups.setdefault((result.point.noise, result.point.spec.drawn(0, 0)), []).append(result)
     if len({tuple((result.point.split, result.point.seed) for result in group) for group in groups.values()}) > 1:
-        raise ValueError("the splits have different noise levels and depths; run all of them first")
+        raise ValueError("the splits have different noise levels and depths; run every point on every split first")
     return tuple(map(_pooled, groups.values()))
 
 
@@ -161,7 +164,7 @@ def best_words(results: Sequence[PointResult]) -> str:
         by_fold = ", different by fold" if len(places) > 1 else ""
         return f"best on validation{by_fold}: {'; '.join(place_name(noise, depth) for noise, depth in places)}"
     if any(result.validation_error is None for result in results):
-        return "no validation rows to select noise and depth by; --on-split --choose selects and tests the best point"
+        return "there are no validation rows to select a point by; --on-split --choose selects and tests the best point"
     return "the splits have different noise levels and depths so far: none can be selected yet"
 
 

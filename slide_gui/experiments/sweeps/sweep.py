@@ -133,7 +133,7 @@ def _group(point: SweepPoint, choose: str) -> tuple[int, ...]:
 
 
 def _kind_of_final(points: Sequence[SweepPoint], shape: RunShape) -> RunKind:
-    """Return the `RunKind` of a run that tests a selected point. It serves to estimate the duration of the run."""
+    """Return the `RunKind` of a run that tests a selected point, to estimate the duration of this run."""
     spec = replace(points[-1].spec, training="whole", evaluate="test", labels=None, neighbour=None)
     return RunKind.of(spec, shape)
 
@@ -149,9 +149,9 @@ def run_sweep(
 ) -> SweepState:
     """Compute all points of a sweep, on every fold if the data are divided into folds, and test the selected ones.
 
-    A selected point is trained again and tested as soon as all points that it is selected from are complete. Each
-    result is stored at once, so the same call resumes the sweep after a crash or a cancellation. Interruptions do not
-    change any bit of the results.
+    A point is selected from a group of points as soon as all points of the group are complete. It is then trained again
+    and tested. Each result is stored at once, so the same call resumes the sweep after a crash or a cancellation. The
+    results are bit for bit the same as without an interruption.
 
     Parameters
     ----------

@@ -33,10 +33,10 @@ LEAST_BUDGET, MOST_BUDGET = 5, 86_400
 # The sweep of a trial: noise levels (in the order in which they are computed), depths, and number of splits.
 _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
-_FEWER = 0.7  # The number of labelled rows is reduced by this factor until the trial fits into its time budget.
+_FEWER = 0.7  # The number of labelled rows is multiplied by this factor until the trial fits into its time budget.
 _MARGIN = 1.2  # ratio of the time reserved for the runs on the test set to their expected time
-_UNTESTED = "The budget ended before the test on held-out rows; this error is from the rows that selected the setting."
-_GROUPED = "Rows of one group can be alike, so the uncertainty can be larger than stated."
+_UNTESTED = "The budget ended before the test on held-out rows; this error is on the rows that selected the setting."
+_GROUPED = "Rows of one group can be similar, so the uncertainty can be larger than stated."
 _NUMBERS = ("no layers", "one layer", "two layers", "three layers")
 
 
@@ -128,12 +128,12 @@ class Trial:
 
     @cached_property
     def sentence(self) -> str:
-        """The answer in sentences: error, error of guessing the largest class, best setting, comparison to `other`."""
+        """The answer in sentences: error, error of always predicting one class, best setting, comparison to `other`."""
         result, rate, other, depth = self.result, self.result.rate, self.other, self.result.spec.stack.depth
         rows = "held-out row" if result.spec.evaluate == "test" else "validation row"
         plain = f"plain SVM on your {'columns' if self.dataset.image_shape is None else 'pixels'}"
         error, low, high, correct = (fixed(100 * x, 1) for x in (rate.error, rate.low, rate.high, 1 - rate.error))
-        guess, guessing = self.largest_class[1], f"{significant(100 * self.largest_class[1], 2)} %"
+        guess, guessing = self.largest_class[1], f"{significant(100 * self.largest_class[1], 2)} % of the rows"
         trained = f"{count(result.n_train)} of {count(len(self.dataset.train))} rows"
         if other is None:
             missing = "a plain SVM" if depth else "a setting with layers"
@@ -153,9 +153,9 @@ class Trial:
             first,
             f"{'SLIDE' if depth else f'A {plain}'} classifies {correct} % of {counted(rate.n, rows)} correctly "
             f"(error {error} %, 95 % interval {low}–{high} %).",
-            f"Always guessing the largest class would be wrong for {guessing}."
+            f"Always predicting the largest class would misclassify {guessing}."
             if rate.high < guess
-            else "This is not significantly better than always guessing the largest class, which would be wrong for "
+            else "This is not significantly better than always predicting the largest class, which would misclassify "
             f"{guessing}.",
             f"Best setting: {_setting(result, ', ')}." if depth else "",
             compared,
@@ -173,16 +173,16 @@ class Trial:
         places, planned = ({point.spec.drawn(0, 0) for point in each} for each in (points, self.sweep.points()))
         n_splits = len({point.split for point in points})
         fewest = "" if len(sizes) == 1 else f"{count(sizes[0])} to "
-        rows = f"{fewest}{counted(sizes[-1], 'validation row')}"
+        rows = f"{fewest}{counted(sizes[-1], 'validation row')}, with median widths and tuned C"
         on = f"{n_splits} times {rows}" if n_splits > 1 else rows
-        parts = [f"{counted(len(places), 'setting')} of noise and depth compared on {on}, median widths, C tuned"]
+        parts = [f"The trial compared {counted(len(places), 'setting')} of noise and depth on {on}"]
         if self.budget_ended:
             most = f"{len(planned)} settings and {counted(len(self.sweep.splits), 'split')}"
-            parts.append(f"{most} planned, until the budget of {self.budget:g} s ended")
+            parts.append(f"it planned {most}, but the budget of {self.budget:g} s ended")
         rival = "the plain SVM" if self.result.spec.stack.depth else "the best setting with layers"
         tested = "the selected setting" if self.other is None else f"the selected setting and {rival}"
         if self.result.spec.evaluate == "test":
-            parts.append(f"{tested} trained again and tested once")
+            parts.append(f"it trained {tested} again for one test on the held-out rows")
         return "; ".join(parts) + "."
 
     def document(self) -> dict[str, object]:
@@ -233,8 +233,8 @@ def checked_budget(seconds: str | float) -> float:
 def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> SweepSpec:
     """Plan a quick sweep over a data set.
 
-    The number of labelled rows to train on is reduced, but not below 500, until the runs with depths 0 and 1 on the
-    first split are expected to fit into the budget. The sweep depends only on the size of the data, the budget and
+    The number of labelled rows to train on is reduced until the runs with depths 0 and 1 on the first split probably
+    fit into the budget. It is not reduced below 500. The sweep depends only on the data, the budget and
     typical durations, so it is the same on every computer.
 
     Raises
@@ -248,7 +248,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
     dataset.check_classes()
     if dataset.n_test == 0 or dataset.test_labels is None:
         raise DataError(
-            "has no labelled test rows; hold rows of the training file out, without a test file", dataset.name
+            "has no labelled test rows; hold rows of the training file out, and give no test file", dataset.name
         )
     shape, (noises, depths, n_splits) = RunShape.of(dataset), _GRID
     splits = different_splits(dataset, range(n_splits))
