@@ -289,11 +289,11 @@ def test_that_method_and_choices_are_described(changes, words):
         (ChosenBy("span", False, 0.2, 0.3), "widths by span"),  # as earlier versions stored it
         (
             ChosenBy("press", False, 0.181, 0.25, 500),
-            "widths by press: they misclassify 18.1 % of 500 held-out rows, median widths misclassify 25.0 %",
+            "widths by press: they misclassify 18.1 % of 500 held-out rows; median widths misclassify 25.0 %",
         ),
         (
             ChosenBy("radius-margin", True, 0.334, 0.251, 200),
-            "median widths (guard): they misclassify 25.1 % of 200 held-out rows, "
+            "median widths (guard): they misclassify 25.1 % of 200 held-out rows; "
             "widths by radius-margin misclassify 33.4 %",
         ),
     ],

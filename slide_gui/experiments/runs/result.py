@@ -136,8 +136,8 @@ def describe_chosen(chosen: ChosenBy) -> str:
     learned, median = (f"{100 * error:.1f} %" for error in (chosen.learned_error, chosen.median_error))
     rows, by = counted(chosen.n_held_out, "held-out row"), width_criterion(chosen.criterion)
     if chosen.guarded:
-        return f"median widths (guard): they misclassify {median} of {rows}, widths by {by} misclassify {learned}"
-    return f"widths by {by}: they misclassify {learned} of {rows}, median widths misclassify {median}"
+        return f"median widths (guard): they misclassify {median} of {rows}; widths by {by} misclassify {learned}"
+    return f"widths by {by}: they misclassify {learned} of {rows}; median widths misclassify {median}"
 
 
 def describe_convergence(classifier: TrainedSvm) -> str:
