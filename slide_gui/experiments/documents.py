@@ -17,7 +17,7 @@ _MOST = (1 << 63) - 1
 def from_document(
     kind: Callable[..., T], document: object, name: str = "", given: Mapping[str, Any] = MappingProxyType({})
 ) -> T:
-    """Return an object of a dataclass with the field values in a JSON object. Omitted fields have their defaults.
+    """Create an object of a dataclass from a JSON object with its field values. Omitted fields have their defaults.
 
     Parameters
     ----------

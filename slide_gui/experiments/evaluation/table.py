@@ -230,7 +230,7 @@ class DataInfo:
 
     @property
     def reduced(self) -> str:
-        """A sentence that compares the numbers of rows with the benchmark's. Empty if the numbers are equal."""
+        """A sentence that compares the numbers of rows with those of the benchmark. Empty if they are equal."""
         ours, theirs = (self.n_train, self.n_test), (data_entry(self.key).n_train, data_entry(self.key).n_test)
         if ours == theirs:
             return ""

@@ -475,7 +475,7 @@ def _record(representation: Representation, fine_tuning: Tuned | None) -> Networ
 
 
 def live_spec(spec: RunSpec, near: RunResult | None = None) -> RunSpec:
-    """Return a spec that is fast to compute: with widths and C of a similar run, or with median widths and C = 10.
+    """Return the spec of a fast run, which has the widths and C of a similar run, or median widths and C = 10.
 
     With this spec, `run` trains a single SVM and reports the test error on a growing stratified subsample.
 

@@ -107,7 +107,7 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
 
 
 def different_splits(dataset: Dataset, splits: Sequence[int], seeds: Sequence[int] = (0,)) -> tuple[int, ...]:
-    """Return the splits, without those that repeat an earlier split.
+    """Return the given splits without those that repeat an earlier split.
 
     A split repeats another one if both have the same validation rows for every seed. This can occur if the data have
     few groups.

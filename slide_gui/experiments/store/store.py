@@ -91,7 +91,7 @@ class StoreReport:
 
 
 class RunStore(AbstractContextManager["RunStore"]):
-    """A store of runs, opened or created.
+    """An open store of runs. A missing store is created.
 
     Each object belongs to one thread. Several threads or processes can open the same file, each with its own object.
 
@@ -571,7 +571,7 @@ def get_or_run(
 
 
 def _hash_of(row: dict[str, Any], version: str) -> str:
-    """Return the hash of a run: of the spec in the row's JSON document, together with the results version."""
+    """Return the hash of a results version and of the spec in the JSON document of a row."""
     return document_hash(json.loads(row["document"])["spec"], version_in_hashes(version))
 
 

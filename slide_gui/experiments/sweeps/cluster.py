@@ -161,7 +161,7 @@ class Cluster(AbstractContextManager["Cluster"]):
             raise
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection, and stop the workers that this object started on this computer."""
         with suppress(Exception):  # If the scheduler no longer runs, closing the connection fails.
             self.client.close(timeout=2.0)
         if self._local is not None:
