@@ -189,6 +189,8 @@ def test_that_options_come_before_guesses():
     [
         ("town,2001,2002,2003", "Ulm{k},{k}.5,2.5,1.25", ("2001", "2002", "2003")),  # rising numbers are names
         (",400,410,420", "{k},.5,{k}.5,0.25", ("400", "410", "420")),
+        ("7.5,6,5,4,3,2,1.5", "1,{k},2,3,4,5,6", ("7.5", "6", "5", "4", "3", "2", "1.5")),
+        ("6.5,5,4.5", "1,{k},2.5", ()),  # ordered by chance
         (",0", "{k},{k}.5", ("0",)),
         ("1,NA,NA", "2,{k}.5,4", ()),  # a row with missing cells
         (
@@ -350,7 +352,7 @@ def test_that_texts_before_a_last_column_of_few_values_are_classes_to_be_checked
         ("a;b;kind", [(k * k, "1.037" if k else 900, "xy"[k % 2]) for k in range(12)], "column “b” has numbers like"),
         ("a,b,kind", [(k * k, "", "xy"[k % 2]) for k in range(12)], "column “b” left out"),
         ("a,kind", [(k * k, "xYy"[k % 3]) for k in range(12)], "some classes differ only in upper and lower case"),
-        ("a,p,q,r", [(0.5, *np.eye(3, dtype=int)[k % 3]) for k in range(12)], "the label and 2 columns before it have"),
+        ("a,p,q,r", [(0.5, *np.eye(3, dtype=int)[k % 3]) for k in range(12)], "the label and 2 columns before it"),
     ],
 )
 def test_that_row_numbers_and_one_column_per_class_are_reported(head, rows, what):
