@@ -2,8 +2,12 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class Cancelled(Exception):
@@ -38,6 +42,12 @@ class Progress:
     def part(self, start: float, stop: float) -> "Progress":
         """Return a progress for a part of the work. Its fractions 0 … 1 become `start` … `stop` of this progress."""
         return Listener(lambda fraction, payload: self.report(start + (stop - start) * fraction, payload))
+
+    def each(self, items: Sequence[T], sizes: Sequence[float] | None = None) -> Iterator[tuple[T, "Progress"]]:
+        """Yield each item with its part of this progress; the parts are proportional to `sizes`, or equal."""
+        reached = [0.0, *accumulate(sizes or [1.0] * len(items))]
+        for item, (start, stop) in zip(items, pairwise(reached), strict=True):
+            yield item, self.part(start / max(1.0, reached[-1]), stop / max(1.0, reached[-1]))
 
 
 class Listener(Progress):

@@ -114,8 +114,7 @@ def _write(
         outputs = save_bundle(arguments.bundle, export, style, session)
     else:
         with progress_bar("drawing") as progress:
-            for n, path in enumerate(outputs):
-                part = progress.part(n / len(outputs), (n + 1) / len(outputs))
+            for path, part in progress.each(outputs):
                 save_export(path, export, style, "" if arguments.no_session else session, part)
     return print_answer(arguments, {"outputs": outputs, **document}, lines, outputs)
 

@@ -131,11 +131,7 @@ def download(key: str, *, progress: Progress = NO_PROGRESS) -> list[Path]:
         if (target / file.name).exists() and not matches(target / file.name, file):
             problem = "exists but differs from the file in the catalogue; move it elsewhere"
             raise DataError(problem, str(target / file.name))
-    fraction = 1 / len(wanted.files)
-    return [
-        fetch(file, wanted.mirrors, target, progress=progress.part(i * fraction, (i + 1) * fraction))
-        for i, file in enumerate(wanted.files)
-    ]
+    return [fetch(file, wanted.mirrors, target, progress=part) for file, part in progress.each(wanted.files)]
 
 
 def fetch(file: RemoteFile, mirrors: Sequence[str], folder: Path, *, progress: Progress = NO_PROGRESS) -> Path:

@@ -157,10 +157,7 @@ def _read_files(
     sizes = [path.stat().st_size for path in paths]
     parts: list[DataPart] = []
     arrays: list[tuple[Path, NDArray[np.generic]]] = []
-    done = 0
-    for path, size in zip(paths, sizes, strict=True):
-        step = progress.part(done / max(1, sum(sizes)), (done + size) / max(1, sum(sizes)))
-        done += size
+    for (path, size), step in progress.each(list(zip(paths, sizes, strict=True)), sizes):
         if path.is_dir():
             raise DataError("is a folder; open it without other files", str(path))
         if size == 0:

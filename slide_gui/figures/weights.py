@@ -410,8 +410,7 @@ def noise_animation(datasets: Sequence[Dataset], now: Sequence[WeightRows]) -> F
 
     def frames(style: Style, progress: Progress) -> list[Frame]:
         sets = []
-        for n, (dataset, rows) in enumerate(zip(datasets, now, strict=True)):
-            part = progress.part(n / len(datasets), (n + 1) / len(datasets))
+        for (dataset, rows), part in progress.each(list(zip(datasets, now, strict=True))):
             sets.append(rows_by_noise(dataset, rows.parameters, rows.pixels, NOISES, part))
         weights = list(zip(*sets, strict=True))
         contributions = any(as_shown(each, style.show)[1] for each in weights)

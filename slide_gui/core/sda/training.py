@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -148,13 +149,11 @@ def pretrain(X: Values, parameters: SdaParameters, progress: Progress = NO_PROGR
     needed = autoencoder_bytes(rows.shape[0], rows.shape[1], parameters.n_units, parameters.dtype)
     check_free(needed, f"pre-training on {len(rows)} rows of {rows.shape[1]} features", "use fewer rows or units")
     sda = Sda(parameters, (), rows.shape[1], SdaHistory())
-    sizes = np.array([rows.shape[1], *parameters.n_units], dtype=float)
-    reached = np.concatenate([[0.0], np.cumsum(sizes[:-1] * sizes[1:])])
-    for k, noise in enumerate(parameters.noises):
-        if k > 0:
+    n_weights = [below * above for below, above in pairwise([rows.shape[1], *parameters.n_units])]
+    for noise, part in steady.each(parameters.noises, n_weights):
+        if sda.layers:
             rows = _encoded(rows, sda.layers[-1], steady.pulse)
-        part = steady.part(reached[k] / reached[-1], reached[k + 1] / reached[-1])
-        layer, history = _train(rows, k + 1, noise, parameters, sda.history, part)
+        layer, history = _train(rows, len(sda.layers) + 1, noise, parameters, sda.history, part)
         sda = replace(sda, layers=(*sda.layers, layer), history=history)
     return sda
 
@@ -199,8 +198,7 @@ def _epochs(
     After each epoch, yield its number, its mean loss and the part of the progress that belongs to it. If the loss is
     not finite, raise ValueError; `training` and `rate` name the training and the rate in the message.
     """
-    for epoch in range(1, epochs + 1):
-        part = progress.part((epoch - 1) / epochs, epoch / epochs)
+    for epoch, part in progress.each(range(1, epochs + 1)):
         order, total = random.permutation(n), 0.0
         with np.errstate(over="ignore", invalid="ignore"):
             for start in range(0, n, batch_size):

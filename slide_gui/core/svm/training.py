@@ -196,9 +196,9 @@ class PairProblems:
             LOSSES[p.loss].squared, self.C, p.tol, p.max_iter, seed=p.seed, shuffled=True, exact=self.exact
         )
         sources, scratch = _Sources(self, len(numbers) > 1, steady.pulse), ScratchBuffer()
-        for done, number in enumerate(numbers):
-            pair, part = pairs[number], steady.part(done / len(numbers), (done + 1) / len(numbers))
+        for number, part in steady.each(numbers):
             part.report(0.0)
+            pair = pairs[number]
             members = np.concatenate([sources.members[code] for code in pair])
             source, memory = sources.of(pair)
             solution = solve(

@@ -380,8 +380,7 @@ def learn_widths(
         starts = _descended(objective.on_part(size), starts, MonotonicProgress(share))
     rest = rest.part(1.0 - 1.0 / len(sizes), 1.0)
     history: list[WidthsStep] = []
-    for done, (number, origin, begin, curvature) in enumerate(starts):
-        share = rest.part(done / len(starts), (done + 1) / len(starts))
+    for (number, origin, begin, curvature), share in rest.each(starts):
         objective.starts.clear()
         _Descent(objective, number, origin, share, history).run(begin, curvature)
     if not history and near:

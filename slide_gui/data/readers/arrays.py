@@ -192,8 +192,7 @@ def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     texts = {name for (_, kind), name in known.items() if kind == "labels"}
     check_memory(sum(members[name].file_size for name in names), str(path))
     arrays = {}
-    for index, name in enumerate(names):
-        step = progress.part(index / len(names), (index + 1) / len(names))
+    for name, step in progress.each(names):
         member = members[name]
         with member_stream(path, member) as stream:
             place = f"{path}, {member.filename}"

@@ -50,9 +50,9 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
     below = {_PARTS[entry.name.lower()]: entry for entry in _folders(folder) if entry.name.lower() in _PARTS}
     if "train" not in below or (not _class_names(list(below.values())) and len(_class_names([folder])) > len(below)):
         return _scaled_to_bit_depth([_read_part(folder, "train", _class_names([folder]), progress)], level)
-    names, n = _class_names(list(below.values())), len(below)
-    roles = enumerate(sorted(below, reverse=True))  # the training set first
-    parts = [_read_part(below[role], role, names, progress.part(k / n, (k + 1) / n)) for k, role in roles]
+    names = _class_names(list(below.values()))
+    roles = sorted(below, reverse=True)  # the training set first
+    parts = [_read_part(below[role], role, names, part) for role, part in progress.each(roles)]
     others = [entry for entry in _folders(folder) if entry.name.lower() not in _PARTS and _class_names([entry])]
     if others:
         names_left = ", ".join(clean_name(entry.name) for entry in others)

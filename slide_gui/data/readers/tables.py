@@ -149,17 +149,14 @@ def read_amat_zip(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataP
     members = [m for m in zip_members(path) if m.filename.lower().endswith(".amat")]
     if not members:
         raise DataError("contains no .amat file; extract it, or save a spreadsheet as CSV", str(path))
-    total = max(1, sum(member.file_size for member in members))
-    parts, done = [], 0
-    for member in members:
+    parts = []
+    for member, step in progress.each(members, [member.file_size for member in members]):
         place, size = f"{path}, {member.filename}", member.file_size
-        step = progress.part(done / total, (done + size) / total)
         with member_stream(path, member) as stream:
             name = Path(member.filename).name
             parts.append(_read_numbers(cast(BinaryIO, stream), size, place, name, step))
             if stream.tell() != size:
                 raise DataError(f"declares {size} bytes but has {stream.tell()}; download the archive again", place)
-        done += size
     return parts
 
 

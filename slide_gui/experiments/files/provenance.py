@@ -77,8 +77,7 @@ class FigureProvenance:
         """
         specs = self.runs()
         reuse = Reuse(deepest=max((spec.stack.depth for spec in specs), default=0))
-        for number, spec in enumerate(specs):
-            part = progress.part(number / len(specs), (number + 1) / len(specs))
+        for spec, part in progress.each(specs):
             reuse.results[spec.hash] = run(dataset, spec, progress=part, reuse=reuse)
         return [reuse.results[point.spec.hash] for point in self.points]
 

@@ -425,9 +425,8 @@ def _mean_of_members(data: RunData, progress: Progress, reuse: Reuse) -> RunResu
     A member is not trained again if its result is in `reuse`.
     """
     members, dataset = data.spec.members, data.dataset
-    step, predictors, timings = _TRAINING / len(members), [], []
-    for number, member in enumerate(members):
-        part = progress.part(number * step, (number + 1) * step)
+    predictors, timings = [], []
+    for member, part in progress.part(0.0, _TRAINING).each(members):
         if member.hash not in reuse.results:
             reuse.results[member.hash] = run(dataset, member, progress=part.part(0.0, 0.8), reuse=reuse)
         result, restoring = reuse.results[member.hash], MonotonicProgress(part)

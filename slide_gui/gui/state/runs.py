@@ -218,10 +218,9 @@ class RunController(QObject):
             ordered = [each for each in on_every_fold(spec, dataset) if each.hash != spec.hash] + [spec.checked()]
             results = []
             with RunStore(path) as store:
-                for number, each in enumerate(ordered):
-                    part = progress.part(number / len(ordered), (number + 1) / len(ordered))
-                    part = part if len(ordered) == 1 else _without_time_left(part)
-                    results.append(get_or_run(dataset, each, store, progress=part, reuse=reuse))
+                for each, part in progress.each(ordered):
+                    shown = part if len(ordered) == 1 else _without_time_left(part)
+                    results.append(get_or_run(dataset, each, store, progress=shown, reuse=reuse))
                 rows = [store.stored(each.hash) for each in ordered]
             rate = ErrorRate.of_folds([result.rate for result in results]) if len(results) > 1 else None
             return _Trained(results[-1], rate, rows)
