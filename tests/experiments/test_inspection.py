@@ -351,19 +351,6 @@ def test_that_an_update_equals_a_fresh_fit_after_any_change(used, changes):
     same_layers(used.update(parameters, (3, 9)), fit_stack(images().astype("float32"), parameters))
 
 
-@pytest.mark.parametrize("changes", [{"noise": 0.6}, {"noise": 0.6, "fit_on": "thresholded"}])
-def test_that_the_preview_comes_first_and_equals_the_fit(changes):
-    rows = images().astype("float32")
-    used = Explorer(rows)
-    used.update(StackParameters(depth=2, **{k: v for k, v in changes.items() if k != "noise"}))
-    recorder = StopAfter()
-    stack = used.update(StackParameters(depth=2, **changes), (3, 9), progress=recorder)
-    preview = recorder.payloads[0]
-    assert isinstance(preview, Preview)
-    for feature in (3, 9):
-        np.testing.assert_allclose(preview.rows[feature][0], stack.layers[0].weights[feature], atol=1e-8)
-
-
 def test_that_there_is_no_preview_without_scatter_layer_or_feature_or_with_too_many_features(monkeypatch):
     used, recorder = Explorer(images().astype("float32")), StopAfter()
     used.update(StackParameters(depth=1), (3,), progress=recorder)

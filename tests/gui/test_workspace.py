@@ -10,7 +10,6 @@ import pytest
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel, QWidget
 
-from slide_gui.core.slide.stack import fit_stack
 from slide_gui.experiments.inspection.rows import Explorer
 from slide_gui.gui import state
 from slide_gui.gui.pages.weights.page import FLOW, VIEWS, WHY
@@ -21,27 +20,6 @@ from slide_gui.gui.state import runs as runs_module
 from slide_gui.gui.state.workspace import MAX_PINS
 from slide_gui.text import pixel_name
 from tests.gui.helpers import StubSource, at_rest, labelled, record, settle, show_page, train, wait
-
-
-def test_that_opening_fits_with_four_pins_chosen(workspace):
-    assert len(workspace.fitting.stack.layers) == workspace.state.parameters.depth == 4
-    assert len(workspace.state.selection.pins) == 4
-    expected = fit_stack(workspace.dataset.train, workspace.state.parameters)
-    np.testing.assert_array_equal(workspace.fitting.stack.layers[3].weights, expected.layers[3].weights)
-
-
-def test_that_a_new_noise_first_previews_watched_rows_then_refits(workspace, every_payload):
-    seen = []
-    workspace.fitting.watch((5, 9))
-    workspace.fitting.changed.connect(
-        lambda: seen.append((workspace.fitting.preview, [workspace.fitting.is_fresh(k) for k in range(1, 5)]))
-    )
-    workspace.set_parameters(gesture="noise", noise=0.6)
-    wait(lambda: workspace.model() is not None)
-    preview, fresh = seen[0]
-    assert (preview.parameters.noise, fresh) == (0.6, [False] * 4)
-    np.testing.assert_allclose(preview.rows[9][0], workspace.fitting.stack.layers[0].weights[9], atol=1e-8)
-    assert seen[-1] == (None, [True] * 4)
 
 
 def test_that_earlier_layers_are_shown_as_such_soon_even_if_no_preview_comes(workspace, monkeypatch):
