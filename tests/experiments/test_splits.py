@@ -299,7 +299,8 @@ def test_that_a_subset_is_a_sorted_stratified_sample_of_each_set_and_its_source_
     assert subset(DATA, 100, 59).train is DATA.train
 
 
-def _table(path, share=0.1, n=120, seed=0):
+def incomplete_table(path, share=0.1, n=120, seed=0):
+    """Write a table of 8 columns with missing cells and a class, and return the mask of these cells."""
     X, y = load_breast_cancer(return_X_y=True)
     X, y = X[:n, :8], y[:n]
     missing = np.random.default_rng(seed).random(X.shape) < share
@@ -311,7 +312,7 @@ def _table(path, share=0.1, n=120, seed=0):
 
 @pytest.mark.parametrize("held_out", [None, HeldOut(folds=2, fold=1)])
 def test_that_held_out_rows_are_filled_by_an_imputer_of_the_training_rows(tmp_path, held_out):
-    missing = _table(tmp_path / "t.csv")
+    missing = incomplete_table(tmp_path / "t.csv")
     data = DataSource(paths=(str(tmp_path / "t.csv"),), held_out=held_out).load()
     assert data.held_out is not None
     assert (data.missing == missing[data.order]).all()
@@ -324,7 +325,7 @@ def test_that_held_out_rows_are_filled_by_an_imputer_of_the_training_rows(tmp_pa
 
 
 def test_that_fingerprints_follow_the_file_and_not_the_filled_values(tmp_path):
-    _table(tmp_path / "t.csv")
+    incomplete_table(tmp_path / "t.csv")
     opened = open_data([tmp_path / "t.csv"])
     data = DataSource(paths=(str(tmp_path / "t.csv"),)).load()
     whole = divide(data, HeldOut(0.0))
@@ -334,12 +335,12 @@ def test_that_fingerprints_follow_the_file_and_not_the_filled_values(tmp_path):
     assert again.fingerprint == whole.fingerprint
     np.testing.assert_array_equal(divided_as(data, whole.fingerprint, None).train, whole.train)
     np.testing.assert_array_equal(divide(divide(data, HeldOut(0.5)), HeldOut()).test, data.test)
-    _table(tmp_path / "t.csv", seed=1)
+    incomplete_table(tmp_path / "t.csv", seed=1)
     assert open_data([tmp_path / "t.csv"]).fingerprint != opened.fingerprint
 
 
 def test_that_data_without_missing_cells_are_unchanged(tmp_path):
-    _table(tmp_path / "t.csv", share=0.0)
+    incomplete_table(tmp_path / "t.csv", share=0.0)
     data = DataSource(paths=(str(tmp_path / "t.csv"),)).load()
     assert data.missing is None
     assert data.known_cells[0] is data.train
@@ -369,8 +370,8 @@ def test_that_images_of_integers_keep_their_divisor_and_scaled_columns_their_ran
 
 
 def test_that_a_test_file_is_filled_by_the_training_file(tmp_path):
-    _table(tmp_path / "x_train.csv", share=0.0)
-    missing = _table(tmp_path / "x_test.csv", share=0.3, n=30)
+    incomplete_table(tmp_path / "x_train.csv", share=0.0)
+    missing = incomplete_table(tmp_path / "x_test.csv", share=0.3, n=30)
     data = DataSource(paths=(str(tmp_path / "x_train.csv"), str(tmp_path / "x_test.csv"))).load()
     assert not data.missing[:120].any()
     assert (data.missing[120:] == missing).all()
@@ -381,7 +382,7 @@ def test_that_a_test_file_is_filled_by_the_training_file(tmp_path):
 
 
 def test_that_too_many_patterns_are_refused_and_filling_can_be_cancelled(tmp_path, monkeypatch):
-    _table(tmp_path / "t.csv")
+    incomplete_table(tmp_path / "t.csv")
     source = DataSource(paths=(str(tmp_path / "t.csv"),))
 
     def cancel(fraction, _payload):
