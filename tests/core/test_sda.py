@@ -235,7 +235,6 @@ def test_that_a_rate_too_large_for_pre_training_is_refused():
         ({"noise": (0.1,)}, "noise has 1 numbers"),
         ({"pretraining_rate": 0.0}, "pretraining_rate is 0.0; it must be a positive number"),
         ({"batch_size": 5000}, "batch_size is 5000; it must be an integer, 1 to 4096"),
-        ({"dtype": "int32"}, "dtype is 'int32'; it must be one of float32, float64"),
     ],
 )
 def test_that_a_parameter_out_of_range_is_named(change, message):

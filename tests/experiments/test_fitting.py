@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 from sklearn.svm import SVC
-from threadpoolctl import threadpool_limits
 
 from slide_gui import MultiWidthSVC
 from slide_gui.core.sda.model import SdaParameters
@@ -29,7 +28,6 @@ from slide_gui.experiments.runs.spec import RunSpec, describe_spec, on_every_fol
 from slide_gui.experiments.runs.splits import Classes, RunData, divide, stratified_sample
 from slide_gui.experiments.store.store import RunStore, get_or_run
 from slide_gui.experiments.store.stored_run import Setting
-from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
 from slide_gui.figures.run_figures import widths_csv
 from slide_gui.progress import NO_PROGRESS, Cancelled
 from tests.core.svm_data import layers
@@ -375,11 +373,3 @@ def test_that_a_stored_mean_margin_takes_noise_and_depth_of_its_first_member_and
         row = next(line for line in store.runs() if line.hash == found.hash)
         assert same_numbers(store.load(row.hash), found)
     assert (row.noise, row.depth, row.method_name) == (0.3, 1, "SLIDE-SVM, mean of five")
-
-
-def test_that_a_worker_computes_the_bits_of_this_process():
-    data = with_wrong_labels(OWN_DATA)
-    mean = RunSpec.mean_of(five(data, training="split"))
-    with threadpool_limits(1, user_api="blas"), Cluster(ClusterChoice(workers=1)) as worker:
-        for each in (mean, *(spec(data, training="split", **own) for own in (BOTH, WITHOUT))):
-            assert same_numbers(worker.client.submit(run, data, each).result(), run(data, each))

@@ -105,17 +105,6 @@ def test_that_test_rows_are_a_stratified_sample():
     assert found.judged.max() > 150
 
 
-@pytest.mark.parametrize("method", ["raw-svm", "median"])
-def test_that_the_grid_methods_choose_from_their_grid(method):
-    found = run(DATA, spec(DATA, method=method))
-    best = min(found.classifier.grid, key=lambda point: point.error)
-    assert found.classifier.C == best.C
-    assert len(found.classifier.grid) == 4 * 4 + 2  # and two next to the best
-    assert len(found.classifier.widths) == (1 if method == "raw-svm" else 2)
-    given = run(DATA, spec(DATA, method=method, C=7.0))
-    assert {point.C for point in given.classifier.grid} == {7.0}
-
-
 def test_that_sharing_changes_no_bit():
     shared = Reuse(deepest=3)
     for noise in (0.2, 0.5):
