@@ -35,7 +35,7 @@ from slide_gui.experiments.inspection.rows import (
 )
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.splits import RunData
-from slide_gui.progress import Cancelled, Listener
+from slide_gui.progress import Cancelled
 from tests.core.slide_data import images, same_layers
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, spec
@@ -395,31 +395,6 @@ def test_that_all_layers_of_few_rows_are_approximated_instead_of_reported_one_by
     used.update(StackParameters(depth=3, noise=0.0), (3,), progress=(near := StopAfter()))
     assert not noises_of_layers(near)
     assert [len(stack.layers) for stack in near.payloads[1:]] == [1, 2, 3]
-
-
-@pytest.mark.parametrize(("rest", "expected"), [(1000.0, [{0.6}, {0.63}]), (0.0, [{0.63}])])
-def test_that_a_moving_slider_completes_approximations_and_one_at_rest_the_last(used, monkeypatch, rest, expected):
-    monkeypatch.setattr(inspection, "_REST_SECONDS", rest)
-    for noise in (0.6, 0.61, 0.62):
-        with pytest.raises(Cancelled):
-            used.update(StackParameters(depth=3, noise=noise), (3,), progress=StopAfter(2))
-    recorder = StopAfter()
-    used.update(StackParameters(depth=3, noise=0.63), (3,), progress=recorder)
-    assert noises_of_layers(recorder) == expected
-
-
-def test_that_an_approximation_that_ends_when_the_slider_moves_comes_with_the_next_update(used, monkeypatch):
-    monkeypatch.setattr(inspection, "_REST_SECONDS", 1000.0)
-
-    def supersede(_fraction, payload):
-        if getattr(payload, "layers", ()):
-            raise Cancelled
-
-    recorder = StopAfter()
-    with pytest.raises(Cancelled):
-        used.update(StackParameters(depth=3, noise=0.6), (3,), progress=Listener(supersede))
-    used.update(StackParameters(depth=3, noise=0.8), (3,), progress=recorder)
-    assert noises_of_layers(recorder) == [{0.6}, {0.8}]
 
 
 def test_that_an_interpolation_previews_rows_of_all_layers_at_once_and_all_weights_when_the_slider_rests(used):

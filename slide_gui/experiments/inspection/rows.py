@@ -1,7 +1,7 @@
 """Fit stacks to one data set, extract the rows of W for selected pixels, and explain one weight (§3 of the paper)."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -79,9 +79,7 @@ class Explorer:
         self._approximations: dict[str, tuple[InputScatter, Approximation]] = {}  # dtype of the scatter → approximation
         self.interpolation: Interpolation | None = None
         self._updated = self._interpolated = 0.0  # times of the latest update and of the latest interpolated layers
-        # The approximation of an interrupted update, which the next update completes.
-        self._approximating: Iterator[tuple[ApproximateLayer, ...]] | None = None
-        # The latest approximate layers, which the next preview shows. Empty after each fit.
+        # The latest approximate layers. Empty after each fit.
         self._approximated: tuple[ApproximateLayer, ...] = ()
 
     def update(
@@ -114,22 +112,19 @@ class Explorer:
         started = time.monotonic()
         path = self.noise_path(parameters) if features and parameters.depth else None
         if path is not None:
-            rows, layers = path.rows(np.array(features), parameters.noise)[None], self._approximated
+            rows, layers = path.rows(np.array(features), parameters.noise)[None], tuple[ApproximateLayer, ...]()
             deeper = None if self.interpolation is None else self.interpolation.rows(parameters, np.array(features))
             if deeper is not None:
                 rows = np.concatenate((rows, deeper[1:]))
                 is_moving = started < self._updated + _MOVING_SECONDS
-                is_due = is_moving and started > self._interpolated + _PICTURE_SECONDS
-                layers = self._interpolate(parameters) if is_due else ()
+                if is_moving and started > self._interpolated + _PICTURE_SECONDS:
+                    layers = self._approximate(parameters, progress)
             self._updated = started
             preview = Preview(parameters, dict(zip(features, rows.swapaxes(0, 1), strict=True)), layers)
             progress.report(0.0, preview)
-            if deeper is not None:
-                _wait(started + _REST_SECONDS, progress)
-                progress.report(0.0, replace(preview, layers=self._interpolate(parameters)))
-            else:
-                for layers in self._approximate(parameters, progress):
-                    progress.report(0.0, replace(preview, layers=layers))
+            _wait(started + _REST_SECONDS, progress)
+            if layers := self._approximate(parameters, progress):
+                progress.report(0.0, replace(preview, layers=layers))
         _wait(started + settle, progress)
         started, parameters, share = time.monotonic(), parameters.checked(), 0.0
         scatter = self._scatter(parameters)
@@ -146,37 +141,18 @@ class Explorer:
         self._keep(Fit(stack, time.monotonic() - started, self._problem(parameters)))
         return stack
 
-    def _approximate(self, parameters: StackParameters, progress: Progress) -> Iterator[tuple[ApproximateLayer, ...]]:
-        """Yield approximate layers for these parameters, after completing the approximation of an interrupted update.
-
-        While a slider moves, each update first completes the approximation of the previous update. The displayed
-        weights of higher layers therefore change even if the slider moves fast. As soon as the slider is at rest, only
-        layers for the newest parameters are approximated.
-        """
+    def _approximate(self, parameters: StackParameters, progress: Progress) -> tuple[ApproximateLayer, ...]:
+        """Return interpolated layers or, if there are none, approximate ones; in rare cases, return no layers."""
+        layers = () if self.interpolation is None else self.interpolation.layers(parameters)
         approximation = self.approximation(parameters)
-        if approximation is None or parameters.noise < LEAST_NOISE:
-            return
-        started, newest = time.monotonic(), approximation.layers(parameters)
-        self._approximating = current = self._approximating or newest
-        while True:
-            if time.monotonic() > started + _REST_SECONDS:
-                current = newest
-            layers = next(current, None)
-            progress.report(0.0)
-            if layers is None or (layers and len(layers) == layers[0].parameters.depth):
-                self._approximating = None
-                if layers:
-                    self._approximated = layers
-                    yield layers
-                if current is newest:
-                    return
-                self._approximating = current = newest
-
-    def _interpolate(self, parameters: StackParameters) -> tuple[ApproximateLayer, ...]:
-        assert self.interpolation is not None
-        self._approximating, self._approximated = None, self.interpolation.layers(parameters)
+        if not layers and approximation is not None and parameters.noise >= LEAST_NOISE:
+            for layers in approximation.layers(parameters):
+                progress.report(0.0)
+                if len(layers) == parameters.depth:
+                    break
+        self._approximated = layers
         self._interpolated = time.monotonic()
-        return self._approximated
+        return layers
 
     def stored_fit(self, parameters: StackParameters) -> Fit | None:
         """Return a cached fit with these parameters and at least as many layers, or None if there is no such fit."""
@@ -233,7 +209,6 @@ class Explorer:
             return None
         known = self._approximations.get(parameters.sums)
         if known is None or known[0] is not scatter:
-            self._approximating = None
             approximation = Approximation(self._rows, scatter, self._image_shape, progress)
             known = self._approximations[parameters.sums] = scatter, approximation
         return known[1]
