@@ -405,7 +405,9 @@ def test_that_layers_can_be_interpolated_at_every_noise_level_and_smaller_depth(
         differences = errors(layers, fit_stack(rows, wanted), (1.0,) * 3)
         assert differences[0].max() < 1e-2
         assert np.median(differences[1]) < 2e-2
-        assert interpolation.rows(wanted, some) == pytest.approx(np.array([x.weights[some] for x in layers]), abs=1e-5)
+        found, squares = interpolation.rows(wanted, some)
+        assert found == pytest.approx(np.array([layer.weights[some] for layer in layers]), abs=1e-5)
+        assert squares == pytest.approx(np.array([layer.squares for layer in layers]))
     for changes in ({"noise": 0.0}, {"threshold": 0.4}, {"depth": 5}):
         assert interpolation.layers(replace(parameters, **changes)) == ()
         assert interpolation.rows(replace(parameters, **changes), some) is None

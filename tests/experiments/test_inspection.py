@@ -28,6 +28,7 @@ from slide_gui.experiments.inspection.rows import (
     default_pixels,
     drowns,
     explain,
+    input_rms,
     nearby_peak,
     strongest,
     typical_peak,
@@ -404,6 +405,7 @@ def test_that_an_interpolation_previews_rows_of_all_layers_at_once_and_all_weigh
     rows_only, complete = recorder.payloads
     for k, (row, layer) in enumerate(zip(rows_only.rows[3], stack.layers, strict=True)):
         assert np.linalg.norm(row - layer.weights[3]) <= (0.05 if k else 1e-8) * np.linalg.norm(row)
+        assert rows_only.rms[k] == pytest.approx(input_rms(layer), abs=0.03)
     assert (rows_only.layers, noises_of_layers(recorder)) == ((), [{0.6}])
     assert complete.rows is rows_only.rows
 

@@ -178,12 +178,16 @@ class Interpolation:
             else:
                 return
 
-    def rows(self, parameters: StackParameters, features: NDArray[np.intp]) -> Single | None:
-        """Return interpolated rows of the weights, of shape (layers, k, d + 1), or None where `layers` returns none."""
+    def rows(self, parameters: StackParameters, features: NDArray[np.intp]) -> tuple[Single, Array] | None:
+        """Return rows of the interpolated weights, of shape (layers, k, d + 1), and the `squares` of all layers.
+
+        Return None if `layers` returns no layers.
+        """
         if not self._is_ready(parameters):
             return None
-        nearest, factors = _cubic(parameters.noise)
-        return np.tensordot(factors.astype(np.float32), self._weights[nearest, : parameters.depth, features], 1)
+        (nearest, factors), depth = _cubic(parameters.noise), parameters.depth
+        rows = np.tensordot(factors.astype(np.float32), self._weights[nearest, :depth, features], 1)
+        return rows, np.tensordot(factors, self._squares[nearest, :depth], 1)
 
     def layers(self, parameters: StackParameters) -> tuple[ApproximateLayer, ...]:
         """Return interpolated layers, or an empty tuple if these parameters are not served or levels are missing."""

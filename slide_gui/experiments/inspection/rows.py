@@ -40,12 +40,15 @@ class Preview:
     rows : dict of int to ndarray of shape (layers, d + 1)
         Feature → the rows of W that reconstruct it, with the bias as their last element: the exact row of the first
         layer and, if layers can be interpolated, an interpolated row of each other layer.
+    rms : ndarray of shape (layers, d), or None
+        `input_rms` of the interpolated layers; None if there are none.
     layers : tuple of ApproximateLayer
-        Approximations of all layers, possibly for the parameters of an earlier update. They may be empty.
+        Approximations of all layers. They may be empty.
     """
 
     parameters: StackParameters
     rows: dict[int, Array]
+    rms: Array | None = None
     layers: tuple[ApproximateLayer, ...] = ()
 
 
@@ -112,15 +115,19 @@ class Explorer:
         started = time.monotonic()
         path = self.noise_path(parameters) if features and parameters.depth else None
         if path is not None:
-            rows, layers = path.rows(np.array(features), parameters.noise)[None], tuple[ApproximateLayer, ...]()
+            rows, rms, layers = (
+                path.rows(np.array(features), parameters.noise)[None],
+                None,
+                tuple[ApproximateLayer, ...](),
+            )
             deeper = None if self.interpolation is None else self.interpolation.rows(parameters, np.array(features))
             if deeper is not None:
-                rows = np.concatenate((rows, deeper[1:]))
+                rows, rms = np.concatenate((rows, deeper[0][1:])), _rms(deeper[1])
                 is_moving = started < self._updated + _MOVING_SECONDS
                 if is_moving and started > self._interpolated + _PICTURE_SECONDS:
                     layers = self._approximate(parameters, progress)
             self._updated = started
-            preview = Preview(parameters, dict(zip(features, rows.swapaxes(0, 1), strict=True)), layers)
+            preview = Preview(parameters, dict(zip(features, rows.swapaxes(0, 1), strict=True)), rms, layers)
             progress.report(0.0, preview)
             _wait(started + _REST_SECONDS, progress)
             if layers := self._approximate(parameters, progress):
@@ -363,8 +370,12 @@ def input_rms(layer: Layer | ApproximateLayer) -> Array:
     rarely lit pixel is therefore small even if its weight is large.
     """
     # Only layers that were read from a model file have no scatter matrix.
-    diagonal = layer.squares if isinstance(layer, ApproximateLayer) else np.diag(cast(Array, layer.scatter))
-    return np.asarray(np.sqrt(np.maximum(diagonal[:-1], 0.0) / diagonal[-1]))
+    return _rms(layer.squares if isinstance(layer, ApproximateLayer) else np.diag(cast(Array, layer.scatter)))
+
+
+def _rms(squares: NDArray[np.floating]) -> Array:
+    """Return `input_rms`, given the diagonal of the scatter matrix, or of several matrices."""
+    return np.asarray(np.sqrt(np.maximum(squares[..., :-1], 0.0) / squares[..., -1:]))
 
 
 def typical_peak(largest: NDArray[np.floating]) -> float:

@@ -289,7 +289,10 @@ class TileSource:
 
     def rms(self, layer: int) -> NDArray[np.float64] | None:
         """Return the root mean square of each feature of a layer's input, or None if it is unknown."""
-        layers = self._layers()
+        fitting, layers = self._workspace.fitting, self._layers()
+        rms = None if fitting.preview is None or fitting.is_fresh(layer) else fitting.preview.rms
+        if rms is not None and layer <= len(rms):
+            return np.asarray(rms[layer - 1])
         return None if layer > len(layers) else input_rms(layers[layer - 1])
 
     @property
