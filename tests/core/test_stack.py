@@ -311,8 +311,7 @@ def rows_with_rare_pixels(n=300, side=8):
 
 
 def approximate_layers(rows, parameters):
-    steps = Approximation(rows, input_scatter(rows, parameters)).layers(parameters)
-    return next(layers for layers in steps if len(layers) == parameters.depth)
+    return Approximation(rows, input_scatter(rows, parameters)).layers(parameters)
 
 
 def errors(layers, stack, scales=(1.0,) * 4):

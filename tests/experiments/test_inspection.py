@@ -410,18 +410,6 @@ def test_that_an_interpolation_previews_rows_of_all_layers_at_once_and_all_weigh
     assert complete.rows is rows_only.rows
 
 
-def test_that_all_weights_follow_a_moving_slider_only_from_time_to_time(used, monkeypatch):
-    parameters, pictures = StackParameters(depth=3), []
-    used.prepare_interpolation(parameters)
-    monkeypatch.setattr(inspection, "_MOVING_SECONDS", np.inf)
-    for seconds, noise in ((np.inf, 0.6), (np.inf, 0.61), (0.0, 0.62)):
-        monkeypatch.setattr(inspection, "_PICTURE_SECONDS", seconds)
-        with pytest.raises(Cancelled):
-            used.update(replace(parameters, noise=noise), (3,), progress=(recorder := StopAfter(1)))
-        pictures += noises_of_layers(recorder)
-    assert pictures == [{0.62}]
-
-
 def test_that_layers_are_not_interpolated_if_they_change_abruptly_or_need_too_much_memory(used, monkeypatch):
     for changes, most in (({"fit_on": "thresholded"}, 1 << 30), ({}, 1000)):
         used.prepare_interpolation(StackParameters(depth=3))

@@ -11,7 +11,6 @@ layer and 16 % in the fourth. For a uniform sample of the same size it is above 
 Even faster, layers are interpolated between approximations that were computed in advance at a few noise levels.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -84,11 +83,10 @@ class Approximation:
         """Number of features d."""
         return len(self._scatter) - 1
 
-    def layers(self, parameters: StackParameters) -> Iterator[tuple[ApproximateLayer, ...]]:
-        """Compute the layers. Yield the layers computed so far at each point where the computation may pause.
+    def layers(self, parameters: StackParameters, progress: Progress = NO_PROGRESS) -> tuple[ApproximateLayer, ...]:
+        """Return all layers, or an empty tuple if a matrix is singular in float32.
 
-        Once all layers are complete, the iterator yields all of them at every step and does not end. It ends early if
-        a matrix is singular in float32.
+        `progress` can cancel the computation, and is called every few milliseconds.
         """
         values, squashed, d = parameters.fit_on == "values", self._squashed, self._squashed.shape[1] - 1
         scatter: NDArray[np.floating] = self._input.values if values else self._input.squashed
@@ -100,16 +98,16 @@ class Approximation:
                 if windows is None:
                     weights = np.empty((d, d + 1), np.float32)
                     for _ in approximate_weights(weights, scatter, parameters.noise, parameters.ridge):
-                        yield layers
+                        progress.report(0.0)
                 else:  # a convolution kernel has few weights, so they are computed in float64
                     exact, _ = layer_weights(scatter.astype(float), parameters.noise, parameters.ridge, windows)
                     weights = exact.astype(np.float32)
             except (np.linalg.LinAlgError, ValueError):
-                return
+                return ()
             layers = (*layers, ApproximateLayer(parameters, weights, np.diag(scatter)))
-            yield layers
-            while k == parameters.depth:
-                yield layers
+            progress.report(0.0)
+            if k == parameters.depth:
+                break
             follows = k == 1 and values and self._roots is not None
             scatter = scatter_after(weights, self._scatter) if follows else np.zeros((d + 1, d + 1), np.float32)
             above = np.ones_like(squashed) if k == 1 else squashed
@@ -117,13 +115,14 @@ class Approximation:
                 part = h[: len(squashed[some])]
                 np.matmul(squashed[some], weights.T, out=part[:, :d])
                 parameters.squash(part[:, :d], out=above[some, :d])
-                yield layers
+                progress.report(0.0)
                 if not follows:
                     summed = part if values else above[some]
                     summed = summed if self._roots is None else summed * self._roots[some]
                     scatter += summed.T @ summed
-                yield layers
+                progress.report(0.0)
             squashed = above
+        return layers
 
 
 class Interpolation:
@@ -168,15 +167,13 @@ class Interpolation:
         """
         for number in range(self._n_complete, self.LEVELS):
             parameters = replace(self._parameters, noise=float(1.0 / (1.0 + np.exp(-_LOGITS[number]))))
-            for layers in self._approximation.layers(parameters):
-                progress.report(number / self.LEVELS)
-                if len(layers) == parameters.depth:
-                    for k, layer in enumerate(layers):
-                        self._weights[number, k], self._squares[number, k] = layer.weights, layer.squares
-                    self._n_complete += 1
-                    break
-            else:
+            part = progress.part(number / self.LEVELS, (number + 1) / self.LEVELS)
+            layers = self._approximation.layers(parameters, part)
+            if not layers:
                 return
+            for k, layer in enumerate(layers):
+                self._weights[number, k], self._squares[number, k] = layer.weights, layer.squares
+            self._n_complete += 1
 
     def rows(self, parameters: StackParameters, features: NDArray[np.intp]) -> tuple[Single, Array] | None:
         """Return rows of the interpolated weights, of shape (layers, k, d + 1), and the `squares` of all layers.

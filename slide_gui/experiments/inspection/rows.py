@@ -25,8 +25,6 @@ Array = NDArray[np.float64]
 
 _MOST_FITS, _MOST_BYTES = 32, 256 << 20  # limits of the cache of fits; four layers fitted to MNIST take 40 MB
 _REST_SECONDS = 0.02  # a slider is at rest if it has had no new value for this time
-_MOVING_SECONDS = 0.1  # longest time between two values of a slider that moves continuously
-_PICTURE_SECONDS = 0.4  # shortest time between pictures of all weights while a slider moves; one takes 10 ms to draw
 _NEAR = 2  # distance in pixels up to which `nearby_peak` searches
 _DROWNING = 10.0
 
@@ -81,7 +79,6 @@ class Explorer:
         self._problems: dict[tuple[str, float, bool], str] = {}  # threshold and related parameters → warning
         self._approximations: dict[str, tuple[InputScatter, Approximation]] = {}  # dtype of the scatter → approximation
         self.interpolation: Interpolation | None = None
-        self._updated = self._interpolated = 0.0  # times of the latest update and of the latest interpolated layers
         # The latest approximate layers. Empty after each fit.
         self._approximated: tuple[ApproximateLayer, ...] = ()
 
@@ -96,7 +93,7 @@ class Explorer:
         """Fit a stack, after previewing rows of its first layer and approximate weights of all layers.
 
         After `prepare_interpolation`, rows of all layers are previewed at once. All interpolated weights follow as soon
-        as the slider is at rest, and also from time to time while it moves, because drawing them is slow.
+        as the slider rests, because drawing them is slow.
 
         Parameters
         ----------
@@ -115,19 +112,12 @@ class Explorer:
         started = time.monotonic()
         path = self.noise_path(parameters) if features and parameters.depth else None
         if path is not None:
-            rows, rms, layers = (
-                path.rows(np.array(features), parameters.noise)[None],
-                None,
-                tuple[ApproximateLayer, ...](),
-            )
-            deeper = None if self.interpolation is None else self.interpolation.rows(parameters, np.array(features))
+            indices, rms = np.array(features), None
+            rows = path.rows(indices, parameters.noise)[None]
+            deeper = None if self.interpolation is None else self.interpolation.rows(parameters, indices)
             if deeper is not None:
                 rows, rms = np.concatenate((rows, deeper[0][1:])), _rms(deeper[1])
-                is_moving = started < self._updated + _MOVING_SECONDS
-                if is_moving and started > self._interpolated + _PICTURE_SECONDS:
-                    layers = self._approximate(parameters, progress)
-            self._updated = started
-            preview = Preview(parameters, dict(zip(features, rows.swapaxes(0, 1), strict=True)), rms, layers)
+            preview = Preview(parameters, dict(zip(features, rows.swapaxes(0, 1), strict=True)), rms)
             progress.report(0.0, preview)
             _wait(started + _REST_SECONDS, progress)
             if layers := self._approximate(parameters, progress):
@@ -153,12 +143,8 @@ class Explorer:
         layers = () if self.interpolation is None else self.interpolation.layers(parameters)
         approximation = self.approximation(parameters)
         if not layers and approximation is not None and parameters.noise >= LEAST_NOISE:
-            for layers in approximation.layers(parameters):
-                progress.report(0.0)
-                if len(layers) == parameters.depth:
-                    break
+            layers = approximation.layers(parameters, progress)
         self._approximated = layers
-        self._interpolated = time.monotonic()
         return layers
 
     def stored_fit(self, parameters: StackParameters) -> Fit | None:
