@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from slide_gui.blas import one_thread
 from slide_gui.core.linear_algebra import WHOLE
 from slide_gui.core.slide.approximation import MOST_ROWS, ApproximateLayer, Approximation, Interpolation
 from slide_gui.core.slide.denoiser import LEAST_NOISE, survival
@@ -190,7 +191,8 @@ class Explorer:
             return
         if self.interpolation is None or not self.interpolation.serves(parameters):
             self.interpolation = Interpolation(approximation, parameters)
-        self.interpolation.compute(progress)
+        with one_thread():
+            self.interpolation.compute(progress)
 
     def approximation(self, parameters: StackParameters, progress: Progress = NO_PROGRESS) -> Approximation | None:
         """Return the object that approximates all layers at any noise level, ridge and depth.
