@@ -376,7 +376,7 @@ def add_image_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGrou
     """Add the options that select one image, and return their group."""
     group = parser.add_argument_group("image")
     group.add_argument("--row", type=int, default=0, metavar="N", help="index of the image, from 0 (default: 0)")
-    group.add_argument("--part", choices=("train", "test"), default="train", help="set of the image (default: train)")
+    group.add_argument("--part", choices=("train", "test"), default="train", help="its set of rows (default: train)")
     group.add_argument("--image", type=Path, metavar="FILE", help="read the image from this text file, not from DATA")
     return group
 

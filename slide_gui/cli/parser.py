@@ -26,7 +26,7 @@ _COMMANDS = {
     "weights": ("figures", "draw the paper's weight figure as the window exports it"),
     "flow": ("figures", "draw one image and its hidden representation after each layer, as the window shows them"),
     "copies": ("figures", "compare the weights fitted on m corrupted copies with their closed-form limit"),
-    "draw": ("figures", "draw an exported figure of runs again, from the JSON file in its folder"),
+    "draw": ("figures", "redraw an exported figure of runs from the JSON file in its folder"),
     "demo": ("figures", "fit generated data and write the weight figure and a screenshot, without a display"),
     "train": ("runs", "train the multi-width SVM and evaluate it: one run, from the data to the test error"),
     "sweep": ("runs", f"compute the error over noise, depth and splits; {_RESUMES}"),

@@ -124,7 +124,8 @@ def _run_figure(path: Path) -> RunFigure:
     for name, figure in RUN_FIGURES.items():
         if path.name.startswith(name) and path.suffix.lower() in _FIGURES:
             return figure
-    raise UsageError(f"--figure {str(path)!r}: name it {'* or '.join(RUN_FIGURES)}*, as .pdf, .svg, .png or .csv")
+    names = " or ".join(RUN_FIGURES)
+    raise UsageError(f"--figure {str(path)!r}: the name must begin with {names} and end in .pdf, .svg, .png or .csv")
 
 
 def _sweep_options(parser: argparse.ArgumentParser) -> None:

@@ -188,7 +188,7 @@ def _add_square(out: Array, sign: float, b: Array, progress: Progress) -> None:
 
 
 def weighted_square(a: Array, weights: Array, progress: Progress = NO_PROGRESS) -> Array:
-    """Return a diag(weights) a for symmetric a and nonnegative weights; the upper half is copied from the lower."""
+    """Return ``a @ diag(weights) @ a`` for symmetric `a` and nonnegative weights; copy the lower half to the upper."""
     scaled, result = a * np.sqrt(weights), np.empty_like(a)
     for rows in tiles(len(a), WHOLE, progress):
         before = slice(0, rows.start)

@@ -52,7 +52,7 @@ USAGE = {
     "train tiny.npz --evaluate validation": "validation",
     "train tiny.npz --method magic": "method is 'magic'; it must be one of",
     "train tiny.npz --widths 1,two": "widths",
-    "train tiny.npz --figure picture.pdf": "name it confusion* or widths*, as .pdf",
+    "train tiny.npz --figure picture.pdf": "must begin with confusion or widths and end in .pdf",
     "train tiny.npz --figure widths.pdf --folds 2": "leave out one of them",
     "train tiny.npz --method pca-svm": "--kept is missing; pca-svm needs a fraction of the variance, between 0 and 1",
     "train tiny.npz --method randproj-svm": "--kept is missing; randproj-svm needs an integer number of directions",

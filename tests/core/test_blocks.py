@@ -159,7 +159,7 @@ def _fitted(*blocks):
         (lambda: Blocks([np.eye(3)], "ab"), ValueError, "shape is 'ab'; it must be two integers"),
         (lambda: Blocks([np.eye(3)], (3,)), ValueError, r"shape is \(3,\); it must be two integers"),
         (lambda: Blocks([np.eye(3)], (3, 2.5)), ValueError, "the number of features is 2.5; it must be an integer"),
-        (lambda: SLIDE().fit(Blocks([np.eye(3)], (5, 3))), ValueError, "have 3 rows in this pass, but 5 are expected"),
+        (lambda: SLIDE().fit(Blocks([np.eye(3)], (5, 3))), ValueError, "delivered 3 rows, but 5 were expected"),
         (lambda: _fitted(np.eye(3), np.eye(4)), ValueError, "block 1 has 4 features, but the blocks before it have 3"),
         (lambda: _fitted(np.eye(3), np.ones(3)), ValueError, "block 1 is a 1-D array of float64; it must be"),
         (lambda: _fitted(), ValueError, r"X has shape \(0, 0\); at least 2 samples"),

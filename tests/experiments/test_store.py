@@ -295,7 +295,7 @@ def test_that_an_edit_of_tags_keeps_the_changes_of_another_process(path, seen, t
 def test_that_a_store_of_a_newer_format_is_refused_and_left_alone(path):
     execute(path, "PRAGMA user_version = 3")
     (path.with_name(path.name + ".arrays") / f"{'0' * 16}-{'a' * 16}.npz").write_bytes(b"x")
-    with pytest.raises(DataError, match="format 3, this slide-gui reads 2; open it with the version"):
+    with pytest.raises(DataError, match="format 3, but this program reads only 2; open it with the version"):
         RunStore(path)
     assert len(list(path.with_name(path.name + ".arrays").iterdir())) == 3
 

@@ -143,7 +143,7 @@ def test_that_the_clock_ends_the_comparison_with_the_best_result_so_far(monkeypa
     assert {answer.point.split for answer in ended.done} == {0}
     assert "it planned 3 settings and 5 splits, but the budget of 30 s ended" in ended.details
     assert ended.result.n_test == len(DATA.test)
-    assert (ended.other is None) == ("budget ended before a setting with layers was tested;" in ended.sentence)
+    assert (ended.other is None) == ("time ran out before a setting with layers was tested;" in ended.sentence)
     assert seen[-1].title == "testing on the held-out rows"
 
 
@@ -193,7 +193,7 @@ def test_that_a_test_slower_than_expected_ends_with_the_budget_and_the_answer_us
     assert {ended.result.spec.evaluate, ended.other.spec.evaluate} == {"validation"}
     assert ended.result.error == min(answer.rate.error for answer in ended.done)
     assert f"% of {ended.result.n_test} validation rows correctly" in ended.sentence
-    assert "The budget ended before the test on held-out rows; this error is on the rows that" in ended.sentence
+    assert "The time ran out before the test on held-out rows; this error is on the rows that" in ended.sentence
     assert ended.details.endswith("; it planned 3 settings and 5 splits, but the budget of 20 s ended.")
     assert ended.document()["evaluated_on"] == "validation"
 

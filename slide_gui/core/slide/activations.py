@@ -80,7 +80,7 @@ def in_dtype(block: NDArray[Any], dtype: DTypeLike, start: int) -> NDArray[Any]:
 
 
 def refuse_not_finite(block: NDArray[np.floating], start: int) -> None:
-    """Raise a ValueError that names row and feature if a value is not finite. `start` is the index of the first row."""
+    """Raise a ValueError that names the row and feature of a value that is not finite; the first row is `start`."""
     bad = np.flatnonzero(~np.isfinite(block).all(axis=1))
     if bad.size:
         row = block[bad[0]]

@@ -102,7 +102,7 @@ class Blocks:
                 total.add(scatter)
             start = stop
         if start != n:
-            raise ValueError(f"the blocks have {start} rows in this pass, but {n} are expected; {_AGAIN}")
+            raise ValueError(f"this pass delivered {start} rows, but {n} were expected; {_AGAIN}")
         return tuple(total.total() for total in sums)
 
     def _counted(self) -> tuple[int, int]:

@@ -37,7 +37,7 @@ class ShippedRun(StoredRun):
 
 @dataclass(frozen=True)
 class ShippedResults:
-    """The results in the package.
+    """The results that are shipped with the program.
 
     Attributes
     ----------

@@ -269,7 +269,7 @@ def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:
         raise ValueError(f"its format is not {FORMAT!r}")
     version = document.get("format_version")
     if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
-        problem = f"it has format version {str(version)[:20]}, this slide-gui reads {FORMAT_VERSION}"
+        problem = f"its format version is {str(version)[:20]}, but this program reads at most {FORMAT_VERSION}"
         raise ValueError(f"{problem}; update slide-gui if a newer version wrote the file")
 
     def read(kind: type[T], **given: Any) -> T:

@@ -110,7 +110,7 @@ class FigureProvenance:
     @classmethod
     def _of(cls, document: dict[str, Any]) -> Self:
         if document["format"] != _FORMAT:
-            raise ValueError(f"format {document['format']}, this slide-gui reads {_FORMAT}")
+            raise ValueError(f"its format is {document['format']}, but this version of slide-gui reads only {_FORMAT}")
         figure = checked_value(str, document["figure"], "figure")
         specs: list[RunSpec] = []
         for run_document in document["runs"]:

@@ -371,7 +371,7 @@ class RunStore(AbstractContextManager["RunStore"]):
             raise DataError("is a database of another program; give another name", str(self.path))
         if version > FORMAT:
             raise DataError(
-                f"has format {version}, this slide-gui reads {FORMAT}; open it with the version that wrote it",
+                f"has format {version}, but this program reads only {FORMAT}; open it with the version that wrote it",
                 str(self.path),
             )
         virtual = re.compile(r"\s*CREATE\s+VIRTUAL", re.IGNORECASE)

@@ -1,1 +1,1 @@
-"""Many runs: the loop that computes them, sweeps, selection, curves, trials, and workers of a cluster."""
+"""Computation of many runs: the run loop, sweeps, selection, curves, trials and cluster workers."""

@@ -35,7 +35,7 @@ _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
 _FEWER = 0.7  # The number of labelled rows is multiplied by this factor until the trial fits into its time budget.
 _MARGIN = 1.2  # ratio of the time reserved for the runs on the test set to their expected time
-_UNTESTED = "The budget ended before the test on held-out rows; this error is on the rows that selected the setting."
+_UNTESTED = "The time ran out before the test on held-out rows; this error is on the rows that selected the setting."
 _GROUPED = "Rows of one group can be similar, so the uncertainty can be larger than stated."
 _NUMBERS = ("no layers", "one layer", "two layers", "three layers")
 
@@ -77,17 +77,17 @@ class Trial:
         The planned sweep.
     done : tuple of PointResult
         The results on validation rows from which one setting is selected: the results of all complete splits. If the
-        budget ended before any split was complete, these are the results of the first split.
+        time ran out before any split was complete, these are the results of the first split.
     result : RunResult
         Result of the selected setting, trained on the training set and evaluated once, on the held-out rows. If the
-        budget ended before this evaluation, it is the setting's result on the validation rows of the first split.
+        time ran out before this evaluation, it is the setting's result on the validation rows of the first split.
     other : RunResult or None
         Result that `result` is compared with, on the same rows. It uses the raw input or, if the raw input was
-        selected, the best setting with layers. None if the budget ended before it was computed.
+        selected, the best setting with layers. None if the time ran out before it was computed.
     budget : float
         Time budget in seconds. It determines the number of labelled rows to train on.
     budget_ended : bool
-        True if the budget ended before the comparison and the test were complete.
+        True if the time ran out before the comparison and the test were complete.
     """
 
     dataset: Dataset
@@ -138,7 +138,7 @@ class Trial:
         if other is None:
             missing = "a plain SVM" if depth else "a setting with layers"
             remedy = "give more time (Settings or --budget)"
-            first, compared = "", f"The budget ended before {missing} was tested; {remedy}."
+            first, compared = "", f"The time ran out before {missing} was tested; {remedy}."
         else:
             first = "" if self.layers_help else "The layers do not help on these data."
             if not depth and other.error < result.error:

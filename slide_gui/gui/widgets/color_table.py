@@ -61,7 +61,7 @@ class _Cells(QStyledItemDelegate):
 
 
 class ColorTable(QTableWidget):
-    """A table of coloured cells that adapt to its size. Arrow keys move the cursor; a click or Enter reports a cell.
+    """A table of coloured cells that adapt to its size. Arrow keys move the cursor; a click or Enter activates a cell.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class ColorTable(QTableWidget):
     Signals
     -------
     cell_clicked(object)
-        (row, column) of the cell that the user clicked or reported with Enter.
+        (row, column) of the cell that the user clicked, or activated with Enter.
     """
 
     cell_clicked = Signal(object)

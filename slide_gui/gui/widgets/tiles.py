@@ -264,7 +264,7 @@ ENLARGED = 336
 """Largest height of an enlarged tile, in pixels, if the available height is unlimited."""
 BARS_HEIGHT, BARS_LARGEST, MATRIX = 72, 480, 200
 IN_ONE_LINE = 5
-"""Largest number of tiles of a row that are drawn in one line; more tiles are drawn in two lines."""
+"""Largest number of tiles drawn in one line. A row with more tiles is drawn in two lines."""
 
 
 @dataclass(frozen=True)
