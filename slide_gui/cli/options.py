@@ -26,7 +26,7 @@ from slide_gui.experiments.files.model_file import FittedModel, fit_model, is_mo
 from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.files.source import DataSource, read_image
 from slide_gui.experiments.runs.result import RunResult
-from slide_gui.experiments.runs.spec import EVALUATE, FIT_ROWS, METHODS, TRAINING, Method, depth_axis, noise_axis
+from slide_gui.experiments.runs.spec import EVALUATE, FIT_ROWS, METHODS, TRAINING, RunSpec, depth_axis, noise_axis
 from slide_gui.experiments.store.database import store_files
 from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
 from slide_gui.text import counted
@@ -539,10 +539,14 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--fit-rows", metavar="ROWS", help=text)
 
 
+_SVM = ("widths", "criterion", "loss", "C", "starts", "subset_size")
+_FLAGS = {"n_units": "--units", "subset_size": "--subset", "C": "-C"}
+
+
 def svm_parameters(arguments: argparse.Namespace) -> SvmParameters:
     """Return the parameters of the classifier from the arguments, with defaults for those not given."""
     with usage():
-        return SvmParameters(**given(arguments, "widths", "criterion", "loss", "C", "starts", "subset_size")).checked()
+        return SvmParameters(**given(arguments, *_SVM)).checked()
 
 
 def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -553,18 +557,37 @@ def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
     key = arguments.method or ("custom" if parts else "slide-svm")
     with usage():
         method = check_choice("method", key, {name: each for name, each in METHODS.items() if not each.averages})
-    _check_projection(method, arguments)
+    if method.projection is not None:
+        try:
+            method.projection.checked(arguments.kept, method.key)
+        except ValueError as error:
+            raise UsageError(f"--{error}") from None
     sda = {"sda": _sda_parameters(arguments)} if method.network else {}
     return {"method": key, **places, **chosen, **parts, **sda}
 
 
-def _check_projection(method: Method, arguments: argparse.Namespace) -> None:
-    if method.projection is None:
-        return
-    try:
-        method.projection.checked(arguments.kept, method.key)
-    except ValueError as error:
-        raise UsageError(f"--{error}") from None
+def refuse_unused(arguments: argparse.Namespace, base: RunSpec) -> None:
+    """Refuse an option that has no effect on a run, such as --widths for a method that does not use it.
+
+    Such an option is found by its value, because `RunSpec.checked` replaces values that the run does not use. At depth
+    0, the options of a stack are accepted, so that a script can use the same options at every depth.
+
+    Raises
+    ------
+    UsageError
+        If an option has no effect.
+    """
+    spec = base.checked()
+    used = vars(spec) | vars(spec.svm) | vars(base.stack if base.stacked else spec.stack)
+    if spec.sda is not None:
+        used |= vars(spec.sda) | {"rows_a_step": spec.sda.batch_size}
+    names = [*_SVM, *vars(base.stack), "split", "kept", "labels", "fit_rows", "n_units", *_SDA, "rows_a_step"]
+    for name, value in given(arguments, *names).items():
+        if value != used.get(name):
+            on_split = getattr(replace(base, training="split").checked(), name, None) == value
+            remedy = "add --on-split" if on_split else "leave it out"
+            flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
+            raise UsageError(f"{flag} has no effect on this run of method {spec.method}; {remedy}")
 
 
 def _sda_parameters(arguments: argparse.Namespace) -> SdaParameters:

@@ -91,6 +91,7 @@ def _checked_and_read(
     with usage():
         base = RunSpec("", source.argument, **{"stack": stack, "svm": svm, **choices})
         check(base)
+    options.refuse_unused(arguments, base)
     dataset = options.read_data(source)
     return dataset, replace(base, fingerprint=dataset.fingerprint, held_out=dataset.held_out)
 
