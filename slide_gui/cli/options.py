@@ -447,10 +447,13 @@ def stack_parameters(arguments: argparse.Namespace) -> StackParameters:
     Raises
     ------
     UsageError
-        If a value is out of range.
+        If a value is out of range, or --window is given without --sharing convolution.
     """
     with usage():
-        return StackParameters(**given(arguments, *(item.name for item in fields(StackParameters)))).checked()
+        parameters = StackParameters(**given(arguments, *(item.name for item in fields(StackParameters)))).checked()
+    if given(arguments, "window") and parameters.sharing == "none":
+        raise UsageError("--window needs --sharing convolution; give both")
+    return parameters
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
