@@ -15,6 +15,7 @@ from slide_gui.data.assemble import listed_names
 from slide_gui.data.entries import entries
 from slide_gui.data.files import write_whole
 from slide_gui.data.new_rows import read_new_rows
+from slide_gui.data.readers.parts import label_texts
 from slide_gui.data.readers.tables import is_number
 from slide_gui.error_rate import ClassRates, ErrorRate
 from slide_gui.experiments.files.model_file import FittedModel, load_model
@@ -126,7 +127,11 @@ def _features(arguments: argparse.Namespace) -> int:
         model, rows, labels = _read(arguments, progress.part(0.0, 0.3))
         arrays: dict[str, Any] = {"X": model.stack.transform(rows, progress=progress.part(0.3, 1.0))}
     if labels is not None:
-        arrays["y"] = np.array(labels)
+        numbers = np.array([float(each) if is_number(each) else np.nan for each in labels])
+        if not (numbers % 1).any():
+            numbers = numbers.astype(np.int64)
+        # Class names such as 01, which differ from the text of their number, are written as text.
+        arrays["y"] = numbers if label_texts(numbers) == labels else np.array(labels)
     write_whole(output, lambda file: np.savez(file, allow_pickle=False, **arrays))
     n, d = arrays["X"].shape
     document = {"model": arguments.model, "rows": n, "features": d, "depth": len(model.stack.layers), "output": output}

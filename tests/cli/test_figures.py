@@ -222,11 +222,13 @@ def test_that_columns_are_matched_by_name_and_scaled_as_in_training(cli, table):
     assert cli("predict model.npz labelled.csv --json").json["n_test"] == 5
 
 
-@pytest.mark.parametrize("names", [("\u202ea", "b" * 200), (-0.5, 0.5), (1234567.5, 2234567.5), ("01", "2b")])
-def test_that_labels_of_new_rows_are_compared_with_the_names_that_the_model_has(cli, names):
+@pytest.mark.parametrize("names", [("\u202ea", "b" * 200), (-0.5, 0.5), (1234567.5, 2234567.5), (3, 7), ("01", "2b")])
+def test_that_labels_of_new_rows_are_compared_with_names_of_the_model_and_keep_their_type(cli, names):
     write("x.csv", [["a", "b", "label"], *([k, -k, names[k // 20]] for k in range(40))])
     cli("train x.csv --noise 0.2 --depth 1 --save-model x.npz")
     assert cli("predict x.npz x.csv --json").json["error"] < 0.2
+    cli("features x.npz x.csv -o f.npz")
+    assert repr(np.load("f.npz")["y"].tolist()[-1])[:9] == repr(names[1])[:9]
     write("first.csv", [["a", "b", "label"], *([k, -k, names[0]] for k in range(20))])
     assert cli("predict x.npz first.csv --json").json["error"] < 0.2
     write("empty.csv", [["a", "b", "label"], *([k, -k, ""] for k in range(20))])
