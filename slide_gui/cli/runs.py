@@ -309,7 +309,10 @@ def _decide(arguments: argparse.Namespace) -> int:
     with open_store(arguments.store) as store:
         spec_hash = full_hash(store, arguments.hash)
         result = store.load(spec_hash)
-    dataset = options.read_data(options.data_source(arguments))
+    source = options.data_source(arguments)
+    dataset = options.read_data(source)
+    if source.held_out is not None and dataset.held_out != result.spec.held_out:
+        raise UsageError("the run has another test set; leave out the options for the test set")
     dataset = divided_as(dataset, result.spec.fingerprint, result.spec.held_out)
     image, name = options.chosen_image(dataset, arguments)
     with progress_bar("deciding") as progress:
