@@ -233,6 +233,8 @@ def test_that_a_plan_has_the_expected_cost_and_the_stored_runs(tmp_path):
         odd = [replace(line, **change) for line in store.runs() for change in ({"noise": 2.0}, {"depth": 99})]
         assert not plan_sweep(asked, DATA, odd).measured
         assert plan_sweep(replace(asked, choose="each"), DATA, store.runs()).n_runs == 16
+        one = replace(asked, choose="each", noises=(0.2,), depths=(1,))
+        assert plan_sweep(one, DATA, ()).n_runs == 3  # both splits share the run on the test set
         whole = plan_sweep(replace(FAST, splits=(0,)), DATA, store.runs())
         assert (str(whole), whole.seconds) == ("7 runs, all already stored", 0.0)
 

@@ -108,7 +108,9 @@ def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored
             cost.add(kind, line.seconds)
     wanted = {point.spec.hash: point.spec for point in points}
     left = [spec for spec_hash, spec in wanted.items() if spec_hash not in known]
-    n_final = len({_group(point, choose) for point in points}) if choose != "none" else 0
+    # Splits that select the same noise and depth share one run on the whole training set.
+    finals = {(point.fold, point.spec.stack.noise, point.depth, point.seed) for point in points}
+    n_final = min(len({_group(point, choose) for point in points}), len(finals)) if choose != "none" else 0
     # Stored runs that test selected points are counted only if the runs of all points are stored.
     n_done = 0 if left else min(n_final, len(known & {final_spec(spec).hash for spec in wanted.values()}))
     kinds = [*(RunKind.of(spec, shape) for spec in left), *[_kind_of_final(points, shape)] * (n_final - n_done)]
