@@ -81,7 +81,8 @@ class _Parser(argparse.ArgumentParser):
         return super().parse_known_args(*arguments, **given)
 
     def error(self, message: str) -> NoReturn:
-        remedy = "; write DATA before the options" if message.endswith("required: DATA") else ""
+        misplaced = message.endswith("required: DATA") or "--seeds: invalid" in message
+        remedy = "; write DATA before the options" if misplaced else ""
         raise UsageError(f"{message}{remedy} (see: {self.prog} --help)")
 
 
