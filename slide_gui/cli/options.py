@@ -581,9 +581,8 @@ def refuse_unused(arguments: argparse.Namespace, base: RunSpec) -> None:
         If an option has no effect.
     """
     spec = base.checked()
-    used = vars(spec) | vars(spec.svm) | vars(base.stack if base.stacked else spec.stack)
-    if spec.sda is not None:
-        used |= vars(spec.sda) | {"rows_a_step": spec.sda.batch_size}
+    sda = {} if spec.sda is None else vars(spec.sda) | {"rows_a_step": spec.sda.batch_size}
+    used = vars(spec) | vars(spec.svm) | vars(base.stack if base.stacked else spec.stack) | sda
     names = [*_SVM, *vars(base.stack), "split", "kept", "labels", "fit_rows", "n_units", *_SDA, "rows_a_step"]
     for name, value in given(arguments, *names).items():
         if value != used.get(name):

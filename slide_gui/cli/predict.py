@@ -80,8 +80,7 @@ def _predict(arguments: argparse.Namespace) -> int:
     output, counts = arguments.output, Counter(names)
     document: dict[str, Any] = {"model": arguments.model, "dataset": model.dataset, "rows": len(rows)}
     document |= {"predicted": {name: counts[name] for name in model.class_names}, "output": output}
-    if output is None:
-        document["classes"] = names
+    document |= {"classes": names} if output is None else {}
     listed = ", ".join(f"{name}: {counts[name]}" for name in model.class_names if counts[name])
     lines = [f"{counted(len(rows), 'row')} classified by the model of {_title(model)}: {listed}"]
     labels = labels and _class_names(labels, model)

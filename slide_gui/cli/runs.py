@@ -50,10 +50,9 @@ def _train_options(parser: argparse.ArgumentParser) -> None:
 
 def _train(arguments: argparse.Namespace) -> int:
     figures = {path: _run_figure(path) for path in arguments.figure}
-    if arguments.save_model is not None and arguments.folds is not None:
-        raise UsageError("--save-model saves one run, but --folds makes several; leave out one of them")
-    if figures and arguments.folds is not None:
-        raise UsageError("--figure draws one run, but --folds makes several; leave out one of them")
+    for option, outputs in (("--save-model", arguments.save_model), ("--figure", figures)):
+        if outputs and arguments.folds is not None:
+            raise UsageError(f"{option} is for one run, but --folds makes several; leave out one of them")
     source, output = options.data_source(arguments, evaluate=arguments.evaluate), arguments.output
     options.check_outputs(arguments, [*arguments.figure, arguments.save_model], [source], store=output)
     options.check_model_output(arguments.save_model)
@@ -75,8 +74,7 @@ def _train(arguments: argparse.Namespace) -> int:
     document = {**describe_result(result), "label_names": names, "output": output, "figures": arguments.figure}
     lines, rates = list(result_lines(result)), ClassRates.of(result.confusion, names)
     lines[2:2] = filter(None, [rates.sentence])
-    document |= rates.document
-    print_answer(arguments, document, lines, arguments.figure)
+    print_answer(arguments, document | rates.document, lines, arguments.figure)
     return options.save_trained(arguments, dataset, result)
 
 
