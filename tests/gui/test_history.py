@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.gui.state.undo import UndoHistory
 from tests.experiments.test_store import RESULT
-from tests.gui.helpers import StubSource, all_fitted, dataset, draw, settle, show_page, wait
+from tests.gui.helpers import StubSource, all_fitted, dataset, draw, open_data, settle, show_page, wait
 
 
 def test_that_dropped_changes_release_their_images(app):
@@ -133,7 +133,7 @@ def test_that_menu_and_keys_undo_the_same_change_also_from_the_image(window):
     assert window.actions_by_name["redo"].text() == "Redo stroke"
 
 
-def test_that_deletions_and_tags_of_runs_are_undone_with_other_changes(window):
+def test_that_deletions_and_tags_of_runs_are_undone_with_other_changes_and_after_opening_other_data(window):
     with RunStore(window.session.library.path) as store:
         store.save(RESULT)
     library, workspace, key = window.session.library, window.workspace, RESULT.spec.hash
@@ -152,9 +152,13 @@ def test_that_deletions_and_tags_of_runs_are_undone_with_other_changes(window):
     for expected in ([], [(key, ("first", "good"))], [(key, ())]):
         workspace.history.undo()
         wait(lambda expected=expected: listed() == expected and not library.reading)
-    for _ in range(2):
+    for _ in range(3):
         workspace.history.redo()
     wait(lambda: listed() == [] and not library.reading)
+    open_data(window, dataset(seed=1))
+    assert workspace.history.undoText() == "deletion of 1 run"
+    workspace.history.undo()
+    wait(lambda: listed() == [(key, ("first", "good"))])
 
 
 def test_that_tags_and_deletions_of_another_window_survive_those_of_this_one(window):

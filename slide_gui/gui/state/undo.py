@@ -45,6 +45,14 @@ class UndoHistory(QUndoStack):
         if last is not None:
             last.gesture = ""
 
+    def drop(self, apply: Callable[[Any], object]) -> None:
+        """Remove the changes that `apply` makes, and all undone steps."""
+        steps = [cast("_Change", self.command(number)) for number in range(self.index())]
+        others = [(step.text(), step.apply, step.before, step.after) for step in steps if step.apply != apply]
+        self.clear()
+        for each in others:
+            self.record(*each)
+
     def _last(self) -> "_Change | None":
         return cast("_Change | None", self.command(self.index() - 1))
 
@@ -54,14 +62,14 @@ class _Change(QUndoCommand):
 
     def __init__(self, text: str, apply: Callable[[Any], object], before: Any, after: Any, gesture: str) -> None:
         super().__init__(text)
-        self._apply, self.before, self.after, self.gesture = apply, before, after, gesture
+        self.apply, self.before, self.after, self.gesture = apply, before, after, gesture
         self._is_undone = False
 
     def undo(self) -> None:
         self._is_undone, self.gesture = True, ""
         if not self.isObsolete():
-            self._apply(self.before)
+            self.apply(self.before)
 
     def redo(self) -> None:
         if self._is_undone:  # False when QUndoStack.push calls `redo`, because the change is already applied
-            self._apply(self.after)
+            self.apply(self.after)

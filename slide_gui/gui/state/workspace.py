@@ -359,7 +359,7 @@ class Workspace(QObject):
         shape, names = dataset.image_shape, dataset.feature_names
         self.feature_names = tuple(pixel_name(feature, shape, names) for feature in range(dataset.n_features))
         self.fitting.use(opened.explorer, state.parameters, lambda: dataset.fingerprint)
-        self.history.clear()
+        self.history.drop(self._replace)
         self.dataset_changed.emit(self.dataset)
         self.state_changed.emit(self.state, old)
         self.fitting.fit()
