@@ -101,20 +101,20 @@ def test_that_a_saved_run_is_never_overwritten(path):
 
 
 DAMAGES = {
-    "missing": ("cannot be read (No such file or directory)", lambda file: None),
+    "missing": ("is missing; if the store was moved, move its arrays to {}, or", lambda file: None),
     "altered": (
-        "was altered after it was written",
+        "was altered after it was written;",
         lambda file: file.write_bytes(CONTENT[:99] + bytes([CONTENT[99] ^ 1]) + CONTENT[100:]),
     ),
-    "truncated": ("was altered after it was written", lambda file: file.write_bytes(CONTENT[:100])),
-    "of another run": ("was altered after it was written", lambda file: file.write_bytes(pack_arrays(OTHER.arrays()))),
+    "truncated": ("was altered after it was written;", lambda file: file.write_bytes(CONTENT[:100])),
+    "of another run": ("was altered after it was written;", lambda file: file.write_bytes(pack_arrays(OTHER.arrays()))),
     "with other numbers": (
-        "was altered after it was written",
+        "was altered after it was written;",
         lambda file: file.write_bytes(pack_arrays(RESULT.arrays() | {"decisions": RESULT.arrays()["decisions"] * 0.5})),
     ),
-    "a pipe": ("is not a file", lambda file: os.mkfifo(file)),
-    "a device": ("is not a file", lambda file: file.symlink_to("/dev/zero")),
-    "a folder": ("is not a file", lambda file: file.mkdir()),
+    "a pipe": ("is not a file;", lambda file: os.mkfifo(file)),
+    "a device": ("is not a file;", lambda file: file.symlink_to("/dev/zero")),
+    "a folder": ("is not a file;", lambda file: file.mkdir()),
 }
 
 
@@ -124,7 +124,7 @@ def test_that_a_missing_or_altered_file_is_reported_and_computed_again(path, dam
     file, (reason, change) = array_file(path), DAMAGES[damage]
     file.unlink()
     change(file)
-    fault = f"{file}: {reason}; compute the run again"
+    fault = f"{file}: {reason.format(file.parent)} compute the run again"
     with RunStore(path) as store:
         assert store.check().faults == {RESULT.spec.hash: fault}
         for read in (lambda: store.load(RESULT.spec.hash), lambda: store.take(RESULT.spec)):

@@ -606,6 +606,9 @@ def _content(file: Path) -> bytes:
         if status.st_size > memory_limit():
             raise DamagedRun(f"has {status.st_size} bytes, more than the arrays of any run; {_REMEDY}", str(file))
         return file.read_bytes()
+    except FileNotFoundError:
+        remedy = f"if the store was moved, move its arrays to {file.parent}, or {_REMEDY}"
+        raise DamagedRun(f"is missing; {remedy}", str(file)) from None
     except OSError as error:
         raise DamagedRun(f"cannot be read ({error.strerror}); {_REMEDY}", str(file)) from None
 
