@@ -284,9 +284,11 @@ def estimated_part(controller):
 
 def test_that_a_resting_slider_gets_an_estimate_of_the_error_shown_and_moving_drops_it(window):
     curves, controller = show_page(window, "curves"), window.session.runs
-    slider = window.panel.sliders["noise"].findChild(QSlider)
+    slider, states = window.panel.sliders["noise"].findChild(QSlider), []
+    controller.estimate.changed.connect(lambda: states.extend(each.state for each in curves.points()))
     slider.setValue(62)
     wait(lambda: estimated_part(controller) == "test")
+    assert set(states) == {"refining"}
     (before,) = curves.points()
     assert (controller.estimated.stack.noise, before.noise) == (0.62, 0.62)
     validation = Setting.of(replace(controller.estimated, evaluate="validation", training="split"))

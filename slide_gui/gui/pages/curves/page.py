@@ -502,7 +502,6 @@ def _decided(points: Iterable[ErrorPoint]) -> str:
 def _live_point(place: Place, seen: RunProgress | None, part: str, state: PointState) -> ErrorPoint:
     """Return the point that a sweep or an estimate is computing. An estimate does not learn widths."""
     estimate: Estimate | None = None if seen is None else getattr(seen, part)
-    if estimate is None or estimate.done == 0:
-        return ErrorPoint(*place, None, "", "running")
+    rate = None if estimate is None or estimate.done == 0 else estimate.rate
     note = "live estimate with median widths or the widths of the nearest run" if state == "refining" else ""
-    return ErrorPoint(*place, estimate.rate, "", state, note)
+    return ErrorPoint(*place, rate, "", state, note)
