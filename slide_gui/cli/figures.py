@@ -28,6 +28,7 @@ from slide_gui.figures.flow import flow_export
 from slide_gui.figures.run_exports import CURVES, FIGURE_NAMES, run_export
 from slide_gui.figures.style import ANIMATION_DPI, LEVELS, SHOWN, WIDTHS, Style
 from slide_gui.figures.weights import as_shown, noise_animation, tile_limits, weights_export
+from slide_gui.text import counted
 
 _FORMATS = ("pdf", "svg", "png", "csv")
 
@@ -303,7 +304,8 @@ def _copies(arguments: argparse.Namespace) -> int:
     with progress_bar("corrupting copies") as progress:
         copies = study.run(progress)
     result = CopiesResult(model, copies, feature, shown)
-    lines = [f"m = {m}: relative error {mean:.6g} ({low:.6g} to {high:.6g})" for m, mean, low, high in copies.curve()]
+    head = f"relative error: geometric mean over {counted(seeds, 'seed')} (smallest to largest)"
+    lines = [head, *(f"m = {m}: {mean:.6g} ({low:.6g} to {high:.6g})" for m, mean, low, high in copies.curve())]
     slope = copies.slope()
     if slope is not None:
         lines.append(f"from m = 8 on, the error is about proportional to m to the power {slope:.3f}")

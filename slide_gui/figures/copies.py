@@ -62,7 +62,7 @@ def draw_copies(figure: "Figure", result: CopiesResult, style: Style) -> None:
     plot.title(
         f"{dataset_title(model.dataset, model.generated)}: m corrupted copies against their limit",
         f"layer {copies.layer}, noise 1 − p = {copies.noise:g}; {rows}; "
-        f"geometric mean of {counted(copies.seeds, 'seed')}",
+        f"geometric mean over {counted(copies.seeds, 'seed')}",
     )
     names = ["all rows", row]
     left, top = 11.0 * s, 10.5 * s

@@ -114,7 +114,7 @@ def test_that_the_copies_figure_has_both_lines_and_their_references():
     dashed = np.asarray(lines[1].get_ydata())
     np.testing.assert_allclose(dashed[0] / dashed[-1], 4.0)
     assert "Wₘ, m = 8, seed 0" in texts(figure)
-    assert any("geometric mean of 2 seeds" in text for text in texts(figure))
+    assert any("geometric mean over 2 seeds" in text for text in texts(figure))
 
 
 def test_that_the_copies_figure_names_row_and_column_of_its_pixel_as_shown():

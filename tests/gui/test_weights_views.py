@@ -269,6 +269,7 @@ def test_that_copies_start_on_request_their_error_falls_by_one_half_per_factor_o
     wait(lambda: all_points(part))
     assert part.plot.copies() == [2**k for k in range(11)]
     assert -0.6 < part.copies.slope() < -0.4
+    assert "geometric mean of the relative error" in part.numbers()
     assert not any(each.isVisible() for each in start_buttons(part))
     QTest.mouseClick(part.plot, Qt.MouseButton.LeftButton, pos=part.plot.position(4, 0.2).toPoint())
     _image, estimate, limit, difference = part.tiles.rows[0].tiles

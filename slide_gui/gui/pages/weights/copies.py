@@ -433,4 +433,4 @@ class CopiesView(Experiment):
             curve = copies.curve(feature)
             names += [(name, str(m)) for m, *_ in curve]
             cells += [errors for _, *errors in curve]
-        return table_text(("rows", "m"), names, ("mean relative error", "least", "largest"), cells)
+        return table_text(("rows", "m"), names, ("geometric mean of the relative error", "smallest", "largest"), cells)
