@@ -287,6 +287,8 @@ def _copies(arguments: argparse.Namespace) -> int:
     if not 1 <= layer <= depth:
         allowed = f"at depth {depth} it must be from 1 to {depth}" if depth else "depth 0 has no layer; use --depth 1"
         raise UsageError(f"--layer is {layer}; {allowed}")
+    if not parameters.noise:
+        raise UsageError("--noise is 0, so every copy equals the data and Wₘ equals W; give a noise level above 0")
     if most < 1 or seeds < 1 or (arguments.rows is not None and arguments.rows < 2):
         raise UsageError("--most and --seeds must be at least 1, and --rows at least 2")
 

@@ -283,7 +283,7 @@ def test_that_copies_start_on_request_their_error_falls_by_one_half_per_factor_o
     np.testing.assert_allclose(part.copies.limit, window.workspace.fitting.stack.layers[1].weights, atol=2e-3)
 
 
-def test_that_copies_pause_on_cancel_resume_and_restart_after_a_new_fit(window):
+def test_that_copies_pause_on_cancel_resume_restart_after_a_new_fit_and_say_why_none_has_an_error(window):
     part = started(window)
     window.actions_by_name["cancel"].trigger()
     assert part._job is None
@@ -299,6 +299,9 @@ def test_that_copies_pause_on_cancel_resume_and_restart_after_a_new_fit(window):
     resume.click()
     window.workspace.set_parameters(noise=0.5)
     wait(lambda: part.copies.noise == 0.5 and all_points(part))
+    window.workspace.set_parameters(noise=0.0)
+    wait(lambda: part.copies.noise == 0.0)
+    assert "Wₘ equals W for every m" in part.plot.accessibleDescription()
 
 
 def test_that_copies_of_small_images_are_dropped_before_larger_images_are_shown(window):

@@ -368,6 +368,8 @@ class CopiesView(Experiment):
         if copies is None:
             start = f"Press Start to fit Wₘ to up to {count(MOST_COPIES)} corrupted copies while this view is open."
             self.plot.set_placeholder(self._refusal or (start if self._workspace.state.parameters.depth else NO_LAYER))
+        elif not copies.noise:
+            self.plot.set_placeholder("At noise level 0, every copy equals the data, so Wₘ equals W for every m.")
         stale = copies is not None and self._is_stale(copies)
         point = None if copies is None else self._point(copies)
         status = ""
