@@ -363,6 +363,7 @@ def test_that_eight_layers_and_their_texts_fit_small_windows_without_overlaps(si
     assert not any(one.intersects(other) for one, other in combinations(tiles + texts, 2))
     assert max(box.right() for box in tiles + texts) <= size[0]
     assert max(box.bottom() for box in tiles + texts) <= size[1]
+    assert min(text.width() for text in texts[-8:]) > 85.3, "the width of “−0.50 to +0.73”"
     corners = layout.across(4)
     assert max(corner.x() for corner in corners) <= size[0]
     between = corners[2].y()

@@ -34,7 +34,8 @@ _CANVAS, _LARGEST = 252, 336  # preferred side of the canvas and largest side of
 _DRAWABLE = 6  # side of an image pixel, in logical pixels, that is easy to hit with the mouse
 _LINES = 2  # number of lines of text below each lower tile
 _WORDS, _MARGIN = 96, 10  # width of a line of text below a tile; gap between the texts of two columns
-_SYMBOLS = 80  # least width of a tile plus the gap on its right, in which the labels of its two arrows fit
+# Least widths of a tile plus the gap on its right, for the labels of its arrows and for a text like "−0.50 to +0.73"
+_SYMBOLS, _RANGE = 80, 96
 _IN_ONE_LINE, _BETWEEN = 5, 12  # largest number of layers in one line; gap between two lines of layers
 
 
@@ -71,8 +72,11 @@ class FlowLayout(ImageLayout):
         small = [s for s in steps if s * longest <= _LARGEST] or steps[-1:]
         tile = next((s for s in small if self._fits(self._least(s), s)), small[-1])
         drawn = [s for s in small if s * longest <= max(_CANVAS, tile * longest)]
-        canvas = next((s for s in drawn if self._fits(s, tile)), self._least(tile))
-        return canvas, tile
+        least = self._least(tile)
+        # The canvas becomes smaller, but at most by one half, if the texts below the tiles need the width.
+        passes = (_RANGE, max(least, 0.5 * _CANVAS / longest)), (_SYMBOLS, least)
+        fitting = (s for wide, smallest in passes for s in drawn if s >= smallest and self._fits(s, tile, wide))
+        return next(fitting, least), tile
 
     def _least(self, tile: float) -> float:
         """Return the smallest size of an image pixel on the canvas, given its size in the tiles."""
@@ -94,12 +98,12 @@ class FlowLayout(ImageLayout):
     def _across(self, canvas: float, tile: float, gap: float) -> float:
         return 2 * EDGE + canvas + self.per_line * (gap + tile) + (gap if self.wraps else _beyond(tile, gap))
 
-    def _fits(self, canvas: float, tile: float) -> bool:
+    def _fits(self, canvas: float, tile: float, wide: float = _SYMBOLS) -> bool:
         rows, columns = self.shape
         down = 2 * EDGE + HEAD + canvas * rows + self._below(tile * rows)
         down += (_LINES - self.n_lines) * LINE
         lines = 2 * EDGE + 2 * (HEAD + tile * rows + self._below(tile * rows)) + _BETWEEN if self.wraps else 0.0
-        across = self._across(canvas * columns, tile * columns, _least_gap(tile * columns))
+        across = self._across(canvas * columns, tile * columns, _least_gap(tile * columns, wide))
         return across <= self.width and max(down, lines) <= self.height
 
     @property
@@ -192,9 +196,9 @@ class FlowLayout(ImageLayout):
         return [ends[0], *turns, QPointF(middle, stop.center().y()), ends[1]]
 
 
-def _least_gap(width: float) -> float:
-    """Return the least gap between tiles of this width in which the labels of the arrows fit."""
-    return max(ARROW, _SYMBOLS - width)
+def _least_gap(width: float, wide: float = _SYMBOLS) -> float:
+    """Return the least gap between tiles of this width, so that a tile and the gap are at least `wide` together."""
+    return max(ARROW, wide - width)
 
 
 def _beyond(width: float, gap: float) -> float:
@@ -430,7 +434,7 @@ class FlowView(Picker):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         super().mouseMoveEvent(event)
-        tips = (tile.tip for tile, box, _ in self._tiles() if box.contains(event.position()))
+        tips = ("\n".join([tile.tip, *tile.lines]) for tile, box, _ in self._tiles() if box.contains(event.position()))
         self.setToolTip(next(tips, ""))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
