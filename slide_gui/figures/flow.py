@@ -51,15 +51,15 @@ def draw_flow(figure: "Figure", result: FlowResult, style: Style) -> None:
     if result.seed is None:
         words = f"{result.caption}, not corrupted; fitted with noise 1 − p = {p.noise:g}"
     data = dataset_title(model.dataset, model.generated)
-    noun = "row" if model.image_shape is None else "image"
+    noun, limited = ("row", "axis") if model.image_shape is None else ("image", "colour")
     plot.title(f"{data}: one {noun} through {counted(columns - 1, 'layer')}", words)
     painter = _Painter(plot, result, style, wide, high)
     for column in range(columns):
         painter.column(column, (2.0 + column * _GAP) * s + column * wide, top, second)
-    limits = "± its largest value" if style.levels == "tile" else f"±{painter.limit:g}"
+    limits = "± largest value" if style.levels == "tile" else f"±{painter.limit:g}"
     plot.note(
-        "below hᵏ: mean squared difference from hᵏ⁻¹ and from x; "
-        f"colour limits of hᵏ, and of T if it is negative: {limits}"
+        "below hᵏ: mean squared difference from hᵏ⁻¹ and x; "
+        f"{limited} limits of hᵏ and of tiles with negative values: {limits}"
     )
 
 

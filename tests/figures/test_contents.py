@@ -94,6 +94,7 @@ def test_that_negative_values_of_t_have_the_colours_of_h_with_limits_of_their_ow
     layers = tuple(replace(layer, squashed=layer.squashed - 0.5) for layer in flow.flow.layers)
     signed = replace(flow, flow=replace(flow.flow, layers=layers))
     figure = drawn(draw_flow, signed, style=Style(levels=levels))
+    assert any("colour limits of hᵏ and of tiles with negative values: ±" in text for text in texts(figure))
     shown = colors(next(axes for axes in figure.axes if axes.get_label().startswith("T(h¹)")))
     scale = ColorScale.symmetric(Style().colors, limit)
     np.testing.assert_array_equal(shown, scale.lut()[scale.indices(layers[1].squashed.reshape(8, 8))])
