@@ -110,11 +110,7 @@ class ElidedLabel(PlainLabel):
 
     def event(self, event: QEvent) -> bool:
         """If the text does not fit, show the full text at the top of the tooltip."""
-        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip and self.shown_text() != self.text():
-            tip = "\n".join(filter(None, (wrapped(self.text()), self.toolTip())))
-            QToolTip.showText(event.globalPos(), tip, self)
-            return True
-        return super().event(event)
+        return _show_tip(self, event, self.text()) or super().event(event)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         with QPainter(self) as painter:
@@ -124,6 +120,8 @@ class ElidedLabel(PlainLabel):
 
 class ElidedBox(QComboBox):
     """A combo box whose selected text or placeholder is shortened with … in the middle if it does not fit.
+
+    If the text is shortened, the tooltip begins with the full text.
 
     Parameters
     ----------
@@ -146,8 +144,14 @@ class ElidedBox(QComboBox):
         self.initStyleOption(option)
         box, field = QStyle.ComplexControl.CC_ComboBox, QStyle.SubControl.SC_ComboBoxEditField
         room = self.style().subControlRect(box, option, field, self).width() - 4  # the margins of the text: 4 pixels
-        text = self.currentText() or self.placeholderText()
-        return self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, room)
+        return self.fontMetrics().elidedText(self._text(), Qt.TextElideMode.ElideMiddle, room)
+
+    def _text(self) -> str:
+        return self.currentText() or self.placeholderText()
+
+    def event(self, event: QEvent) -> bool:
+        """If the text does not fit, show the full text at the top of the tooltip."""
+        return _show_tip(self, event, self._text()) or super().event(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """If the box has no keyboard focus, scroll the area around it instead of changing the selection."""
@@ -163,6 +167,17 @@ class ElidedBox(QComboBox):
         with painter:
             painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
             painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+
+
+def _show_tip(widget: ElidedLabel | ElidedBox, event: QEvent, text: str) -> bool:
+    """If the event requests a tooltip and the widget shortens its text, show the full text at the top of the tooltip.
+
+    Return False if this does not apply, so that the widget must handle the event.
+    """
+    if not isinstance(event, QHelpEvent) or event.type() != QEvent.Type.ToolTip or widget.shown_text() == text:
+        return False
+    QToolTip.showText(event.globalPos(), "\n".join(filter(None, (wrapped(text), widget.toolTip()))), widget)
+    return True
 
 
 def add_button(parent: QWidget, row: QBoxLayout, text: str, tip: str = "", kind: str = "") -> QPushButton:

@@ -47,11 +47,13 @@ def test_that_tab_stops_only_at_the_checked_button_and_arrows_lead_to_the_others
         assert stops == [checked]
 
 
-def test_that_a_shortened_label_shows_its_text_above_its_own_tooltip(shown):
-    elided = shown(ElidedLabel("a text that does not fit", None), 40, 20)
-    elided.setToolTip("why")
-    QApplication.sendEvent(elided, QHelpEvent(QEvent.Type.ToolTip, QPoint(), elided.mapToGlobal(QPoint())))
-    assert QToolTip.text() == "a text that does not fit\nwhy"
+def test_that_a_shortened_label_or_box_shows_its_text_above_its_own_tooltip(shown):
+    label, box = ElidedLabel("a text that does not fit", None), ElidedBox(None)
+    box.setPlaceholderText("another text")
+    for elided, text in ((label, "a text that does not fit"), (box, "another text")):
+        shown(elided, 40, 20).setToolTip("why")
+        QApplication.sendEvent(elided, QHelpEvent(QEvent.Type.ToolTip, QPoint(), elided.mapToGlobal(QPoint())))
+        assert QToolTip.text() == f"{text}\nwhy"
 
 
 def test_that_numbers_after_a_right_to_left_name_are_shown_to_its_right(app):
