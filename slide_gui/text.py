@@ -296,11 +296,16 @@ def label_names(labels: Iterable[int], known: Sequence[str]) -> tuple[str, ...]:
 def told_apart(names: Sequence[str]) -> tuple[str, ...]:
     """Return names without the words that are at the start or end of all of them.
 
+    A range between two numbers starts with its lower limit, because narrow columns show only the ends of a name.
+
     Examples
     --------
     >>> told_apart(("cultivar 0", "cultivar 12")), told_apart(("left hand", "right hand"))
     (('…0', '…12'), ('left…', 'right…'))
+    >>> told_apart(("up to 1.5", "above 1.5 to 3", "above 3"))
+    ('up to 1.5', '1.5 to 3', 'above 3')
     """
+    names = [re.sub(r"^above (?=\S*\d to \S*\d$)", "", name) for name in names]
     if len(set(names)) < 2:
         return tuple(names)
     before = _shared_length(names)

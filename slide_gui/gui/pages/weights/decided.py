@@ -29,7 +29,7 @@ from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, 
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.painted import INK, MIDDLE, PixelGrid, frame, image_of, integer_scale
 from slide_gui.gui.widgets.tiles import bar_image
-from slide_gui.text import count, counted, fixed, label_names, number, per_cent
+from slide_gui.text import count, counted, fixed, label_names, number, per_cent, told_apart
 
 _SIDE, _GAP, _NARROW_GAP = 64, 20, 6
 _BARS, _CARD, _FLIP = 216, 74, 190  # widths in pixels of the class bars, a support vector and the changed image
@@ -293,7 +293,7 @@ class DecidedPart(QWidget):
             favoured = names[decision.first if vector.pull >= 0 else decision.second]
             tip = _tip(vector, names[vector.code], favoured, ", ".join(self._share_texts(vector.shares)))
             tip = f"{self._workspace.worded('training image')} {count(vector.row + 1)}, {tip}"
-            card.show_vector(vector, names[vector.code], self._picture(dataset.train[vector.row]), tip)
+            card.show_vector(vector, told_apart(names)[vector.code], self._picture(dataset.train[vector.row]), tip)
         self._legend.setAccessibleName(", ".join(self._share_texts(decision.shares)))
         self._flip_image.setVisible(flip is not None and bool(flip.features))
         if flip is None:
