@@ -247,6 +247,9 @@ def test_that_a_sweep_computes_and_lists_exactly_its_runs_and_the_classifier_fin
     assert (best.noise, best.depth) == (final.point.noise, final.point.depth)
     assert f"retrained on all training rows with all labels: test error {final.rate}" in curves.status.text()
     assert best.rate.n_splits == 2
+    assert "a click opens the run with split 0 and seed 0" in lines_of(best)
+    curves._map.point_clicked.emit(best)
+    wait(lambda: "· split 0, seed 0 ·" in show_page(window, "classifier").details.text())
     assert "yes" in curves.numbers()
     refit(window, noise=final.point.noise, depth=1)
     classifier = show_page(window, "classifier")

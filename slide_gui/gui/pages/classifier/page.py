@@ -343,7 +343,8 @@ class ClassifierPage(Page):
             return text if held_out is None else f"{text} · results below are of {held_out}: {result.rate}"
         unit = self._unit() if result.spec.evaluate == "test" else "row"
         interval = f"on {count(result.n_test)} {unit}s, with its 95 % confidence interval"
-        return " · ".join(filter(None, [f"{result.spec.evaluate} error {interval}", str(held_out or "")]))
+        split = f"split {result.spec.split}, seed {result.spec.seed}" if result.spec.training == "split" else ""
+        return " · ".join(filter(None, [f"{result.spec.evaluate} error {interval}", split, str(held_out or "")]))
 
     def _unit(self) -> str:
         """Return the noun for a row of the data, such as "image"."""

@@ -410,6 +410,7 @@ class CurvesPage(Page):
             note = f"{f'{len(folds)} of {held_out.folds} folds'} · {note}"
         if len(draws) > 1:
             note = f"mean of {len(draws)} splits and seeds, 95 % confidence interval over {mean.rate.covers} · {note}"
+            note += f"\na click opens the run with split {known[key].point.split} and seed {known[key].point.seed}"
         validation = None if mean.validation_error is None else 100 * mean.validation_error
         by = " and ".join(dict.fromkeys(filter(None, (describe_widths(each.chosen_by) for each in answers))))
         return ErrorPoint(*place, mean.rate, key, "done", note, by, validation, mean.chosen)
