@@ -181,10 +181,12 @@ def _weights(arguments: argparse.Namespace) -> int:
     export = noise_animation(datasets, weights) if animation else weights_export(weights, sources)
     alone = len(models) == 1
     session = _session(sources[0], models[0], style, _WEIGHTS, pins=weights[0].pixels) if alone else ""
-    show = "contribution" if contributions else "weights"
+    # Whether an animation shows contributions depends on its pictures, which are computed while it is written.
+    show = style.show if animation else "contribution" if contributions else "weights"
     document = {"show": show, "data": _weights_documents(models, shown, style)}
-    line = f"the tiles show {SHOWN[show].text}{'; a CSV file always contains the weights' if contributions else ''}"
-    return _write(export, style, outputs, arguments, document, [line], session)
+    values = SHOWN[show].tip if show == "auto" else SHOWN[show].text
+    remark = "; a CSV file always contains the weights" if contributions and not animation else ""
+    return _write(export, style, outputs, arguments, document, [f"the tiles show {values}{remark}"], session)
 
 
 def _pixel_named(text: str, model: FittedModel) -> int:

@@ -103,7 +103,8 @@ def test_that_a_bundle_has_figures_numbers_commands_script_and_session(cli, smal
 
 def test_that_an_animation_holds_its_pictures_and_the_session(cli, small):
     line = "weights small.npz --animate noise --depth 2 --pixels 1,2 --dpi 60 --format gif --json"
-    assert cli(line).json["outputs"] == ["weights.gif"]
+    document = cli(line).json
+    assert (document["outputs"], document["show"]) == (["weights.gif"], "auto")
     with Image.open("weights.gif") as image:
         assert getattr(image, "n_frames", 1) == 20
     session = read_session(Path("weights.gif"))
