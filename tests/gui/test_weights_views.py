@@ -165,7 +165,7 @@ def test_that_an_image_passes_through_the_layers_of_earlier_data_under_their_nam
     assert part.foreign is None
 
 
-def test_that_rows_of_a_table_pass_through_layers_of_the_same_columns_in_their_scale(window):
+def test_that_rows_of_a_table_pass_through_layers_of_the_same_columns_in_their_scale_and_colours(window):
     part, rows = window.weights_page.set_view("flow"), np.random.default_rng(0).random((30, 3), np.float32)
     names, scales = ("a", "b", "c"), ([[0.0] * 3, [10.0] * 3], [[5.0] * 3, [2.0] * 3])
     for name, scale in zip(("first", "second"), scales, strict=True):
@@ -176,6 +176,7 @@ def test_that_rows_of_a_table_pass_through_layers_of_the_same_columns_in_their_s
     np.testing.assert_allclose(part.flow.clean, (2 * row + 5) / 10, rtol=1e-6)
     open_data(window, Dataset("third", rows[:, ::-1].copy(), rows[:0], feature_names=("d", "e", "f")))
     assert not part.learned.isEnabled()
+    assert part._bar.accessibleDescription().startswith("x, T, hᵏ ")
 
 
 def test_that_layers_of_earlier_data_take_bounded_memory_and_no_scatters(window, monkeypatch):

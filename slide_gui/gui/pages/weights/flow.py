@@ -359,7 +359,9 @@ class FlowPart(View):
         limit = max(1.0, float(np.abs(flow.clean).max(initial=0.0)))
         per_tile = state.selection.levels == "tile"
         scale = ColorScale.symmetric(self._source.color_map, 1.0 if per_tile else limit)
-        self._bar.set_scale(scale, *(("per tile", SHARES_OF_LIMIT) if per_tile else ("hᵏ",)))
+        # The bars of a table have the colours of hᵏ in all tiles. The bars of x and T always have the limits ±1.
+        shown = "x, T, hᵏ" if dataset.image_shape is None and limit == 1.0 else "hᵏ"
+        self._bar.set_scale(scale, *(("per tile", SHARES_OF_LIMIT) if per_tile else (shown,)))
         foreign = self.foreign
         depth = state.parameters.depth if stack is None else len(flow.layers)
         fitted = stack if foreign is None else None
