@@ -430,7 +430,9 @@ def test_that_ranges_have_equally_many_values_and_are_named_by_their_limits():
     limits, names = parts_module.quantile_ranges(np.arange(1, 301), 3, "here")
     assert limits.tolist() == [100, 200]
     assert names == ("up to 100", "above 100 to 200", "above 200")
-    with pytest.raises(DataError, match="here: cannot be divided into 3 ranges"):
+    for tied, wanted in (([0] * 80 + [*range(1, 21)], [0, 10]), ([*range(1, 21)] + [99] * 80, [10, 20])):
+        assert parts_module.quantile_ranges(np.array(tied), 3, "here")[0].tolist() == wanted
+    with pytest.raises(DataError, match="here: has fewer than 3 different labels; choose a smaller number"):
         parts_module.quantile_ranges(np.array([0, 0, 0, 0, 1]), 3, "here")
 
 

@@ -180,6 +180,9 @@ def looks_like_quantity(values: NDArray[Any]) -> bool:
 def quantile_ranges(values: NDArray[Any], n_ranges: int, place: str) -> tuple[NDArray[Any], tuple[str, ...]]:
     """Return the limits and names of ranges that contain about equally many values each.
 
+    The limits are quantiles. If these are too few because one frequent value is several quantiles, further limits are
+    added one by one. Each divides a range such that its smaller part is as large as possible.
+
     Parameters
     ----------
     values : ndarray of shape (n,)
@@ -199,12 +202,18 @@ def quantile_ranges(values: NDArray[Any], n_ranges: int, place: str) -> tuple[ND
     Raises
     ------
     DataError
-        If a frequent value would belong to several ranges.
+        If there are fewer than `n_ranges` different values.
     """
+    numbers, counts = np.unique(values, return_counts=True)
+    if len(numbers) < n_ranges:
+        raise DataError(f"has fewer than {n_ranges} different labels; choose a smaller number of ranges", place)
     limits = np.unique(np.quantile(values, np.arange(1, n_ranges) / n_ranges, method="inverted_cdf"))
-    limits = limits[limits < values.max()]
-    if len(limits) < n_ranges - 1:
-        raise DataError(f"cannot be divided into {n_ranges} ranges of about equal size; choose another number", place)
+    limits, ends = limits[limits < numbers[-1]], np.cumsum(counts)
+    while len(limits) < n_ranges - 1:
+        range_ends = np.append(ends[np.isin(numbers, limits)], len(values))
+        k = np.searchsorted(range_ends, ends)
+        smaller_part = np.minimum(ends - np.append(0, range_ends)[k], range_ends[k] - ends)
+        limits = np.sort(np.append(limits, numbers[smaller_part.argmax()]))
     shown = [f"{limit:.10g}" for limit in limits]
     between = (f"above {low} to {high}" for low, high in pairwise(shown))
     return limits, (f"up to {shown[0]}", *between, f"above {shown[-1]}")
