@@ -96,7 +96,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         with np.errstate(over="ignore"):
             mean, scale = _moments(rows)
         if not np.isfinite(scale).all():
-            raise ValueError("X contains numbers whose squares overflow; divide each column by its largest magnitude")
+            raise ValueError("X contains numbers whose sum overflows; divide each column by its largest magnitude")
         covariance, scale = np.diag(np.sign(scale)), np.where(scale > 0.0, scale, 1.0)
         Z, steady = (rows - mean) / scale, MonotonicProgress(progress)
         for k in range(n_iter):
@@ -162,7 +162,10 @@ def _moments(rows: NDArray[np.floating]) -> tuple[Array, Array]:
     known = np.maximum(np.sum(~np.isnan(rows), axis=0), 1)
     low, high = (each.reduce(rows).astype(np.float64) for each in (np.fmin, np.fmax))
     mean = np.where(high > low, np.nansum(rows, axis=0, dtype=np.float64) / known, np.nan_to_num(low))
-    return mean, np.sqrt(np.nansum((rows - mean) ** 2, axis=0) / known)
+    # Powers of 2 scale the deviations exactly, so that their squares neither underflow nor overflow.
+    _, exponents = np.frexp(np.nan_to_num(np.maximum(high - mean, mean - low)))
+    squares = np.ldexp(rows - mean, -exponents) ** 2
+    return mean, np.ldexp(np.sqrt(np.nansum(squares, axis=0) / known), exponents)
 
 
 def hidden_cell_errors(
@@ -201,6 +204,6 @@ def hidden_cell_errors(
     fitted = clone(imputer).fit(rest, progress=progress.part(0.0, 0.9))
     filled = fitted.transform(rest, progress=progress.part(0.9, 1.0)), _moments(rest)[0]
     n = np.where(counts, counts, np.nan)
-    squares = (np.sum((each - X) ** 2, axis=0, where=hidden) / n for each in filled)
-    errors, mean_errors = (np.sqrt(each) / np.where(scale > 0.0, scale, 1.0) for each in squares)
+    scale = np.where(scale > 0.0, scale, 1.0)
+    errors, mean_errors = (np.sqrt(np.sum(((each - X) / scale) ** 2, axis=0, where=hidden) / n) for each in filled)
     return counts, errors, mean_errors
