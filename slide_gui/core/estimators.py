@@ -104,6 +104,8 @@ def labelled_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any], ND
     ValueError
         If the rows or labels are unsuitable for training a classifier, for example if they have only one class.
     """
+    if np.ma.is_masked(y):
+        raise ValueError("y has masked labels; fill them in, or leave their rows out")
     rows, labels = checked_rows(estimator, X, y, dtype=_DTYPES, ensure_min_samples=2, accept_sparse="csr")
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
@@ -118,10 +120,12 @@ def row_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
     Raises
     ------
     ValueError
-        If `sample_weight` is not n numbers, if a weight is negative, NaN or infinite, or if all weights are 0.
+        If `sample_weight` is not n numbers, if a weight is negative, NaN, infinite or masked, or if all weights are 0.
     """
     if sample_weight is None:
         return None
+    if np.ma.is_masked(sample_weight):
+        raise ValueError("sample_weight has masked weights; give one number per row, 0 or more")
     try:
         weights: NDArray[np.float64] = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):

@@ -338,6 +338,7 @@ def test_that_the_unit_of_weights_has_no_effect_if_C_is_selected():
         ([1.0, np.nan] + [1.0] * 8, "of row 1 is nan"),
         (np.zeros(10), "are zero"),
         (["a"] * 10, "not numbers"),
+        (np.ma.masked_equal(np.arange(10), 3), "sample_weight has masked weights"),
     ],
 )
 @pytest.mark.parametrize("estimator", [SLIDE(depth=1), MultiWidthSVC(widths="median", C=1.0), SLIDEClassifier(depth=1)])
