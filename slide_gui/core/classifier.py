@@ -1,5 +1,6 @@
 """SLIDE and a multi-width SVM on its layers, combined into one scikit-learn classifier."""
 
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -116,7 +117,8 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         MemoryError
             If `memory` is too small, or if the representations need more memory than is available.
         """
-        rows, classes, codes = labelled_rows(self, X, y)
+        fitted = copy(self)  # `self` remains the earlier model until the fit succeeds
+        rows, classes, codes = labelled_rows(fitted, X, y)
         given = self.get_params(deep=False)
         slide = SLIDE(**{name: given[name] for name in SLIDE().get_params(deep=False)})
         # The result must be an array, even if scikit-learn is configured to return data frames.
@@ -125,11 +127,13 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         include_input = check_flag("include_input", self.include_input)
         if not (include_input or slide.weights_):
             raise ValueError("include_input is False, but depth is 0; use at least one layer")
-        self._first = 0 if include_input else rows.shape[1]
+        fitted._first = 0 if include_input else rows.shape[1]
         svm = MultiWidthSVC(len(slide.weights_) + include_input)
         svm.set_params(**{name: given[name] for name in svm.get_params(deep=False) if name != "groups"})
-        self.svm_ = svm.fit(Z[:, self._first :], classes[codes], sample_weight, progress=progress.part(0.3, 1.0))
+        svm.fit(Z[:, fitted._first :], classes[codes], sample_weight, progress=progress.part(0.3, 1.0))
+        self.__dict__ = fitted.__dict__
         self.slide_ = slide
+        self.svm_ = svm
         self.classes_ = svm.classes_
         self.n_iter_ = svm.n_iter_
         return self

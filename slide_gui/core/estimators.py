@@ -129,9 +129,7 @@ def row_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
     try:
         weights: NDArray[np.float64] = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(
-            "sample_weight contains values that are not numbers; give one number per row, 0 or more"
-        ) from None
+        raise ValueError("sample_weight has values that are not numbers; give numbers of 0 or more") from None
     if weights.shape != (n,):
         raise ValueError(f"sample_weight has shape {weights.shape}; it must be ({n},), one weight per row")
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))

@@ -1,5 +1,6 @@
 """Fill the missing cells of each row with their conditional mean, given the known cells of the row."""
 
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -89,7 +90,8 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         """
         max_iter = check_integer("max_iter", self.max_iter, 1)
         ridge = None if self.ridge is None else check_ridge(self.ridge)
-        rows, patterns = self._rows(X, max_iter, reset=True)
+        fitted = copy(self)  # `self` remains the earlier model until the fit succeeds
+        rows, patterns = fitted._rows(X, max_iter, reset=True)
         n, d = rows.shape
         ridge = max(_SMALLEST_RIDGE, d / (5 * n) if ridge is None else ridge)
         n_iter = max_iter if patterns else 1
@@ -110,6 +112,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
                 added += block.T @ block
                 step.report(1.0)
             covariance = added / n
+        self.__dict__ = fitted.__dict__
         self.ridge_, self.n_iter_, self.mean_, self.scale_, self.covariance_ = ridge, n_iter, mean, scale, covariance
         return self
 

@@ -271,6 +271,15 @@ def test_that_the_columns_of_a_data_frame_have_to_be_those_of_the_fit(estimator)
         ask(frame.to_numpy())
 
 
+@pytest.mark.parametrize("estimator", [SLIDE(depth=1), *CLASSIFIERS, LinearImputer()])
+def test_that_a_cancelled_refit_leaves_the_earlier_model_unchanged(estimator):
+    frame, y = _frame()
+    before = dict(vars(estimator.fit(frame, y)))
+    with pytest.raises(Cancelled):
+        estimator.fit(frame.to_numpy()[:, 3:], y, progress=StopAfter(1))
+    assert vars(estimator) == before
+
+
 def test_that_layers_and_features_are_named_in_the_output():
     frame, y = _frame()
     slide = SLIDE(depth=2).set_output(transform="pandas")

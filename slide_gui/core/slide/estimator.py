@@ -1,6 +1,7 @@
 """SLIDE as a scikit-learn transformer."""
 
 import warnings
+from copy import copy
 from dataclasses import fields
 from typing import Any, Self
 
@@ -133,7 +134,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         UserWarning
             If the threshold makes nearly all features equal in all rows. `Blocks` and Dask arrays are not checked.
         """
-        self._fit(self._rows(X, reset=True), None, sample_weight, progress)
+        self._fit(X, sample_weight, progress)
         return self
 
     def fit_transform(
@@ -160,27 +161,26 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
             return self.fit(X, sample_weight=sample_weight, progress=progress).transform(X)
         if isinstance(X, BlockRows):
             raise TypeError("fit_transform does not accept Blocks; call fit, then transform each block")
-        X = self._rows(X, reset=True)
-        out = feature_array(X.shape, self._parameters())
-        self._fit(X, out, sample_weight, progress)
-        return self._remembered(out)
+        return self._remembered(self._fit(X, sample_weight, progress, transform=True))
 
-    def _parameters(self) -> StackParameters:
-        given = self.get_params(deep=False)
-        return StackParameters(**{item.name: given[item.name] for item in fields(StackParameters)}).checked()
-
-    def _fit(self, X: Any, out: NDArray[np.floating] | None, sample_weight: Any, progress: Progress) -> None:
-        parameters, shape = self._parameters(), self.image_shape
-        shape = None if shape is None else checked_shape(shape, X.shape[1])
+    def _fit(self, X: Any, sample_weight: Any, progress: Progress, *, transform: bool = False) -> Any:
+        """Fit every layer. With `transform`, return the representations, otherwise None."""
+        fitted = copy(self)  # `self` remains the earlier model until the fit succeeds
+        given, X = self.get_params(deep=False), fitted._rows(X, reset=True)
+        parameters = StackParameters(**{item.name: given[item.name] for item in fields(StackParameters)}).checked()
+        out = feature_array(X.shape, parameters) if transform else None
+        shape = None if self.image_shape is None else checked_shape(self.image_shape, X.shape[1])
         weights = row_weights(sample_weight, X.shape[0])
         stack = fit_stack(X, parameters, out=out, sample_weight=weights, image_shape=shape, progress=progress)
         problem = "" if isinstance(X, BlockRows) or not parameters.depth else threshold_problem(X, parameters)
         if problem:
             warnings.warn(problem, UserWarning, stacklevel=3)
+        self.__dict__ = fitted.__dict__
         self.stack_ = stack
         self.weights_ = [layer.weights for layer in stack.layers]
         self.errors_ = [layer.error for layer in stack.layers]
         self._n_features_out = (len(stack.layers) + 1) * self.n_features_in_
+        return out
 
     def transform(self, X: Any) -> NDArray[np.floating]:
         """Return the representations [h⁰ | h¹ | … | hˡ] of X, of shape (n, (l + 1)·d).

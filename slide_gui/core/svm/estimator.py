@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -199,8 +200,9 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         ClusterError
             If the connection to the client's scheduler is lost.
         """
-        rows, classes, codes = labelled_rows(self, Z, y)
-        rows, parameters = written_out(rows), self._parameters()
+        fitted = copy(self)  # `self` remains the earlier model until the fit succeeds
+        rows, classes, codes = labelled_rows(fitted, Z, y)
+        rows, parameters = written_out(rows), fitted._parameters()
         sizes = remembered_layers(Z)
         if parameters.groups is None and self.groups is not None and sizes:
             groups = len(sizes) if len(set(sizes)) == 1 else list(sizes)
@@ -233,6 +235,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         n_support = np.bincount(codes[svm.support], minlength=len(classes))
         if used is not None:
             svm = replace(svm, support=used[svm.support])
+        self.__dict__ = fitted.__dict__
         self.classes_ = classes
         self.model_ = replace(model, trained=svm)
         self.widths_ = np.array(svm.widths)
