@@ -106,7 +106,8 @@ def _predict(arguments: argparse.Namespace) -> int:
 def _class_names(labels: list[str], model: FittedModel) -> list[str]:
     """Return the name of the model's class that each label denotes, or the label itself if there is no such class.
 
-    The label 1 may denote the class "01", class 1 of a benchmark data set, or a range of numbers that contains 1.
+    The label 1 may denote the class "01", and the label 01 the class "1". The label 1 may also denote class 1 of a
+    benchmark data set, or a range of numbers that contains 1.
     """
     first, last = model.class_names[0], model.class_names[-1]
     if first.startswith("up to ") and last.startswith("above ") and all(map(is_number, labels)):
@@ -116,7 +117,8 @@ def _class_names(labels: list[str], model: FittedModel) -> list[str]:
     for entry in entries():
         if entry.title == model.dataset and set(model.class_names) <= set(entry.label_names):
             known |= {str(code): name for code, name in enumerate(entry.label_names)}
-    return [label if label in model.class_names else known.get(label, label) for label in labels]
+    plain = {label: f"{float(label):.10g}" for label in labels if is_number(label)}
+    return [label if label in model.class_names else known.get(plain.get(label, label), label) for label in labels]
 
 
 def _features(arguments: argparse.Namespace) -> int:

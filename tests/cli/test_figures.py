@@ -230,7 +230,7 @@ def test_that_labels_of_new_rows_are_compared_with_names_of_the_model_and_keep_t
     assert cli("predict x.npz x.csv --json").json["error"] < 0.2
     cli("features x.npz x.csv -o f.npz")
     assert repr(np.load("f.npz")["y"].tolist()[-1])[:9] == repr(names[1])[:9]
-    write("first.csv", [["a", "b", "label"], *([k, -k, names[0]] for k in range(20))])
+    write("first.csv", [["a", "b", "label"], *([k, -k, str(names[0]).zfill(2)] for k in range(20))])
     assert cli("predict x.npz first.csv --json").json["error"] < 0.2
     write("empty.csv", [["a", "b", "label"], *([k, -k, ""] for k in range(20))])
     unlabelled, labelled = (cli(f"predict x.npz {name}.csv --json").json for name in ("empty", "first"))

@@ -193,14 +193,11 @@ def test_that_options_come_before_guesses():
         ("6.5,5,4.5", "1,{k},2.5", ()),  # ordered by chance
         (",0", "{k},{k}.5", ("0",)),
         ("1,NA,NA", "2,{k}.5,4", ()),  # a row with missing cells
-        (
-            '"a", "class", "b"',
-            '.5, "x{c}_1", {k}',
-            ("a", "b"),
-        ),  # blanks before quotes; a class such as 1_0 is no number
+        ('"a", "class", "b"', '.5, "x{c}_1", {k}', ("a", "b")),  # a class such as 1_0 is not a number
+        ("a,b,kind", ".5,{k}.5,0{c}", ("a", "b")),  # a number with a leading zero is a class
     ],
 )
-def test_that_column_names_may_be_numbers_and_blanks_may_precede_quotes(first, rows, names):
+def test_that_column_names_may_be_numbers_and_classes_codes_with_blanks_before_quotes(first, rows, names):
     part = read(f"{first}\n" + "".join(rows.format(k=k, c=k % 6) + "\n" for k in range(12)))
     assert (len(part.rows), part.opened.header) == ((12, True) if names else (13, False))
     assert part.feature_names == (names or part.feature_names)
@@ -351,7 +348,8 @@ def test_that_texts_before_a_last_column_of_few_values_are_classes_to_be_checked
         ("a,b,kind", [(k * k, (7, -999)[k == 5], "xy"[k % 2]) for k in range(12)], "column “b” has the value -999"),
         ("a;b;kind", [(k * k, "1.037" if k else 900, "xy"[k % 2]) for k in range(12)], "column “b” has numbers like"),
         ("a,b,kind", [(k * k, "", "xy"[k % 2]) for k in range(12)], "column “b” left out"),
-        ("a,kind", [(k * k, "xYy"[k % 3]) for k in range(12)], "some classes differ only in upper and lower case"),
+        ("a,kind", [(k * k, "xYy"[k % 3]) for k in range(12)], "classes differ only in letter case"),
+        ("a,kind", [(k * k, f"{k // 250 * '0'}{k % 3}") for k in range(300)], "labels with leading zeros are read as"),
         ("a,p,q,r", [(0.5, *np.eye(3, dtype=int)[k % 3]) for k in range(12)], "the label and 2 columns before it"),
     ],
 )

@@ -87,6 +87,9 @@ def read_csv(
        The first column has values that the second column lacks. The last column has gaps and its smallest value is 0,
        or (in a table without names) it has fewer different values than the first column.
 
+    Integers with leading zeros, such as 01, are codes. In a label column, they are class names unless the option `bins`
+    is given. A last column of codes is a text column if there is no other and the column before it has no codes.
+
     All other text columns are left out. A first column without a name is also left out if it numbers the rows.
 
     If the number of features is a perfect square of at least 64, the rows are guessed to be square images. This guess
@@ -154,8 +157,11 @@ def read_csv(
         shape = None  # the names of pixel columns usually end in a digit
     last_label = labels if label == d - 1 and label not in layout.text else None
     guesses = (*guesses, *_suspicious_columns(rows, last_label, features, layout.columns))
-    if len({name.casefold() for name in layout.classes}) < len(layout.classes):
-        guesses = (*guesses, Guess("some classes differ only in upper and lower case", "write each class one way"))
+    if len({name.casefold().lstrip("0") for name in layout.classes}) < len(layout.classes):
+        guesses = (*guesses, Guess("classes differ only in letter case or leading zeros", "write each class one way"))
+    if table.has_codes and label == table.apart and reading.bins is None:
+        why = "01 and 1 are one class; if they differ, move a row with 01 to the top"
+        guesses = (*guesses, Guess("labels with leading zeros are read as numbers", why))
     skipped = skipped_guess(layout.comments, layout.blanks + table.blanks)
     return DataPart(
         rows=rows,
@@ -259,11 +265,8 @@ class TableLayout:
                 self.place,
             )
         if kind == "class" and len(known) > MOST_CLASSES:
-            raise DataError(
-                f"column {_shown(column, self.columns)} has more than {MOST_CLASSES} different texts, too many "
-                "for classes; leave it out",
-                self.place,
-            )
+            problem = f"column {_shown(column, self.columns)} has more than {MOST_CLASSES} different texts"
+            raise DataError(f"{problem}, too many for classes; leave it out", self.place)
         return codes
 
     def _with_point(self, cell: bytes, line: int, column: int) -> bytes:
@@ -272,11 +275,8 @@ class TableLayout:
             return cell
         text = cell.decode().strip()
         if not _COMMA_NUMBER.fullmatch(text):
-            raise DataError(
-                f"line {line}, column {column + 1}: found {text[:20]!r} in a table with decimal commas; write "
-                "all numbers with decimal commas and without thousands separators",
-                self.place,
-            )
+            problem = f"line {line}, column {column + 1}: found {text[:20]!r} in a table with decimal commas"
+            raise DataError(f"{problem}; write all numbers with them and without thousands separators", self.place)
         return _with_point(text).encode()
 
 
@@ -321,12 +321,16 @@ def table_layout(
     if group is not None:
         left_out |= {group}
     text_left = text - left_out
-    label, guesses = _label_column(columns, samples, text_left, reading, place)
-    as_names = like is not None and bool(like.label_names)
-    if label is not None and label not in text and not (not as_names and all(map(is_number, _filled(samples, label)))):
-        text |= {label}  # the column has class names such as 1, 2 and 2b
-        if reading.label_column is None:
-            guesses.append(Guess(f"column {_shown(label, columns)} read as names of classes", "some are texts"))
+    last = len(columns) - 1
+    coded = like is None and reading.bins is None and last not in left_out and _has_codes(samples, last)
+    coded = coded and not _has_codes(samples, last - 1)  # in tables of images, all numbers may have leading zeros
+    label, guesses = _label_column(columns, samples, text_left or frozenset([last] * coded), reading, place)
+    if label is not None and label not in text:
+        as_names = bool(like.label_names) if like else reading.bins is None and _has_codes(samples, label)
+        if as_names or not all(map(is_number, _filled(samples, label))):
+            text |= {label}  # the column has class names such as 1, 2 and 2b, or codes such as 01 and 02
+            if reading.label_column is None:
+                guesses.append(Guess(f"column {_shown(label, columns)} read as class names", "some are texts or codes"))
     numbered = len({row[0] for row in samples if row[0].strip().isdecimal()}) == len(samples)
     numbered &= lacks_name or len(samples) >= _IDENTIFIERS
     # pandas and R write such an index. If a model uses it as a feature, `header` is given when new rows are read.
@@ -510,6 +514,11 @@ def _filled(rows: list[list[str]], k: int) -> list[str]:
     return [row[k].strip() for row in rows if not is_missing(row[k])]
 
 
+def _has_codes(rows: list[list[str]], k: int) -> bool:
+    """Return True if a column has integers with leading zeros. They are codes, of which 01 and 1 may be different."""
+    return any(re.fullmatch(r"0\d+", cell) for cell in _filled(rows, k))
+
+
 def _text_columns(rows: list[list[str]], columns: int) -> frozenset[int]:
     """Return the indices of the text columns, in which most of the known cells are not numbers."""
     cells = {k: _filled(rows, k) for k in range(columns)}
@@ -573,11 +582,8 @@ def _options_like(
     label = None if like.opened.label_column is None else trained_on[like.opened.label_column]
     group = reading.group and trained_on[requested_column(reading.group, trained_on, place)]
     left_out = [trained_on[k] for k in like.opened.left_out if trained_on[k] != group]
-    others = (
-        set(columns) - {*like.feature_names, *left_out, group}
-        if named
-        else columns[len(trained_on) - (label is not None) :]
-    )
+    n_known = len(trained_on) - (label is not None)
+    others = set(columns) - {*like.feature_names, *left_out, group} if named else columns[n_known:]
     return replace(
         reading,
         label_column=label if label in columns else reading.label_column if others else NO_COLUMN,

@@ -130,10 +130,8 @@ def named_labels(texts: Sequence[str], place: str) -> tuple[NDArray[np.int64], t
     names = [text.strip() for text in texts]
     missing = next((row for row, name in enumerate(names, start=1) if is_missing(name)), None)
     if missing is not None:
-        raise DataError(
-            f"the label of row {missing} is missing (found {names[missing - 1]!r}); fill it in, or leave the row out",
-            place,
-        )
+        problem = f"the label of row {missing} is missing (found {names[missing - 1]!r})"
+        raise DataError(f"{problem}; fill it in, or leave the row out", place)
     known = tuple(sorted(set(names)))
     if len(known) > MOST_CLASSES:
         raise DataError(f"has more than {MOST_CLASSES} different class names; choose labels with fewer classes", place)

@@ -196,6 +196,8 @@ class Table:
         Number of rows that were appended.
     comments, blanks : int
         Numbers of comment lines and blank lines that were skipped.
+    has_codes : bool
+        True if the separated column has an integer with leading zeros.
     """
 
     def __init__(self, columns: int, label: int | None, expected: int, place: str) -> None:
@@ -203,6 +205,7 @@ class Table:
         self.label = None if label is None else label % columns
         self.apart = columns - 1 if self.label is None else self.label
         self.filled = self.comments = self.blanks = 0
+        self.has_codes = False
         check_memory(4 * expected * columns, place)
         self.rows: NDArray[np.floating] = np.empty((expected, columns - 1), np.float32)
         self.column = np.empty(expected, np.float64)
@@ -297,10 +300,8 @@ def read_table(
                 row = text[: text.index(b"\n") + 1].splitlines(keepends=True)[0]
                 columns = columns or len(row.split())
                 if columns < 2:
-                    raise DataError(
-                        "its rows have one column, expected features and a label (785 columns for images of 28 × 28)",
-                        place,
-                    )
+                    problem = "its rows have one column, expected features and a label"
+                    raise DataError(f"{problem} (785 columns for images of 28 × 28)", place)
                 # Limit the estimated number of rows: each number takes two bytes or more (a digit and a separator).
                 table = Table(columns, label, min(size // len(row), size // (2 * columns)) + 1, place)
                 step = max(1, _BLOCK // len(row)) * len(row)
@@ -358,6 +359,8 @@ def _append(
     lines = np.flatnonzero(counts) + line
     if replace_texts is not None:
         tokens = replace_texts(tokens, lines)
+    labels = b"\n".join([b"", *tokens[table.apart :: columns], b""])  # one search is faster than one per label
+    table.has_codes |= re.search(rb"\n\s*0\d+\s*\n", labels) is not None
     underscores = b"_" in (text if replace_texts is None else b"".join(tokens))
     numbers = _floats(tokens, table, lines, place, underscores=underscores)
     table.append(numbers.reshape(-1, columns))
