@@ -40,7 +40,7 @@ def test_that_features_below_the_threshold_are_reported(line, cli, tiny):
     assert "above the threshold" not in cli(f"{line} --depth 1 --threshold 0.05").err
 
 
-def test_that_train_has_the_numbers_of_python_to_the_bit_and_reuses_its_run(cli, tiny):
+def test_that_train_has_the_numbers_of_python_to_the_bit_and_reuses_its_run_under_a_new_name(cli, tiny):
     line = "train tiny.npz --noise 0.4 --depth 1 --starts 1 --on-split --split 1 --seed 3 --json -o runs.sqlite"
     document = cli(line).json
     dataset = DataSource(paths=("tiny.npz",)).load()
@@ -55,6 +55,9 @@ def test_that_train_has_the_numbers_of_python_to_the_bit_and_reuses_its_run(cli,
     with RunStore("runs.sqlite") as store:
         assert store.load(spec.hash).error == expected.error
     assert cli(line).json == document  # the times are equal, so nothing was computed again
+    Path("tiny.npz").rename("new.npz")
+    of_new_name = {"dataset": "new", "spec": document["spec"] | {"source": "new.npz"}}
+    assert cli(line.replace("tiny", "new")).json == document | of_new_name
 
 
 def test_that_train_and_sweep_name_the_criterion_of_the_widths(cli, tiny):

@@ -534,7 +534,8 @@ def get_or_run(
     """Return the result of a run from the store, or compute it in this process and store it.
 
     If the run starts from the widths of another run (`RunSpec.neighbour`) or averages other runs (`RunSpec.members`),
-    these are loaded or computed first. A deleted result is restored, and a damaged result is computed again.
+    these are loaded or computed first. A deleted result is restored, and a damaged result is computed again. A stored
+    result has the name and the source of the given data, whose file may have been renamed since the run.
 
     Parameters
     ----------
@@ -559,7 +560,7 @@ def get_or_run(
 
     if store is not None:
         with suppress(KeyError, DamagedRun):
-            return store.take(spec)
+            return replace(store.take(spec), spec=spec, dataset=dataset.name)
     reuse, needed = Reuse() if reuse is None else reuse, spec.members or tuple(filter(None, [spec.neighbour]))
     if needed:
         reuse.results = {each.hash: get_or_run(dataset, each, store, progress=progress, reuse=reuse) for each in needed}
