@@ -324,7 +324,8 @@ def table_layout(
     last = len(columns) - 1
     coded = like is None and reading.bins is None and last not in left_out and _has_codes(samples, last)
     coded = coded and not _has_codes(samples, last - 1)  # in tables of images, all numbers may have leading zeros
-    label, guesses = _label_column(columns, samples, text_left or frozenset([last] * coded), reading, place)
+    texts = frozenset([last]) if coded and not text_left else text_left
+    label, guesses = _label_column(columns, samples, texts, reading, place)
     if label is not None and label not in text:
         as_names = bool(like.label_names) if like else reading.bins is None and _has_codes(samples, label)
         if as_names or not all(map(is_number, _filled(samples, label))):
