@@ -1,4 +1,4 @@
-"""`slide-gui doctor` checks the installation and advises on problems. `slide-gui licences` lists all components."""
+"""`slide-gui doctor` checks the installation and names remedies. `slide-gui licences` lists all components."""
 
 import argparse
 import os

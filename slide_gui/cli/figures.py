@@ -287,7 +287,7 @@ def _copies(arguments: argparse.Namespace) -> int:
     style, parameters = _style(arguments), options.stack_parameters(arguments)
     layer, depth, most, seeds = arguments.layer, parameters.depth, arguments.most, arguments.seeds
     if not 1 <= layer <= depth:
-        allowed = f"at depth {depth} it must be from 1 to {depth}" if depth else "depth 0 has no layer; use --depth 1"
+        allowed = f"at depth {depth} it must be from 1 to {depth}" if depth else "depth 0 has no layers; use --depth 1"
         raise UsageError(f"--layer is {layer}; {allowed}")
     if not parameters.noise:
         raise UsageError("--noise is 0, so every copy equals the data and Wₘ equals W; give a noise level above 0")
@@ -312,7 +312,7 @@ def _copies(arguments: argparse.Namespace) -> int:
     lines = [head, *(f"m = {m}: {mean:.6g} ({low:.6g} to {high:.6g})" for m, mean, low, high in copies.curve())]
     slope = copies.slope()
     if slope is not None:
-        lines.append(f"from m = 8 on, the error is about proportional to m to the power {slope:.3f}")
+        lines.append(f"for m ≥ 8, the error is approximately proportional to m to the power {slope:.3f}")
     export = copies_export(result, source)
     session = _session(source, model, style, _COPIES, pins=(feature,))
     return _write(export, style, outputs, arguments, _copies_document(result), lines, session)

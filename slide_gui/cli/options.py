@@ -353,8 +353,7 @@ def check_folder(arguments: argparse.Namespace, folder: Path | None, sources: Se
     Raises
     ------
     UsageError
-        If the folder contains files that slide-gui did not write, or an input of the command. Also if the path is
-        that of a file.
+        If the path is a file, or the folder contains an input of the command or files that slide-gui did not write.
     """
     if folder is None:
         return

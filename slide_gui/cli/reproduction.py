@@ -78,7 +78,7 @@ def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
             "Schematic of SLIDE: input h⁰, thresholded T(h⁰), layer h¹, T(h¹), …; no corrupted copies are needed.",
         ),
         PaperItem(
-            "Error against noise and depth",
+            "Error against noise level and depth",
             f"sweep {kind}rectangles {_QUICK_CURVES if is_quick else _CURVES} {computed} "
             f"--figure {outputs(curves, ' --figure ')}",
             curves,

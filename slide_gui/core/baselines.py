@@ -81,7 +81,7 @@ class Estimator:
 
     @classmethod
     def of(cls, name: str, parameters: Mapping[str, Any] | None = None) -> Self:
-        """Return an estimator: sort the parameters, convert lists to tuples, remove ``sklearn.`` from the name."""
+        """Return the estimator with sorted parameters, tuples instead of lists, and a name without ``sklearn.``."""
         plain = sorted((parameters or {}).items())
         return cls(name.removeprefix("sklearn."), tuple((key, _tuples(value)) for key, value in plain))
 

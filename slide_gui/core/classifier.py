@@ -117,7 +117,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         MemoryError
             If `memory` is too small, or if the representations need more memory than is available.
         """
-        fitted = copy(self)  # `self` remains the earlier model until the fit succeeds
+        fitted = copy(self)  # `self` keeps the earlier model until the fit succeeds
         rows, classes, codes = labelled_rows(fitted, X, y)
         given = self.get_params(deep=False)
         slide = SLIDE(**{name: given[name] for name in SLIDE().get_params(deep=False)})

@@ -19,7 +19,7 @@ _LOOK = 0.05  # seconds between two checks for completed tasks
 
 
 class ClusterError(OSError):
-    """Error of a Dask cluster that cannot be reached or used."""
+    """Raised if a Dask cluster cannot be reached or used."""
 
 
 def dask_setup(_worker: object) -> None:

@@ -47,7 +47,7 @@ USAGE = {
     "flow tiny.npz --corruption -1": "expected a seed of 0 or more",
     "flow tiny.npz --image three.csv": "contains 3 numbers; tiny has 64 features",
     "copies tiny.npz --layer 4": "layer is 4; at depth 3 it must be from 1 to 3",
-    "copies tiny.npz --depth 0": "layer is 1; depth 0 has no layer; use --depth 1",
+    "copies tiny.npz --depth 0": "layer is 1; depth 0 has no layers; use --depth 1",
     "copies tiny.npz --noise 0": "noise is 0, so every copy equals the data and Wₘ equals W",
     "copies tiny.npz --shown 3": "shown is 3; it must be one of 1, 2, 4",
     "copies tiny.npz --pixel 9,9": "expected ROW,COLUMN",

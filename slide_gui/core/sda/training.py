@@ -79,7 +79,7 @@ class DenoisingDescent:
         )
 
     def rows(self, m: int) -> tuple[Values, Values]:
-        """Return two arrays of shape (m, n_inputs) to fill with the next m rows and corrupted copies of these rows."""
+        """Return two arrays of shape (m, n_inputs): one for the next m rows, one for corrupted copies of these rows."""
         return self.clean[:m], self._inputs[:m]
 
     def gradient(self, m: int, scale: float = 1.0, progress: Progress = NO_PROGRESS) -> float:

@@ -165,7 +165,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     def _fit(self, X: Any, sample_weight: Any, progress: Progress, *, transform: bool = False) -> Any:
         """Fit every layer. With `transform`, return the representations, otherwise None."""
-        fitted = copy(self)  # `self` remains the earlier model until the fit succeeds
+        fitted = copy(self)  # `self` keeps the earlier model until the fit succeeds
         given, X = self.get_params(deep=False), fitted._rows(X, reset=True)
         parameters = StackParameters(**{item.name: given[item.name] for item in fields(StackParameters)}).checked()
         out = feature_array(X.shape, parameters) if transform else None

@@ -15,7 +15,7 @@ from slide_gui.core.validation import check_dtype, check_integer, check_noise, c
 Values = NDArray[np.floating]
 
 MOST_LAYERS = 8
-"""Largest number of layers of a stack. Fits, sliders, commands and model files have this limit."""
+"""Largest number of layers of a stack. The limit applies to fits, sliders, commands and model files."""
 
 LARGEST_NOISE = 0.99
 """Largest noise level that the window offers, in steps of 0.01. A fit accepts every noise level below 1."""

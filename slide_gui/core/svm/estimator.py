@@ -200,7 +200,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         ClusterError
             If the connection to the client's scheduler is lost.
         """
-        fitted = copy(self)  # `self` remains the earlier model until the fit succeeds
+        fitted = copy(self)  # `self` keeps the earlier model until the fit succeeds
         rows, classes, codes = labelled_rows(fitted, Z, y)
         rows, parameters = written_out(rows), fitted._parameters()
         sizes = remembered_layers(Z)

@@ -70,7 +70,7 @@ ARRAYS = {
     "coefficients": ("<f8", 2),
     "biases": ("<f8", 1),
 }
-"""Name of each array of a result → its type and number of dimensions."""
+"""Maps the name of each array of a result to its type and number of dimensions."""
 
 _OF_CLASSIFIER = ("support", "coefficients", "biases")
 

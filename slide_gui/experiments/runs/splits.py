@@ -241,7 +241,7 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
     if not 0 < len(test) < n:
         what, remedy = "class has a row", "give more rows, or hold out fewer"
         if whole.groups is not None:
-            what, remedy = "group is", "use fewer folds, another fraction or another seed, or leave out the groups"
+            what, remedy = "group is", "use fewer folds, another fraction or another seed, or do not group the rows"
         raise DataError(f"no {what} left for {held_out}; {remedy}", whole.name)
     train = np.setdiff1d(np.arange(n), test)
     labels = whole.train_labels
@@ -376,7 +376,7 @@ def _rows(classes: Classes, spec: "RunSpec", place: str) -> tuple[Indices, Indic
         except ValueError as error:
             raise DataError(str(error), place) from None
     if (codes[rows] == codes[rows[0]]).all():  # possible if all rows of other classes are in held-out groups
-        raise DataError("the training rows are all of one class; use another split, or leave out the groups", place)
+        raise DataError("the training rows are all of one class; use another split, or do not group the rows", place)
     if spec.fit_rows == "split":  # `RunSpec.checked` allows this only if `training` is also "split"
         fit_rows = rows
     if spec.labels is None:

@@ -191,7 +191,7 @@ class Plot(HoverWidget):
         self._still, self._version = CachedPixmap(), 0
         # Pixel ratio of the screen, theme and font for which the axes were drawn.
         self._look: object = None
-        # True if the items must be updated before the next painting.
+        # True if the items must be updated before the next repaint.
         self._is_outdated = True
         self.is_stale = False
         self._curves: dict[Hashable, Any] = {}

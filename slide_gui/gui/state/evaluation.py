@@ -142,7 +142,7 @@ class EvaluationController(QObject):
 
     @Slot()
     def _read_listed(self) -> None:
-        """Read the stored results of the table if this was requested and the library has listed the runs."""
+        """Read the stored results of the table once they are requested and the library has listed the runs."""
         if not self._read_requested or self._library.reading:
             return
         self._read_requested = False
@@ -212,7 +212,7 @@ class EvaluationController(QObject):
 
 
 def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
-    """Return the table `stored`, in which cells of `live` with at least as many results replace the earlier cells.
+    """Return `stored` with each cell replaced by that of `live` if the latter has at least as many results.
 
     `live` is the running evaluation, or a table of shipped or stored results. If `live` used other data with the same
     key, the cells of `stored` for these data are omitted. For example, `live` may have used generated data because the

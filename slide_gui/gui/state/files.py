@@ -126,7 +126,7 @@ class RecentFiles:
 
     @property
     def openings(self) -> tuple[RecentOpening, ...]:
-        """Return the recent files that still exist, with the latest first."""
+        """Return the recent files that still exist, latest first."""
         return tuple(each for each in self._stored() if all(map(os.path.lexists, each.paths)))
 
     def _stored(self) -> tuple[RecentOpening, ...]:
