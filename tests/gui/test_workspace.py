@@ -61,6 +61,9 @@ def test_that_rows_of_all_layers_follow_the_noise_slider_soon_after_the_fit(work
     monkeypatch.setattr(fitting, "_SLOW_SECONDS", 0.0)
     workspace.set_parameters(ridge=1e-4)
     workspace.fitting.watch((9,))
+    wait(lambda: not workspace.queue.busy)
+    workspace.set_parameters(depth=3)  # needs no fit
+    workspace.set_parameters(depth=4)
     wait(lambda: workspace.fitting.explorer.interpolation is not None)
     assert not workspace.queue.busy
     wait(lambda: workspace.fitting.explorer.interpolation.is_complete)

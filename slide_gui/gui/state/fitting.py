@@ -99,6 +99,7 @@ class Fitting(QObject):
         if self.stack is not None and self.is_fresh(parameters.depth):
             self._queue.cancel(channel="fit")
             self.preview = None  # the preview may belong to earlier parameters
+            self._rest.start()
             self.changed.emit()
             return
         stored = explorer.stored_fit(parameters)
@@ -148,7 +149,7 @@ class Fitting(QObject):
 
     @Slot()
     def _prepare_interpolation(self) -> None:
-        if self.explorer is not None:
+        if self.explorer is not None and self.seconds > _SLOW_SECONDS:
             work = partial(self.explorer.prepare_interpolation, self.parameters)
             failure = "The layers could not be interpolated"
             self._queue.submit("", work, channel="interpolation", failure=failure, automatic=True, background=True)
@@ -170,7 +171,7 @@ class Fitting(QObject):
             if fit.stack is self.stack and fit.seconds == self.seconds and before is None:
                 return  # This result was already delivered as a payload of the job.
             self.stack, self.seconds, self.problem = fit.stack, fit.seconds, fit.problem
-            if self.is_fresh(self.parameters.depth) and self.seconds > _SLOW_SECONDS:
+            if self.is_fresh(self.parameters.depth):
                 self._rest.start()
             # Otherwise keep the preview, because views show it for the layers that are not fitted yet.
             if before is None or self.is_fresh(self.parameters.depth) or not self.is_current(before.parameters):
