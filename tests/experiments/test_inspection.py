@@ -411,12 +411,15 @@ def test_that_an_interpolation_previews_rows_of_all_layers_at_once_and_all_weigh
 
 
 def test_that_layers_are_not_interpolated_if_they_change_abruptly_or_need_too_much_memory(used, monkeypatch):
-    for changes, most in (({"fit_on": "thresholded"}, 1 << 30), ({}, 1000)):
+    abrupt = {"fit_on": "thresholded"}, {"squashing": "sigmoid"}, {"squashing": "identity"}
+    for changes, most in (*((each, 1 << 30) for each in abrupt), ({}, 1000)):
         used.prepare_interpolation(StackParameters(depth=3))
         assert used.interpolation.is_complete
         monkeypatch.setattr(inspection, "_MOST_BYTES", most)
+        used.update(StackParameters(depth=3, **changes))
         used.prepare_interpolation(StackParameters(depth=3, **changes))
         assert used.interpolation is None
+        used.update(StackParameters(depth=3))
 
 
 def test_that_passes_and_the_noise_path_are_computed_once_for_all_noise_levels(monkeypatch):
