@@ -407,7 +407,7 @@ def test_that_layers_can_be_interpolated_at_every_noise_level_and_smaller_depth(
         found, squares = interpolation.rows(wanted, some)
         assert found == pytest.approx(np.array([layer.weights[some] for layer in layers]), abs=1e-5)
         assert squares == pytest.approx(np.array([layer.squares for layer in layers]))
-    for changes in ({"noise": 0.0}, {"threshold": 0.4}, {"depth": 5}):
+    for changes in ({"noise": 0.0}, {"noise": 0.995}, {"threshold": 0.4}, {"depth": 5}):
         assert interpolation.layers(replace(parameters, **changes)) == ()
         assert interpolation.rows(replace(parameters, **changes), some) is None
 

@@ -126,7 +126,7 @@ class Approximation:
 
 
 class Interpolation:
-    """Approximate layers at any noise level, interpolated between the approximations at 16 noise levels.
+    """Approximate layers at noise levels from 0.01 to 0.99, interpolated between approximations at 16 noise levels.
 
     An eigenvalue λ of the scaled scatter matrix contributes λ / (λ + x) to the weights, where x = noise / (1 − noise).
     The weights are therefore smooth functions of log x. In log x, the 16 noise levels have equal distances, and
@@ -187,7 +187,7 @@ class Interpolation:
         return rows, np.tensordot(factors, self._squares[nearest, :depth], 1)
 
     def layers(self, parameters: StackParameters) -> tuple[ApproximateLayer, ...]:
-        """Return interpolated layers, or an empty tuple if these parameters are not served or levels are missing."""
+        """Return interpolated layers, or an empty tuple if there are none for these parameters."""
         if not self._is_ready(parameters):
             return ()
         (nearest, factors), shape = _cubic(parameters.noise), self._weights.shape[1:]
@@ -197,7 +197,8 @@ class Interpolation:
         return tuple(layers)[: parameters.depth]
 
     def _is_ready(self, parameters: StackParameters) -> bool:
-        return self.is_complete and self.serves(parameters) and parameters.noise >= LEAST_NOISE
+        is_inside = LEAST_NOISE <= parameters.noise <= 1.0 - LEAST_NOISE
+        return self.is_complete and self.serves(parameters) and is_inside
 
 
 def _cubic(noise: float) -> tuple[slice, Array]:
