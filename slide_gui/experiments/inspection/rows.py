@@ -134,7 +134,7 @@ class Explorer:
             self._scatters[parameters.sums] = scatter
         shape, part = self._image_shape, progress.part(share, 1.0)
         if len(self._rows) <= MOST_ROWS and any(layer.parameters == parameters for layer in self._approximated):
-            # The approximate layers shown are almost exact; painting each exact layer would delay the next ones.
+            # The layers shown are approximated or interpolated; painting each exact layer would delay the next ones.
             part = MonotonicProgress(part).pulse
         stack = fit_stack(self._rows, parameters, scatter=scatter, image_shape=shape, progress=part)
         self._keep(Fit(stack, time.monotonic() - started, self._problem(parameters)))
