@@ -67,11 +67,21 @@ def test_that_rows_of_all_layers_follow_the_noise_slider_soon_after_the_fit(work
     wait(lambda: workspace.fitting.explorer.interpolation is not None)
     assert not workspace.queue.busy
     wait(lambda: workspace.fitting.explorer.interpolation.is_complete)
-    workspace.fitting.changed.connect(lambda: seen.append(source.tiles((9,))))
+    workspace.select(show="contribution")
+    before = source.row(3, 2).shown[:-1]
+
+    def look():
+        other = TileSource(workspace)
+        seen.append((source.tiles((9,)), other.row(3, 2).shown[:-1], other.mosaics(3)[1].values[3].ravel()))
+
+    workspace.fitting.changed.connect(look)
     workspace.set_parameters(noise=0.6)
     wait(lambda: seen)
-    assert [(tile.stale, tile.caption[0] == "≈") for tile in seen[0].tiles[0]] == [(False, k > 0) for k in range(4)]
-    assert [title.startswith("≈") for title in seen[0].titles] == [False, True, True, True]
+    table, *unwatched = seen[0]
+    assert [(tile.stale, tile.caption[0] == "≈") for tile in table.tiles[0]] == [(False, k > 0) for k in range(4)]
+    assert [title.startswith("≈") for title in table.titles] == [False, True, True, True]
+    for contributions in unwatched:  # weights and inputs of the earlier noise level
+        assert contributions == pytest.approx(before)
 
 
 def test_that_approximate_layers_of_an_earlier_noise_are_pale_and_a_failed_fit_drops_them(workspace, every_payload):

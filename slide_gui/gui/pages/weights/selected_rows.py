@@ -112,6 +112,8 @@ class ShownRow:
     ----------
     weights : ndarray of shape (d + 1,)
         The row, with its bias last.
+    rms : ndarray of shape (d,), or None
+        Root mean square of each feature of the layer's input; None if it is unknown.
     shown : ndarray of shape (d + 1,)
         The values that tiles show: the weights, or the contributions (weights × RMS of the input), and the bias last.
     stale : bool
@@ -121,6 +123,7 @@ class ShownRow:
     """
 
     weights: NDArray[np.float64]
+    rms: NDArray[np.float64] | None
     shown: NDArray[np.float64]
     stale: bool
     approximate: bool = False
@@ -237,9 +240,8 @@ class TileSource:
         if key not in self._known:
             self._known = {k: known for k, known in self._known.items() if k[0] in layers}
             rows: NDArray[np.float32] = key[0].weights[:, :-1].astype(np.float32)
-            rms = self.rms(layer) if contributes else None
-            if rms is not None:
-                rows *= rms.astype(np.float32)
+            if contributes:
+                rows *= input_rms(key[0]).astype(np.float32)
             peak = typical_peak(np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0)))
             self._known[key] = peak, rows.reshape(-1, *self.shape) if self.shape else rows
         return self._known[key]
@@ -255,16 +257,18 @@ class TileSource:
         """Return the newest row of W of a feature, from the fit or the preview, or None if it is not computed yet."""
         fitting, layers = self._workspace.fitting, self._layers()
         preview, approximate = None if fitting.is_fresh(layer) else fitting.preview, layer > 1
+        rms = None if layer > len(layers) else input_rms(layers[layer - 1])
         if preview is not None and layer <= len(preview.rows.get(feature, ())):
             weights, stale = preview.rows[feature][layer - 1], preview.parameters != fitting.parameters
+            rms = rms if preview.rms is None else preview.rms[layer - 1]
         elif layer <= len(layers) and feature < len(layers[layer - 1].weights):
             weights = layers[layer - 1].weights[feature].astype(np.float64)
             stale, approximate = self._is_stale(layer), isinstance(layers[layer - 1], ApproximateLayer)
         else:
             return None
-        rms = self.rms(layer) if self.shows_contributions() else None
-        shown = weights if rms is None else np.append(weights[:-1] * rms, weights[-1])
-        return ShownRow(weights, shown, stale, approximate)
+        contributes = rms is not None and self.shows_contributions()
+        shown = np.append(weights[:-1] * rms, weights[-1]) if contributes else weights
+        return ShownRow(weights, rms, shown, stale, approximate)
 
     def fresh_rows(self, feature: int) -> list[tuple[int, ShownRow]]:
         """Return (layer, row of W of the feature) for each layer in which this row is exact and up to date."""
@@ -286,14 +290,6 @@ class TileSource:
         if dataset is not before or (layers != judged and len(layers) == depth):
             self._judged, self._drowned = (dataset, layers), any(drowns(layer) for layer in layers)
         return self._drowned
-
-    def rms(self, layer: int) -> NDArray[np.float64] | None:
-        """Return the root mean square of each feature of a layer's input, or None if it is unknown."""
-        fitting, layers = self._workspace.fitting, self._layers()
-        rms = None if fitting.preview is None or fitting.is_fresh(layer) else fitting.preview.rms
-        if rms is not None and layer <= len(rms):
-            return np.asarray(rms[layer - 1])
-        return None if layer > len(layers) else input_rms(layers[layer - 1])
 
     @property
     def strength(self) -> float:

@@ -1,10 +1,8 @@
 """The view Weights: an image, a table with the selected weight of each layer, and tiles of rows of W."""
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
@@ -207,7 +205,7 @@ class WeightsView(View):
             row = self._source.row(target, k)
             numbers = ("–", "–", "–", "–", "–")
             if row is not None and not row.stale:
-                numbers = _numbers(row, self._source.rms(k), source)
+                numbers = _numbers(row, source)
             lines.append((layer_name(k), *numbers))
         self.readout.set_lines(title, lines)
 
@@ -241,11 +239,11 @@ class WeightsView(View):
             self._workspace.toggle_pin(pins[row - 2])
 
 
-def _numbers(row: ShownRow, rms: NDArray[Any] | None, source: int) -> tuple[str, str, str, str, str]:
+def _numbers(row: ShownRow, source: int) -> tuple[str, str, str, str, str]:
     """Return a weight, its contribution, its rank in the row, the bias, and its share of the row, as texts."""
     size, weight = np.abs(row.shown[:-1]), float(row.weights[source])
     rank, total = int(np.count_nonzero(size > size[source])) + 1, float(size.sum())
-    contribution = "–" if rms is None else _short(weight * float(rms[source]))
+    contribution = "–" if row.rms is None else _short(weight * float(row.rms[source]))
     share = 100 * float(size[source]) / total if total > 0 else 0.0
     part = f"{share:.{0 if share >= 9.95 else 1}f}\u00a0%"
     return _short(weight), contribution, str(rank), _short(float(row.weights[-1])), part
