@@ -84,16 +84,20 @@ def test_that_rows_of_all_layers_follow_the_noise_slider_soon_after_the_fit(work
         assert contributions == pytest.approx(before)
 
 
-def test_that_approximate_layers_of_an_earlier_noise_are_pale_and_a_failed_fit_drops_them(workspace, every_payload):
-    source = TileSource(workspace)
+def test_that_layers_of_an_earlier_noise_are_pale_and_a_failed_fit_is_reported_and_drops_the_preview(
+    workspace, every_payload
+):
+    source, (problems,) = TileSource(workspace), record(workspace.problem)
     workspace.fitting.watch((9,))
     workspace.set_parameters(noise=0.6)
     wait(lambda: workspace.fitting.preview is not None and workspace.fitting.preview.layers)
     workspace.set_parameters(noise=0.7)
     assert [tile.stale for tile in source.tiles((9,)).tiles[0]] == [True] * 4
     workspace.set_parameters(ridge=-1.0)
-    wait(lambda: not workspace.queue.busy)
-    assert workspace.fitting.preview is None
+    wait(lambda: problems)
+    assert "ridge is -1.0" in problems[0].sentence
+    assert [tile.stale for tile in source.tiles((9,)).tiles[0]] == [True] * 4
+    assert (workspace.fitting.preview, workspace.model()) == (None, None)
 
 
 def test_that_fewer_layers_need_no_fit_and_more_do(workspace):
@@ -105,16 +109,6 @@ def test_that_fewer_layers_need_no_fit_and_more_do(workspace):
     assert workspace.model() is None
     wait(lambda: workspace.model() is not None)
     assert len(workspace.model().stack.layers) == 6
-
-
-def test_that_a_failed_fit_is_reported_and_the_old_layers_stay_stale(workspace):
-    (problems,) = record(workspace.problem)
-    workspace.set_parameters(ridge=-1.0)
-    wait(lambda: problems)
-    assert "ridge is -1.0" in problems[0].sentence
-    assert workspace.fitting.stack is not None
-    assert not workspace.fitting.is_fresh(1)
-    assert workspace.model() is None
 
 
 def test_that_cancel_keeps_the_old_layers_and_a_new_request_fits_again(workspace):

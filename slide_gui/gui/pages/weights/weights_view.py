@@ -27,7 +27,7 @@ _LEAST_WIDTH = 204  # least width in pixels of the column with the image and the
 _LEAST_SIDE, _MOST_SIDE = 140, 504  # smallest and largest side of the image in pixels
 _LINE = 16
 _HEADS = ("", "weight", "× RMS", "rank", "bias", "share")
-_ENDS = (0.07, 0.27, 0.48, 0.62, 0.82, 1.0)  # right edges of the columns of numbers, as fractions of the width
+_ENDS = (0.1, 0.3, 0.49, 0.63, 0.82, 1.0)  # right edges of the columns of numbers, as fractions of the width
 
 
 class Readout(QWidget):
@@ -49,7 +49,7 @@ class Readout(QWidget):
         self.setToolTip(wrapped(text))
 
     def set_lines(self, title: str, lines: list[tuple[str, ...]]) -> None:
-        """Show a title and, for each layer, the name of the layer and its numbers."""
+        """Show a title and, for each layer, its name and its numbers; ≈ before the name marks approximate numbers."""
         self._title, self._lines = title, lines
         self.setAccessibleDescription("; ".join([title, *map(" ".join, lines)]))
         self.update()
@@ -203,10 +203,10 @@ class WeightsView(View):
         lines: list[tuple[str, ...]] = []
         for k in range(1, self._workspace.state.parameters.depth + 1):
             row = self._source.row(target, k)
-            numbers = ("–", "–", "–", "–", "–")
+            mark, numbers = "", ("–", "–", "–", "–", "–")
             if row is not None and not row.stale:
-                numbers = _numbers(row, source)
-            lines.append((layer_name(k), *numbers))
+                mark, numbers = "≈" * row.approximate, _numbers(row, source)
+            lines.append((mark + layer_name(k), *numbers))
         self.readout.set_lines(title, lines)
 
     @Slot()
