@@ -401,6 +401,7 @@ def test_that_all_layers_of_few_rows_are_approximated_instead_of_reported_one_by
 def test_that_an_interpolation_previews_rows_of_all_layers_at_once_and_all_weights_when_the_slider_rests(used):
     parameters = StackParameters(depth=3, noise=0.6)
     used.prepare_interpolation(parameters)
+    used.approximation = None  # not needed any more
     stack = used.update(parameters, (3,), progress=(recorder := StopAfter()))
     rows_only, complete = recorder.payloads
     for k, (row, layer) in enumerate(zip(rows_only.rows[3], stack.layers, strict=True)):

@@ -69,12 +69,9 @@ def test_that_rows_of_all_layers_follow_the_noise_slider_soon_after_the_fit(work
     wait(lambda: workspace.fitting.explorer.interpolation.is_complete)
     workspace.select(show="contribution")
     before = source.row(3, 2).shown[:-1]
-
-    def look():
-        other = TileSource(workspace)
-        seen.append((source.tiles((9,)), other.row(3, 2).shown[:-1], other.mosaics(3)[1].values[3].ravel()))
-
-    workspace.fitting.changed.connect(look)
+    workspace.fitting.changed.connect(
+        lambda: seen.append((source.tiles((9,)), source.row(3, 2).shown[:-1], source.mosaics(3)[1].values[3].ravel()))
+    )
     workspace.set_parameters(noise=0.6)
     wait(lambda: seen)
     table, *unwatched = seen[0]

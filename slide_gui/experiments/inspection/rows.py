@@ -143,9 +143,9 @@ class Explorer:
     def _approximate(self, parameters: StackParameters, progress: Progress) -> tuple[ApproximateLayer, ...]:
         """Return interpolated layers or, if there are none, approximate ones; in rare cases, return no layers."""
         layers = () if self.interpolation is None else self.interpolation.layers(parameters)
-        approximation = self.approximation(parameters)
-        if not layers and approximation is not None and parameters.noise >= LEAST_NOISE:
-            layers = approximation.layers(parameters, progress)
+        if not layers and parameters.noise >= LEAST_NOISE:
+            approximation = self.approximation(parameters, MonotonicProgress(progress).pulse)
+            layers = () if approximation is None else approximation.layers(parameters, progress)
         self._approximated = layers
         return layers
 
