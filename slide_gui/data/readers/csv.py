@@ -451,8 +451,10 @@ def _delimiter(lines: list[bytes], place: str) -> bytes:
     """
     present = [mark for mark in DELIMITERS if mark in lines[0]]
     numbers = lines[0].decode("utf-8", "ignore").split()
-    if present == [b","] and len(numbers) > 1 and all(_COMMA_NUMBER.fullmatch(each) for each in numbers if "," in each):
-        return b""  # the commas are decimal commas
+    parts = [each for each in numbers if "," in each]
+    # In “1,5 2,5”, the commas are decimal commas, but in “1 ,5 ,2” they separate the cells.
+    if present == [b","] and len(numbers) > 1 and all(_COMMA_NUMBER.fullmatch(x) and x[0] != "," for x in parts):
+        return b""
     if len(present) < 2:
         return present[0] if present else b"" if len(lines[-1].split()) > 1 else DELIMITERS[0]
 
