@@ -508,8 +508,8 @@ def _direction(cells: list[str]) -> int:
     """Return 1 if at least three cells have strictly increasing numbers, −1 if decreasing numbers, otherwise 0."""
     if len(cells) < 3 or not all(map(is_number, cells)):
         return 0
-    steps = np.diff(np.array(cells, float))
-    return int((steps > 0).all()) - int((steps < 0).all())
+    pairs = list(pairwise(map(float, cells)))
+    return int(all(a < b for a, b in pairs)) - int(all(a > b for a, b in pairs))
 
 
 def _filled(rows: list[list[str]], k: int) -> list[str]:
