@@ -108,7 +108,10 @@ class Fitting(QObject):
             self._fitted(stored)
             return
         shown = parameters if self.stack is None else self.stack.parameters
-        if (shown.fit_on, shown.sharing) != (parameters.fit_on, parameters.sharing):
+        shared = ["fit_on", "sharing"]
+        if parameters.fit_on == "thresholded":
+            shared += ["squashing", "threshold"]
+        if any(getattr(shown, name) != getattr(parameters, name) for name in shared):
             # Compute no preview in this case, because views would combine it with the scatter matrices of the earlier
             # stack.
             features = ()
