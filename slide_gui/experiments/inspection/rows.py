@@ -62,7 +62,7 @@ class Fit:
 
 
 class Explorer:
-    """Fits stacks to one set of rows. Only one thread at a time may use it, except for `stored_fit`.
+    """Fits stacks to one set of rows. Only one thread at a time may use it, except for `stored_fit` and `interpolates`.
 
     The latest fits are cached: at most 32 fits, and at most 256 MB unless the latest fit alone is larger.
 
@@ -196,6 +196,11 @@ class Explorer:
             self.interpolation = Interpolation(approximation, parameters)
         with one_thread():
             self.interpolation.compute(progress)
+
+    def interpolates(self, parameters: StackParameters) -> bool:
+        """Return True if `prepare_interpolation` has nothing to compute for these parameters."""
+        known = self.interpolation
+        return known is not None and known.is_complete and known.serves(parameters)
 
     def approximation(self, parameters: StackParameters, progress: Progress = NO_PROGRESS) -> Approximation | None:
         """Return the object that approximates all layers at any noise level, ridge and depth.

@@ -152,10 +152,11 @@ class Fitting(QObject):
 
     @Slot()
     def _prepare_interpolation(self) -> None:
-        if self.explorer is not None and self.seconds > _SLOW_SECONDS:
-            work = partial(self.explorer.prepare_interpolation, self.parameters)
-            failure = "The layers could not be interpolated"
-            self._queue.submit("", work, channel="interpolation", failure=failure, automatic=True, background=True)
+        if self.explorer is None or self.seconds <= _SLOW_SECONDS or self.explorer.interpolates(self.parameters):
+            return  # a job would interrupt a sweep
+        work = partial(self.explorer.prepare_interpolation, self.parameters)
+        failure = "The layers could not be interpolated"
+        self._queue.submit("", work, channel="interpolation", failure=failure, automatic=True, background=True)
 
     @Slot(object)
     def _failed(self, _error: Exception) -> None:
