@@ -99,7 +99,8 @@ class ShuffleView(Experiment):
         weights: list[Tile | None] = [None, None, None]
         scale = None if row is None else self._scale(row.weights[:-1], feature)
         if row is not None and scale is not None:
-            weights[0] = Tile.of(row.weights[:-1], shape, scale, "", feature, stale=row.stale)
+            mark = "≈" * row.approximate
+            weights[0] = Tile.of(row.weights[:-1], shape, scale, mark, feature, mark, row.stale)
         if self._order is not None:
             back = np.argsort(self._order)
             place = int(back[feature])
