@@ -8,6 +8,9 @@ contain them. The contributions of a layer are its weights times the RMS of its 
 contributions is at most a fifth of the norm of that row. On MNIST at noise 0.3 the median error is 11 % in the third
 layer and 16 % in the fourth. For a uniform sample of the same size it is above 100 %.
 
+If all rows have almost the same input to a layer, its contributions are almost 0, and these errors are larger. With the
+sigmoid on Rectangles at noise 0.35, this is the case in the fourth layer.
+
 Even faster, layers are interpolated between approximations that were computed in advance at a few noise levels.
 """
 
