@@ -68,6 +68,10 @@ class Fitting(QObject):
         self.stack = self.preview = None
         self._watched = ()
 
+    def close(self) -> None:
+        """Do not prepare an interpolation any more, because the job queue is about to be closed."""
+        self._rest.stop()
+
     def watch(self, features: tuple[int, ...]) -> None:
         """Set which rows of the first layer's weights are previewed while the noise slider moves."""
         self._watched = features

@@ -105,6 +105,7 @@ class Session(QObject):
 
     def close(self) -> None:
         """Cancel all jobs, finish requested changes to the run store, and wait for the worker threads to end."""
+        self.workspace.fitting.close()
         self.queue.close()
         for part in ("cluster", "library"):
             if part in vars(self):
