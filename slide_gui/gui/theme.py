@@ -1,6 +1,6 @@
 """Colours, fonts, icons, palette and style sheet of the light theme and the dark theme."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from string import Template
 from typing import cast
@@ -28,27 +28,30 @@ SCALES = (1.0, 1.25, 1.5, 1.75, 2.0)
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of one theme, each ``#RRGGBB``; `name` is ``"light"`` or ``"dark"``."""
+    """Colours of one theme, each ``#RRGGBB``; `name` is ``"light"`` or ``"dark"``.
 
-    name: str
-    background: str
-    panel: str
-    line: str
-    edge: str
-    text: str
-    muted: str
-    accent: str
-    accent_wash: str
-    accent_hover: str
-    accent_text: str
-    on_accent: str
-    hover: str
-    danger: str
-    danger_wash: str
-    better: str
-    worse: str
-    paper: str
-    ink: str
+    The default of each colour is that of the light theme. Its metadata contain the colour of the dark theme.
+    """
+
+    name: str = "light"
+    background: str = field(default="#F7F7F8", metadata={"dark": "#1B1D21"})
+    panel: str = field(default="#FFFFFF", metadata={"dark": "#24272C"})
+    line: str = field(default="#E2E3E7", metadata={"dark": "#363A41"})
+    edge: str = field(default="#868B95", metadata={"dark": "#777D88"})
+    text: str = field(default="#1D1F24", metadata={"dark": "#E8EAED"})
+    muted: str = field(default="#666B76", metadata={"dark": "#9AA0AB"})
+    accent: str = field(default="#2F6FDE", metadata={"dark": "#6FA3FF"})
+    accent_wash: str = field(default="#E8F0FD", metadata={"dark": "#2A3550"})
+    accent_hover: str = field(default="#2560C8", metadata={"dark": "#8CB6FF"})
+    accent_text: str = field(default="#245FC9", metadata={"dark": "#7FAEFF"})
+    on_accent: str = field(default="#FFFFFF", metadata={"dark": "#14161A"})
+    hover: str = field(default="#EEEFF2", metadata={"dark": "#2D3137"})
+    danger: str = field(default="#B42318", metadata={"dark": "#FF8A80"})
+    danger_wash: str = field(default="#FDECEA", metadata={"dark": "#432A2C"})
+    better: str = field(default="#0072B2", metadata={"dark": "#56B4E9"})  # differs from `worse` for colour-blind users
+    worse: str = field(default="#D55E00", metadata={"dark": "#E69F00"})
+    paper: str = field(default="#FFFFFF", metadata={"dark": "#17181B"})
+    ink: str = field(default="#1B1B1D", metadata={"dark": "#FFFFFF"})
 
     @property
     def is_dark(self) -> bool:
@@ -66,28 +69,8 @@ class Theme:
         return QColor(pins[number % len(pins)])
 
 
-_COLOURS = {  # light, dark
-    "background": ("#F7F7F8", "#1B1D21"),
-    "panel": ("#FFFFFF", "#24272C"),
-    "line": ("#E2E3E7", "#363A41"),
-    "edge": ("#868B95", "#777D88"),
-    "text": ("#1D1F24", "#E8EAED"),
-    "muted": ("#666B76", "#9AA0AB"),
-    "accent": ("#2F6FDE", "#6FA3FF"),
-    "accent_wash": ("#E8F0FD", "#2A3550"),
-    "accent_hover": ("#2560C8", "#8CB6FF"),
-    "accent_text": ("#245FC9", "#7FAEFF"),
-    "on_accent": ("#FFFFFF", "#14161A"),
-    "hover": ("#EEEFF2", "#2D3137"),
-    "danger": ("#B42318", "#FF8A80"),
-    "danger_wash": ("#FDECEA", "#432A2C"),
-    "better": ("#0072B2", "#56B4E9"),  # colour-blind users can distinguish this colour from that of "worse"
-    "worse": ("#D55E00", "#E69F00"),
-    "paper": ("#FFFFFF", "#17181B"),
-    "ink": ("#1B1B1D", "#FFFFFF"),
-}
-LIGHT, DARK = (Theme(name, **{role: both[k] for role, both in _COLOURS.items()}) for k, name in enumerate(PINS))
-
+LIGHT = Theme()
+DARK = Theme("dark", **{each.name: each.metadata["dark"] for each in fields(Theme) if each.metadata})
 
 BLUE, ORANGE = "blue", "orange"
 
