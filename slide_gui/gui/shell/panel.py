@@ -102,7 +102,7 @@ class _ParameterSlider(NumberSlider):
         label, limits, tip = _SLIDERS[name]
         self._is_integer = name in ("depth", "window")
         values = _RIDGES if name == "ridge" else ()
-        super().__init__(label, *limits, 0 if self._is_integer else 2, tip, parent, values=values)
+        super().__init__(label, limits, tip, parent, values=values)
         self._workspace, self._name = workspace, name
         self.value_changed.connect(self._change)
         self.value_settled.connect(workspace.history.end_gesture)

@@ -25,10 +25,9 @@ class NumberSlider(QWidget):
 
     Parameters
     ----------
-    low, high, step, default : float
-        Limits, step and default value; `high` − `low` must be an integer multiple of `step`.
-    decimals : int
-        Number of decimals shown.
+    limits : tuple of (low, high, step, default)
+        Limits, step and default value; `high` − `low` must be an integer multiple of `step`. If `step` is less than 1,
+        numbers are shown with two decimals.
     tip : str
         Tooltip with formula, range and reference to the paper.
     values : sequence of float
@@ -49,19 +48,17 @@ class NumberSlider(QWidget):
     def __init__(
         self,
         label: str,
-        low: float,
-        high: float,
-        step: float,
-        default: float,
-        decimals: int = 2,
+        limits: tuple[float, float, float, float],
         tip: str = "",
         parent: QWidget | None = None,
         *,
         values: Sequence[float] = (),
     ) -> None:
         super().__init__(parent)
+        low, high, step, default = limits
         even = [round(low + i * step, 10) for i in range(round((high - low) / step) + 1)]
-        self._values, self._decimals, self._default = tuple(values or even), None if values else decimals, default
+        self._values, self._default = tuple(values or even), default
+        self._decimals = None if values else 2 if step < 1 else 0
         self._settled, self._shown_text = default, ""
         self._label = PlainLabel(label, self)
         self._extra = caption("", self)

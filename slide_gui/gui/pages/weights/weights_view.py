@@ -87,11 +87,8 @@ class WeightsView(View):
             view.pixel_clicked.connect(self._workspace.toggle_pin)
             self._pointer.addWidget(view)
         self.readout, self._bar = Readout(self), ColorBar(self)
-        self._noise = NumberSlider(
-            *("Noise level", 0.0, LARGEST_NOISE, 0.01, 0.3, 2),
-            "The first layer is updated exactly; deeper layers are approximate until they are fitted",
-            self,
-        )
+        tip = "The first layer is updated exactly; deeper layers are approximate until they are fitted"
+        self._noise = NumberSlider("Noise level", (0.0, LARGEST_NOISE, 0.01, 0.3), tip, self)
         self._noise.hide()
         self._noise.value_changed.connect(self._change_noise)
         self._noise.value_settled.connect(self._workspace.history.end_gesture)
