@@ -219,12 +219,14 @@ def of_method(method):
     return replace(SPLIT, method=method, kept=kept, classifier=classifier, members=members)
 
 
-def choices():
-    """Yield the part ("" for the spec itself) and the name of every field that holds a word."""
-    for part, kind in {"": RunSpec, **PARTS}.items():
-        for item in fields(kind):
-            if isinstance(item.default, str) and item.name not in {"fingerprint", "source"}:
-                yield part, item.name
+# The part ("" for the spec itself) and the name of every field that holds a word, or a number or a truth value.
+FIELDS = [(part, item.name, item.default) for part, kind in {"": RunSpec, **PARTS}.items() for item in fields(kind)]
+WORDS = [place for *place, usual in FIELDS if isinstance(usual, str) and place[1] not in {"fingerprint", "source"}]
+NUMBERS = [
+    place
+    for *place, usual in FIELDS
+    if isinstance(usual, (int, float)) or place[1] in {"C", "max_iter", "test_rows", "labels", "kept"}
+]
 
 
 def with_value(spec, part, name, value):
@@ -233,12 +235,12 @@ def with_value(spec, part, name, value):
 
 
 def test_that_each_word_of_a_spec_has_a_table():
-    assert {name for _, name in choices()} == TABLES.keys()
+    assert {name for _, name in WORDS} == TABLES.keys()
     with pytest.raises(ValueError, match=f"choose is 'all'; it must be one of {', '.join(CHOOSE)}"):
         replace(SWEEP, choose="all").points()
 
 
-@pytest.mark.parametrize(("part", "name"), [*choices()])
+@pytest.mark.parametrize(("part", "name"), WORDS)
 @settings(max_examples=15)
 @given(
     method=st.sampled_from([*METHODS]),
@@ -259,22 +261,14 @@ def test_that_a_misspelt_word_is_refused_before_it_gets_a_hash(method, part, nam
 @pytest.mark.parametrize("method", [*METHODS])
 def test_that_every_key_of_every_table_is_accepted(method):
     spec = of_method(method)
-    for part, name in choices():
+    for part, name in WORDS:
         for key in TABLES[name] if name != "method" else ():
             changed = spec.on(labels=9) if key == "labelled" else spec
             changed = changed.on(**{name: key}) if name in {"training", "evaluate"} and spec.members else changed
             assert len(with_value(changed, part, name, key).hash) == 64
 
 
-def numbers():
-    """Yield the part and the name of every field that may hold a number or a truth value."""
-    for part, kind in {"": RunSpec, **PARTS}.items():
-        for item in fields(kind):
-            if isinstance(item.default, (int, float)) or item.name in {"C", "max_iter", "test_rows", "labels", "kept"}:
-                yield part, item.name
-
-
-@pytest.mark.parametrize(("part", "name"), [place for place in numbers() if place != ("svm", "groups")])
+@pytest.mark.parametrize(("part", "name"), [place for place in NUMBERS if place != ["svm", "groups"]])
 def test_that_a_value_that_is_not_a_number_in_range_is_refused_by_name(part, name):
     flag = isinstance(getattr(getattr(SPLIT, part) if part else SPLIT, name), bool)
     for wrong in ("0.5", "3", b"3", True, 0.5j, float("nan"), float("inf"), -1, []):
