@@ -147,12 +147,6 @@ def ground_of(pixels, place):
     return QColor(int(seen[counts.argmax()]))
 
 
-def over(colour, ground):
-    share = colour.alphaF()
-    pairs = zip(colour.getRgb()[:3], ground.getRgb()[:3], strict=True)
-    return QColor(*(round(share * a + (1 - share) * b) for a, b in pairs))
-
-
 def painted(root):
     """Yield the widgets that paint themselves and the viewports of tables, and drop their cached pictures."""
     for each in root.findChildren(QWidget):
@@ -207,7 +201,7 @@ def test_that_what_is_painted_on_every_page_has_a_contrast_of_4_5_in_both_themes
                     ground = ground_of(whole, place.translated(corner))
                     if ground is not None:
                         many += 1
-                        ratio = contrast(over(colour, ground), ground)
+                        ratio = contrast(towards(colour, ground, colour.alphaF()), ground)
                         if ratio < LEAST:
                             faults.append(f"{where}: {type(each).__name__} {text!r} {ratio:.2f}")
         assert theme_of(window).name == window.settings.value("theme") == theme

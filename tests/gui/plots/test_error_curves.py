@@ -9,10 +9,11 @@ from PySide6.QtWidgets import QApplication
 
 from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.points import ErrorPoint, lines_of
-from slide_gui.gui.theme import LIGHT
+from slide_gui.gui.theme import LIGHT, towards
 from tests.gui.helpers import rate, record, spread, wheel
 
 WAITING = [ErrorPoint(0.9, d, None, f"0.9/{d}", "running") for d in (1, 2)]
+PAGE = QColor(LIGHT.background)
 ERRORS = {0: (2.0, 2.0, 2.0), 1: (2.0, 1.8, 1.9), 2: (2.0, 1.4, 1.6)}
 
 
@@ -47,11 +48,6 @@ def colour(plot, place):
     return plot.grab().toImage().pixelColor(place)
 
 
-def mixed(top, alpha):
-    pairs = zip(QColor(top).getRgb()[:3], QColor(LIGHT.background).getRgb()[:3], strict=True)
-    return QColor(*(round(alpha * a + (1 - alpha) * b) for a, b in pairs))
-
-
 def place(plot, noise, error):
     return plot.at(noise, error).toPoint()
 
@@ -64,28 +60,27 @@ def test_that_points_are_at_their_values_in_the_colour_of_their_depth(plot):
 
 def test_that_the_interval_of_the_selected_line_or_else_of_the_hovered_one_is_a_band(plot):
     inside = place(plot, 0.3, 1.94)
-    assert colour(plot, inside) == QColor(LIGHT.background)
+    assert colour(plot, inside) == PAGE
     plot.set_depth(2)
-    assert spread(colour(plot, place(plot, 0.5, 1.335) + QPoint(12, 0)), mixed(LIGHT.pin(2).name(), 0.2)) <= 4
+    assert spread(colour(plot, place(plot, 0.5, 1.335) + QPoint(12, 0)), towards(LIGHT.pin(2), PAGE, 0.2)) <= 4
     QTest.mouseMove(plot, at(plot, "0.5/1"))
     assert plot.banded() == 1
-    assert spread(colour(plot, inside), mixed(LIGHT.pin(1).name(), 0.2)) <= 4
+    assert spread(colour(plot, inside), towards(LIGHT.pin(1), PAGE, 0.2)) <= 4
     QApplication.sendEvent(plot, QEvent(QEvent.Type.Leave))
     assert plot.banded() == 2
-    assert colour(plot, inside) == QColor(LIGHT.background)
+    assert colour(plot, inside) == PAGE
 
 
 def test_that_unfinished_points_and_the_papers_value_are_hollow_and_have_no_interval(plot):
     plot.set_depth(2)
     plot.set_paper(2.3)
-    page = QColor(LIGHT.background)
     for state in ("refining", "running"):
         plot.set_points([*(p for p in points() if p.depth < 2), *points(state=state)[6:], *WAITING])
         without_estimate = at(plot, "0.9/1")
         assert plot.box().bottom() - 20 < without_estimate.y() < plot.box().bottom()
         inside = place(plot, 0.5, 1.335) + QPoint(12, 0)
         hollow = (inside, at(plot, "0.5/2"), without_estimate, place(plot, 0.0, 2.3))
-        assert [colour(plot, each) for each in hollow] == [page] * 4
+        assert [colour(plot, each) for each in hollow] == [PAGE] * 4
     ring = (place(plot, 0.0, 2.3) + QPoint(d, 0) for d in (-6, -5, -4, -3))
     assert min(spread(colour(plot, each), QColor(LIGHT.text)) for each in ring) < 110
     assert "being computed" in lines_of(WAITING[0])
