@@ -269,11 +269,11 @@ class DecidedPart(QWidget):
         dataset, flip = self._workspace.dataset, self.controller.flip
         assert dataset is not None
         first, second = (f"“{names[code]}”" for code in (decision.first, decision.second))
-        if decision.margin >= 0:
-            self.title.setText(f"{first}, by {fixed(decision.margin, 2)} over {second}")
-        else:  # the second class wins against the first, but has fewer votes, or as many and a smaller sum of margins
+        by = fixed(decision.margin, 2)
+        if decision.margin < 0:  # the second class wins against the first, but has fewer votes or loses a tie of votes
             is_tied = decision.votes[decision.first] == decision.votes[decision.second]
-            self.title.setText(f"{first}, by {'the sum of margins' if is_tied else 'votes'} over {second}")
+            by = "the sum of margins" if is_tied else "votes"
+        self.title.setText(f"{first}, by {by} over {second}")
         self.about.setText(self._about())
         shown = _bars(decision, names)[:_MOST_BARS]
         advance = self._bars[0][0].fontMetrics().horizontalAdvance
