@@ -58,13 +58,8 @@ def _get(arguments: argparse.Namespace) -> int:
 
 
 def _info(arguments: argparse.Namespace) -> int:
-    document = _describe_data(options.read_data(options.data_source(arguments)))
-    lines = (f"{name.replace('_', ' '):<14} {_shown(value)}" for name, value in document.items())
-    return print_answer(arguments, document, lines)
-
-
-def _describe_data(dataset: Dataset) -> dict[str, Any]:
-    return {
+    dataset = options.read_data(options.data_source(arguments))
+    document = {
         "name": dataset.name,
         "generated": dataset.generated,
         "source": dataset.source,
@@ -83,6 +78,8 @@ def _describe_data(dataset: Dataset) -> dict[str, Any]:
         "citation": dataset.citation,
         "fingerprint": dataset.fingerprint,
     }
+    lines = (f"{name.replace('_', ' '):<14} {_shown(value)}" for name, value in document.items())
+    return print_answer(arguments, document, lines)
 
 
 def _counts(labels: Any, dataset: Dataset) -> dict[str, int] | None:

@@ -74,6 +74,8 @@ def _python() -> list[Finding]:
 
 
 def _packages() -> list[Finding]:
+    from slide_gui.gui.display import binding_problem
+
     versions = {name: installed_version(name) for name in PACKAGES}
     findings = [
         Finding(name, "ok", version)
@@ -81,18 +83,9 @@ def _packages() -> list[Finding]:
         else Finding(name, "failed", "not installed", f"pip install {name}")
         for name, version in versions.items()
     ]
-    return [*findings, *_qt_binding(versions["PySide6-Essentials"])]
-
-
-def _qt_binding(version: str | None) -> list[Finding]:
-    """Return a list of one finding if this version of PySide6 crashes on the running version of Python.
-
-    Otherwise the list is empty.
-    """
-    from slide_gui.gui.display import binding_problem
-
-    problem = None if version is None else binding_problem(version)
-    return [] if problem is None else [Finding("Qt binding", "failed", problem)]
+    binding = versions["PySide6-Essentials"]
+    problem = None if binding is None else binding_problem(binding)
+    return findings if problem is None else [*findings, Finding("Qt binding", "failed", problem)]
 
 
 def _blas() -> list[Finding]:

@@ -123,7 +123,7 @@ def _write(
 def _session(
     source: DataSource, model: FittedModel, style: Style, view: str, test_row: int | None = None, **selection: Any
 ) -> str:
-    """Return the session to store in a picture of a view of the Weights page."""
+    """Return the session to store in a picture of `view`, a view of the Weights page."""
     # The window, which restores the session, has no grey colour map for weights.
     colors = "auto" if style.colors == "grey" else style.colors
     chosen = Selection(levels=style.levels, colors=colors, transposed=style.transposed, show=style.show, **selection)
@@ -131,9 +131,6 @@ def _session(
     choices = (("weights", "view", view), *test_image)
     record = SessionRecord(source, model.fingerprint, model.stack.parameters, chosen, "weights", choices)
     return picture_text(record)
-
-
-_WEIGHTS, _FLOW, _COPIES = "weights", "flow", "copies"  # views of the Weights page
 
 
 def _weights_options(parser: argparse.ArgumentParser) -> None:
@@ -180,7 +177,7 @@ def _weights(arguments: argparse.Namespace) -> int:
     shown, contributions = as_shown(weights, style.show)
     export = noise_animation(datasets, weights) if animation else weights_export(weights, sources)
     alone = len(models) == 1
-    session = _session(sources[0], models[0], style, _WEIGHTS, pins=weights[0].pixels) if alone else ""
+    session = _session(sources[0], models[0], style, "weights", pins=weights[0].pixels) if alone else ""
     # Whether an animation shows contributions depends on its pictures, which are computed while it is written.
     show = style.show if animation else "contribution" if contributions else "weights"
     document = {"show": show, "data": _weights_documents(models, shown, style)}
@@ -254,7 +251,7 @@ def _flow(arguments: argparse.Namespace) -> int:
     export = flow_export(result, source)
     row = arguments.row if arguments.image is None else 0
     of_test = arguments.image is None and arguments.part == "test"
-    session = _session(source, model, style, _FLOW, row if of_test else None, sample=0 if of_test else row)
+    session = _session(source, model, style, "flow", row if of_test else None, sample=0 if of_test else row)
     return _write(export, style, outputs, arguments, _flow_document(result), lines, session)
 
 
@@ -314,7 +311,7 @@ def _copies(arguments: argparse.Namespace) -> int:
     if slope is not None:
         lines.append(f"for m ≥ 8, the error is approximately proportional to m to the power {slope:.3f}")
     export = copies_export(result, source)
-    session = _session(source, model, style, _COPIES, pins=(feature,))
+    session = _session(source, model, style, "copies", pins=(feature,))
     return _write(export, style, outputs, arguments, _copies_document(result), lines, session)
 
 

@@ -82,7 +82,6 @@ _MAGNITUDES = {
     (ORANGE, "light"): ("#FFF2E6", "#FBD0A8", "#F2A262", "#D8701F", "#A1480A", "#6B2A02"),
     (ORANGE, "dark"): ("#32291F", "#59391D", "#8D521B", "#C6742B", "#EFA566", "#FFE1C4"),
 }
-_INKS = ("#000000", "#FFFFFF")  # colours of text: on any background, at least one of the two is readable
 
 
 def sequential(theme: Theme, share: float, hue: str = BLUE) -> QColor:
@@ -118,7 +117,7 @@ def _luminance(colour: QColor) -> float:
 
 @cache
 def _ink(name: str) -> str:
-    return max(_INKS, key=lambda ink: contrast(QColor(ink), QColor(name)))
+    return max(("#000000", "#FFFFFF"), key=lambda ink: contrast(QColor(ink), QColor(name)))
 
 
 def ink_on(colour: QColor) -> QColor:
@@ -248,18 +247,13 @@ def icon(drawing: str, theme: Theme) -> QIcon:
         # An icon of the navigation has 20 logical pixels. These are its sizes in device pixels on screens with 1, 1.5,
         # 2 and 3 device pixels per logical pixel.
         for size in (20, 30, 40, 60):
-            pixmap = _render(renderer, size)
+            pixmap = QPixmap(size, size)
+            pixmap.fill(Qt.GlobalColor.transparent)
+            with QPainter(pixmap) as painter:
+                renderer.render(painter, QRectF(0, 0, size, size))
             for state in states:
                 tinted.addPixmap(pixmap, mode, state)
     return tinted
-
-
-def _render(renderer: QSvgRenderer, size: int) -> QPixmap:
-    pixmap = QPixmap(size, size)
-    pixmap.fill(Qt.GlobalColor.transparent)
-    with QPainter(pixmap) as painter:
-        renderer.render(painter, QRectF(0, 0, size, size))
-    return pixmap
 
 
 def palette(theme: Theme) -> QPalette:

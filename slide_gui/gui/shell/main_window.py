@@ -61,8 +61,13 @@ class TitleBar(QFrame):
         row = flush(QHBoxLayout(self), 12, (8, 0, 16, 0))
         row.addWidget(self._build_menus(), 0, Qt.AlignmentFlag.AlignVCenter)
         row.addStretch(1)
-        self._add_button("open", row)
-        self._add_button("export", row, "primary")
+        for name, kind in (("open", ""), ("export", "primary")):
+            action = actions[name]
+            button = add_button(self, row, action.text(), action.toolTip(), kind)
+            button.setAccessibleName(action.text().rstrip(" …"))
+            # Like a button in a tool bar, the button takes no keyboard focus; its command has a shortcut.
+            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            button.clicked.connect(action.trigger)
 
     def _build_menus(self) -> QMenuBar:
         bar = QMenuBar(self)
@@ -79,14 +84,6 @@ class TitleBar(QFrame):
                 submenus[command.submenu].addAction(self._actions[command.name])
             bar.addMenu(menu)
         return bar
-
-    def _add_button(self, name: str, row: QHBoxLayout, kind: str = "") -> None:
-        action = self._actions[name]
-        button = add_button(self, row, action.text(), action.toolTip(), kind)
-        button.setAccessibleName(action.text().rstrip(" …"))
-        # Like a button in a tool bar, the button takes no keyboard focus; its command has a shortcut.
-        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        button.clicked.connect(action.trigger)
 
 
 _LEAST_WIDTH, _MARGINS = 72, 8  # pixels: minimum width, and space left and right of the longest word

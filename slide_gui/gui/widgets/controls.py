@@ -252,7 +252,6 @@ class UndoOfWindow(QObject):
         return passes
 
 
-@Slot(QAbstractButton, bool)
 def stop_at_checked(button: QAbstractButton, checked: bool) -> None:
     """Let the Tab key reach a button of an exclusive group only while the button is checked."""
     button.setFocusPolicy(Qt.FocusPolicy.StrongFocus if checked else Qt.FocusPolicy.NoFocus)

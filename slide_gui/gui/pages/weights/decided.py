@@ -291,8 +291,12 @@ class DecidedPart(QWidget):
             self.cards.append(card)
         for card, vector in zip(self.cards, decision.nearest, strict=False):
             favoured = names[decision.first if vector.pull >= 0 else decision.second]
-            tip = _tip(vector, names[vector.code], favoured, ", ".join(self._share_texts(vector.shares)))
-            tip = f"{self._workspace.worded('training image')} {count(vector.row + 1)}, {tip}"
+            shares, pull = ", ".join(self._share_texts(vector.shares)), fixed(abs(vector.pull), 2)
+            tip = (
+                f"{self._workspace.worded('training image')} {count(vector.row + 1)}, {names[vector.code]}\n"
+                f"K = {fixed(vector.kernel, 3)}; contribution to the margin: {pull} for {favoured}\n"
+                f"squared distance by layer: {shares}"
+            )
             card.show_vector(vector, told_apart(names)[vector.code], self._picture(dataset.train[vector.row]), tip)
         self._legend.setAccessibleName(", ".join(self._share_texts(decision.shares)))
         self._flip_image.setVisible(flip is not None and bool(flip.features))
@@ -364,15 +368,6 @@ class DecidedPart(QWidget):
     @Slot(int)
     def _show_sample(self, row: int) -> None:
         self._workspace.select(sample=row)
-
-
-def _tip(vector: SupportVector, name: str, favoured: str, shares: str) -> str:
-    pull = fixed(abs(vector.pull), 2)
-    return (
-        f"{name}\n"
-        f"K = {fixed(vector.kernel, 3)}; contribution to the margin: {pull} for {favoured}\n"
-        f"squared distance by layer: {shares}"
-    )
 
 
 def _bars(decision: Decision, names: tuple[str, ...]) -> list[tuple[str, float, str]]:

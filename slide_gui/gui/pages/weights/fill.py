@@ -91,15 +91,14 @@ class FillView(Experiment):
         wanted = layer, image.tobytes(), rest.tobytes()
         if wanted != self._wanted:
             self._wanted, self._is_stale = wanted, True
-            submit, failure = self._workspace.queue.submit, "The hidden features could not be filled"
-            submit(
+            self._workspace.queue.submit(
                 "Filling features",
                 work,
                 channel="fill",
                 on_result=self._filled,
                 on_failure=lambda _error: self.refresh(),
                 on_stop=self.refresh,
-                failure=failure,
+                failure="The hidden features could not be filled",
                 automatic=True,
             )
         return ""
