@@ -95,10 +95,11 @@ def _forbidden(node: ast.Attribute) -> Iterator[str]:
 
 
 def _receiver(program: _Program, own: str, node: ast.AST) -> Iterator[str]:
-    """Yield the problems of a receiver that is connected."""
-    if not (isinstance(node, ast.Call) and node.args and _name(node.func) == "connect"):
+    """Yield the problems of a receiver that is connected, also by the keyword `clicked` of `add_button`."""
+    clicked = isinstance(node, ast.keyword) and node.arg == "clicked"
+    if not (clicked or (isinstance(node, ast.Call) and node.args and _name(node.func) == "connect")):
         return
-    receiver = node.args[0]
+    receiver = node.value if clicked else node.args[0]
     if isinstance(receiver, ast.Lambda):
         yield "a lambda is connected: it would run for destroyed receivers"
     elif isinstance(receiver, ast.Attribute) and _name(receiver.value) == "self" and program.is_qobject(own):

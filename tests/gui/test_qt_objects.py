@@ -44,6 +44,7 @@ def test_that_the_window_connects_only_slots_and_no_module_uses_a_forbidden_name
     ("source", "said"),
     [
         ("    def start(self):\n        b.clicked.connect(self.go)\n    def go(self): pass\n", "Bar.go is connected"),
+        ("    def start(self):\n        add(clicked=self.go)\n    def go(self): pass\n", "Bar.go is connected"),
         ("    def go(self): pass\nx.changed.connect(bar.go)\n", "Bar.go is connected but not a slot"),
         ("class Long(Bar):\n    def start(self):\n        b.clicked.connect(self.go)\n", "Long.go is connected"),
         ("x.changed.connect(lambda: None)\n", "a lambda is connected"),

@@ -63,11 +63,10 @@ class TitleBar(QFrame):
         row.addStretch(1)
         for name, kind in (("open", ""), ("export", "primary")):
             action = actions[name]
-            button = add_button(self, row, action.text(), action.toolTip(), kind)
+            button = add_button(self, row, action.text(), action.toolTip(), kind, clicked=action.trigger)
             button.setAccessibleName(action.text().rstrip(" …"))
             # Like a button in a tool bar, the button takes no keyboard focus; its command has a shortcut.
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-            button.clicked.connect(action.trigger)
 
     def _build_menus(self) -> QMenuBar:
         bar = QMenuBar(self)

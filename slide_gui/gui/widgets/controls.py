@@ -1,7 +1,7 @@
 """Labels, buttons and combo boxes, each built by one call."""
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
 from PySide6.QtGui import (
@@ -37,6 +37,7 @@ from slide_gui.gui.widgets.layouts import VerticalScroll, flush
 from slide_gui.text import isolated
 
 _TIP = 80  # largest number of characters in a line of a tooltip
+Receiver = Callable[..., object]  # a slot, or a signal that is emitted in turn
 
 
 def wrapped(text: str) -> str:
@@ -180,12 +181,16 @@ def _show_tip(widget: ElidedLabel | ElidedBox, event: QEvent, text: str) -> bool
     return True
 
 
-def add_button(parent: QWidget, row: QBoxLayout, text: str, tip: str = "", kind: str = "") -> QPushButton:
-    """Add a button to a row. `kind` selects the button's look in the style sheet."""
+def add_button(
+    parent: QWidget, row: QBoxLayout, text: str, tip: str = "", kind: str = "", *, clicked: Receiver | None = None
+) -> QPushButton:
+    """Add a button to a row, and connect it to the slot `clicked`. `kind` selects its look in the style sheet."""
     button = QPushButton(text, parent)
     if kind:
         button.setProperty("kind", kind)
     button.setToolTip(tip)
+    if clicked is not None:
+        button.clicked.connect(clicked)
     row.addWidget(button)
     return button
 

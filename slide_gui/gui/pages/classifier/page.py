@@ -71,16 +71,14 @@ class ClassifierPage(Page):
         resume = nested(right, QHBoxLayout(), spacing=12)
         self.cancelled = label("", self, wraps=True)
         resume.addWidget(self.cancelled, 1)
-        self.continue_button = add_button(self, resume, "Continue")
-        self.continue_button.clicked.connect(self._continue)
+        self.continue_button = add_button(self, resume, "Continue", clicked=self._continue)
         right.addWidget(self.rate)
         right.addWidget(self.details)
         right.addWidget(self.confusion, 3)
         filtered = nested(right, QHBoxLayout(), spacing=8)
         self.filter = ElidedLabel("", self)
         filtered.addWidget(self.filter, 1)
-        self.show_all = add_button(self, filtered, "Show all", kind="small")
-        self.show_all.clicked.connect(self._widen)
+        self.show_all = add_button(self, filtered, "Show all", kind="small", clicked=self._widen)
         right.addWidget(self.gallery, 3)
         controller.training.changed.connect(self.refresh)
         controller.result_changed.connect(self.refresh)
@@ -91,9 +89,8 @@ class ClassifierPage(Page):
         self.refresh()
 
     def _build_controls(self, row: QHBoxLayout) -> None:
-        self.train_button = add_button(self, row, "Train", _TRAIN, kind="primary")
+        self.train_button = add_button(self, row, "Train", _TRAIN, "primary", clicked=self._toggle)
         self.train_button.setMinimumWidth(widest(self.train_button, 0, ("Train", "Cancel")))
-        self.train_button.clicked.connect(self._toggle)
         methods = [method for method in METHODS.values() if method.plain or method.regroups]
         tip = "SLIDE with learned (§5) or median widths, the raw input, or one of this program’s two variants of SLIDE"
         self._method = self._choice(row, "Method", tip, methods)

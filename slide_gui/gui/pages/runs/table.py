@@ -445,10 +445,9 @@ class RunTable(QWidget):
         bar.addStretch()
         for name in ("open", "compare", "delete"):
             action = self._actions[name]
-            button = add_button(self, bar, action.text(), action.toolTip())
+            button = add_button(self, bar, action.text(), action.toolTip(), clicked=action.trigger)
             # With the focus policy TabFocus, a click on the button leaves the keyboard focus in the table.
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            button.clicked.connect(action.trigger)
             action.enabledChanged.connect(button.setEnabled)
         layout.addWidget(self.view)
 

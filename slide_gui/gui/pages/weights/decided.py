@@ -116,8 +116,7 @@ class DecidedPart(QWidget):
         self._why = label("", self._hint, wraps=True)
         row.addWidget(self._why, 1)
         tip = "Learn the widths and C with the panel’s parameters and train on the training set"
-        self._train = add_button(self, row, "Train", tip)
-        self._train.clicked.connect(self.controller.train_as_default)
+        self._train = add_button(self, row, "Train", tip, clicked=self.controller.train_as_default)
         self.controller.changed.connect(self._show)
         runs.training.changed.connect(self._show)
         self._workspace.dataset_changed.connect(self._show)

@@ -66,9 +66,7 @@ class Experiment(View):
         self.layers.setEnabled(depth > 0)
 
     def _add_action(self, text: str, tip: str, act: Callable[[], None]) -> QPushButton:
-        button = add_button(self, self.controls, text, tip, "primary")
-        button.clicked.connect(act)
-        return button
+        return add_button(self, self.controls, text, tip, "primary", clicked=act)
 
     def _scale(self, row: NDArray[np.float64], a: int) -> ColorScale:
         """Return a colour scale for `row`: the weights, without the bias, that reconstruct pixel a."""

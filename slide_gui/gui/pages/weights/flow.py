@@ -117,14 +117,12 @@ class FlowPart(View):
         self.learned.activated.connect(self.refresh)
         self._tools.addWidget(self.learned)
         tip = with_keys("Set each feature to 0 with probability 1 − p", "Ctrl+K")
-        self._corrupt = add_button(self, self._tools, "Corrupt", tip, "flat")
+        self._corrupt = add_button(self, self._tools, "Corrupt", tip, "flat", clicked=self.refresh)
         self._corrupt.setCheckable(True)
         self._corrupt.setChecked(True)
-        self._corrupt.clicked.connect(self.refresh)
         tip = with_keys("Set another random selection of features to 0", "Ctrl+Shift+K")
-        again = add_button(self, self._tools, "New", tip, "flat")
+        again = add_button(self, self._tools, "New", tip, "flat", clicked=self.corrupt_again)
         again.setAccessibleName("New corruption")
-        again.clicked.connect(self.corrupt_again)
 
     def set_brush(self, side: int) -> None:
         """Select the brush of this width in pixels if such a brush exists."""
@@ -147,11 +145,9 @@ class FlowPart(View):
         row.addWidget(self._brush)
         name_box(self._brush, "brush width in pixels")
         tip = with_keys("Remove the drawing from the image", "Ctrl+R")
-        self._reset = add_button(self, row, "Clear", tip, "flat")
-        self._reset.clicked.connect(self._clear)
+        self._reset = add_button(self, row, "Clear", tip, "flat", clicked=self._clear)
         tip = with_keys("Start from an image of zeros", "Ctrl+Shift+R")
-        blank = add_button(self, row, "Blank canvas", tip, "flat")
-        blank.clicked.connect(self.view.canvas.blank)
+        add_button(self, row, "Blank canvas", tip, "flat", clicked=self.view.canvas.blank)
 
     @Slot()
     def _clear(self) -> None:
