@@ -30,7 +30,7 @@ from slide_gui.figures.style import ANIMATION_DPI, LEVELS, WIDTHS, Style
 from slide_gui.gui.dialogs.export_preview import FigurePreview
 from slide_gui.gui.state.jobs import JobQueue, UserMessage, sentence
 from slide_gui.gui.widgets.controls import ElidedBox, add_choices, label
-from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.progress import Progress
 from slide_gui.text import spreadsheet_text
 
@@ -234,10 +234,8 @@ class ExportDialog(QDialog):
         self.path = Path()
         self._export: FigureExport | None = None
         self._queue, self._settings = queue, settings
-        self._paper = FigurePreview(self)
-        self.preview = self._paper.picture
-        self._note = label("", self, wraps=True)
         self._arrange()
+        self.preview = self._paper.picture
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
         self._rest.timeout.connect(self._request_preview)
         self.figure_box.currentIndexChanged.connect(self._choose_figure)
@@ -249,10 +247,9 @@ class ExportDialog(QDialog):
 
     def _arrange(self) -> None:
         layout = flush(QHBoxLayout(self), 20, (20, 20, 20, 16))
-        layout.addWidget(self._paper, 1)
-        side = QWidget(self)
+        self._paper = placed(layout, FigurePreview(self), 1)
+        side = placed(layout, QWidget(self))
         side.setFixedWidth(_CHOICES_WIDTH)
-        layout.addWidget(side)
         left = flush(QVBoxLayout(side), 16)
         self._form = nested(left, QFormLayout())
         self._form.setHorizontalSpacing(16)
@@ -274,7 +271,7 @@ class ExportDialog(QDialog):
         buttons.accepted.connect(self._choose_path)
         buttons.rejected.connect(self.reject)
         left.addStretch(1)
-        left.addWidget(self._note)
+        self._note = placed(left, label("", self, wraps=True))
         left.addWidget(buttons)
 
     def _add_box(self, name: str) -> QComboBox:

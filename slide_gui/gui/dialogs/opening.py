@@ -31,7 +31,7 @@ from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import DARK
 from slide_gui.gui.widgets.controls import ElidedBox, ElidedLabel, PlainLabel, add_button, literal
-from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.painted import INK, image_of
 from slide_gui.text import count, label_names, printable, told_apart
 
@@ -152,13 +152,9 @@ class ReadingPreview(QFrame):
         self._workspace = workspace
         self.setProperty("role", "panel")
         self.setAccessibleName("How the files were read")
-        self._title, self._why = ElidedLabel("", self, "heading"), _WrappedLabel("", self)
-        self._table = QWidget(self)
-        size = range(_SHOWN_ROWS + 1), range(_SHOWN_IMAGES + 1)
-        self._cells = [[PlainLabel("", self._table) for _ in size[1]] for _ in size[0]]
         column = flush(QVBoxLayout(self), 6, (20, 10, 20, 10))
         top = nested(column, QHBoxLayout(), spacing=8)
-        top.addWidget(self._title, 1)
+        self._title = placed(top, ElidedLabel("", self, "heading"), 1)
         self.choose_button = add_button(self, top, "Choose label column", clicked=self._choose)
         tip = "Turn the values into three classes, each with about a third of the training rows"
         self.cut_button = add_button(self, top, "Cut into three ranges", tip, clicked=self._cut)
@@ -169,6 +165,9 @@ class ReadingPreview(QFrame):
         self.left_out.clicked.connect(self._show_columns)
         tip = "Use these settings now and whenever the file is opened again"
         self.open_button = add_button(self, top, "Open like this", tip, "primary", clicked=self._open)
+        self._table = placed(column, QWidget(self))
+        size = range(_SHOWN_ROWS + 1), range(_SHOWN_IMAGES + 1)
+        self._cells = [[PlainLabel("", self._table) for _ in size[1]] for _ in size[0]]
         grid = flush(QGridLayout(self._table))
         grid.setHorizontalSpacing(16)
         grid.setVerticalSpacing(2)
@@ -176,8 +175,7 @@ class ReadingPreview(QFrame):
         for y, labels in enumerate(self._cells):
             for x, cell in enumerate(labels):
                 grid.addWidget(cell, y, x)
-        column.addWidget(self._table)
-        column.addWidget(self._why)
+        self._why = placed(column, _WrappedLabel("", self))
         row = nested(column, QHBoxLayout(), spacing=8)
         self.labels_button.clicked.connect(self._use_labels)
         self._captions: dict[QComboBox, PlainLabel] = {}
@@ -198,16 +196,14 @@ class ReadingPreview(QFrame):
 
     def _box(self, row: QHBoxLayout, name: str, tip: str) -> QComboBox:
         box = ElidedBox(self, name, tip)
-        caption = self._captions[box] = PlainLabel(name, self)
+        caption = self._captions[box] = placed(row, PlainLabel(name, self))
         caption.setBuddy(box)
-        row.addWidget(caption)
         row.addWidget(box, 1)
         return box
 
     def _check(self, row: QHBoxLayout, text: str, tip: str) -> QCheckBox:
-        check = QCheckBox(text, self)
+        check = placed(row, QCheckBox(text, self))
         check.setToolTip(tip)
-        row.addWidget(check)
         return check
 
     # Display ----------------------------------------------------------------------------------------------------

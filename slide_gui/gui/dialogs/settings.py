@@ -12,7 +12,7 @@ from slide_gui.gui.state.files import REOPEN, FileChoices, RecentFiles
 from slide_gui.gui.state.runs import TRY_SECONDS, stored_budget
 from slide_gui.gui.theme import SCALES, THEMES, stored_scale, stored_theme
 from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label, spin_box
-from slide_gui.gui.widgets.layouts import flush, form, nested
+from slide_gui.gui.widgets.layouts import flush, form, nested, placed
 from slide_gui.text import counted
 
 _RESET = (
@@ -102,13 +102,12 @@ class SettingsDialog(QDialog):
 
     def _line(self, name: str, verb: str) -> tuple[ElidedLabel, QPushButton]:
         """Add a line with a name, a text and a button. Return the label of the text, and the button."""
-        text, row = ElidedLabel("", self), self._grid.rowCount()
-        button = QPushButton(verb, self)
+        row = self._grid.rowCount()
+        self._grid.addWidget(PlainLabel(name, self), row, 0)
+        text = placed(self._grid, ElidedLabel("", self), row, 1)
+        button = placed(self._grid, QPushButton(verb, self), row, 2)
         button.setAccessibleName(f"{name}: {verb.rstrip('…')}")
         button.setAutoDefault(False)
-        self._grid.addWidget(PlainLabel(name, self), row, 0)
-        self._grid.addWidget(text, row, 1)
-        self._grid.addWidget(button, row, 2)
         return text, button
 
     def _build_question(self) -> QMessageBox:

@@ -16,7 +16,7 @@ from slide_gui.blas import cores
 from slide_gui.experiments.sweeps.cluster import MOST_WORKERS, ClusterChoice
 from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.widgets.controls import add_button, label
-from slide_gui.gui.widgets.layouts import flush, form, nested
+from slide_gui.gui.widgets.layouts import flush, form, nested, placed
 from slide_gui.text import counted
 
 _HERE = "one after the other, without further setup"
@@ -63,9 +63,8 @@ class ClusterDialog(QDialog):
                 grid.addWidget(field, row, 1)
             grid.addWidget(label(hint, self), row, 2)
         column.addWidget(label(_TRAVELS, self, wraps=True))
-        self.status = label("", self, "", wraps=True, height=36)
+        self.status = placed(column, label("", self, "", wraps=True, height=36))
         self.status.setAccessibleName("Connection")
-        column.addWidget(self.status)
         column.addStretch(1)
         buttons = nested(column, QHBoxLayout())
         buttons.addStretch(1)

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QTabBar, QTextBro
 
 from slide_gui.gui.theme import theme_changed
 from slide_gui.gui.widgets.controls import PlainLabel
-from slide_gui.gui.widgets.layouts import nested
+from slide_gui.gui.widgets.layouts import nested, placed
 from slide_gui.resources import resource
 
 GUIDE_PAGES = {
@@ -46,31 +46,27 @@ class Guide(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Guide to slide-gui")
         self.resize(880, 600)  # with its title bar, the window fits on a screen of 960 × 640 pixels
-        self.tabs = QTabBar(self, drawBase=False)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 12, 12, 12)
+        top = nested(layout, QHBoxLayout())
+        self.tabs = placed(top, QTabBar(self, drawBase=False))
         self.tabs.setAccessibleName("Pages of the guide")
         for title in GUIDE_PAGES.values():
             self.tabs.addTab(title)
         # The search path is the folder with the pictures of the pages.
-        self.text = QTextBrowser(self, openLinks=False, searchPaths=[str(resource("help"))])
+        self.text = placed(layout, QTextBrowser(self, openLinks=False, searchPaths=[str(resource("help"))]))
         self.text.setAccessibleName("Text of the guide")
         self.text.document().setDocumentMargin(12)
         # All text wraps, but Qt rounds up the width of tables, so a horizontal scroll bar would appear without need.
         self.text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.text.anchorClicked.connect(self._follow)
-        self.search = QLineEdit(self, placeholderText="Find in this page", clearButtonEnabled=True)
+        top.addStretch(1)
+        self.missing = placed(top, PlainLabel("", self))
+        self.search = placed(top, QLineEdit(self, placeholderText="Find in this page", clearButtonEnabled=True))
         self.search.setAccessibleName("Find in this page")
         self.search.setMaximumWidth(240)
         self.search.textEdited.connect(self._find_first)
         self.search.returnPressed.connect(self._find_next)
-        self.missing = PlainLabel("", self)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 12, 12, 12)
-        top = nested(layout, QHBoxLayout())
-        top.addWidget(self.tabs)
-        top.addStretch(1)
-        top.addWidget(self.missing)
-        top.addWidget(self.search)
-        layout.addWidget(self.text)
         self.tabs.currentChanged.connect(self._show)
         self._show(0)
         theme_changed().connect(self._recolour)

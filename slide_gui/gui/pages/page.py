@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, label
-from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.layouts import flush, nested, placed
 
 Cells = Iterable[Sequence[object] | NDArray[Any]]
 
@@ -110,8 +110,7 @@ class Page(QWidget):
         self.column = flush(QVBoxLayout(self), 8, (20, 12, right, 8))
         self.subtitle, self.tabs = ElidedLabel(subtitle, self), ChoiceButtons(self)
         self.tabs.idClicked.connect(self.chosen)
-        self.heading = QWidget(self)
-        self.column.addWidget(self.heading)
+        self.heading = placed(self.column, QWidget(self))
         self.head = flush(QHBoxLayout(self.heading), 12)
         self.head.addStrut(28)  # the heading has the same height with and without tabs
         self.head.addWidget(label(title, self, "title"))
@@ -124,10 +123,9 @@ class Page(QWidget):
 
     def add_stack(self, *widgets: QWidget) -> None:
         """Add one widget per view below the controls of the page. The tabs select the visible widget."""
-        self.stack = QStackedWidget(self)
+        self.stack = placed(self.column, QStackedWidget(self), 1)
         for widget in widgets:
             self.stack.addWidget(widget)
-        self.column.addWidget(self.stack, 1)
         self.tabs.idClicked.connect(self._show_view)
 
     @Slot(int)

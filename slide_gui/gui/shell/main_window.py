@@ -39,7 +39,7 @@ from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import SCALES, apply_theme, icon, stored_scale, theme_changed, theme_of
 from slide_gui.gui.widgets.controls import add_button, label, stop_at_checked, wrap_tips
-from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.layouts import flush, nested, placed
 
 if TYPE_CHECKING:
     from slide_gui.gui.shell.tour import Tour
@@ -105,9 +105,8 @@ class Navigation(QFrame):
         column.addStretch(1)
         self._panel_action = actions["panel"]
         self._panel_action.changed.connect(self._follow_panel)
-        self._panel = self._build_button(self._panel_action, 48)
+        self._panel = placed(column, self._build_button(self._panel_action, 48))
         self._panel.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        column.addWidget(self._panel)
         self._panel.ensurePolished()
         words = [*(spec.text for spec in PAGES), "Hide", "Show"]
         width = max(_LEAST_WIDTH, _MARGINS + max(self._panel.fontMetrics().horizontalAdvance(word) for word in words))
@@ -203,10 +202,14 @@ class MainWindow(QMainWindow):
 
     def _build(self, sessions: Path | None) -> None:
         central = QWidget(self)
-        self._title_bar = TitleBar(self.actions_by_name, central)
-        self._navigation = Navigation(self.actions_by_name, central)
-        self.side = QWidget(central)
-        self.panel: ParameterPanel = ParameterPanel(self.workspace, self.side, recent=self.recent)
+        layout = flush(QVBoxLayout(central), 0)
+        self._title_bar = placed(layout, TitleBar(self.actions_by_name, central))
+        middle = nested(layout, QHBoxLayout(), 1, spacing=0)
+        self._navigation = placed(middle, Navigation(self.actions_by_name, central))
+        self.side = placed(middle, QWidget(central))
+        self.side.setProperty("role", "panel")
+        side = flush(QVBoxLayout(self.side), 0)
+        self.panel: ParameterPanel = placed(side, ParameterPanel(self.workspace, self.side, recent=self.recent), 1)
         wrap_tips(self.panel)
         self.panel.more.setChecked(bool(self.settings.value("panel_more", False, bool)))
         self.pages: PageStack = PageStack(self.session, central)
@@ -218,22 +221,13 @@ class MainWindow(QMainWindow):
         self.keeper.ask_where_data_are = self.opening.ask_where_data_are
         self.keeper.inputs = self._inputs
         self.reading_preview = ReadingPreview(self.workspace, central)
-        layout = flush(QVBoxLayout(central), 0)
-        layout.addWidget(self._title_bar)
-        middle = nested(layout, QHBoxLayout(), 1, spacing=0)
-        middle.addWidget(self._navigation)
-        self.side.setProperty("role", "panel")
-        side = flush(QVBoxLayout(self.side), 0)
-        side.addWidget(self.panel, 1)
-        middle.addWidget(self.side)
         right = nested(middle, QVBoxLayout(), 1, spacing=0)
         right.addWidget(self.reading_preview)
         right.addWidget(self.pages, 1)
         self.foot = nested(right, QVBoxLayout())
         below = nested(right, QHBoxLayout())
         below.setContentsMargins(20, 0, 12, 8)
-        self.notice = Notice(central)
-        below.addWidget(self.notice)
+        self.notice = placed(below, Notice(central))
         self.setCentralWidget(central)
         central.setFocus()  # at the start, no control has the keyboard focus
         self._build_status()

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QHeaderView, QLineEdit, QTr
 from slide_gui.data.entries import entries
 from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.widgets.controls import PlainLabel
-from slide_gui.gui.widgets.layouts import flush
+from slide_gui.gui.widgets.layouts import flush, placed
 
 if TYPE_CHECKING:
     from slide_gui.gui.shell.main_window import MainWindow
@@ -55,9 +55,10 @@ class CommandPalette(QDialog):
         self._window = window
         self._entries: list[PaletteEntry] = []
         self._shown: list[PaletteEntry] = []
-        self._filter = QLineEdit(self, placeholderText="Type a command, a data set or a file")
+        layout = flush(QVBoxLayout(self), 8, (12, 12, 12, 12))
+        self._filter = placed(layout, QLineEdit(self, placeholderText="Type a command, a data set or a file"))
         self._filter.setAccessibleName("Command")
-        self._list = QTreeWidget(self, columnCount=2)
+        self._list = placed(layout, QTreeWidget(self, columnCount=2), 1)
         self._list.header().setStretchLastSection(False)
         self._list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self._list.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
@@ -66,13 +67,9 @@ class CommandPalette(QDialog):
         self._list.setUniformRowHeights(True)
         self._list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self._list.setAccessibleName("Commands")
-        self._nothing = PlainLabel("", self)
+        self._nothing = placed(layout, PlainLabel("", self), 1)
         self._nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._nothing.setWordWrap(True)
-        layout = flush(QVBoxLayout(self), 8, (12, 12, 12, 12))
-        layout.addWidget(self._filter)
-        layout.addWidget(self._list, 1)
-        layout.addWidget(self._nothing, 1)
         self._filter.textChanged.connect(self._narrow)
         self._filter.installEventFilter(self)
         self._filter.returnPressed.connect(self._run)

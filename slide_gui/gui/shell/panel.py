@@ -28,7 +28,7 @@ from slide_gui.gui.widgets.controls import (
     name_box,
     spin_box,
 )
-from slide_gui.gui.widgets.layouts import VerticalScroll, flush, nested
+from slide_gui.gui.widgets.layouts import VerticalScroll, flush, nested, placed
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.text import count, counted, level, plural, printable, significant
 
@@ -176,7 +176,7 @@ class SplitControls(QWidget):
         self.hide()
 
     def _number(self, name: str, tip: str, low: int, high: int, row: QHBoxLayout) -> QSpinBox:
-        box = spin_box(name, low, high, self)
+        box = placed(row, spin_box(name, low, high, self), 1)
         box.setKeyboardTracking(False)
         box.setMinimumWidth(0)
         box.setAlignment(Qt.AlignmentFlag.AlignHCenter)
@@ -184,7 +184,6 @@ class SplitControls(QWidget):
         box.setToolTip(tip)
         box.valueChanged.connect(self._change)
         UndoOfWindow(box.lineEdit())
-        row.addWidget(box, 1)
         return box
 
     def held_out(self) -> HeldOut:
@@ -306,8 +305,7 @@ class ParameterPanel(VerticalScroll):
         with self._part("more"):
             self._build_more()
         self._layout.addStretch(1)
-        self._note = label("", inside, wraps=True, height=32)
-        self._layout.addWidget(self._note)
+        self._note = placed(self._layout, label("", inside, wraps=True, height=32))
         workspace.dataset_changed.connect(self._show_dataset)
         workspace.not_opened.connect(self._show_split)
         workspace.state_changed.connect(self._show_state)
@@ -345,9 +343,8 @@ class ParameterPanel(VerticalScroll):
     @contextmanager
     def _part(self, name: str) -> Iterator[None]:
         """Add the widgets that are built in the `with` block to a section that `show_parts` shows or hides."""
-        part = self._parts[name] = QWidget(self)
         outer = self._layout
-        outer.addWidget(part)
+        part = self._parts[name] = placed(outer, QWidget(self))
         self._layout = flush(QVBoxLayout(part), 4)
         yield
         self._layout = outer
@@ -357,16 +354,14 @@ class ParameterPanel(VerticalScroll):
         self._layout.addSpacing(4)
 
     def _add_slider(self, name: str) -> _ParameterSlider:
-        slider = _ParameterSlider(self._workspace, name, self)
-        self._layout.addWidget(slider)
+        slider = placed(self._layout, _ParameterSlider(self._workspace, name, self))
         self._layout.addSpacing(8)
         return slider
 
     def _add_box(self, name: str, change: Callable[..., None]) -> _ChoiceBox:
         box = _ChoiceBox(name, change, self)
-        caption = PlainLabel(box.label, self)
+        caption = placed(self._layout, PlainLabel(box.label, self))
         caption.setBuddy(box)
-        self._layout.addWidget(caption)
         self._layout.addWidget(box)
         self._layout.addSpacing(8)
         return box
@@ -386,11 +381,9 @@ class ParameterPanel(VerticalScroll):
         name_box(self._datasets, "Data set")
         row = nested(self._layout, QHBoxLayout())
         row.setSpacing(8)
-        self._badge = label("", self, "badge")
+        self._badge = placed(row, label("", self, "badge"), 0, Qt.AlignmentFlag.AlignTop)
         self._badge.hide()  # `_show_dataset` shows the badge when a data set is opened
-        self._counts = label("loading…", self, wraps=True, height=30)
-        row.addWidget(self._badge, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self._counts, 1)
+        self._counts = placed(row, label("loading…", self, wraps=True, height=30), 1)
         self._fetch = self._add_button("Get the real files…", "Download the original benchmark files after you confirm")
         self._fetch.clicked.connect(self._ask_for_files)
         self._opened_as = self._add_button("How the files were read…", "Show the guesses, and change the settings")
@@ -407,8 +400,7 @@ class ParameterPanel(VerticalScroll):
             for name in ("squashing", "fit_on", "sharing"):
                 self._boxes[name] = self._add_box(name, self._workspace.set_parameters)
             self.sliders["window"] = self._add_slider("window")
-        self.split = SplitControls(self._workspace, self)
-        self._layout.addWidget(self.split)
+        self.split = placed(self._layout, SplitControls(self._workspace, self))
         with self._part("tiles"):
             self._layout.addSpacing(8)
             self._heading("TILES")

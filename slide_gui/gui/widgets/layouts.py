@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QBoxLayout, QFrame, QGridLayout, QLayout, QScrollArea, QWidget
 
 Inner = TypeVar("Inner", bound=QLayout)
+Placed = TypeVar("Placed", bound=QWidget)
 
 
 def flush(layout: Inner, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> Inner:
@@ -44,6 +45,13 @@ def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: 
     add(inner, *place)
     inner.setSpacing(spacing)
     return inner
+
+
+def placed(layout: QLayout, widget: Placed, *place: Any) -> Placed:
+    """Add a new widget to a layout and return it. `place` are further arguments of `addWidget`, such as a stretch."""
+    add: Any = layout.addWidget  # addWidget of QBoxLayout and of QGridLayout takes different arguments
+    add(widget, *place)
+    return widget
 
 
 def form(outer: QBoxLayout) -> QGridLayout:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QGridLayout, QLineEdit, QSizePolicy, QSlider, QSty
 
 from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow
 from slide_gui.gui.widgets.controls import label as caption
-from slide_gui.gui.widgets.layouts import flush
+from slide_gui.gui.widgets.layouts import flush, placed
 
 SETTLE_MS = 250
 """A value set with keys or the wheel is final if no further input follows within this many milliseconds."""
@@ -61,7 +61,6 @@ class NumberSlider(QWidget):
         self._decimals = None if values else 2 if step < 1 else 0
         self._settled, self._shown_text = default, ""
         self._label = PlainLabel(label, self)
-        self._extra = caption("", self)
         self._number = QLineEdit(self, alignment=Qt.AlignmentFlag.AlignRight)
         self._number.setProperty("kind", "number")
         self._number.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -93,7 +92,7 @@ class NumberSlider(QWidget):
         layout.setColumnStretch(0, 1)
         layout.addWidget(self._label, 0, 0)
         layout.addWidget(self._number, 0, 1)
-        layout.addWidget(self._extra, 0, 2)
+        self._extra = placed(layout, caption("", self), 0, 2)
         layout.addWidget(self._slider, 1, 0, 1, 3)
         widest = max(len(self._text(end)) for end in (self._values[0], self._values[-1]))
         self._number.setFixedWidth(self._number.fontMetrics().horizontalAdvance("0" * widest) + 22)

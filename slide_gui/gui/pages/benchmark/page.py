@@ -20,7 +20,7 @@ from slide_gui.gui.state.evaluation import EvaluationChoice
 from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.widgets.controls import ElidedLabel, StartPause, label, name_box, spin_box
-from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.layouts import flush, nested, placed
 
 _MOST_SPLITS = 50  # largest number of splits in the paper
 
@@ -75,31 +75,27 @@ class EvaluationPage(Page):
         super().__init__("Benchmark", "", views, parent=parent)
         controller = self._controller = session.evaluation
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=8))
-        self.status = ElidedLabel("", self)
-        self.column.addWidget(self.status)
+        self.status = placed(self.column, ElidedLabel("", self))
         self.errors = EvaluationTable(self, name="Error rates")
         self.errors.runs_requested.connect(self._show_runs)
         self.add_stack(self.errors, self._build_times())
         legend = [*(f"{each.symbol} {each.legend}" for each in SIGNIFICANCE_MARKS.values()), EXTRA]
-        self._legend = label("    ".join(legend), self, wraps=True)
-        self.column.addWidget(self._legend)
-        self._notes = label(_NOTES, self, wraps=True)
+        self._legend = placed(self.column, label("    ".join(legend), self, wraps=True))
+        self._notes = placed(self.column, label(_NOTES, self, wraps=True))
         notes = notes_below("Marks")
         self._notes.setToolTip("\n\n".join(notes))
         self._notes.setAccessibleDescription(" ".join(notes))
-        self.column.addWidget(self._notes)
         controller.changed.connect(self.refresh)
 
     def _build_controls(self, row: QHBoxLayout) -> None:
         controller = self._controller
         tip = "Compute the missing runs of the selection; finished runs stay stored, even after a crash"
-        self._buttons = StartPause(("Start", "Cancel"), tip, "benchmark", self)
+        self._buttons = placed(row, StartPause(("Start", "Cancel"), tip, "benchmark", self))
         self.start_button, self.pause_button = self._buttons.start, self._buttons.pause
         self.start_button.clicked.connect(self._toggle)
         self.pause_button.clicked.connect(controller.runs.toggle_pause)
-        row.addWidget(self._buttons)
         row.addSpacing(8)
-        self._extent = QComboBox(self)
+        self._extent = placed(row, QComboBox(self))
         for key, title in (("quick", "Quick protocol"), ("full", "Full protocol")):
             self._extent.addItem(title, key)
         self._extent.setToolTip(
@@ -108,9 +104,8 @@ class EvaluationPage(Page):
         )
         name_box(self._extent, "Protocol")
         self._extent.currentIndexChanged.connect(self._chosen)
-        row.addWidget(self._extent)
         row.addWidget(label("Splits", self))
-        self._splits = spin_box("Splits", 0, _MOST_SPLITS, self)
+        self._splits = placed(row, spin_box("Splits", 0, _MOST_SPLITS, self))
         self._splits.setSpecialValueText("protocol’s")
         self._splits.setFixedWidth(120)
         self._splits.setToolTip(
@@ -118,7 +113,6 @@ class EvaluationPage(Page):
             "The paper uses 50 on Rectangles, 10 on Convex and Rectangles-Images, and 1 on MNIST"
         )
         self._splits.valueChanged.connect(self._chosen)
-        row.addWidget(self._splits)
         data = {key: data_entry(key).title for key in controller.choice.data}
         methods = {key: row_title(key) for key in controller.choice.methods}
         tip = "Data sets on which Start computes runs; the tables show stored results of all other data sets"

@@ -12,7 +12,7 @@ from slide_gui.core.svm.parameters import WidthsStep
 from slide_gui.gui.plots.axes import Plot, apart, decade_ticks, linear_ticks, nice_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_changed, theme_of, towards
 from slide_gui.gui.widgets.controls import label
-from slide_gui.gui.widgets.layouts import flush
+from slide_gui.gui.widgets.layouts import flush, placed
 from slide_gui.gui.widgets.painted import MIDDLE, STALE, write
 from slide_gui.text import count, fixed, layer_name, per_cent, significant
 
@@ -207,9 +207,8 @@ class ShareBars(QWidget):
         self._grid = flush(QGridLayout(self), 10, (8, 4, 8, 8))
         self._grid.setColumnStretch(1, 1)
         self._add_labels("secondary")
-        self._empty = label("There are no widths yet.", self, wraps=True)
+        self._empty = placed(self._grid, label("There are no widths yet.", self, wraps=True), _MOST, 0, 1, 4)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._grid.addWidget(self._empty, _MOST, 0, 1, 4)
         self._grid.setRowStretch(_MOST, 1)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         self.setAccessibleName("Share of each layer in the kernel: bars")

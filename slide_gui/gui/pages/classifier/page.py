@@ -27,7 +27,7 @@ from slide_gui.gui.pages.page import Page, PageView, confusion_text
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
 from slide_gui.gui.widgets.controls import ElidedBox, ElidedLabel, LowScroll, add_button, add_choices, label, widest
-from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.progress import Progress, Stage
 from slide_gui.text import THIN, count, counted, fixed, label_names, per_cent, place_name, significant, told_apart
 
@@ -57,27 +57,22 @@ class ClassifierPage(Page):
         self._cell: tuple[int, int] | None = None  # true and predicted class of the images shown
         self._gallery_of: object = None  # result, matrix cell, staleness and data set of the displayed images
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=4))
-        scroll = LowScroll(_LEAST_HEIGHT, self)
-        self.column.addWidget(scroll, 1)
+        scroll = placed(self.column, LowScroll(_LEAST_HEIGHT, self), 1)
         body = flush(QHBoxLayout(scroll.inner), 20)
         left, right = nested(body, QVBoxLayout(), 1), nested(body, QVBoxLayout(), 1, spacing=4)
-        self.criterion, self._shares = CriterionPlot(self), ShareBars(self)
+        self.criterion = placed(left, CriterionPlot(self), 3)
+        self._shares = placed(left, ShareBars(self), 2)
         self.confusion, self.gallery = ConfusionMatrix(self), Thumbnails(self)
         self.gallery.image_clicked.connect(self._show_layers)
         self.confusion.cell_clicked.connect(self._narrow)
-        self.rate, self.details = label("", self, "title"), label("", self, wraps=True, height=30)
-        left.addWidget(self.criterion, 3)
-        left.addWidget(self._shares, 2)
         resume = nested(right, QHBoxLayout(), spacing=12)
-        self.cancelled = label("", self, wraps=True)
-        resume.addWidget(self.cancelled, 1)
+        self.cancelled = placed(resume, label("", self, wraps=True), 1)
         self.continue_button = add_button(self, resume, "Continue", clicked=self._continue)
-        right.addWidget(self.rate)
-        right.addWidget(self.details)
+        self.rate = placed(right, label("", self, "title"))
+        self.details = placed(right, label("", self, wraps=True, height=30))
         right.addWidget(self.confusion, 3)
         filtered = nested(right, QHBoxLayout(), spacing=8)
-        self.filter = ElidedLabel("", self)
-        filtered.addWidget(self.filter, 1)
+        self.filter = placed(filtered, ElidedLabel("", self), 1)
         self.show_all = add_button(self, filtered, "Show all", kind="small", clicked=self._widen)
         right.addWidget(self.gallery, 3)
         controller.training.changed.connect(self.refresh)
@@ -101,8 +96,7 @@ class ClassifierPage(Page):
         self._loss = self._choice(row, "Loss", tip, LOSSES.values())
         self._by.setMinimumContentsLength(6)
         self._loss.setMinimumContentsLength(9)
-        self._whitening = QWidget(self)
-        self.column.addWidget(self._whitening)
+        self._whitening = placed(self.column, QWidget(self))
         line = flush(QHBoxLayout(self._whitening), 4)
         tip = "Fraction of the variance that the whitened components contain"
         self._variance = self._choice(line, "Variance", tip, _VARIANCES)
@@ -111,13 +105,11 @@ class ClassifierPage(Page):
         self.choose({"variance": "0.8"})
 
     def _choice(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
-        caption = label(name, self)
-        row.addWidget(caption)
-        box = ElidedBox(self, name, tip, least=7)
+        caption = placed(row, label(name, self))
+        box = placed(row, ElidedBox(self, name, tip, least=7), 1)
         caption.setBuddy(box)
         add_choices(box, choices)
         box.currentIndexChanged.connect(self._choose_svm)
-        row.addWidget(box, 1)
         return box
 
     @Slot()

@@ -24,7 +24,7 @@ from slide_gui.gui.theme import theme_changed, theme_of
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll, label, literal, with_keys
-from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.tiles import TileRow, row_tile
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
 from slide_gui.text import count, dataset_title, label_names, pixel_name, significant
@@ -174,21 +174,15 @@ class ComparisonView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shown: RunComparison | None = None
-        self.answer = label(_EMPTY, self, "", wraps=True)
+        layout = flush(QVBoxLayout(self), 12)
+        self.answer = placed(layout, label(_EMPTY, self, "", wraps=True))
         self.tiles = WeightTiles(self)
         self.tiles.set_placeholder("")
-        self.why_not = label("", self, wraps=True)
-        self.why_not.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._pixels = ChoiceButtons(self)
         self._pixels.idClicked.connect(self._show_weights)
-        self._weights_title = ElidedLabel("", self)
         self.matrices = (ConfusionMatrix(self), ConfusionMatrix(self))
         self._captions = (ElidedLabel("", self), ElidedLabel("", self))
-        self._scroll, self._bar = TileScroll(self.tiles, self), ColorBar(self)
-        self._body = self._build_body()
-        layout = flush(QVBoxLayout(self), 12)
-        layout.addWidget(self.answer)
-        layout.addWidget(self._body, 1)
+        self._body = placed(layout, self._build_body(), 1)
         layout.addStretch(0)
         self._body.hide()
         theme_changed().connect(self._show_weights)
@@ -198,12 +192,13 @@ class ComparisonView(QWidget):
         row = flush(QHBoxLayout(body.inner), 20)
         left, right = nested(row, QVBoxLayout(), 3, spacing=8), nested(row, QVBoxLayout(), 2, spacing=8)
         pixels = nested(left, QHBoxLayout(), spacing=4)
-        pixels.addWidget(self._weights_title, 1)
+        self._weights_title = placed(pixels, ElidedLabel("", self), 1)
         for number in range(_MOST_PIXELS):
             pixels.addWidget(self._pixels.add(number, "", body))
-        left.addWidget(self.why_not, 1)
-        left.addWidget(self._scroll, 1)
-        left.addWidget(self._bar)
+        self.why_not = placed(left, label("", self, wraps=True), 1)
+        self.why_not.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._scroll = placed(left, TileScroll(self.tiles, self), 1)
+        self._bar = placed(left, ColorBar(self))
         for caption, matrix in zip(self._captions, self.matrices, strict=True):
             right.addWidget(caption)
             right.addWidget(matrix, 1)

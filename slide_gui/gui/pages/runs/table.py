@@ -47,7 +47,7 @@ from PySide6.QtWidgets import (
 from slide_gui.experiments.store.stored_run import SHOWN, StoredRun
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.controls import UndoOfWindow, add_button, keys_text, label, with_keys
-from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.painted import ARROWS, MIDDLE, RIGHT, paint_placeholder
 from slide_gui.text import count, counted, plain, spreadsheet_text
 
@@ -338,7 +338,6 @@ class RunTable(QWidget):
         self.view = RunView(self)
         self._filter = QLineEdit(self, placeholderText="Filter: rectangles depth 2", clearButtonEnabled=True)
         UndoOfWindow(self._filter, always=True)
-        self._count = label("", self)
         self._filter.setToolTip(
             "Show rows that contain every word; “depth 2”, “noise 0.3” and “seed 1” match exactly, “-shipped” hides "
             f"shipped runs ({keys_text('Ctrl+F')}; Esc clears)"
@@ -441,7 +440,7 @@ class RunTable(QWidget):
         layout = flush(QVBoxLayout(self))
         bar = nested(layout, QHBoxLayout(), spacing=8)
         bar.addWidget(self._filter)
-        bar.addWidget(self._count)
+        self._count = placed(bar, label("", self))
         bar.addStretch()
         for name in ("open", "compare", "delete"):
             action = self._actions[name]

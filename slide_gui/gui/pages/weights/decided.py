@@ -26,7 +26,7 @@ from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_changed, theme_of
 from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label
-from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.painted import INK, MIDDLE, PixelGrid, frame, image_of, integer_scale
 from slide_gui.gui.widgets.tiles import bar_image
 from slide_gui.text import count, counted, fixed, label_names, number, per_cent, told_apart
@@ -55,11 +55,10 @@ class SupportVectorCard(QWidget):
         super().__init__(parent)
         self.row = 0
         self.setFixedWidth(_CARD)
-        self.image = QToolButton(self)
+        column = flush(QVBoxLayout(self), 2)
+        self.image = placed(column, QToolButton(self))
         self.image.clicked.connect(self._click)
         self._name, self._pull, self._shares = ElidedLabel("", self), label("", self, "for"), PlainLabel("", self)
-        column = flush(QVBoxLayout(self), 2)
-        column.addWidget(self.image)
         texts = nested(column, QHBoxLayout(), spacing=4)
         texts.addWidget(self._name, 1)
         texts.addWidget(self._pull)
@@ -105,7 +104,7 @@ class DecidedPart(QWidget):
         self.brief, self._details, self._hint = label("", self, "", wraps=True, height=32), QWidget(self), QWidget(self)
         self.title, self.about = ElidedLabel("", self._details, ""), label("", self._details, wraps=True, height=30)
         self.title.setToolTip("The predicted class, and its margin over the next best class")
-        self._bars = [self._bar() for _ in range(_MOST_BARS)]
+        self._bars: list[tuple[ElidedLabel, QProgressBar, QLabel]] = []
         self.cards = [SupportVectorCard(self._details)]
         self._legend, self._flip = PlainLabel("", self._details), QWidget(self._details)
         self._legend.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -113,8 +112,7 @@ class DecidedPart(QWidget):
         self._flip_image, self.flip_text = PlainLabel("", self._flip), label("", self._flip, wraps=True)
         self._arrange()
         row = flush(QHBoxLayout(self._hint), 12)
-        self._why = label("", self._hint, wraps=True)
-        row.addWidget(self._why, 1)
+        self._why = placed(row, label("", self._hint, wraps=True), 1)
         tip = "Learn the widths and C with the panel’s parameters and train on the training set"
         self._train = add_button(self, row, "Train", tip, clicked=self.controller.train_as_default)
         self.controller.changed.connect(self._show)
@@ -124,11 +122,6 @@ class DecidedPart(QWidget):
         runs.library.changed.connect(self._show_known)
         theme_changed().connect(self._show)
         self._show()
-
-    def _bar(self) -> tuple[ElidedLabel, QProgressBar, QLabel]:
-        bar = QProgressBar(self._details, textVisible=False)
-        bar.setMinimumWidth(24)
-        return ElidedLabel("", self._details), bar, label("", self._details)
 
     def _arrange(self) -> None:
         """Arrange the bars of the classes, the support vectors and the changed image side by side."""
@@ -141,9 +134,11 @@ class DecidedPart(QWidget):
         self.title.setFixedWidth(_BARS)
         left.addWidget(self.title)
         self._grid = nested(left, QGridLayout(), spacing=4)
-        for row, parts in enumerate(self._bars):
-            for column, part in enumerate(parts):
-                self._grid.addWidget(part, row, column)
+        for row in range(_MOST_BARS):
+            name = placed(self._grid, ElidedLabel("", self._details), row, 0)
+            bar = placed(self._grid, QProgressBar(self._details, textVisible=False), row, 1)
+            bar.setMinimumWidth(24)
+            self._bars.append((name, bar, placed(self._grid, label("", self._details), row, 2)))
         left.addWidget(self.about)
         left.addStretch(1)
         middle = nested(columns, QVBoxLayout(), spacing=6)

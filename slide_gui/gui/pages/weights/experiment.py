@@ -14,7 +14,7 @@ from slide_gui.gui.pages.weights.selected_rows import ShownRow
 from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.controls import ElidedLabel, add_button, name_box
-from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.painted import INK
 from slide_gui.gui.widgets.tiles import Tile, TileRow
 from slide_gui.gui.widgets.weight_tiles import TileScroll
@@ -42,10 +42,9 @@ class Experiment(View):
         self.status, self.tiles = ElidedLabel("", self), self._add_tiles(tiles)
         self.column = flush(QVBoxLayout(self))
         self.controls = nested(self.column, QHBoxLayout(), spacing=12)
-        self.layers = QComboBox(self, placeholderText="No layer")
+        self.layers = placed(self.controls, QComboBox(self, placeholderText="No layer"))
         name_box(self.layers, "Layer")
         self.layers.activated.connect(self.refresh)
-        self.controls.addWidget(self.layers)
         self.controls.addWidget(self.status, 1)
         self.column.addWidget(TileScroll(self.tiles, self), 1)
         for changed in (self._pixels.moved, self._shown.changed):

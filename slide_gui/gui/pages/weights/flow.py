@@ -32,7 +32,7 @@ from slide_gui.gui.widgets.controls import (
     name_box,
     with_keys,
 )
-from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.painted import INK
 from slide_gui.progress import Progress
 from slide_gui.text import count, counted, dataset_title, layer_name, number, power
@@ -84,38 +84,32 @@ class FlowPart(View):
         self.view.drawn.connect(self._drawn)
         self.view.canvas.stroked.connect(self._shown.keep_stroke)
         self.view.pixel_hovered.connect(self._pixels.point_at)
-        self._bar = ColorBar(self)
-        self._bar.setMaximumWidth(_BAR)
         layout = flush(QVBoxLayout(self))
         self._tools = nested(layout, QHBoxLayout(), spacing=4)
         row = nested(layout, QHBoxLayout())
-        self._drawing = QWidget(self)
-        row.addWidget(self._drawing)
+        self._drawing = placed(row, QWidget(self))
         row.addStretch(1)
-        row.addWidget(self._bar, 2)
+        self._bar = placed(row, ColorBar(self), 2)
+        self._bar.setMaximumWidth(_BAR)
         self._build_tools()
         self._build_drawing(flush(QHBoxLayout(self._drawing), 4))
-        self.notice = ElidedLabel("", self)
-        layout.addWidget(self.notice)
+        self.notice = placed(layout, ElidedLabel("", self))
         layout.addWidget(self.view, 1)
-        self._decided = DecidedPart(self._workspace, context.runs(), self)
-        layout.addWidget(self._decided)
+        self._decided = placed(layout, DecidedPart(self._workspace, context.runs(), self))
         self._shown.changed.connect(self._take_image)
         self._take_image()
 
     def _build_tools(self) -> None:
-        self._image_row = ImageRow(self._shown, self._workspace.worded, self)
+        self._image_row = placed(self._tools, ImageRow(self._shown, self._workspace.worded, self), 1)
         self._image_row.setMinimumWidth(_IMAGE_ROW)
         self._image_row.setMaximumWidth(2 * _IMAGE_ROW)
-        self._tools.addWidget(self._image_row, 1)
         self._tools.addStretch(1)
         self._tools.addWidget(label("learned on", self))
-        self.learned = ElidedBox(self, least=14)
+        self.learned = placed(self._tools, ElidedBox(self, least=14))
         """Selects the data whose fitted layers are shown. An item stores their fingerprint, "" for the open data."""
         self.learned.view().setMinimumWidth(280)
         name_box(self.learned, "learned on")
         self.learned.activated.connect(self.refresh)
-        self._tools.addWidget(self.learned)
         tip = with_keys("Set each feature to 0 with probability 1 − p", "Ctrl+K")
         self._corrupt = add_button(self, self._tools, "Corrupt", tip, "flat", clicked=self.refresh)
         self._corrupt.setCheckable(True)
@@ -139,10 +133,9 @@ class FlowPart(View):
             row.addWidget(button)
         self._modes.idClicked.connect(self.set_erasing)
         row.addWidget(label("brush", self))
-        self._brush = QComboBox(self)
+        self._brush = placed(row, QComboBox(self))
         self._brush.addItems(list(map(str, _BRUSHES)))
         self._brush.activated.connect(self._brush_activated)
-        row.addWidget(self._brush)
         name_box(self._brush, "brush width in pixels")
         tip = with_keys("Remove the drawing from the image", "Ctrl+R")
         self._reset = add_button(self, row, "Clear", tip, "flat", clicked=self._clear)

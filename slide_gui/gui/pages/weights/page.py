@@ -25,6 +25,7 @@ from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import State
 from slide_gui.gui.theme import theme_changed, theme_of
 from slide_gui.gui.widgets.controls import wrapped
+from slide_gui.gui.widgets.layouts import placed
 from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
@@ -81,11 +82,10 @@ class WeightsPage(Page):
         self._context = ViewContext(workspace, self.shown, self.pixels, self._source, lambda: session.runs)
         self._view_of: dict[str, View] = {}
         self._brush = 1
-        self._views = QStackedWidget(self)
+        self._views = placed(self.column, QStackedWidget(self), 1)
         # Without this minimum size, the page could not be smaller than its largest view, even if that view is hidden.
         self._views.setMinimumSize(200, 160)
         self.tabs.idClicked.connect(self._tab_chosen)
-        self.column.addWidget(self._views, 1)
         self._view(VIEWS[0])
         workspace.dataset_changed.connect(self._show_subtitle)
         workspace.state_changed.connect(self._show_state)

@@ -18,7 +18,7 @@ from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
 from slide_gui.gui.state.workspace import MEAN_ROWS, Workspace, mean_row
 from slide_gui.gui.widgets.controls import ElidedLabel, add_button, keys_text, with_keys
 from slide_gui.gui.widgets.image import DrawingCanvas
-from slide_gui.gui.widgets.layouts import flush
+from slide_gui.gui.widgets.layouts import flush, placed
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 from slide_gui.text import count, label_names
 
@@ -235,9 +235,8 @@ class ImageRow(QWidget):
     def __init__(self, shown: ShownImage, worded: Callable[[str], str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shown, self._worded = shown, worded
-        self._caption = ElidedLabel("", self)
         row = flush(QHBoxLayout(self), 0)
-        row.addWidget(self._caption, 1)
+        self._caption = placed(row, ElidedLabel("", self), 1)
         self._buttons = [add_button(self, row, text, kind="flat") for text in ("◀", "▶", "mean")]
         self._buttons[0].clicked.connect(shown.previous)
         self._buttons[1].clicked.connect(shown.next)

@@ -14,7 +14,7 @@ from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.controls import wrapped
 from slide_gui.gui.widgets.image import MARGIN, DrawingCanvas, FeatureBars
-from slide_gui.gui.widgets.layouts import flush
+from slide_gui.gui.widgets.layouts import flush, placed
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, integer_scale, write
 from slide_gui.gui.widgets.tiles import TileRow, short_size
@@ -77,7 +77,8 @@ class WeightsView(View):
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
-        self._left = QWidget(self)
+        row = flush(QHBoxLayout(self), _BETWEEN)
+        self._left = placed(row, QWidget(self), 0, Qt.AlignmentFlag.AlignTop)
         self._left.hide()  # The column with the image stays hidden until there is an image.
         self.image, self.bars = DrawingCanvas(self, pins=True), FeatureBars(self)
         self.image.stroked.connect(self._shown.keep_stroke)
@@ -94,13 +95,11 @@ class WeightsView(View):
         self._noise.value_settled.connect(self._workspace.history.end_gesture)
         self.tiles = self._add_tiles("All rows of W, and the rows of the selected and of the pinned features")
         self.tiles.row_removed.connect(self._release)
-        self._scroll = TileScroll(self.tiles, self)
-        column, row = flush(QVBoxLayout(self._left)), flush(QHBoxLayout(self), _BETWEEN)
+        self._scroll = placed(row, TileScroll(self.tiles, self), 1)
+        column = flush(QVBoxLayout(self._left))
         image_row = ImageRow(self._shown, self._workspace.worded, self)
         for part in (self._pointer, image_row, self.readout, self._bar, self._noise):
             column.addWidget(part)
-        row.addWidget(self._left, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self._scroll, 1)
         self._arranged: object = None  # the contents at the last call of `_arrange`
         self._shown.changed.connect(self._show_image)
         self._pixels.moved.connect(self._moved)

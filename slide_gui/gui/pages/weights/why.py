@@ -9,7 +9,7 @@ from slide_gui.gui.pages.page import late
 from slide_gui.gui.pages.weights.experiment import Experiment
 from slide_gui.gui.pages.weights.view import View, ViewContext, ViewSpec
 from slide_gui.gui.widgets.controls import label
-from slide_gui.gui.widgets.layouts import flush
+from slide_gui.gui.widgets.layouts import flush, placed
 
 EXPLAIN, COPIES, SHUFFLE, FILL = "explain", "copies", "shuffle", "fill"
 EXPERIMENTS = (
@@ -74,16 +74,13 @@ class WhyView(View):
         super().__init__(context, parent)
         self._context = context
         self._parts: dict[str, View] = {}
-        self._stack = QStackedWidget(self)
-        self.tabs = QTabBar(self, drawBase=False, expanding=False)
+        column = flush(QVBoxLayout(self))
+        self.tabs = placed(column, QTabBar(self, drawBase=False, expanding=False))
         self.tabs.setAccessibleName("Experiments")
         for number, spec in enumerate(EXPERIMENTS, 1):
             self.tabs.addTab(f"{number}  {spec.text}")
-        self._sentence = label("", self, "", wraps=True)
-        column = flush(QVBoxLayout(self))
-        column.addWidget(self.tabs)
-        column.addWidget(self._sentence)
-        column.addWidget(self._stack, 1)
+        self._sentence = placed(column, label("", self, "", wraps=True))
+        self._stack = placed(column, QStackedWidget(self), 1)
         self.show_experiment(EXPLAIN)
         self.tabs.currentChanged.connect(self._choose)
 
