@@ -116,7 +116,7 @@ def changed(array, place, value):
     return copy
 
 
-A = RESULT.arrays()
+A, CLASSIFIER = RESULT.arrays(), parts()[0]["classifier"]
 
 
 @pytest.mark.parametrize(
@@ -156,20 +156,16 @@ def test_that_arrays_that_do_not_fit_are_refused(name, array):
         ("classifier", [], "classifier is .*, expected an object"),
         ("train_error", None, "train_error is None"),
         ("judged", [1], "unknown entry 'judged'"),
+        *(
+            ("classifier", CLASSIFIER | {name: CLASSIFIER[name][1:]}, "widths contradicts the other values")
+            for name in ("widths", "shares", "medians")
+        ),
     ],
 )
 def test_that_documents_that_do_not_fit_are_refused(entry, value, message):
     document, arrays = parts()
     with pytest.raises(ValueError, match=message):
         RunResult.from_parts({**document, entry: value}, arrays)
-
-
-@pytest.mark.parametrize("name", ["widths", "shares", "medians"])
-def test_that_a_classifier_has_one_width_per_layer(name):
-    document, arrays = parts()
-    document["classifier"][name] = document["classifier"][name][1:]
-    with pytest.raises(ValueError, match="widths contradicts the other values"):
-        RunResult.from_parts(document, arrays)
 
 
 def test_that_only_the_plain_archive_of_a_run_is_read():
