@@ -120,9 +120,8 @@ def _image_seconds(app: Any, widget: Any) -> float:
 
     class Picture(QWidget):
         def paintEvent(self, _event: Any) -> None:
-            painter = QPainter(self)
-            painter.drawImage(0, 0, image)
-            painter.end()
+            with QPainter(self) as painter:
+                painter.drawImage(0, 0, image)
 
     picture = Picture(widget.window(), Qt.WindowType.Window)
     picture.resize(widget.size())
@@ -441,9 +440,7 @@ def _lateness(
     assert target.isVisible()
     wait(app, lambda: not window.queue.busy)
     ticks: list[float] = []
-    timer, moved = QTimer(window), 0.0
-    timer.setTimerType(Qt.TimerType.PreciseTimer)
-    timer.setInterval(round(1000 * _TICK))
+    timer, moved = QTimer(window, interval=round(1000 * _TICK), timerType=Qt.TimerType.PreciseTimer), 0.0
     timer.timeout.connect(lambda: ticks.append(time.perf_counter()))
 
     def move() -> None:
