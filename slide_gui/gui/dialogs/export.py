@@ -29,7 +29,7 @@ from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import ANIMATION_DPI, LEVELS, WIDTHS, Style
 from slide_gui.gui.dialogs.export_preview import FigurePreview
 from slide_gui.gui.state.jobs import JobQueue, UserMessage, sentence
-from slide_gui.gui.widgets.controls import ElidedBox, add_choices, label
+from slide_gui.gui.widgets.controls import ElidedBox, add_choices, label, set_look
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.progress import Progress
 from slide_gui.text import spreadsheet_text
@@ -264,8 +264,7 @@ class ExportDialog(QDialog):
         self._form.addRow("", self.bias_box)
         buttons = QDialogButtonBox(self)
         self.save_button = save = buttons.addButton("Choose path…", QDialogButtonBox.ButtonRole.AcceptRole)
-        save.setProperty("kind", "primary")
-        save.style().polish(save)  # the style sheet must be applied again after the property "kind" has changed
+        set_look(save, "kind", "primary")
         save.setDefault(True)
         buttons.addButton(QDialogButtonBox.StandardButton.Cancel).setIcon(QIcon())
         buttons.accepted.connect(self._choose_path)

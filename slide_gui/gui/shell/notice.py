@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.theme import figure_font
-from slide_gui.gui.widgets.controls import PlainLabel, literal
+from slide_gui.gui.widgets.controls import PlainLabel, literal, set_look
 from slide_gui.gui.widgets.layouts import nested
 
 
@@ -85,8 +85,7 @@ class Notice(QFrame):
     def show_message(self, message: UserMessage) -> None:
         """Show a message instead of the previous one. Details are hidden at first."""
         self._message = message
-        self.setProperty("kind", message.kind)
-        self.style().polish(self)  # applies the colours for the new value of `kind`
+        set_look(self, "kind", message.kind)
         self._title.setText(message.title)
         self._text.setText(message.sentence)
         self._details.setPlainText(message.details)

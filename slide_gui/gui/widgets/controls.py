@@ -86,6 +86,13 @@ def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = 
     return shown
 
 
+def set_look(widget: QWidget, name: str, value: str) -> None:
+    """Set a property that the style sheet uses, and apply the style sheet again if the value has changed."""
+    if widget.property(name) != value:
+        widget.setProperty(name, value)
+        widget.style().polish(widget)
+
+
 class ElidedLabel(PlainLabel):
     """A label with one line of text that can become narrower than its text.
 

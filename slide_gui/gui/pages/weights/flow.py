@@ -30,6 +30,7 @@ from slide_gui.gui.widgets.controls import (
     add_button,
     label,
     name_box,
+    set_look,
     with_keys,
 )
 from slide_gui.gui.widgets.layouts import flush, nested, placed
@@ -370,10 +371,7 @@ class FlowPart(View):
         else:
             self._decided.controller.rest()
         self.notice.setText(self._through(foreign) if foreign else _UNLIKE if is_unlike else _LEGEND)
-        role = "secondary" if self.notice.text() == _LEGEND else "badge"
-        if self.notice.property("role") != role:
-            self.notice.setProperty("role", role)
-            self.notice.style().polish(self.notice)
+        set_look(self.notice, "role", "secondary" if self.notice.text() == _LEGEND else "badge")
 
     def hideEvent(self, event: Any) -> None:
         """Stop the prediction of the classifier while the view is hidden."""
