@@ -33,10 +33,8 @@ def _datasets_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    rows: list[dict[str, Any]] = []
-    for entry in entries():
-        names = ("key", "title", "n_train", "n_test", "licence", "citation")
-        rows.append({**{name: getattr(entry, name) for name in names}, "found": find(entry.key) or None})
+    names = ("key", "title", "n_train", "n_test", "licence", "citation")
+    rows = [{**{name: getattr(each, name) for name in names}, "found": find(each.key) or None} for each in entries()]
     lines = (
         f"{row['key']:<18} {row['n_train']:>6} + {row['n_test']:>6} rows  "
         + (", ".join(map(str, row["found"] or ())) or "no files found; generated data are used instead")
