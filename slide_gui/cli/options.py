@@ -556,6 +556,8 @@ def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
     chosen = given(arguments, "kept", "labels", "fit_rows")
     parts = {name: _estimator(name, arguments) for name in given(arguments, "transformer", "classifier")}
     places = {name: getattr(arguments, name) for name in ("training", "evaluate", "test_rows")}
+    if arguments.evaluate == "validation" and given(arguments, "test_rows"):
+        raise UsageError("--test-rows has no effect with --evaluate validation; leave one of them out")
     key = arguments.method or ("custom" if parts else "slide-svm")
     with usage():
         method = check_choice("method", key, {name: each for name, each in METHODS.items() if not each.averages})

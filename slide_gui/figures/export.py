@@ -325,7 +325,10 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
 
 def fit_words(source: DataSource, parameters: StackParameters) -> list[str]:
     """Return the command-line options for reading and dividing the data and for the fit."""
-    options = {f"--{name.replace('_', '-')}": value for name, value in parameters.document().items()}
+    values = parameters.document()
+    if parameters.sharing == "none":
+        values.pop("window", None)  # the command line refuses a window that is not used
+    options = {f"--{name.replace('_', '-')}": value for name, value in values.items()}
     return [*source.words, "--seed", str(source.seed), *(str(word) for option in options.items() for word in option)]
 
 

@@ -101,11 +101,12 @@ def test_that_the_table_reads_back_to_the_bit(tmp_path):
         np.testing.assert_array_equal([float(cell) for cell in line[5:]], rows.rows[i, j])
 
 
-def test_that_commands_name_features_whose_names_are_numbers():
+def test_that_commands_name_features_whose_names_are_numbers_and_have_no_unused_window():
     rows = weight_rows(shape=None, pixels=(1, 47))
+    rows = replace(rows, parameters=replace(rows.parameters, window=5))
     for names, words in ((tuple(map(str, range(1, 49))), "2 48"), (tuple("ab" * 24), "1 47")):
         export = weights.weights_export([replace(rows, feature_names=names)], [DataSource(paths=("a.csv",))])
-        assert f"--pixels {words} " in export.commands(Style())
+        assert f"--pixels {words} " in (line := export.commands(Style())) and "--window" not in line
 
 
 @pytest.mark.parametrize("width", WIDTHS)
