@@ -287,7 +287,6 @@ class ReadingPreview(QFrame):
         shape = tuple(self.shape.currentData() or ())
         if dataset is None or (shape and shape[0] * shape[1] != dataset.n_features):
             return  # other data were opened while the user selected a shape
-        self.transposed.setEnabled(bool(shape))
         self.transposed.setVisible(bool(shape))
         self.scaled.setVisible(not shape)
         for widget in (self.left_out, self.groups, self._captions[self.groups]):
