@@ -16,8 +16,8 @@ from slide_gui.experiments.sweeps.selection import PointResult
 from slide_gui.results_version import RESULTS_VERSION
 
 
-def fill(path: Path) -> int:
-    """Write a store with a row for every run of the full protocol, and return their number.
+def fill(path: Path) -> None:
+    """Write a store with a row for every run of the full protocol.
 
     The runs on test rows have the paper's errors. Documents and arrays of the runs are missing, because no benchmark
     reads them.
@@ -33,7 +33,6 @@ def fill(path: Path) -> int:
         names = [*(column.name for column in COLUMNS), "document", "file", "sha256"]
         marks = ", ".join("?" * len(names))
         connection.executemany(f"INSERT INTO runs ({', '.join(names)}) VALUES ({marks})", values)
-    return len(rows)
 
 
 def _rows(cell: CellPlan, split: int, random: np.random.Generator) -> list[StoredRun]:
