@@ -183,8 +183,7 @@ def table(cli):
 
 
 def test_that_a_model_predicts_the_test_rows_as_its_run_did_and_is_saved_again_to_the_byte(cli, table):
-    source = DataSource.of(["plants.csv"])
-    dataset = source.load()
+    dataset = DataSource.of(["plants.csv"]).load()
     result, model = run(dataset, RunSpec.from_document(cli(f"{TRAIN} --json").json["spec"])), load_model("model.npz")
     codes, margins = model.predict(dataset.test)
     assert np.array_equal(np.flatnonzero(codes != dataset.test_labels), result.misclassified)

@@ -197,8 +197,7 @@ def test_that_the_reported_gap_holds_in_float64(loss, case):
 
 
 def test_that_a_gap_beyond_the_precision_of_float64_is_not_reported_as_reached():
-    rng = np.random.default_rng(0)
-    Z, y = rng.standard_normal((200, 3)), np.arange(200) % 2
+    Z, y = np.random.default_rng(0).standard_normal((200, 3)), np.arange(200) % 2
     Z[::4] += 1e9
     with pytest.warns(ConvergenceWarning, match="has not converged: its optimality gap is .* scale the features"):
         MultiWidthSVC(1, [1.0], C=10.0, max_iter=20_000).fit(Z, y)
@@ -214,8 +213,7 @@ def test_that_a_value_whose_squares_overflow_is_refused_with_its_place():
 
 
 def test_that_training_the_layers_of_an_array_with_one_width_causes_a_warning():
-    rng = np.random.default_rng(0)
-    X = rng.random((60, 6)).astype(np.float32)
+    X = np.random.default_rng(0).random((60, 6)).astype(np.float32)
     y = (X[:, 0] > 0.5).astype(int)
     svm = MultiWidthSVC(widths="median", C=1.0)
     with pytest.warns(UserWarning, match=r"3 layers but no column names.*groups=.*SLIDEClassifier"):
@@ -237,8 +235,7 @@ def test_that_scale_and_C_are_adjusted_on_up_to_retune_rows_rows(monkeypatch):
     data = TrainingSet(Z, y, (12,))
     chosen = SelectedWidths(np.array([2.0]), 3.0)
     found = adjusted(data, chosen, SvmParameters(loss="hinge", retune_rows=150))
-    mask = held_out_mask(y, 0)
-    some = np.flatnonzero(mask)
+    some = np.flatnonzero(held_out_mask(y, 0))
     held_out = some[stratified_subset(y[some], 20, 0)]
     rest = np.setdiff1d(np.arange(150), held_out)
     errors = {}

@@ -145,8 +145,7 @@ def test_that_C_is_tuned_unless_it_is_given_with_one_scale_for_median_widths(los
 def test_that_learned_widths_are_tuned_on_enough_rows_outside_the_sample_if_wanted(loss, given, subset_size, retune):
     parameters = SvmParameters(SIZES, criterion="span", loss=loss, C=given, subset_size=subset_size, starts=1, seed=2)
     parameters = replace(parameters, retune=retune)
-    some = sample(Z, CODES, **vars(parameters))
-    chosen = choose_widths(DATA, some, parameters)
+    chosen = choose_widths(DATA, sample(Z, CODES, **vars(parameters)), parameters)
     scale, C = 1.0, chosen.C
     if subset_size == 60 and retune:
         Cs = (given,) if given else tuple(chosen.C * factor for factor in (1.0, 0.3, 3.0))

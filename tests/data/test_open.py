@@ -42,8 +42,7 @@ def open_pair(folder, train, test, reading=AS_GUESSED):
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_that_the_four_idx_files_make_one_data_set_next_to_hidden_files_and_unpacked_copies(tmp_path, suffix):
-    paths = mnist_like(tmp_path, suffix=suffix)
-    data = open_data(paths[::-1])
+    data = open_data(mnist_like(tmp_path, suffix=suffix)[::-1])
     assert (data.train.shape, data.test.shape, data.image_shape) == ((6, 784), (3, 784), (28, 28))
     assert data.train.max() <= 1 < 255 * data.train.max()
     assert not data.generated

@@ -23,8 +23,7 @@ def stack_of(depth=1, **changes):
 def test_that_the_error_falls_as_the_square_root_of_the_copies():
     copies = CopiesStudy(stack_of(), ROWS, most=512).run()
     assert [point.copies for point in copies.points] == [2**k for k in range(10)]
-    slope = copies.slope()
-    assert -0.57 < slope < -0.43
+    assert -0.57 < copies.slope() < -0.43
     errors = [mean for _, mean, _, _ in copies.curve()]
     assert errors[-1] < 0.1 * errors[0]
     assert copies.reference() == pytest.approx(errors[-1] * 512**0.5, rel=0.2)

@@ -141,8 +141,7 @@ def test_that_decisions_are_log_probabilities_or_for_two_classes_their_differenc
     data = rectangles(60, 30, n_classes=n_classes)
     codes = data.train_labels
     network = fine_tune(pretrain(data.train, DEEP), data.train, codes, n_classes, parameters=DEEP)
-    found = Tuned(network, (0.0, 1.0), 1.0)
-    classes, decisions = found.predict(data.test, NO_PROGRESS)
+    classes, decisions = Tuned(network, (0.0, 1.0), 1.0).predict(data.test, NO_PROGRESS)
     scores = network.scores(data.test)
     np.testing.assert_array_equal(classes, scores.argmax(axis=1))
     if n_classes == 2:

@@ -72,8 +72,7 @@ def test_that_the_rms_of_a_layer_is_that_of_the_values_it_was_fitted_on(fit_on):
 
 
 def test_that_rarely_lit_pixels_drown_the_others_and_equally_lit_pixels_do_not():
-    random = np.random.default_rng(0)
-    rows = (random.random((400, 30)) < 0.3).astype(np.float32)
+    rows = (np.random.default_rng(0).random((400, 30)) < 0.3).astype(np.float32)
     rows[:, 1::2] = rows[:, ::2]
     even = fit_model(Dataset("d", rows, rows[:0]), StackParameters(depth=1))
     rare = rows.copy()
@@ -146,8 +145,7 @@ def test_that_every_number_is_that_of_the_formula(a, b):
 
 
 def test_that_the_check_fails_for_weights_that_are_not_the_solution():
-    weights = denoiser_weights(SCATTER, 0.5)
-    e = explain(SCATTER, weights[1], 0.3, RIDGE, 1, 4)
+    e = explain(SCATTER, denoiser_weights(SCATTER, 0.5)[1], 0.3, RIDGE, 1, 4)
     assert abs(e.product - e.p_row[4]) > 0.1
 
 
@@ -213,8 +211,7 @@ def by_hand(squashing="threshold"):
 
 def test_that_a_flow_has_the_numbers_computed_by_hand():
     x = np.array([0.6, 0.4, 0.9])
-    kept = np.array([True, True, False])
-    flow = Forward().flow(by_hand(), x, kept)
+    flow = Forward().flow(by_hand(), x, np.array([True, True, False]))
     first, second = flow.layers
     np.testing.assert_array_equal(flow.corrupted, [0.6, 0.4, 0.0])
     assert flow.corruption_error == pytest.approx(0.81 / 3)
@@ -448,8 +445,7 @@ def test_that_passes_and_the_noise_path_are_computed_once_for_all_noise_levels(m
 
 @pytest.mark.parametrize("fit_on", ["values", "thresholded"])
 def test_that_a_preview_follows_the_threshold_it_is_fitted_on(fit_on):
-    rows = images().astype("float32") * np.float32(0.8)
-    used = Explorer(rows)
+    used = Explorer(images().astype("float32") * np.float32(0.8))
     for threshold in (0.5, 0.9):
         parameters = StackParameters(depth=1, noise=0.4, threshold=threshold, fit_on=fit_on)
         used.update(parameters)

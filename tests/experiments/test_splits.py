@@ -243,8 +243,7 @@ def test_that_validation_rows_of_a_run_are_of_other_groups_than_its_training_row
     data = divide(grouped(), HeldOut())
     for split in range(3):
         rows = {"training": "split", "evaluate": "validation", "split": split, "held_out": data.held_out}
-        asked = spec(data, widths="median", C=1.0, **rows)
-        validation = run(data, asked).judged
+        validation = run(data, spec(data, widths="median", C=1.0, **rows)).judged
         rest = np.setdiff1d(np.arange(len(data.train)), validation)
         assert not set(data.groups[validation]) & set(data.groups[rest])
         assert 0.1 < len(validation) / len(data.train) < 0.3

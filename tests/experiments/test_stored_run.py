@@ -158,8 +158,7 @@ def test_that_a_method_without_widths_is_named_instead():
 
 def test_that_runs_of_a_setting_are_found_by_noise_and_depth_and_cold_starts_are_preferred():
     data = rectangles(40, 30)
-    svm = SvmParameters(widths="median", C=1.0)
-    base = RunSpec(data.fingerprint, svm=svm)
+    base = RunSpec(data.fingerprint, svm=SvmParameters(widths="median", C=1.0))
 
     def line(noise, depth, **change):
         spec = replace(base, stack=StackParameters(noise=noise, depth=depth), **change)

@@ -318,8 +318,7 @@ def test_that_no_two_parts_overlap(width, levels, count):
     names = ["Rectangles", "Rectangles-Images", "Convex", "MNIST"]
     weights = [weight_rows(name, shape=(28, 28), pixels=(90, 300, 420, 700), depth=4) for name in names[:count]]
     figure = drawn(draw_weights, weights, style=Style(width=width, levels=levels, bias=True))
-    parts = [*figure.axes, *figure.texts]
-    boxes = [part.get_window_extent() for part in parts]
+    boxes = [part.get_window_extent() for part in [*figure.axes, *figure.texts]]
     bar = next(axes for axes in figure.axes if axes.get_label() == "colour bar")
     boxes += [label.get_window_extent() for label in bar.get_yticklabels()]
     for one, other in itertools.combinations(boxes, 2):

@@ -40,8 +40,7 @@ def shown(flow):
 
 
 def test_that_flow_shows_the_decision_of_the_model(window, part, data):
-    result = window.session.runs.result
-    again = restore(data, result)
+    again = restore(data, window.session.runs.result)
     for sample in (0, 5, 9):
         window.workspace.select(sample=sample)
         margin = again.model.margins(again.representation.transform(data.train[sample : sample + 1]))[0, 0]

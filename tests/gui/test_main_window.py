@@ -183,8 +183,7 @@ def test_that_words_of_a_tooltip_find_its_command_after_matching_names(window):
 
 
 def test_that_an_uncaught_error_ends_in_the_panel_and_the_log(window, faults, capsys):
-    error = RuntimeError("the unexpected")
-    sys.excepthook(RuntimeError, error, None)
+    sys.excepthook(RuntimeError, RuntimeError("the unexpected"), None)
     settle(0.02)
     assert window.notice.isVisible()
     for text in (faults.pop()[0], window.notice.accessibleName(), capsys.readouterr().err):

@@ -107,8 +107,7 @@ def test_that_a_window_owns_every_object_it_created_keeps_no_layout_items_and_le
 def test_that_a_layout_is_nested_before_it_is_filled(shown):
     window = shown(QtWidgets.QWidget(), 100, 100)
     outer = QtWidgets.QVBoxLayout(window)
-    inner = nested(outer, QtWidgets.QHBoxLayout(), 1)
-    inner.addWidget(QtWidgets.QLabel("text", window))
+    nested(outer, QtWidgets.QHBoxLayout(), 1).addWidget(QtWidgets.QLabel("text", window))
     assert outer.stretch(0) == 1
     filled = QtWidgets.QGridLayout()
     filled.addWidget(QtWidgets.QLabel("text", window), 0, 0)

@@ -353,8 +353,7 @@ def test_that_cancel_and_other_data_stop_training_and_sweep(window):
 
 
 def test_that_a_run_of_another_results_version_is_listed_and_computed_again(window, tmp_path):
-    spec = window.session.runs.spec_of(QUICK)
-    result = run(labelled(), spec)
+    result = run(labelled(), window.session.runs.spec_of(QUICK))
     versions = tuple((name, "1" if name == "numerics" else version) for name, version in result.versions)
     old = replace(result, versions=versions)
     runs = show_page(window, "runs")

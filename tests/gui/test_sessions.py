@@ -124,8 +124,7 @@ def test_that_the_next_window_restores_session_and_position_and_ignores_an_inval
 
 
 def test_that_after_a_crash_the_session_is_offered_but_not_opened(windows, table, tmp_path):
-    window = changed(windows, table)
-    tear_down(window)
+    tear_down(changed(windows, table))
     (tmp_path / "session" / "open").touch()  # the lock of a window that was killed
     again = windows()
     shows_example(again)
@@ -191,8 +190,7 @@ def test_that_a_saved_session_opens_in_another_window_though_folder_and_data_wer
 
 
 def test_that_missing_data_can_be_located(windows, table, tmp_path, monkeypatch):
-    window = changed(windows, table)
-    tear_down(window)
+    tear_down(changed(windows, table))
     (tmp_path / "elsewhere").mkdir()
     table.rename(tmp_path / "elsewhere" / "table.csv")
     again = windows()

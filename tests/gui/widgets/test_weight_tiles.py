@@ -220,8 +220,7 @@ def test_that_fields_of_features_are_the_rows_of_a_matrix(view):
 @pytest.mark.parametrize(("size", "columns", "least"), [((706, 584), 4, 150), ((650, 584), 8, 99), ((360, 504), 4, 80)])
 def test_that_mosaics_and_two_rows_fit_and_further_pins_change_no_sizes(app, size, columns, least):
     view, sizes = WeightTiles(), set()
-    fields = np.zeros((784, 28, 28), np.float32)
-    first = above(*[mosaic(fields)] * columns)
+    first = above(*[mosaic(np.zeros((784, 28, 28), np.float32))] * columns)
     for pins in range(5):
         below = (row(*(tile(c, (28, 28)) for c in range(columns))),) * (pins + 1)
         view.set_content(("layer",) * columns, (first, *below))
