@@ -461,8 +461,8 @@ def test_that_members_must_be_exactly_those_of_the_manifest(saved):
     ("change", "message"),
     [
         ({"format": "other"}, "format is not 'slide-gui model'"),
-        ({"format_version": 3}, "reads 2; update slide-gui"),
-        ({"format_version": True}, "reads 2"),
+        ({"format_version": 3}, "reads at most 2; update slide-gui"),
+        ({"format_version": True}, "reads at most 2"),
         ({"n_features": 0}, "n_features"),
         ({"n_samples": "many"}, "n_samples"),
         ({"image_shape": [2, 2]}, "image_shape"),
