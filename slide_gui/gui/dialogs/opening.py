@@ -306,8 +306,7 @@ class ReadingPreview(QFrame):
             rows = _by_columns(rows, dataset.image_shape)
         if self.transposed.isChecked():
             rows = _by_columns(rows, (shape[1], shape[0]))
-        images = rows.reshape(-1, *shape)
-        for column, image in enumerate(images):
+        for column, image in enumerate(rows.reshape(-1, *shape)):
             picture = QPixmap.fromImage(image_of(image, INK, DARK))
             self._cells[0][column].setPixmap(picture.scaled(_SIDE, _SIDE, Qt.AspectRatioMode.KeepAspectRatio))
             self._cells[0][column].show()

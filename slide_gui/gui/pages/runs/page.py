@@ -220,8 +220,7 @@ class ComparisonView(QWidget):
             self.answer.setText(f"Stopped. {_EMPTY}")
             return
         self.answer.setText(_sentence(shown))
-        complete = _complete(shown)
-        worst = max((worst_mistake(result.confusion) for result in complete), default=0.0)
+        worst = max((worst_mistake(result.confusion) for result in _complete(shown)), default=0.0)
         for name, result, caption, matrix in zip(
             "AB", (shown.first, shown.second), self._captions, self.matrices, strict=True
         ):
