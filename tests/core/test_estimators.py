@@ -345,8 +345,7 @@ def test_that_seeds_are_integers_or_drawn_from_a_generator():
     assert [seed_of(state) for _ in range(2)] == [expected.randint(2**31 - 1) for _ in range(2)]
 
 
-RANDOM = np.random.default_rng(0)
-X = (RANDOM.standard_normal((300, 12)) @ np.diag(np.linspace(3.0, 0.1, 12))).astype(np.float32)
+X = (np.random.default_rng(0).standard_normal((300, 12)) @ np.diag(np.linspace(3.0, 0.1, 12))).astype(np.float32)
 DOUBLE = X.astype(np.float64)
 Y = (X[:, 0] * X[:, 1] > 0).astype(np.intp) + (X[:, 2] > 2)
 KNN, FOREST, NETWORK, REGRESSION, PROJECTION = (

@@ -44,10 +44,6 @@ def spot(view, row, column, index):
     return layout.spot(layout.tile(row, column), index).center().toPoint()
 
 
-def colour(view, row, column, index):
-    return view.grab().toImage().pixelColor(spot(view, row, column, index))
-
-
 def test_that_weights_are_painted_in_the_scales_colours_and_a_stale_tile_is_paler_and_moves_nothing(view):
     lut, page = SCALE.lut().tolist(), LIGHT.background
     places = []
@@ -55,7 +51,7 @@ def test_that_weights_are_painted_in_the_scales_colours_and_a_stale_tile_is_pale
         view.set_content(COLUMNS, (row(replace(tile(1), stale=opacity < 1), tile(2)), row(tile(3), None)))
         for index, entry in ((0, 128), (1, 255), (2, 1)):
             wanted = towards(QColor(*lut[entry]), QColor(page), opacity)
-            assert spread(colour(view, 0, 0, index), wanted) <= 2
+            assert spread(view.grab().toImage().pixelColor(spot(view, 0, 0, index)), wanted) <= 2
         places.append((spot(view, 0, 0, 1), view.sizeHint().height()))
     assert places[0] == places[1]
 
