@@ -113,6 +113,7 @@ def test_that_a_label_column_of_text_comes_first_and_y_next_to_x_is_a_coordinate
         (f".1,.2,0\n.5,.6,{-(2**31)}\n", None, 3),
         ("6,73 3,43 1\n5,5 2,25 0\n", [1, 0], 2),  # blanks between numbers with decimal commas
         ("6   ,7   ,1\n25  ,5   ,0\n", [1, 0], 2),  # blanks between numbers and commas
+        ("6,73 ,43 1\n5,5 2,25 0\n", [1, 0], 2),  # a decimal comma without a digit before it
         (",0,1,2\n0,.5,.6,1\n1,.7,.8,0\n", [1, 0], 3),  # consecutive numbers as names, and an empty one for the index
     ],
 )

@@ -451,9 +451,10 @@ def _delimiter(lines: list[bytes], place: str) -> bytes:
     """
     present = [mark for mark in DELIMITERS if mark in lines[0]]
     numbers = lines[0].decode("utf-8", "ignore").split()
-    parts = [each for each in numbers if "," in each]
-    # In “1,5 2,5”, the commas are decimal commas, but in “1 ,5 ,2” they separate the cells.
-    if present == [b","] and len(numbers) > 1 and all(_COMMA_NUMBER.fullmatch(x) and x[0] != "," for x in parts):
+    # In “1,5 2,5” and “,5 1,5”, the commas are decimal commas, but in “1 ,5 ,2” they separate the cells.
+    separated = "," not in numbers[0] and all(x[0] == "," for x in numbers[1:])
+    parts = [x for x in numbers if "," in x]
+    if present == [b","] and len(numbers) > 1 and not separated and all(map(_COMMA_NUMBER.fullmatch, parts)):
         return b""
     if len(present) < 2:
         return present[0] if present else b"" if len(lines[-1].split()) > 1 else DELIMITERS[0]
