@@ -12,6 +12,7 @@ from slide_gui.core.slide.denoiser import expected_q
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.flow import Forward, survivors
 from slide_gui.experiments.inspection.rows import input_rms, weight_rows
+from slide_gui.figures.style import Style
 from slide_gui.figures.weights import as_shown, tile_limits
 from slide_gui.gui.pages.weights import flow, shuffle
 from slide_gui.gui.pages.weights.explained import ExplainedWeight
@@ -302,7 +303,9 @@ def test_that_copies_pause_on_cancel_resume_restart_after_a_new_fit_and_say_why_
     wait(lambda: part.copies.noise == 0.5 and all_points(part))
     window.workspace.set_parameters(noise=0.0)
     wait(lambda: part.copies.noise == 0.0)
+    wait(lambda: all_points(part))
     assert "Wₘ equals W for every m" in part.plot.accessibleDescription()
+    assert not part.export_options(Style())
 
 
 def test_that_copies_of_small_images_are_dropped_before_larger_images_are_shown(window):

@@ -413,7 +413,7 @@ class CopiesView(Experiment):
         if model is None or source is None or copies is None or self._is_stale(copies):
             return ()
         done = copies.finished()
-        if not done.points:
+        if not done.points or not done.noise:  # without noise, there are no errors to draw
             return ()
         shown = self._point(done) or done.points[0]
         result = CopiesResult(model, done, self._pixels.features()[0], shown.copies)
