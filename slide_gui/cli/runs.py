@@ -309,7 +309,10 @@ def _decide(arguments: argparse.Namespace) -> int:
         result = store.load(spec_hash)
     source = options.data_source(arguments)
     dataset = options.read_data(source)
-    if source.held_out is not None and dataset.held_out != result.spec.held_out:
+    chosen = dataset.held_out
+    # `train --folds` trains one run per fold, so without --fold the run may be that of any fold.
+    possible = [chosen] if chosen is None or arguments.fold is not None else chosen.each
+    if source.held_out is not None and result.spec.held_out not in possible:
         raise UsageError("the run has another test set; leave out the options for the test set")
     dataset = divided_as(dataset, result.spec.fingerprint, result.spec.held_out)
     image, name = options.chosen_image(dataset, arguments)
