@@ -565,7 +565,7 @@ def _label_column(
         return None, []
     repeated = [k for k in text if 2 <= n_texts[k] < len(_filled(rows, k))]
     label = min(repeated, key=lambda k: (n_texts[k], -k), default=min(text, key=lambda k: (n_texts[k], -k)))
-    why = "it has the fewest different texts of all text columns" if len(text) > 1 else "it is the only column of text"
+    why = "it has the fewest different texts" if len(text) > 1 else "it is the only column of texts or codes"
     ends = {int(_counts_on([row[0] for row in rows])), len(columns) - 1} - text
     doubtful = len(text) > 1 or any(2 <= len({row[k].strip() for row in rows}) <= _FEW_LEVELS for k in ends)
     return label, [Guess(f"labels in column {_shown(label, columns)}", f"{why} in the first lines", sure=not doubtful)]
