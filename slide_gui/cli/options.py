@@ -556,7 +556,9 @@ def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
     chosen = given(arguments, "kept", "labels", "fit_rows")
     parts = {name: _estimator(name, arguments) for name in given(arguments, "transformer", "classifier")}
     places = {name: getattr(arguments, name) for name in ("training", "evaluate", "test_rows")}
-    if arguments.evaluate == "validation" and given(arguments, "test_rows"):
+    # With --choose, the selected points are tested.
+    is_tested = arguments.evaluate != "validation" or getattr(arguments, "choose", False)
+    if not is_tested and given(arguments, "test_rows"):
         raise UsageError("--test-rows has no effect with --evaluate validation; leave one of them out")
     key = arguments.method or ("custom" if parts else "slide-svm")
     with usage():

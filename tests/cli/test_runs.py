@@ -93,6 +93,7 @@ def test_that_sweep_has_the_numbers_of_python_and_resumes(cli, tiny):
 
 def test_that_a_sweep_prints_its_cost_and_marks_the_best_on_validation(cli, tiny):
     line = f"sweep tiny.npz --noise 0.2,0.4 {ON_TWO_SPLITS} --store s.sqlite --labels 40 --choose --pooled"
+    line += " --evaluate validation --test-rows 9"
     plan = cli(f"{line} --dry-run --json").json["plan"]
     assert (plan["n_runs"], plan["n_stored"]) == (7, 0)
     assert not Path("s.sqlite").exists()
@@ -102,7 +103,7 @@ def test_that_a_sweep_prints_its_cost_and_marks_the_best_on_validation(cli, tiny
     place = best["noise"], best["depth"]
     marked = [(p["noise"], p["depth"]) for p in output.json["points"] if p["best_on_validation"]]
     assert marked == [place] * 2
-    assert [(p["noise"], p["depth"]) for p in output.json["chosen"]] == [place]
+    assert [(p["noise"], p["depth"], p["n_test"]) for p in output.json["chosen"]] == [(*place, 9)]
     with RunStore("s.sqlite") as store:
         assert {json.loads(run.setting or "")["labels"] for run in store.runs() if run.training == "split"} == {40}
     assert "7 runs, all already stored" in cli(f"{line} --dry-run").out
