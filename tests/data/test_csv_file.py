@@ -362,6 +362,7 @@ def test_that_row_numbers_and_one_column_per_class_are_reported(head, rows, what
     (guess,) = (each for each in part.opened.guesses if "labels in" not in each.what)
     assert guess.what.startswith(what)
     assert not guess.sure
+    assert "leading zeros are" not in what or "choose the label column and move a row" in guess.why
 
 
 def test_that_ten_numbers_that_count_up_are_column_names_if_the_next_line_does_not_count():

@@ -302,8 +302,7 @@ def test_that_copies_pause_on_cancel_resume_restart_after_a_new_fit_and_say_why_
     window.workspace.set_parameters(noise=0.5)
     wait(lambda: part.copies.noise == 0.5 and all_points(part))
     window.workspace.set_parameters(noise=0.0)
-    wait(lambda: part.copies.noise == 0.0)
-    wait(lambda: all_points(part))
+    wait(lambda: part.copies.noise == 0.0 and all_points(part))
     assert "Wₘ equals W for every m" in part.plot.accessibleDescription()
     assert not part.export_options(Style())
 

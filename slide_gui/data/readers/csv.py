@@ -160,7 +160,7 @@ def read_csv(
     if len({name.casefold().lstrip("0") for name in layout.classes}) < len(layout.classes):
         guesses = (*guesses, Guess("classes differ only in letter case or leading zeros", "write each class one way"))
     if table.has_codes and label == table.apart and reading.bins is None:
-        why = "01 and 1 are one class; if they differ, move a row with 01 to the top"
+        why = "01 and 1 are one class; if they differ, choose the label column and move a row with 01 to the top"
         guesses = (*guesses, Guess("labels with leading zeros are read as numbers", why))
     skipped = skipped_guess(layout.comments, layout.blanks + table.blanks)
     return DataPart(
