@@ -18,7 +18,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.files import folder_files, write_whole
 from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.experiments.files.session import SUFFIX, file_content
-from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.files.source import DataSource, option_words
 from slide_gui.experiments.inspection.rows import WeightRows
 from slide_gui.figures.color_scale import NEUTRAL, ColorScale
 from slide_gui.figures.style import Style
@@ -328,8 +328,8 @@ def fit_words(source: DataSource, parameters: StackParameters) -> list[str]:
     values = parameters.document()
     if parameters.sharing == "none":
         values.pop("window", None)  # the command line refuses a window that is not used
-    options = {f"--{name.replace('_', '-')}": value for name, value in values.items()}
-    return [*source.words, "--seed", str(source.seed), *(str(word) for option in options.items() for word in option)]
+    words = (word for name, value in values.items() for word in option_words(name.replace("_", "-"), value))
+    return [*source.words, "--seed", str(source.seed), *map(str, words)]
 
 
 def style_words(style: Style) -> list[str]:

@@ -103,11 +103,12 @@ def test_that_the_table_reads_back_to_the_bit(tmp_path):
 
 def test_that_commands_name_features_whose_names_are_numbers_and_have_no_unused_window():
     rows = weight_rows(shape=None, pixels=(1, 47))
-    rows = replace(rows, parameters=replace(rows.parameters, window=5))
+    rows = replace(rows, parameters=replace(rows.parameters, window=5, threshold=-1e-6))
     for names, words in ((tuple(map(str, range(1, 49))), "2 48"), (tuple("ab" * 24), "1 47")):
         export = weights.weights_export([replace(rows, feature_names=names)], [DataSource(paths=("a.csv",))])
         assert f"--pixels {words} --show" in export.commands(Style())
         assert "--window" not in export.commands(Style())
+        assert "--threshold=-1e-06 " in export.commands(Style())  # a separate word would be taken for an option
 
 
 @pytest.mark.parametrize("width", WIDTHS)

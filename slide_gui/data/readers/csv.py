@@ -452,10 +452,10 @@ def _delimiter(lines: list[bytes], place: str) -> bytes:
     present = [mark for mark in DELIMITERS if mark in lines[0]]
     numbers = lines[0].decode("utf-8", "ignore").split()
     # In “1,5 2,5” and “,5 1,5”, the commas are decimal commas, but in “1 ,5 ,2” they separate the cells.
-    separated = "," not in numbers[0] and all(x[0] == "," for x in numbers[1:])
     parts = [x for x in numbers if "," in x]
-    if present == [b","] and len(numbers) > 1 and not separated and all(map(_COMMA_NUMBER.fullmatch, parts)):
-        return b""
+    if present == [b","] and len(numbers) > 1 and all(map(_COMMA_NUMBER.fullmatch, parts)):
+        is_decimal = "," in numbers[0] or any(x[0] != "," for x in numbers[1:])
+        return b"" if is_decimal else b","
     if len(present) < 2:
         return present[0] if present else b"" if len(lines[-1].split()) > 1 else DELIMITERS[0]
 

@@ -103,10 +103,10 @@ class DataSource:
         shape = None if reading.shape is None else "x".join(map(str, reading.shape)) or "none"
         values = {"label-column": reading.label_column, "shape": shape, "bins": reading.bins, "group": reading.group}
         switches = {"header": reading.header, "scale": reading.scaled}
-        words = [word for name, value in values.items() if value is not None for word in _option(name, value)]
+        words = [word for name, value in values.items() if value is not None for word in option_words(name, value)]
         words += [f"--{'' if on else 'no-'}{name}" for name, on in switches.items() if on is not None]
         words += ["--transposed"] * reading.transposed
-        words += [word for name in reading.left_out for word in _option("leave-out", name)]
+        words += [word for name in reading.left_out for word in option_words("leave-out", name)]
         if held_out is not None and held_out.folds:
             words += ["--folds", held_out.folds, "--fold", held_out.fold + 1, "--split-seed", held_out.seed]
         elif held_out is not None:
@@ -178,6 +178,6 @@ class DataSource:
         return with_test_part(dataset, self.held_out, progress=progress.part(0.8, 1.0))
 
 
-def _option(name: str, value: Any) -> tuple[Any, ...]:
+def option_words(name: str, value: Any) -> tuple[Any, ...]:
     """Return an option and its value: two words, or one with "=" if the value begins with a dash."""
     return (f"--{name}={value}",) if str(value).startswith("-") else (f"--{name}", value)
