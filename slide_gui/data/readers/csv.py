@@ -327,7 +327,7 @@ def table_layout(
     texts = frozenset([last]) if coded and not text_left else text_left
     label, guesses = _label_column(columns, samples, texts, reading, place)
     if label is not None and label not in text:
-        as_names = bool(like.label_names) if like else reading.bins is None and _has_codes(samples, label)
+        as_names = bool(like.label_names) if like is not None else reading.bins is None and _has_codes(samples, label)
         if as_names or not all(map(is_number, _filled(samples, label))):
             text |= {label}  # the column has class names such as 1, 2 and 2b, or codes such as 01 and 02
             if reading.label_column is None:

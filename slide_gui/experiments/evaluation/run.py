@@ -247,7 +247,7 @@ class _Evaluation:
             self._add(split, spec, row)
 
     def _add(self, split: _SplitRuns, spec: RunSpec, row: StoredRun) -> None:
-        """Add a run to a split and to the records. If the split has no other running run, determine its next runs."""
+        """Add a run to a split and to the records. If no other run of the split is pending, determine its next runs."""
         if self._records is not None:
             self._records.add(split.task.plan.data, row)
         answer = split.add(spec, row)

@@ -370,7 +370,7 @@ def input_rms(layer: Layer | ApproximateLayer) -> Array:
 
 
 def _rms(squares: NDArray[np.floating]) -> Array:
-    """Return `input_rms`, given the diagonal of the scatter matrix, or of several matrices."""
+    """Return the root mean square of each input feature, given the diagonal of one or of several scatter matrices."""
     return np.asarray(np.sqrt(np.maximum(squares[..., :-1], 0.0) / squares[..., -1:]))
 
 

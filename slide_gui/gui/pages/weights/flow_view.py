@@ -197,7 +197,7 @@ class FlowLayout(ImageLayout):
 
 
 def _least_gap(width: float, wide: float = _SYMBOLS) -> float:
-    """Return the least gap between tiles of this width, so that a tile and the gap are at least `wide` together."""
+    """Return the smallest gap for which a tile of this width and the gap are together at least `wide` pixels wide."""
     return max(ARROW, wide - width)
 
 

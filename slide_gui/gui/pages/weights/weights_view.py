@@ -27,7 +27,7 @@ _LEAST_WIDTH = 204  # least width in pixels of the column with the image and the
 _LEAST_SIDE, _MOST_SIDE = 140, 504  # smallest and largest side of the image in pixels
 _LINE = 16
 _HEADS = ("", "weight", "× RMS", "rank", "bias", "share")
-_ENDS = (0.1, 0.3, 0.49, 0.63, 0.82, 1.0)  # right edges of the columns of numbers, as fractions of the width
+_ENDS = (0.1, 0.295, 0.5, 0.635, 0.82, 1.0)  # right edges of the columns of numbers, as fractions of the width
 
 
 class Readout(QWidget):
