@@ -69,7 +69,7 @@ class Fitting(QObject):
         self._watched = ()
 
     def close(self) -> None:
-        """Do not prepare an interpolation any more, because the job queue is about to be closed."""
+        """Prepare no more interpolations, because the job queue is about to be closed."""
         self._rest.stop()
 
     def watch(self, features: tuple[int, ...]) -> None:
