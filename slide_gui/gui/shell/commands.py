@@ -8,9 +8,9 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import Qt, QUrl, Slot
-from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication, QIcon, QKeySequence
-from PySide6.QtWidgets import QMessageBox
+from PySide6.QtCore import QEvent, QObject, Qt, QUrl, Slot
+from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication, QIcon, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QLineEdit, QMessageBox
 
 from slide_gui import __version__
 from slide_gui.core.slide.parameters import LARGEST_NOISE, MOST_LAYERS
@@ -109,6 +109,40 @@ class Action(QAction):
         self.setEnabled(not why_not)
         self._describe(why_not)
         return why_not
+
+
+class CommandUpdates(QObject):
+    """Updates the commands of a window before Qt looks for the command of a pressed shortcut.
+
+    The window updates all commands only after a change, when the state rests. Cancel is also updated when a job has
+    started or ended.
+    """
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        window.installEventFilter(self)
+        window.session.busy_changed.connect(self._follow_jobs)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Update the commands if a shortcut was pressed. Keep Escape from Cancel while a text is being edited."""
+        if event.type() != QEvent.Type.ShortcutOverride:
+            return False
+        window = self._window
+        line = window.focusWidget()
+        is_edited = isinstance(line, QLineEdit) and line.isModified()
+        if is_edited and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            event.accept()  # Escape only reverts the number or text that is being edited; it must not cancel a job
+            return True
+        # The command Cancel is updated here, because the signal that a new job has started is emitted later.
+        self._follow_jobs()
+        if not window.workspace.is_at_rest:
+            window.follow()
+        return False
+
+    @Slot()
+    def _follow_jobs(self) -> None:
+        self._window.actions_by_name["cancel"].follow()
 
 
 def _not_here(window: MainWindow, needs_image: bool = False) -> str:

@@ -5,13 +5,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt, Slot
-from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
+from PySide6.QtCore import QByteArray, QSettings, QSize, Qt, Slot
+from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
     QHBoxLayout,
-    QLineEdit,
     QMainWindow,
     QMenu,
     QMenuBar,
@@ -26,7 +25,7 @@ from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.dialogs.export import ExportController
 from slide_gui.gui.dialogs.opening import Opening, ReadingPreview
 from slide_gui.gui.pages.weights.page import WeightsPage
-from slide_gui.gui.shell.commands import COMMANDS, MENUS, Action
+from slide_gui.gui.shell.commands import COMMANDS, MENUS, Action, CommandUpdates
 from slide_gui.gui.shell.faults import FaultReporter
 from slide_gui.gui.shell.job_bar import JobBar
 from slide_gui.gui.shell.notice import Notice
@@ -254,7 +253,7 @@ class MainWindow(QMainWindow):
         self.workspace.problem.connect(self.notice.show_message)
         self.exports.message.connect(self.notice.show_message)
         self.workspace.rested.connect(self.follow)
-        self.session.busy_changed.connect(self._follow_jobs)
+        CommandUpdates(self)
         self.notice.shown_changed.connect(self.follow)
         self.session.place_changed.connect(self._show_where_runs_are_computed)
         self.faults.reported.connect(self._show_fault)
@@ -484,20 +483,6 @@ class MainWindow(QMainWindow):
         central.setFocus()
         return True
 
-    def event(self, event: QEvent) -> bool:
-        """Update the commands before Qt looks for the command of a pressed shortcut."""
-        line = self.focusWidget()
-        is_edited = isinstance(line, QLineEdit) and line.isModified()
-        if is_edited and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
-            event.accept()  # Escape only reverts the number or text that is being edited; it must not cancel a job
-            return True
-        if event.type() == QEvent.Type.ShortcutOverride:
-            # The command Cancel is updated here, because the signal that a new job has started is emitted later.
-            self._follow_jobs()
-            if not self.workspace.is_at_rest:
-                self.follow()
-        return super().event(event)
-
     @Slot(str)
     def run_command(self, name: str) -> None:
         """Run a command, or report why it is unavailable."""
@@ -507,15 +492,6 @@ class MainWindow(QMainWindow):
             self.notice.show_message(UserMessage(action.command.text, f"{why_not}."))
         else:
             action.trigger()
-
-    @Slot()
-    def _follow_jobs(self) -> None:
-        self.actions_by_name["cancel"].follow()
-        if not self.session.busy:
-            # Import `axes` as soon as no job is running, so that the first plot is not delayed. The import must not run
-            # in a worker thread: PySide6 creates classes at their first use, and crashes if two threads create the
-            # same class at once.
-            import slide_gui.gui.plots.axes  # noqa: F401
 
     @Slot()
     def follow(self) -> None:

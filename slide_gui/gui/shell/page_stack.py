@@ -114,11 +114,20 @@ class PageStack(QStackedWidget):
     def __init__(self, session: Session, parent: QWidget) -> None:
         super().__init__(parent)
         self._session = session
+        session.busy_changed.connect(self._import_plots)
         self._specs = {spec.name: spec for spec in PAGES}
         self._pages: dict[str, Page] = {}
         self._pending_choices: dict[str, dict[str, str]] = {}
         self._initial_choices: dict[str, dict[str, str]] = {}
         self.name = ""
+
+    @Slot()
+    def _import_plots(self) -> None:
+        if not self._session.busy:
+            # Import `axes` as soon as no job is running, so that the first plot is not delayed. The import must not run
+            # in a worker thread: PySide6 creates classes at their first use, and crashes if two threads create the
+            # same class at once.
+            import slide_gui.gui.plots.axes  # noqa: F401
 
     def choices(self) -> tuple[tuple[str, str, str], ...]:
         """Return the settings of all pages as tuples (name of the page, name of the setting, value)."""
