@@ -411,7 +411,7 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
     """Add --noise, --depth, the other parameters of a stack, and --seed.
 
     If the user does not give an option, its parsed value is None, except for --seed, whose default is 0. With `axes`,
-    --noise and --depth each take a range or list of values, stored as `noises` and `depths`, which have defaults.
+    --noise and --depth each take a range or list of values, stored as `noises` and `depths`.
     """
     usual = StackParameters()
     group = parser.add_argument_group("stack")
@@ -420,9 +420,9 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
     if axes:
         option = partial(group.add_argument, metavar="AXIS")
         noise += f"; FROM:TO:STEP (both ends included) or A,B,… (default: {usual.noise:g})"
-        option("--noise", dest="noises", type=parsed(noise_axis), default=(usual.noise,), help=noise)
+        option("--noise", dest="noises", type=parsed(noise_axis), help=noise)
         depth = f"numbers of layers, from {depth}; FROM:TO (both ends included) or A,B,… (default: {usual.depth})"
-        option("--depth", dest="depths", type=parsed(depth_axis), default=(usual.depth,), help=depth)
+        option("--depth", dest="depths", type=parsed(depth_axis), help=depth)
     else:
         add_fields(group, usual, noise=noise, depth=f"number of layers, from {depth}")
     add_fields(

@@ -11,6 +11,7 @@ from typing import Any
 from slide_gui.cli import options
 from slide_gui.cli.console import Entry, UsageError, announce, print_answer, print_line, progress_bar, usage
 from slide_gui.cli.store import describe_rate, describe_result, full_hash, open_store, result_lines
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.files import check_folder, folder_files
 from slide_gui.error_rate import ClassRates, ErrorRate
@@ -156,10 +157,11 @@ def _sweep(arguments: argparse.Namespace) -> int:
         raise UsageError("--choose needs validation rows; add --on-split")
     if arguments.pooled and not arguments.choose:
         raise UsageError("--pooled needs --choose; give both")
-    noises, depths, seeds = arguments.noises, arguments.depths, arguments.seeds or [arguments.seed]
+    usual, seeds = StackParameters(), arguments.seeds or [arguments.seed]
+    noises, depths = arguments.noises or (usual.noise,), arguments.depths or (usual.depth,)
     where = options.cluster_choice(arguments)
     choices = options.run_choices(arguments)
-    if not METHODS[choices["method"]].stacked and len(noises) * len(depths) > 1:
+    if not METHODS[choices["method"]].stacked and options.given(arguments, "noises", "depths"):
         raise UsageError(f"{choices['method']} has no SLIDE layers to compare; leave out --noise and --depth")
     source = options.data_source(arguments, evaluate="test" if arguments.choose else arguments.evaluate)
     options.check_outputs(arguments, arguments.figure, [source])
