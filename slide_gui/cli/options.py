@@ -446,12 +446,15 @@ def stack_parameters(arguments: argparse.Namespace) -> StackParameters:
     Raises
     ------
     UsageError
-        If a value is out of range, or --window is given without --sharing convolution.
+        If a value is out of range, or if --window or --threshold has no effect on the stack.
     """
     with usage():
         parameters = StackParameters(**given(arguments, *(item.name for item in fields(StackParameters)))).checked()
     if given(arguments, "window") and parameters.sharing == "none":
         raise UsageError("--window needs --sharing convolution; give both")
+    # The default is accepted, because earlier versions wrote it to the commands of every exported figure.
+    if not parameters.function.uses_threshold and parameters.threshold != StackParameters().threshold:
+        raise UsageError(f"--threshold has no effect with --squashing {parameters.squashing}; leave one of them out")
     return parameters
 
 

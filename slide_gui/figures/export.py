@@ -326,8 +326,11 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
 def fit_words(source: DataSource, parameters: StackParameters) -> list[str]:
     """Return the command-line options for reading and dividing the data and for the fit."""
     values = parameters.document()
+    # The command line refuses a window or a threshold that is not used.
     if parameters.sharing == "none":
-        values.pop("window", None)  # the command line refuses a window that is not used
+        values.pop("window", None)
+    if not parameters.function.uses_threshold:
+        values.pop("threshold")
     words = (word for name, value in values.items() for word in option_words(name.replace("_", "-"), value))
     return [*source.words, "--seed", str(source.seed), *map(str, words)]
 

@@ -43,6 +43,7 @@ USAGE = {
     "weights small.npz --animate noise --format png": "--format is 'png'; it must be one of gif",
     "weights small.npz -o w.gif": "must end in .pdf, .svg, .png or .csv",
     "weights tiny.npz --window 5": "--window needs --sharing convolution; give both",
+    "weights tiny.npz --threshold 0.7 --squashing tanh": "--threshold has no effect with --squashing tanh; leave one",
     "train tiny.npz --on-split --evaluate validation --test-rows 9": "--test-rows has no effect with --evaluate valid",
     "flow tiny.npz --row 60": "--row is 60; tiny has 60 training rows, numbered from 0",
     "flow tiny.npz --corruption -1": "expected a seed of 0 or more",

@@ -26,7 +26,7 @@ from slide_gui.figures import canvas, weights
 from slide_gui.figures.canvas import fitted, width_mm
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.evaluation import TextTable, draw_errors, draw_times, latex, markdown
-from slide_gui.figures.export import FORMATS, figure_bytes, save_export, save_figure, weights_csv
+from slide_gui.figures.export import FORMATS, figure_bytes, fit_words, save_export, save_figure, weights_csv
 from slide_gui.figures.run_figures import confusion_csv, draw_confusion, draw_widths
 from slide_gui.figures.style import WIDTHS, Style
 from slide_gui.figures.tables import save_table
@@ -101,7 +101,7 @@ def test_that_the_table_reads_back_to_the_bit(tmp_path):
         np.testing.assert_array_equal([float(cell) for cell in line[5:]], rows.rows[i, j])
 
 
-def test_that_commands_name_features_whose_names_are_numbers_and_have_no_unused_window():
+def test_that_commands_name_features_whose_names_are_numbers_and_have_no_unused_window_or_threshold():
     rows = weight_rows(shape=None, pixels=(1, 47))
     rows = replace(rows, parameters=replace(rows.parameters, window=5, threshold=-1e-6))
     for names, words in ((tuple(map(str, range(1, 49))), "2 48"), (tuple("ab" * 24), "1 47")):
@@ -109,6 +109,7 @@ def test_that_commands_name_features_whose_names_are_numbers_and_have_no_unused_
         assert f"--pixels {words} --show" in export.commands(Style())
         assert "--window" not in export.commands(Style())
         assert "--threshold=-1e-06 " in export.commands(Style())  # a separate word would be taken for an option
+    assert "--threshold" not in str(fit_words(DataSource(), replace(rows.parameters, squashing="tanh")))
 
 
 @pytest.mark.parametrize("width", WIDTHS)
