@@ -586,16 +586,25 @@ def refuse_unused(arguments: argparse.Namespace, base: RunSpec) -> None:
     UsageError
         If an option has no effect.
     """
-    spec = base.checked()
-    sda = {} if spec.sda is None else vars(spec.sda) | {"rows_a_step": spec.sda.batch_size}
-    used = vars(spec) | vars(spec.svm) | vars(base.stack if base.stacked else spec.stack) | sda
+    used, on_split = _used_values(base), _used_values(replace(base, training="split"))
     names = [*_SVM, *vars(base.stack), "split", "kept", "labels", "fit_rows", "n_units", *_SDA, "rows_a_step"]
     for name, value in given(arguments, *names).items():
         if value != used.get(name):
-            on_split = getattr(replace(base, training="split").checked(), name, None) == value
-            remedy = "add --on-split" if on_split else "leave it out"
+            remedy = "add --on-split" if on_split.get(name) == value else "leave it out"
             flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
-            raise UsageError(f"{flag} has no effect on this run of method {spec.method}; {remedy}")
+            raise UsageError(f"{flag} has no effect on this run of method {base.method}; {remedy}")
+
+
+def _used_values(base: RunSpec) -> dict[str, Any]:
+    """Return the values of all options of a run. Values that the run does not use are replaced by their defaults."""
+    spec = base.checked()
+    values = vars(spec) | vars(spec.svm) | vars(base.stack if base.stacked else spec.stack)
+    if spec.sda is None:
+        return values
+    # Without validation rows, fine-tuning completes all epochs. The spec keeps the patience, as the hashes of stored
+    # runs depend on it.
+    unused = {"patience": SdaParameters().patience} if spec.training == "whole" else {}
+    return values | vars(spec.sda) | {"rows_a_step": spec.sda.batch_size} | unused
 
 
 def _sda_parameters(arguments: argparse.Namespace) -> SdaParameters:

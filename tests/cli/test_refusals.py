@@ -64,6 +64,7 @@ USAGE = {
     "train tiny.npz --method raw-svm --widths 1,2": "--widths has no effect on this run of method raw-svm; leave",
     "train tiny.npz --method median --units 9": "--units has no effect on this run of method median; leave it out",
     "train tiny.npz --method sda -C 1": "-C has no effect on this run of method sda; leave it out",
+    "train tiny.npz --method sda --patience 3": "--patience has no effect on this run of method sda; add --on-split",
     "train tiny.npz --widths median --criterion span": "--criterion has no effect on this run of method slide-svm",
     "train tiny.npz --fit-rows split": "--fit-rows has no effect on this run of method slide-svm; add --on-split",
     "train tiny.npz --classifier os.system": "--classifier: ",
