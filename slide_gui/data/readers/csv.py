@@ -87,8 +87,9 @@ def read_csv(
        The first column has values that the second column lacks. The last column has gaps and its smallest value is 0,
        or (in a table without names) it has fewer different values than the first column.
 
-    Integers with leading zeros, such as 01, are codes. In a label column, they are class names unless the option `bins`
-    is given. A last column of codes is a text column if there is no other and the column before it has no codes.
+    A column of integers, some of which have leading zeros, such as 01, has codes. In a label column, codes are class
+    names unless the option `bins` is given. A last column of codes is a text column if there is no other and the column
+    before it has no codes.
 
     All other text columns are left out. A first column without a name is also left out if it numbers the rows.
 
@@ -159,7 +160,8 @@ def read_csv(
     guesses = (*guesses, *_suspicious_columns(rows, last_label, features, layout.columns))
     if len({name.casefold().lstrip("0") for name in layout.classes}) < len(layout.classes):
         guesses = (*guesses, Guess("classes differ only in letter case or leading zeros", "write each class one way"))
-    if table.has_codes and label == table.apart and reading.bins is None:
+    is_whole = labels is not None and bool((np.rint(labels) == labels).all())
+    if table.has_codes and label == table.apart and is_whole and reading.bins is None:
         why = "01 and 1 are one class; if they differ, choose the label column and move a row with 01 to the top"
         guesses = (*guesses, Guess("labels with leading zeros are read as numbers", why))
     skipped = skipped_guess(layout.comments, layout.blanks + table.blanks)
@@ -519,8 +521,9 @@ def _filled(rows: list[list[str]], k: int) -> list[str]:
 
 
 def _has_codes(rows: list[list[str]], k: int) -> bool:
-    """Return True if a column has integers with leading zeros. They are codes, of which 01 and 1 may be different."""
-    return any(re.fullmatch(r"0\d+", cell) for cell in _filled(rows, k))
+    """Return True if a column has only integers, some with leading zeros. In such codes, 01 and 1 may be different."""
+    cells = _filled(rows, k)
+    return all(map(str.isdecimal, cells)) and any(len(cell) > 1 and cell[0] == "0" for cell in cells)
 
 
 def _text_columns(rows: list[list[str]], columns: int) -> frozenset[int]:
