@@ -351,7 +351,6 @@ def test_that_texts_before_a_last_column_of_few_values_are_classes_to_be_checked
         ("a,b,kind", [(k * k, (7, -999)[k == 5], "xy"[k % 2]) for k in range(12)], "column “b” has the value -999"),
         ("a;b;kind", [(k * k, "1.037" if k else 900, "xy"[k % 2]) for k in range(12)], "column “b” has numbers like"),
         ("a,b,kind", [(k * k, "", "xy"[k % 2]) for k in range(12)], "column “b” left out"),
-        ("a,kind", [(k * k, "xYy"[k % 3]) for k in range(12)], "classes differ only in letter case"),
         ("a,kind", [(k * k, f"{k // 250 * '0'}{k % 3}") for k in range(300)], "labels with leading zeros are read as"),
         ("a,p,q,r", [(0.5, *np.eye(3, dtype=int)[k % 3]) for k in range(12)], "the label and 2 columns before it"),
     ],

@@ -129,6 +129,7 @@ def test_that_images_stored_by_columns_are_transposed(tmp_path):
         ("abb", "cba", ("a", "b", "c"), [0, 1, 1], [2, 1, 0]),
         ("abc", "dbc", ("a", "b", "c", "d"), [0, 1, 2], [3, 1, 2]),
         ("aba", "bb", ("a", "b"), [0, 1, 0], [1, 1]),
+        ("ab", "bA", ("a", "b", "A"), [0, 1], [1, 2]),
         (("01", "1", "01"), "21", ("01", "1", "2"), [0, 1, 0], [2, 1]),
         (("01", "1.5") * 5, ("1.5", "1"), ("1", "1.5"), [0, 1] * 5, [1, 0]),  # numbers, as not all are integers
     ],
@@ -138,6 +139,8 @@ def test_that_two_tables_share_the_numbers_of_their_classes(tmp_path, train, tes
     assert data.label_names == names
     assert data.train_labels.tolist() == train_labels
     assert data.test_labels.tolist() == test_labels
+    alike = [guess for guess in data.checks if guess.what == "classes differ only in letter case or leading zeros"]
+    assert bool(alike) == ("01" in names or "A" in names)
 
 
 def test_that_test_rows_without_labels_are_read_with_training_rows_of_named_classes(tmp_path):

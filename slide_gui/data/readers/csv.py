@@ -158,8 +158,6 @@ def read_csv(
         shape = None  # the names of pixel columns usually end in a digit
     last_label = labels if label == d - 1 and label not in layout.text else None
     guesses = (*guesses, *_suspicious_columns(rows, last_label, features, layout.columns))
-    if len({name.casefold().lstrip("0") for name in layout.classes}) < len(layout.classes):
-        guesses = (*guesses, Guess("classes differ only in letter case or leading zeros", "write each class one way"))
     is_whole = labels is not None and bool((np.rint(labels) == labels).all())
     if table.has_codes and label == table.apart and is_whole and reading.bins is None:
         why = "01 and 1 are one class; if they differ, choose the label column and move a row with 01 to the top"
