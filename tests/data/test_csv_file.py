@@ -332,12 +332,13 @@ def test_that_a_first_line_has_names_only_if_its_texts_are_new_where_classes_rep
     assert (part.feature_names, len(part.rows)) == (names, 12 + (not names))
 
 
-@pytest.mark.parametrize(("many", "label", "sure"), [(2, "sex", False), (61, "sex", True), (2, None, False)])
-def test_that_texts_before_a_last_column_of_few_values_are_classes_to_be_checked(many, label, sure):
-    name = "sex" if label else "name"
-    rows = (f"{'mf'[k % 2] if label else f'n{k % 29}'},{k * 0.7},{k * k % many}" for k in range(30))
-    part = read("\n".join([f"{name},age,disease", *rows]) + "\n")
-    assert part.opened.label_column == (0 if label else 2)
+@pytest.mark.parametrize(
+    ("many", "name", "sure"), [(2, "sex", False), (61, "sex", True), (2, "name", False), (2, "Patient ID", False)]
+)
+def test_that_texts_before_a_last_column_of_few_values_are_classes_to_be_checked(many, name, sure):
+    n_texts = {"sex": 2, "name": 29, "Patient ID": 10}[name]
+    part = read("\n".join([f"{name},age,disease", *(f"n{k % n_texts},{k * 0.7},{k * k % many}" for k in range(30))]))
+    assert part.opened.label_column == (0 if name == "sex" else 2)
     assert all(guess.sure for guess in part.opened.guesses) == sure
 
 

@@ -50,7 +50,7 @@ _MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
 _FEW_LEVELS = 16  # a column of pixels usually has more than this number of different values
 _COUNTED = 4  # a first line 0, 1, 2, … of at least this length has column names, unless the next line counts up, too
 _ORDERED = 7  # a first line of this length with ordered numbers has column names; by chance, 1 in 2500 rows is ordered
-_IDENTIFIERS = 10  # at least this number of mostly different texts are dates or names of rows, not classes
+_IDENTIFIERS = 10  # at least this number of different texts may be dates or names of rows or groups, not classes
 _IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
 _COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes cells #N/A, and a first line sep=;
 # A number with a decimal comma and optional points between groups of three digits.
@@ -76,7 +76,8 @@ def read_csv(
        also a column x, column y is a coordinate and not the labels.
     3. The only text column. Each different text is a class, numbered in alphabetical order.
     4. The text column with the fewest different texts: at least two, of which one is repeated. If several columns
-       qualify, the last one. Rules 3 and 4 do not apply if each text column has ten or more mostly different texts.
+       qualify, the last one. Rules 3 and 4 do not use columns of ten or more different texts if most texts differ, or
+       if the column has a name such as id or patient.
     5. No labels, if the table has no names and its columns make a square image of at least 8 × 8.
     6. The last column, if it has integers of more than one value. If these integers look like a quantity, rule 7 comes
        first.
@@ -562,9 +563,12 @@ def _label_column(
         why = f"leave out {others} if it repeats the labels"
         return label, [Guess(f"labels in column {_shown(label, columns)}", why)] if others else []
     n_texts = {k: len(set(_filled(rows, k))) for k in text}
-    if all(n_texts[k] >= _IDENTIFIERS and 2 * n_texts[k] > len(_filled(rows, k)) for k in text):
+    # Texts that name the rows, or groups of rows such as patients, are not classes.
+    identifiers = {k for k in text if 2 * n_texts[k] > len(_filled(rows, k)) or _IDENTIFIER_NAME.fullmatch(columns[k])}
+    identifiers = {k for k in identifiers if n_texts[k] >= _IDENTIFIERS}
+    repeated = [k for k in text - identifiers if 2 <= n_texts[k] < len(_filled(rows, k))]
+    if not repeated and (identifiers or not text):
         return None, []
-    repeated = [k for k in text if 2 <= n_texts[k] < len(_filled(rows, k))]
     label = min(repeated, key=lambda k: (n_texts[k], -k), default=min(text, key=lambda k: (n_texts[k], -k)))
     why = "it has the fewest different texts" if len(text) > 1 else "it is the only column of texts or codes"
     ends = {int(_counts_on([row[0] for row in rows])), len(columns) - 1} - text
