@@ -388,6 +388,7 @@ def test_that_labels_are_integers_of_any_type_and_the_first_other_one_is_named()
         np.arange(8),
         np.repeat(np.arange(10), 2),
         np.array([0.5, 1.5]),
+        np.append(np.repeat(np.arange(10), 9), [2.5, 7.5]),  # with two mistakes
     ],
 )
 def test_that_class_numbers_do_not_look_like_a_quantity(classes):
@@ -407,6 +408,7 @@ RANDOM = np.random.default_rng(0)
         RANDOM.permutation(500),
         np.rint(RANDOM.normal(50, 20, 30)),
         np.repeat(np.arange(40), 20) / 4,
+        np.repeat(np.arange(15) / 10, [9, 3, *[9] * 13]),  # few numbers, of which one fraction is rare
     ],
 )
 def test_that_many_measured_numbers_look_like_a_quantity(quantity):

@@ -162,7 +162,9 @@ def looks_like_quantity(values: NDArray[Any]) -> bool:
         Numbers of any real dtype.
     """
     numbers, counts = np.unique(values, return_counts=True)
-    rare = bool(np.median(counts) < _RARE)  # True if most of the different numbers occur in fewer than five rows
+    fractions = counts[(np.rint(numbers) != numbers) & (numbers == numbers)]
+    # True if most of the different numbers occur in fewer than five rows, or if most are fractions and one does so
+    rare = bool(np.median(counts) < _RARE or (2 * len(fractions) > len(numbers) and fractions.min() < _RARE))
     # Ten classes of few rows each are plausible in a small data set.
     if len(numbers) <= (_SEVERAL if rare else _MANY):
         return False
