@@ -61,7 +61,13 @@ def _train(arguments: argparse.Namespace) -> int:
     method = METHODS[choices["method"]]
     if arguments.save_model is not None and not method.plain:
         raise UsageError(f"--save-model cannot save {method.text}; use slide-svm, median or raw-svm")
-    dataset, base = _checked_and_read(arguments, source, choices, RunSpec.checked)
+
+    def check(base: RunSpec) -> None:
+        learns = base.checked().svm.widths == "learn" and method.learns
+        if not learns and RUN_FIGURES["widths"] in figures.values():
+            raise ValueError("--figure widths shows how widths are learned, but this run learns none; leave it out")
+
+    dataset, base = _checked_and_read(arguments, source, choices, check)
     spec = base.checked()
     options.warn_of_threshold(dataset, spec.stack)
     results = [_stored_or_new(dataset, each, output) for each in on_every_fold(spec, dataset)]

@@ -58,6 +58,7 @@ USAGE = {
     "train tiny.npz --widths 1,two": "widths",
     "train tiny.npz --figure picture.pdf": "must begin with confusion or widths and end in .pdf",
     "train tiny.npz --figure widths.pdf --folds 2": "leave out one of them",
+    "train tiny.npz --figure widths.pdf --widths median": "--figure widths shows how widths are learned, but this run",
     "train tiny.npz --method pca-svm": "--kept is missing; pca-svm needs a fraction of the variance, between 0 and 1",
     "train tiny.npz --method randproj-svm": "--kept is missing; randproj-svm needs an integer number of directions",
     "train tiny.npz --method slide-svm-without-input --save-model m.npz": "cannot save SLIDE-SVM without h⁰",
