@@ -62,6 +62,7 @@ TEXTS = [
     ("x.csv", 'a,"b\nc",label\n' + "1,2,p\n" * 5, "line 1 has an unpaired quotation mark; write each row on one line"),
     ("x.csv", '"a\nb",label\n' + "1,p\n" * 5, "line 1 has an unpaired quotation mark; write each row on one line"),
     ("x.csv", "a,b,c\n.1,.2,.3,1\n.4,.5,.6,2\n", "line 2 has 4 cells, expected 3"),
+    ("x.csv", "Fish, 1936\n\na,b,y\n" + ".1,.2,1\n" * 3, "line 1 has 2 cells, but 4 of the next .*remove a title"),
     ("x.csv", "a,b,label\n" + "1,2,0\n1,2,1\n" * 150 + "1,2,dog\n", "line 302, column 3: found 'dog'"),
     ("x.csv", "a,b,label\n1,2,0.5\n", r"the label of row 1 is 0\.5, expected an integer"),
     ("x.csv", "a,label\n1,0\n2,2147483648\n", "label of row 2 is 2147483648, expected an integer within ±2147483648"),

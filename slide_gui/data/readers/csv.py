@@ -302,6 +302,10 @@ def table_layout(
     first, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
     if line.count(b'"') % 2 and 2 * len(below) < len(rows) - 1:
         raise DataError(f"line {number} has an unpaired quotation mark; write each row on one line", place)
+    ((n_cells, n_such),) = Counter(map(len, rows)).most_common(1)
+    if not below and n_such > 2:
+        problem = f"line {number} has {counted(len(first), 'cell')}, but {n_such} of the next lines have {n_cells}"
+        raise DataError(f"{problem}; remove a title above the table, or correct the line", place)
     if len(first) == 1:
         raise DataError(f"line {number} has one column; separate the numbers with commas, semicolons or tabs", place)
     known = known if like is None else like.feature_names
