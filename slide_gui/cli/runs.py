@@ -159,6 +159,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
         options.check_suffix(path, _FIGURES, "--figure")
     if not 1 <= arguments.splits <= _MOST:
         raise UsageError(f"--splits is {arguments.splits}; it must be from 1 to {_MOST}")
+    if arguments.splits > 1 and arguments.training != "split":
+        raise UsageError("--splits has no effect if all training rows are used; add --on-split")
     if arguments.choose and arguments.training != "split":
         raise UsageError("--choose needs validation rows; add --on-split")
     if arguments.pooled and not arguments.choose:

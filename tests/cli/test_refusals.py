@@ -89,6 +89,7 @@ USAGE = {
     "sweep --store r --seeds 0 1 tiny.npz": "invalid int value: 'tiny.npz'; write DATA before the options",
     "sweep tiny.npz --store r --kept 0.9": "--kept has no effect on this run of method slide-svm; leave it out",
     "sweep tiny.npz --store r --splits 0": "it must be from 1 to 1000",
+    "sweep tiny.npz --store r --splits 5": "--splits has no effect if all training rows are used; add --on-split",
     "sweep tiny.npz --store r --figure c.doc": "must end in",
     "features small.npz tiny.npz -o f.csv": "-o 'f.csv' must end in .npz",
     "fill flowers.csv": "-o",
