@@ -103,10 +103,12 @@ def _checked_and_read(
 
 def _print_folds(dataset: Dataset, results: Sequence[RunResult], arguments: argparse.Namespace) -> int:
     """Print the result of each fold and the error over all folds, and return the exit code."""
-    rate = ErrorRate.of_folds([result.rate for result in results])
-    wrong = sum(len(result.misclassified) for result in results)
-    errors = f"test error {rate}, {wrong} of {rate.n} rows misclassified"
-    together = f"{dataset.title}: {len(results)} folds, {errors}; each row is in the test set once"
+    rates, part = [result.rate for result in results], results[0].spec.evaluate
+    # A row is in one test set, but it may be among the validation rows of several folds.
+    rate = ErrorRate.of_folds(rates) if part == "test" else ErrorRate.of_splits(rates)
+    wrong, n = sum(len(result.misclassified) for result in results), sum(each.n for each in rates)
+    together = f"{dataset.title}: {len(results)} folds, {part} error {rate}, {wrong} of {n} rows misclassified"
+    together += "; each row is in the test set once" * (part == "test")
     lines = [line for result in results for line in (*result_lines(result), "")]
     folds = [describe_result(result) for result in results]
     document = {**describe_rate(rate), "output": arguments.output, "folds": folds}

@@ -225,7 +225,9 @@ def test_that_all_folds_are_trained_and_every_row_is_tested_once(cli, flowers):
     points = cli(f"sweep {FAST} --noise 0.3 --folds 4 --store runs.sqlite").json["points"]
     assert [point["fold"] for point in points] == [1, 2, 3, 4]
     assert [point["hash"] for point in points] == [fold["hash"] for fold in document["folds"]]
-    assert "4 folds, test error" in cli(f"train {FAST.removesuffix('--json')} --folds 4").out
+    line = f"train {FAST.removesuffix('--json')} --folds 4"
+    assert "4 folds, test error" in cli(line).out
+    assert re.search("4 folds, validation error .* misclassified$", cli(f"{line} --on-split --evaluate validation").out)
 
 
 def test_that_validation_rows_are_evaluated_without_holding_out_others(cli, flowers, tiny):
