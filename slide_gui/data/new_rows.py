@@ -115,7 +115,9 @@ def read_new_rows(
     if image_shape and shape and shape != (image_shape[::-1] if reading.transposed else image_shape):
         (a, b), (c, d) = shape, image_shape
         raise DataError(f"has images of {a} × {b}, but the model has {c} × {d}; give images of the same shape", place)
-    if reading.transposed and image_shape is not None:
+    if reading.transposed:
+        if image_shape is None:
+            raise DataError("has features that are not pixels and cannot be transposed; leave out --transposed", place)
         rows = rows.reshape(-1, *image_shape[::-1]).swapaxes(1, 2).reshape(-1, n_features)
     if np.isnan(rows).any():
         row, column = np.argwhere(np.isnan(rows))[0].tolist()

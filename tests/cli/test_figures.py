@@ -220,6 +220,7 @@ def test_that_columns_are_matched_by_name_and_scaled_as_in_training(cli, table):
     assert cli("predict model.npz first.csv --json").json["n_test"] == 5
     write("labelled.csv", table[1:6])
     assert cli("predict model.npz labelled.csv --json").json["n_test"] == 5
+    assert "not pixels and cannot be transposed" in cli("predict model.npz plants.csv --transposed", code=1).err
 
 
 @pytest.mark.parametrize("names", [("\u202ea", "b" * 200), (-0.5, 0.5), (1234567.5, 2234567.5), (3, 7), ("01", "2b")])
