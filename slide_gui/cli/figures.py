@@ -236,7 +236,8 @@ def _flow(arguments: argparse.Namespace) -> int:
         raise UsageError("depth is 0; this figure needs at least one layer, so use --depth 1 or more")
     if arguments.corruption < 0:
         raise UsageError(f"--corruption is {arguments.corruption}; expected a seed of 0 or more")
-
+    if arguments.clean and arguments.corruption:
+        raise UsageError("--corruption has no effect with --clean; leave one of them out")
     source = options.data_source(arguments)
     outputs = _outputs(arguments, "flow", [source])
     dataset = options.read_data(source)

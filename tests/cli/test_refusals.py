@@ -47,6 +47,7 @@ USAGE = {
     "train tiny.npz --on-split --evaluate validation --test-rows 9": "--test-rows has no effect with --evaluate valid",
     "flow tiny.npz --row 60": "--row is 60; tiny has 60 training rows, numbered from 0",
     "flow tiny.npz --corruption -1": "expected a seed of 0 or more",
+    "flow tiny.npz --corruption 5 --clean": "--corruption has no effect with --clean; leave one of them out",
     "flow tiny.npz --image three.csv": "contains 3 numbers; tiny has 64 features",
     "copies tiny.npz --layer 4": "layer is 4; at depth 3 it must be from 1 to 3",
     "copies tiny.npz --depth 0": "layer is 1; depth 0 has no layers; use --depth 1",
