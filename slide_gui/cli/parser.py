@@ -3,6 +3,7 @@
 import argparse
 import io
 import time
+import warnings
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from importlib import import_module
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from slide_gui import __version__
 from slide_gui.blas import set_threads
-from slide_gui.cli.console import UsageError, add_json, interruptible
+from slide_gui.cli.console import UsageError, add_json, interruptible, warn
 
 if TYPE_CHECKING:
     from slide_gui.experiments.files.source import DataSource
@@ -120,7 +121,9 @@ def run(arguments: Sequence[str]) -> int:
     parsed = build_parser().parse_args(arguments, argparse.Namespace(started=time.monotonic()))
     if parsed.computes:
         set_threads()
-    with interruptible():
+    with interruptible(), warnings.catch_warnings():
+        # A classifier of scikit-learn warns, for example, if it has not converged.
+        warnings.showwarning = lambda message, *_: warn(f"{message}")
         code: int = parsed.run(parsed)
     return code
 

@@ -155,6 +155,12 @@ def test_that_other_methods_are_trained_and_described(cli, tiny, options, text):
     assert (document["n_support"] is None) == ("support vectors" not in printed)
 
 
+@pytest.mark.filterwarnings("default::UserWarning")
+def test_that_a_warning_of_scikit_learn_is_printed_as_one_sentence(cli, tiny):
+    printed = cli("train tiny.npz --classifier neural_network.MLPClassifier max_iter=1 --depth 0").err
+    assert re.search(r"\nslide-gui: Stochastic Optimizer: Maximum iterations \(1\) reached.*\n$", printed)
+
+
 def test_that_stored_runs_are_listed_shown_hidden_and_exported(cli, tiny):
     for seed in (0, 1):
         cli(f"train tiny.npz --method raw-svm --seed {seed} -o r.sqlite")
