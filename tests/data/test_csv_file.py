@@ -310,6 +310,7 @@ def test_that_decimal_commas_are_read_and_reported(mark, kinds, header):
     assert part.labels.tolist() == [0, 1, 0]
     (guess,) = (each for each in part.opened.guesses if "comma" in each.what)
     assert (guess.what, guess.why, guess.sure) == ("commas read as decimal commas", "cells have numbers like 0,5", True)
+    assert read("0,5;p\n1,5;q\n2,5;p\n").label_names == ("p", "q")  # with commas, there are as many numbers
 
 
 def test_that_commas_that_may_separate_thousands_are_a_guess_to_be_checked():

@@ -468,7 +468,8 @@ def _delimiter(lines: list[bytes], place: str) -> bytes:
         cells = [cell for line in lines for cell in split_line(line, mark, place)]
         return sum(is_number(_with_point(cell)) for cell in cells) / len(cells)
 
-    return max(present, key=lambda mark: (number_fraction(mark), lines[0].count(mark)))
+    # In “0,5;cat”, both marks give the same numbers of cells and numbers, and the comma is a decimal comma.
+    return max(present, key=lambda mark: (number_fraction(mark), lines[0].count(mark), mark != b","))
 
 
 def _with_point(cell: str) -> str:
