@@ -155,7 +155,8 @@ def _pixel_scaling(
     if not first and divisor > 1 and low >= 0 and 0 < high <= 1:
         return None, f"the pixels lie in {span}, so they are not divided by {divisor:g} like those of the model"
     narrow = divisor > 255 and part.rows.dtype.itemsize == 1
-    least, most = (first - divisor, first + 2 * divisor) if first else (-OVERSHOOT * high, (1 + OVERSHOOT) * divisor)
+    overshoot = OVERSHOOT * (high if divisor > 1 else 1.0)
+    least, most = (first - divisor, first + 2 * divisor) if first else (-overshoot, (1 + OVERSHOOT) * divisor)
     if narrow or low < least or high > most:
         kind = "8-bit pixels" if narrow else f"pixels of {span}"
         problem = f"has {kind}, but those of the model go from {first:.6g} to {first + divisor:.6g}"

@@ -324,7 +324,7 @@ LEVELS = np.random.default_rng(0).integers(0, 256, (20, 8, 8))
 LEVELS[0, 0, :2] = 0, 255
 DEEP = LEVELS.astype(np.uint16) * 16 + 1
 PIXELS = {"u8": LEVELS.astype(np.uint8), "dark8": LEVELS // 20, "u12": DEEP, "dark12": DEEP // 20, "unit": LEVELS / 255}
-PIXELS |= {"signed": LEVELS / 127.5 - 1, "bright": DEEP * 16, "u8i64": LEVELS}
+PIXELS |= {"signed": LEVELS / 127.5 - 1, "bright": DEEP * 16, "u8i64": LEVELS, "faint": LEVELS / 2550 - 0.05}
 
 
 @pytest.fixture
@@ -353,6 +353,7 @@ ENDS = "but those of the model go from 0 to"
         ("unit.npz", "u8.npz", 0, f"has pixels of 0 … 255, {ENDS} 1"),
         ("signed.npz", "unit.npz", None, "the pixels lie in 0 … 1, but those of the model go from -1 to 1"),
         ("u12.npz", "u8i64.npz", 4095, f"the pixels lie in 0 … 255, {ENDS} 4095; check the scale of the new rows"),
+        ("faint.npz", "faint.npz", 1, f"the pixels lie in -0.05 … 0.05, {ENDS} 1; check the scale of the new rows"),
         ("signed.npz", "u8-folder", 0, "has pictures, but the model was trained on arrays"),
         ("u12-folder", "dark12-folder", 4095, ""),
         ("bright-folder", "dark12-folder", 65535, ""),
