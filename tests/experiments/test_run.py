@@ -367,7 +367,7 @@ def test_that_a_classifier_of_scikit_learn_replaces_the_svm():
     wrong = np.flatnonzero(oracle.predict(Z.transform(DATA.test)) != DATA.test_labels)
     np.testing.assert_array_equal(found.misclassified, wrong)
     assert found.classifier is None
-    with pytest.raises(ValueError, match="is not stored"):
+    with pytest.raises(ValueError, match="is not stored, because it is not a single SVM; choose a run"):
         restore(DATA, found)
 
 

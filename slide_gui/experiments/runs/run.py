@@ -529,7 +529,8 @@ def restore(
     spec, classifier = result.spec.checked(), result.classifier
     if classifier is None:
         raise ValueError(
-            f"the classifier of this run, {spec.classifier or METHODS[spec.method].text}, is not stored; train it again"
+            f"the classifier of this run, {spec.classifier or METHODS[spec.method].text}, is not stored, because it is "
+            "not a single SVM; choose a run with an SVM"
         )
     data, reuse = RunData.of(dataset, spec), Reuse() if reuse is None else reuse
     fitted = represent(data, reuse, progress.part(0.0, 0.7))
