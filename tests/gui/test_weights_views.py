@@ -74,6 +74,15 @@ def test_that_the_flow_follows_the_sample_its_noise_and_the_stack_also_while_it_
         assert len(part.view.columns) == depth + 1
 
 
+def test_that_negative_t_has_the_colours_of_h_and_the_legend_names_only_the_differences_below_the_tiles(window):
+    part = window.weights_page.set_view("flow")
+    for depth, squashing, names_layer in ((6, "threshold", False), (3, "tanh", True)):
+        refit(window, depth=depth, squashing=squashing)
+        shown = [column.upper.scale.map for column in part.view.columns[1:]]
+        assert shown == ["grey" if squashing == "threshold" else part._source.color_map] * depth
+        assert ("hᵏ⁻¹" in part.notice.text()) == names_layer
+
+
 def test_that_a_narrow_caption_of_the_image_omits_the_number_of_images(window):
     row = window.weights_page.set_view("flow")._image_row
     settle()

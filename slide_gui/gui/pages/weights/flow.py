@@ -349,8 +349,10 @@ class FlowPart(View):
         limit = max(1.0, float(np.abs(flow.clean).max(initial=0.0)))
         per_tile = state.selection.levels == "tile"
         scale = ColorScale.symmetric(self._source.color_map, 1.0 if per_tile else limit)
-        # The bars of a table have the colours of hᵏ in all tiles. The bars of x and T always have the limits ±1.
-        shown = "x, T, hᵏ" if dataset.image_shape is None and limit == 1.0 else "hᵏ"
+        # The bars of a table have the colours of hᵏ in all tiles. The bars of x, and of T if it has no negative values,
+        # always have the limits ±1.
+        shown = "T, hᵏ" if _has_negative_t(flow) else "hᵏ"
+        shown = "x, T, hᵏ" if dataset.image_shape is None and limit == 1.0 else shown
         self._bar.set_scale(scale, *(("per tile", SHARES_OF_LIMIT) if per_tile else (shown,)))
         foreign = self.foreign
         depth = state.parameters.depth if stack is None else len(flow.layers)
@@ -370,8 +372,9 @@ class FlowPart(View):
             self._decided.follow(flow.corrupted, _entered(flow), is_unlike)
         else:
             self._decided.controller.rest()
-        self.notice.setText(self._through(foreign) if foreign else _UNLIKE if is_unlike else _LEGEND)
-        set_look(self.notice, "role", "secondary" if self.notice.text() == _LEGEND else "badge")
+        legend = _SHORT_LEGEND if self.view.layout_of().wraps else _LEGEND
+        self.notice.setText(self._through(foreign) if foreign else _UNLIKE if is_unlike else legend)
+        set_look(self.notice, "role", "secondary" if self.notice.text() == legend else "badge")
 
     def hideEvent(self, event: Any) -> None:
         """Stop the prediction of the classifier while the view is hidden."""
@@ -380,6 +383,11 @@ class FlowPart(View):
 
 
 _LEGEND = "Below each hᵏ are its mean squared differences from hᵏ⁻¹ and from x. Only x is corrupted here."
+_SHORT_LEGEND = "Below each hᵏ is its mean squared difference from x. Only x is corrupted here."  # two lines of layers
+
+
+def _has_negative_t(flow: Flow) -> bool:
+    return any(layer.squashed.min() < 0.0 for layer in flow.layers)
 
 
 def _learned_on(model: FittedModel) -> str:
@@ -404,13 +412,17 @@ def flow_columns(
     shape : tuple of (rows, columns), or None
         Shape of the image, or None for features that are not pixels.
     colors : str
-        Colour map of hᵏ.
+        Colour map of hᵏ. It is also the colour map of all T(hᵏ⁻¹) if any of them has negative values.
     limit : float or None
-        The colour map of hᵏ ranges from −limit to limit. If None, the limit is the largest absolute value of each tile.
+        The colour map ranges from −limit to limit. If None, the limit is the largest absolute value of each tile.
     stale : bool
         True to show the layers in grey and without numbers, because they do not match the current parameters.
     """
-    name = _entered(flow)
+
+    def scale_of(values: NDArray[Any]) -> ColorScale:
+        return ColorScale.symmetric(colors, float(np.abs(values).max(initial=0.0)) if limit is None else limit)
+
+    name, is_signed = _entered(flow), _has_negative_t(flow)
     columns = [_input(flow, name, shape)]
     for k in range(1, depth + 1):
         below = layer_name(k - 1) if k > 1 else name
@@ -419,8 +431,8 @@ def flow_columns(
             columns.append(FlowColumn(upper, lower, power("W", k), "T"))
             continue
         layer = flow.layers[k - 1]
-        strongest = float(np.abs(layer.output).max(initial=0.0)) if limit is None else limit
-        columns.append(_layer(k, layer, below, shape, ColorScale.symmetric(colors, strongest), stale))
+        scales = scale_of(layer.squashed) if is_signed else INK, scale_of(layer.output)
+        columns.append(_layer(k, layer, below, shape, scales, stale))
     return tuple(columns)
 
 
@@ -443,14 +455,16 @@ def _input(flow: Flow, entered: str, shape: Shape) -> FlowColumn:
     )
 
 
-def _layer(k: int, layer: FlowLayer, below: str, shape: Shape, scale: ColorScale, stale: bool) -> FlowColumn:
+def _layer(
+    k: int, layer: FlowLayer, below: str, shape: Shape, scales: tuple[ColorScale, ColorScale], stale: bool
+) -> FlowColumn:
     name, weights = layer_name(k), power("W", k)
     lines: tuple[str, ...] = (f"{layer.input_error:.4f} from x",)
     if k > 1:
         lines = (f"{layer.target_error:.4f} from {below}", *lines)
     lit, tip = (_lit(layer.squashed),), f"{name} = {weights} T({below}), values {_reach(layer.output)}"
-    upper = _tile(f"T({below})", layer.squashed, shape, lines=() if stale else lit, tip=f"T applied to {below}")
-    lower = _tile(name, layer.output, shape, scale, () if stale else lines, "" if stale else tip)
+    upper = _tile(f"T({below})", layer.squashed, shape, scales[0], () if stale else lit, f"T applied to {below}")
+    lower = _tile(name, layer.output, shape, scales[1], () if stale else lines, "" if stale else tip)
     return FlowColumn(upper, lower, weights, "T", stale)
 
 
