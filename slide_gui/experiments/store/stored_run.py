@@ -486,7 +486,7 @@ def _wrong_type(types: tuple[type, ...]) -> str | None:
 
 
 SHOWN = (
-    TextColumn("Made", "Time when the run was finished", lambda r: r.created, lambda r: r.date),
+    TextColumn("Date", "Time when the run was finished", lambda r: r.created, lambda r: r.date),
     TextColumn(
         "Data", "Data set (gen. means generated data)", lambda r: r.data,
         lambda r: f"{r.data} gen." if r.generated else r.data,
