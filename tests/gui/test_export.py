@@ -115,6 +115,9 @@ def test_that_the_table_of_runs_is_exported_as_csv_only(trained, tmp_path, monke
 
 
 def test_that_a_page_without_results_has_nothing_to_export_or_copy(window):
+    window.weights_page.set_view("copies")
+    window.actions_by_name["copy_table"].trigger()
+    assert "Start its computation" in window.notice.accessibleName()
     window.workspace.set_parameters(depth=0)
     window.actions_by_name["export"].trigger()
     assert "Increase the depth" in window.notice.accessibleName()

@@ -211,7 +211,9 @@ class WeightsPage(Page):
     def why_nothing_to_export(self) -> str:
         if self._workspace.state.parameters.depth == 0:
             return "There is no layer. Increase the depth."
-        return "The layers are still being fitted. Try again in a moment."
+        if self._workspace.model() is None:
+            return "The layers are still being fitted. Try again in a moment."
+        return "This view shows no numbers now. Start its computation, or wait until it ends."
 
     def _figure_pixels(self) -> tuple[int, ...]:
         """Return the pixels whose rows of W are exported: the pinned pixels, or else the selected pixel."""
