@@ -176,6 +176,10 @@ def test_that_a_notice_is_shown_in_full_and_covers_nothing_nor_the_title_of_an_a
     plot = curves.stack.currentWidget()
     assert window.height() == 540
     assert plot.mapTo(curves, plot.rect().bottomLeft()).y() <= curves.height()
+    window.actions_by_name["page_weights"].trigger()
+    formula = window.weights_page.set_view("explain")
+    settle(0.05)
+    assert formula.table.geometry().bottom() < formula.tiles.mapTo(formula, QPoint()).y()
 
 
 def test_that_a_layer_that_is_not_fitted_yet_has_no_limit_and_no_time(window, every_payload):

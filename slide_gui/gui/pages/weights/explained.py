@@ -3,6 +3,7 @@
 It shows the scatter matrix S, the expectations E[P] (clean · corrupted) and E[Q] (corrupted · corrupted), and W.
 """
 
+import math
 import re
 from dataclasses import dataclass, replace
 from html import escape
@@ -23,6 +24,7 @@ from slide_gui.text import count, fixed, layer_name, number, significant
 _ROUNDING = 1e-10  # a recomputed E[P]_ab below this fraction of E[Q]_aa is a rounding error and is shown as 0
 _COLUMNS = ("S", "E[P]", "E[Q]", "W")
 _MEANINGS_FROM = 640  # smallest width in pixels at which the table shows the meanings of the steps
+_TILES_LEAST = 110  # height in pixels that the table leaves to the controls and tiles of the view
 _SCRIPT = re.compile(r"([_^])\{([^}]*)\}")
 
 
@@ -70,11 +72,11 @@ class FormulaTable(QTextEdit):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, readOnly=True, tabChangesFocus=True)
-        self.title, self._reason, self._stale = "", "", False
+        self.title, self._reason, self._stale, self._most = "", "", False, math.inf
         self.lines: tuple[ExplainLine, ...] = ()
+        self._shown_width = 0
         keyboard = Qt.TextInteractionFlag.TextSelectableByKeyboard
         self.setTextInteractionFlags(keyboard | Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName("Computation of one weight: table of formulas")
 
@@ -86,7 +88,7 @@ class FormulaTable(QTextEdit):
         self._show()
 
     def _show(self) -> None:
-        theme = theme_of(self)
+        theme, self._shown_width = theme_of(self), self.width()
         text = theme.muted if self._stale else theme.text
         html = f"<p style='color: {text}'><b>{escape(self.title)}</b><br>{escape(self._reason)}</p>"
         html += f"<table width='100%' cellspacing='0' cellpadding='3' style='color: {text}'>"
@@ -99,11 +101,20 @@ class FormulaTable(QTextEdit):
                 html += f"<td style='color: {theme.muted}'>&nbsp;&nbsp;{escape(line.meaning)}</td>"
             html += "</tr>"
         self.setHtml(f"{html}</table>")
-        self.setFixedHeight(round(self.document().size().height()) + 2 * self.frameWidth())
+        self.limit_height(self._most)
+
+    def limit_height(self, most: float) -> None:
+        """Show the whole table, or at most this height in pixels with a scroll bar."""
+        self._most = most
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        height = round(self.document().size().height()) + 2 * self.frameWidth()
+        if height > most:
+            self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self.setFixedHeight(int(min(height, most)))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if event.oldSize().width() != event.size().width():
+        if self.width() != self._shown_width:  # otherwise, the scroll bar appeared or disappeared
             self._show()
 
 
@@ -195,6 +206,10 @@ class ExplainedWeight(Experiment):
         self.table.set_lines(title, f"{why} {fitted_on}", lines, stale)
         self._show_rows(explanation, stale)
         self.tiles.set_crosshair(b)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.table.limit_height(max(self.height() - _TILES_LEAST, 0))
 
     def numbers(self) -> str:
         lines = self.table.lines
