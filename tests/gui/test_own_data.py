@@ -163,7 +163,7 @@ def test_that_the_dialog_to_open_files_lists_data_of_every_format(window, monkey
 
 def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_changed(window, tmp_path):
     rows = [f"n{k % 4},{['Ulm', 'Bonn'][k % 2]},{k},{k / 2},0.5,{k % 3},1.5\n" for k in range(24)]
-    (tmp_path / "people.csv").write_text("name,town,a,b,c,d,e\n" + "".join(rows))
+    (tmp_path / "people.csv").write_text("name,town,a,b,c,d,age in months\n" + "".join(rows))
     open_file(window, tmp_path / "people.csv")
     preview = window.reading_preview
     assert preview.isVisible()
@@ -176,8 +176,9 @@ def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_
     wait(lambda: len(window.workspace.dataset.label_names) == 4 and not window.queue.busy)
     assert not preview.isVisible()
     assert window.workspace.source.reading == ParseOptions(label_column="name")
-    assert window.workspace.dataset.feature_names == ("a", "b", "c", "d", "e")
+    assert window.workspace.dataset.feature_names == ("a", "b", "c", "d", "age in months")
     preview.show_reading()
+    assert [(each.text(), each.toolTip()) for each in preview._cells[0]][4] == ("age in mont…", "age in months")
     preview.findChild(QMenu).actions()[2].trigger()  # the offscreen platform cannot show menus
     assert preview.left_out.text() == "Left out: 2 ▾"
     preview.open_button.click()

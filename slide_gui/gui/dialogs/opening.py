@@ -30,7 +30,7 @@ from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import DARK
-from slide_gui.gui.widgets.controls import ElidedBox, ElidedLabel, PlainLabel, add_button, literal
+from slide_gui.gui.widgets.controls import ElidedBox, ElidedLabel, PlainLabel, add_button, literal, wrapped
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.painted import INK, image_of
 from slide_gui.text import count, label_names, printable, told_apart
@@ -322,7 +322,7 @@ class ReadingPreview(QFrame):
         # The digits of values that float32 does not store are rounded.
         digits = 6 - np.ceil(np.log10(np.maximum(np.broadcast_to(size, shown), 1e-30))).astype(int)
         for feature in range(shown):
-            self._set_cell(0, feature, _shortened(names[feature]))
+            self._set_cell(0, feature, _shortened(names[feature]), names[feature])
             for row, value in enumerate(rows[:, feature].tolist(), start=1):
                 text = "missing" if math.isnan(value) else f"{round(value, int(digits[feature])):.6g}"
                 self._set_cell(row, feature, text)
@@ -333,8 +333,9 @@ class ReadingPreview(QFrame):
             for row in range(min(_SHOWN_ROWS, len(dataset.train))):
                 self._set_cell(row + 1, shown + 1, _class_of(dataset, row))
 
-    def _set_cell(self, row: int, column: int, text: str) -> None:
+    def _set_cell(self, row: int, column: int, text: str, tip: str = "") -> None:
         self._cells[row][column].setText(text)
+        self._cells[row][column].setToolTip(wrapped(tip))
         self._cells[row][column].setVisible(bool(text))
 
     # Requests ---------------------------------------------------------------------------------------------------
