@@ -133,14 +133,16 @@ def _draw_tiles(plot: Plot, result: CopiesResult, style: Style, box: Box) -> Non
 def copies_csv(path: str | os.PathLike[str], result: CopiesResult) -> None:
     """Write the errors as a CSV table: one line per number of corrupted copies and seed.
 
-    The columns contain the error of the whole matrix W_m and the error of its displayed row.
+    The columns contain the error of the whole matrix W_m, the name or index of the feature whose row is displayed, and
+    the error of this row.
 
     Raises
     ------
     OSError
         If the file cannot be written.
     """
-    copies = result.copies
+    copies, names = result.copies, result.model.feature_names
+    feature = names[result.feature] if names else result.feature
     head = ["dataset", "layer", "noise", "rows", "rows of the data", "m", "seed", "relative error", "feature"]
     same = [
         dataset_title(result.model.dataset, result.model.generated),
@@ -150,7 +152,7 @@ def copies_csv(path: str | os.PathLike[str], result: CopiesResult) -> None:
         copies.n_all,
     ]
     rows = [
-        [*same, point.copies, seed, float(error), result.feature, float(point.row_errors[seed, result.feature])]
+        [*same, point.copies, seed, float(error), feature, float(point.row_errors[seed, result.feature])]
         for point in copies.points
         for seed, error in enumerate(point.errors)
     ]

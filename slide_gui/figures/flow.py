@@ -154,6 +154,8 @@ class _Painter:
 def flow_csv(path: str | os.PathLike[str], result: FlowResult) -> None:
     """Write the values as a CSV table: one line each for x, x̃ and all T(hᵏ⁻¹) and hᵏ, with their errors.
 
+    The values are in the columns v_0, v_1, … or v_ with the feature names.
+
     Raises
     ------
     OSError
@@ -169,7 +171,8 @@ def flow_csv(path: str | os.PathLike[str], result: FlowResult) -> None:
     for k, layer in enumerate(flow.layers, start=1):
         rows.append([*same, f"T(h{k - 1})", None, None, *layer.squashed.tolist()])
         rows.append([*same, f"h{k}", layer.target_error, layer.input_error, *layer.output.tolist()])
-    save_table(path, head + [f"v_{i}" for i in range(flow.clean.size)], rows)
+    names = result.model.feature_names or range(flow.clean.size)
+    save_table(path, head + [f"v_{name}" for name in names], rows)
 
 
 _IMAGE = "flow-image.csv"

@@ -14,9 +14,9 @@ from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.experiments.runs.spec import SweepPoint
 from slide_gui.experiments.sweeps.selection import PointResult
 from slide_gui.figures.color_scale import DIVERGING, MAPS, NEUTRAL, ColorScale, signed
-from slide_gui.figures.copies import draw_copies
+from slide_gui.figures.copies import copies_csv, draw_copies
 from slide_gui.figures.curves import curves_csv, draw_curves
-from slide_gui.figures.flow import draw_flow
+from slide_gui.figures.flow import draw_flow, flow_csv
 from slide_gui.figures.run_exports import curves_export
 from slide_gui.figures.run_figures import confusion_csv, draw_confusion, draw_widths, widths_csv
 from slide_gui.figures.style import Style
@@ -130,7 +130,7 @@ def table(path):
     return list(csv.reader(path.read_text(encoding="utf-8").splitlines()))[1:]
 
 
-def test_that_tables_hold_the_numbers_to_the_bit(tmp_path):
+def test_that_tables_hold_the_numbers_to_the_bit_and_the_names_of_features(tmp_path):
     curves_csv(tmp_path / "c.csv", CURVES)
     assert [float(line[6]) for line in table(tmp_path / "c.csv")] == [point.rate.error for point in CURVES.points]
     widths_csv(tmp_path / "w.csv", result())
@@ -140,6 +140,11 @@ def test_that_tables_hold_the_numbers_to_the_bit(tmp_path):
     assert [tuple(map(float, line[9:])) for line in lines] == [step.shares for step in history]
     confusion_csv(tmp_path / "m.csv", result(), ["a", "b", "c"])
     assert [[int(cell) for cell in line[1:]] for line in table(tmp_path / "m.csv")] == result().confusion.tolist()
+    named = replace(DATA, image_shape=None, feature_names=tuple(f"length {k}" for k in range(64)))
+    copies_csv(tmp_path / "k.csv", copies_of(named))
+    assert {line[8] for line in table(tmp_path / "k.csv")} == {"length 19"}
+    flow_csv(tmp_path / "f.csv", flow_of(named))
+    assert "from x,v_length 0,v_length 1," in (tmp_path / "f.csv").read_text(encoding="utf-8")
 
 
 def test_that_published_errors_are_drawn_for_the_benchmark_but_not_for_a_file_of_the_same_name():
