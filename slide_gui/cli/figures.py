@@ -178,9 +178,13 @@ def _weights(arguments: argparse.Namespace) -> int:
     export = noise_animation(datasets, weights) if animation else weights_export(weights, sources)
     alone = len(models) == 1
     session = _session(sources[0], models[0], style, "weights", pins=weights[0].pixels) if alone else ""
-    # Whether an animation shows contributions depends on its pictures, which are computed while it is written.
+    # The colour limits of an animation, and whether it shows contributions, depend on its pictures, which are computed
+    # while it is written.
     show = style.show if animation else "contribution" if contributions else "weights"
-    document = {"show": show, "data": _weights_documents(models, shown, style)}
+    data = _weights_documents(models, shown, style)
+    for pixel in (pixel for each in (data if animation else ()) for pixel in each["pixels"]):
+        del pixel["limits"]
+    document = {"show": show, "data": data}
     values = SHOWN[show].tip if show == "auto" else SHOWN[show].text
     remark = "; a CSV file always contains the weights" if contributions and not animation else ""
     return _write(export, style, outputs, arguments, document, [f"the tiles show {values}{remark}"], session)
