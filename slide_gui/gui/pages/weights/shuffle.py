@@ -92,7 +92,7 @@ class ShuffleView(Experiment):
             self._forget(dataset)  # the permutation is for data with another number of features
         if self.fit is not None and (model is None or self.fit.stack.layers != model.stack.layers):
             self.fit = None  # the original layers have been fitted anew
-        self.status.setText(self._sentence(ready))
+        self.status.setText(worded(self._sentence(ready)))
         feature, shape = self._pixels.features()[0], self._source.shape
         image, row = self._image(feature), self._row(feature)
         images: list[Tile | None] = [image, None, None]
@@ -136,9 +136,9 @@ class ShuffleView(Experiment):
             worst, most = significant(max(self.fit.differences), 2), significant(max(self.fit.largest), 2)
             if self.fit.stack.windows is not None:
                 return f"A kernel depends on pixel positions: W put back differs by {worst} (largest weight {most})."
-            return f"With all features put back, W differs by at most {worst}; its largest weight is {most}."
+            return f"With all pixels put back, W differs by at most {worst}; its largest weight is {most}."
         if self._workspace.queue.wants(_CHANNEL):
-            return f"Fitting to shuffled features, seed {self._seed}…"
+            return f"Fitting to shuffled pixels, seed {self._seed}…"
         if not self._workspace.state.parameters.depth:
             return NO_LAYER
         return "" if ready else "The layers are still being fitted."
