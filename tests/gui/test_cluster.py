@@ -31,6 +31,7 @@ def click(button):
 
 def test_that_workers_of_this_computer_are_shown_and_compute_the_sweep(window, dialog):
     session = window.session
+    assert dialog.workers.lineEdit().textMargins().left() == 7, "the texts of all fields are aligned"
     dialog.local.setChecked(True)
     dialog.workers.setValue(1)
     click(dialog.connect_button)

@@ -7,7 +7,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QRadioButton,
-    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
@@ -15,7 +14,7 @@ from PySide6.QtWidgets import (
 from slide_gui.blas import cores
 from slide_gui.experiments.sweeps.cluster import MOST_WORKERS, ClusterChoice
 from slide_gui.gui.state.cluster import ClusterController
-from slide_gui.gui.widgets.controls import add_button, label
+from slide_gui.gui.widgets.controls import add_button, label, spin_box
 from slide_gui.gui.widgets.layouts import flush, form, nested, placed
 from slide_gui.text import counted
 
@@ -48,8 +47,7 @@ class ClusterDialog(QDialog):
         self.here = QRadioButton("In this window", self)
         self.local = QRadioButton("By workers on this computer", self)
         self.far = QRadioButton("By a Dask scheduler", self)
-        self.workers = QSpinBox(self, minimum=1, maximum=MOST_WORKERS)
-        self.workers.setAccessibleName("Workers on this computer")
+        self.workers = spin_box("Workers on this computer", 1, MOST_WORKERS, self)
         self.scheduler = QLineEdit(self, placeholderText="tcp://127.0.0.1:8786")
         self.scheduler.setMinimumWidth(240)
         self.scheduler.setAccessibleName("Address of the scheduler")
