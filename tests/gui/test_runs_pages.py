@@ -318,6 +318,8 @@ def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_a
     window.session.library.load(keys[0], lambda _result: None)  # as when another page is opened
     wait(lambda: "McNemar" in runs.comparison.answer.text())
     assert "same 60 rows" in runs.comparison.answer.text()
+    settle()
+    assert all(each.height() >= each.heightForWidth(each.width()) > 20 for each in runs.comparison._captions)
     tiles = runs.comparison.tiles
     assert [row.title for row in tiles.rows] == ["A", "B", "A − B"]
     shown = [tile for row in tiles.rows for tile in row.tiles]

@@ -181,7 +181,7 @@ class ComparisonView(QWidget):
         self._pixels = ChoiceButtons(self)
         self._pixels.idClicked.connect(self._show_weights)
         self.matrices = (ConfusionMatrix(self), ConfusionMatrix(self))
-        self._captions = (ElidedLabel("", self), ElidedLabel("", self))
+        self._captions = (label("", self, wraps=True), label("", self, wraps=True))
         self._body = placed(layout, self._build_body(), 1)
         layout.addStretch(0)
         self._body.hide()
@@ -259,7 +259,7 @@ class ComparisonView(QWidget):
     def _show_pixel_buttons(self) -> None:
         rows = None if self._shown is None else self._shown.rows
         has_contributions = rows is not None and rows.contributions
-        title = "Contributions (weights × RMS) to a feature" if has_contributions else "Row of W of a feature"
+        title = "Contributions to" if has_contributions else "Row of W of"
         self._weights_title.setText("" if rows is None else title)
         self._weights_title.setToolTip(_CONTRIBUTIONS if has_contributions else "")
         names = [] if rows is None else list(map(self._pixel_name, rows.pixels))
