@@ -23,7 +23,7 @@ from slide_gui.gui.state.session import Session
 from slide_gui.gui.theme import theme_changed, theme_of
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
-from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll, label, literal, with_keys
+from slide_gui.gui.widgets.controls import ElidedBox, LowScroll, label, with_keys
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.tiles import TileRow, row_tile
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
@@ -163,7 +163,6 @@ class RunsPage(Page):
         self._library.compare(keys, pixels or middle, self.comparison.show_comparison)
 
 
-_LONGEST_NAME = 72  # largest width in pixels of a feature's name on its button
 _LEAST_HEIGHT = 400  # least height in pixels; below this height, the matrices and their captions would overlap
 _EMPTY = f"Select two runs in the table and press {with_keys('Compare', 'Ctrl+D')}."
 
@@ -178,8 +177,8 @@ class ComparisonView(QWidget):
         self.answer = placed(layout, label(_EMPTY, self, "", wraps=True))
         self.tiles = WeightTiles(self)
         self.tiles.set_placeholder("")
-        self._pixels = ChoiceButtons(self)
-        self._pixels.idClicked.connect(self._show_weights)
+        self._pixels = ElidedBox(self, "Feature whose weights are compared", least=12)
+        self._pixels.activated.connect(self._show_weights)
         self.matrices = (ConfusionMatrix(self), ConfusionMatrix(self))
         self._captions = (label("", self, wraps=True), label("", self, wraps=True))
         self._body = placed(layout, self._build_body(), 1)
@@ -191,10 +190,9 @@ class ComparisonView(QWidget):
         body = LowScroll(_LEAST_HEIGHT, self)
         row = flush(QHBoxLayout(body.inner), 20)
         left, right = nested(row, QVBoxLayout(), 3, spacing=8), nested(row, QVBoxLayout(), 2, spacing=8)
-        pixels = nested(left, QHBoxLayout(), spacing=4)
-        self._weights_title = placed(pixels, ElidedLabel("", self), 1)
-        for number in range(_MOST_PIXELS):
-            pixels.addWidget(self._pixels.add(number, "", body))
+        pixels = nested(left, QHBoxLayout(), spacing=8)
+        self._weights_title = placed(pixels, label("", self))
+        pixels.addWidget(self._pixels, 1)
         self.why_not = placed(left, label("", self, wraps=True), 1)
         self.why_not.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._scroll = placed(left, TileScroll(self.tiles, self), 1)
@@ -228,7 +226,7 @@ class ComparisonView(QWidget):
             matrix.setVisible(isinstance(result, RunResult))
             if isinstance(result, RunResult):
                 matrix.set_counts(result.confusion, label_names(result.labels, shown.label_names), worst=worst)
-        self._show_pixel_buttons()
+        self._list_pixels()
         self._show_weights()
         self._body.show()
 
@@ -256,21 +254,15 @@ class ComparisonView(QWidget):
         assert self._shown is not None
         return pixel_name(pixel, self._shown.image_shape, self._shown.feature_names)
 
-    def _show_pixel_buttons(self) -> None:
+    def _list_pixels(self) -> None:
         rows = None if self._shown is None else self._shown.rows
         has_contributions = rows is not None and rows.contributions
         title = "Contributions to" if has_contributions else "Row of W of"
         self._weights_title.setText("" if rows is None else title)
         self._weights_title.setToolTip(_CONTRIBUTIONS if has_contributions else "")
-        names = [] if rows is None else list(map(self._pixel_name, rows.pixels))
-        for number, button in enumerate(self._pixels.buttons()):
-            button.setVisible(number < len(names))
-            if number < len(names):
-                end = Qt.TextElideMode.ElideMiddle
-                button.setText(literal(button.fontMetrics().elidedText(names[number], end, _LONGEST_NAME)))
-                button.setToolTip(names[number])
-                button.setAccessibleName(f"feature {names[number]}")
-        self._pixels.choose(0)
+        self._pixels.setVisible(rows is not None)
+        self._pixels.clear()
+        self._pixels.addItems([] if rows is None else list(map(self._pixel_name, rows.pixels)))
 
     @Slot()
     def _show_weights(self) -> None:
@@ -279,7 +271,7 @@ class ComparisonView(QWidget):
             self.why_not.setText("" if shown is None else shown.why_not)
             self._show_tiles(False)
             return
-        rows, number, shape = shown.rows, self._pixels.checkedId(), shown.image_shape
+        rows, number, shape = shown.rows, self._pixels.currentIndex(), shown.image_shape
         pixel = rows.pixels[number]
         both = [*rows.first[number], *rows.second[number]]
         limit = max((nearby_peak(row[:-1], pixel, shape) for row in both), default=1.0)
