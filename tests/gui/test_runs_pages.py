@@ -318,7 +318,6 @@ def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_a
     window.session.library.load(keys[0], lambda _result: None)  # as when another page is opened
     wait(lambda: "McNemar" in runs.comparison.answer.text())
     assert "same 60 rows" in runs.comparison.answer.text()
-    settle()
     QTest.keyClick(runs.comparison._pixels, Qt.Key.Key_Down)
     assert runs.comparison.tiles.rows[0].tiles[0].marker == window.workspace.state.selection.pins[1]
     assert all(each.height() >= each.heightForWidth(each.width()) > 20 for each in runs.comparison._captions)

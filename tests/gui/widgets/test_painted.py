@@ -179,7 +179,8 @@ def test_that_a_click_and_enter_report_the_index(thumbnails):
 
 def test_that_stale_images_are_paler_and_an_empty_gallery_describes_the_next_step(thumbnails):
     for stale, ink in ((False, QColor(LIGHT.ink).lightness()), (True, QColor(LIGHT.ink).lightness() + 60)):
-        thumbnails.set_images([Thumbnail(0, np.ones((28, 28), np.float32), "", "")], stale)
+        thumbnails.set_images([Thumbnail(0, np.ones((28, 28), np.float32), "→ Iris-setosa", "")], stale)
+        assert place(thumbnails, 0).width() > thumbnails.fontMetrics().horizontalAdvance("→ Iris-setosa")
         icon = thumbnails.model().index(0, 0).data(Qt.ItemDataRole.DecorationRole)
         assert abs(icon.pixmap(58, 58).toImage().pixelColor(30, 30).lightness() - ink) < 40
     thumbnails.set_placeholder("No errors.")
