@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cache
@@ -37,13 +38,34 @@ _DOT = "●"
 _ENLARGE = 8  # factor by which each pixel is enlarged, so that the smoothing of pictures by viewers is invisible
 
 
+# Fonts with Chinese, Japanese or Korean letters, which DejaVu Sans lacks. Those that are installed are used.
+_FALLBACKS = (
+    "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
+    "Droid Sans Fallback", "Microsoft YaHei", "PingFang SC", "Arial Unicode MS",
+)  # fmt: skip
+
+
+@cache
+def font_families(text: str) -> tuple[str, ...]:
+    """Return the names of the fonts in which a text is drawn: DejaVu Sans, and others for letters that it lacks."""
+    from matplotlib.font_manager import findfont, fontManager, get_font
+
+    font = get_font(findfont("DejaVu Sans"))
+    if all(font.get_char_index(ord(letter)) for letter in text if letter.isprintable()):
+        return ("DejaVu Sans",)
+    # The fallbacks may have no bold letters, which matplotlib would report in the terminal.
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
+    installed = fontManager.get_font_names()
+    return "DejaVu Sans", *(name for name in _FALLBACKS if name in installed)
+
+
 @cache
 def width_mm(text: str, size: float, weight: str = "normal") -> float:
-    """Return the width in mm of `text` in DejaVu Sans at `size` points."""
+    """Return the width in mm of `text` at `size` points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextToPath
 
-    font = FontProperties(family="DejaVu Sans", weight=weight, size=size)
+    font = FontProperties(family=font_families(text), weight=weight, size=size)
     width, _, _ = TextToPath().get_text_width_height_descent(text, font, ismath=False)
     return float(width) * _MM_PER_POINT
 

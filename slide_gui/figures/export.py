@@ -20,6 +20,7 @@ from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.experiments.files.session import SUFFIX, file_content
 from slide_gui.experiments.files.source import DataSource, option_words
 from slide_gui.experiments.inspection.rows import WeightRows
+from slide_gui.figures.canvas import font_families
 from slide_gui.figures.color_scale import NEUTRAL, ColorScale
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
@@ -62,7 +63,8 @@ def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], st
     """Draw a figure and write it as PDF, SVG or PNG, according to the suffix of `path`.
 
     Two exports of the same input are identical, byte for byte. They contain no dates or random identifiers, and do not
-    depend on the user's matplotlib settings. Text is stored as text, in the fonts of matplotlib.
+    depend on the user's matplotlib settings. Text is stored as text, in DejaVu Sans. For letters that this font lacks,
+    the fonts of the computer are used.
 
     Parameters
     ----------
@@ -93,6 +95,7 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
     """Return the content of the file that `save_figure` would write with the given suffix, one of `FORMATS`."""
     import matplotlib
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
     buffer = io.BytesIO()
     metadata = _METADATA[suffix] | ({_SESSION_ENTRY[suffix]: session} if session else {})
@@ -101,6 +104,13 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
         matplotlib.rcParams.update(defaults | _SETTINGS)
         figure = Figure()
         draw(figure)
+        # A viewer of SVG selects other fonts for letters that DejaVu Sans lacks.
+        for text in [] if suffix == ".svg" else figure.findobj(Text):
+            families = font_families(text.get_text())
+            text.set_fontfamily(families)
+            if len(families) > 1:
+                # As Type 42, fonts with PostScript outlines, such as Noto Sans CJK, would be invisible.
+                matplotlib.rcParams["pdf.fonttype"] = 3
         if suffix == ".png":
             width, height = figure.get_size_inches()
             needed = int(1.2 * 4 * width * height * style.dpi**2)  # approximate number of bytes that drawing takes

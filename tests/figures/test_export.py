@@ -43,12 +43,9 @@ def draw(figure):
 
 
 @pytest.fixture(scope="module")
-def exported(tmp_path_factory):
-    """Return the bytes written in each format."""
-    folder = tmp_path_factory.mktemp("exported")
-    for suffix in FORMATS:
-        save_figure(draw, folder / f"a{suffix}", Style(bias=True))
-    return {suffix: (folder / f"a{suffix}").read_bytes() for suffix in FORMATS}
+def exported():
+    """Return the content of a file of each format."""
+    return {suffix: figure_bytes(draw, suffix, Style(bias=True)) for suffix in FORMATS}
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
@@ -244,12 +241,15 @@ def svg_texts(result, names):
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")
-def test_that_names_of_classes_are_text_and_a_picture_is_valid_xml(result):
+def test_that_names_are_text_in_installed_fonts_and_a_picture_is_valid_xml(result, monkeypatch):
+    monkeypatch.setattr(canvas, "_FALLBACKS", ("STIXGeneral",))
     texts = svg_texts(result, ["$\\foo{$", "$10-$20"])
     assert texts.count("$\\foo{$") == texts.count("$10-$20") == 2
     assert r"a\x1b[31m\x00\x07" in svg_texts(result, ["a\x1b[31m\x00\x07", "b\ufffe<&>"])
     weights = [weight_rows(r"cost $\frac$ of_data", generated=False)]
     figure_bytes(lambda figure: draw_weights(figure, weights, Style()), ".pdf", Style())
+    drawn = figure_bytes(lambda figure: draw_confusion(figure, result, Style(), ["ℊ", "b"]), ".pdf", Style())
+    assert b"STIXGeneral" in drawn
 
 
 def test_that_a_long_name_is_cut_quickly_and_fills_the_available_width(monkeypatch):
