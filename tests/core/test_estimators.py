@@ -30,18 +30,26 @@ from slide_gui.progress import Cancelled
 from tests.core.slide_data import images
 from tests.core.svm_data import StopAfter, layers, not_equivalent_by_weight, three_classes
 
+CHECKED = [
+    SLIDE(),
+    SLIDE(depth=1, dtype="float64", squashing="tanh"),
+    SLIDEClassifier(depth=1, widths="median", C=1.0),
+    LinearImputer(),
+    LinearImputer(max_iter=2, ridge=0.1),
+]
 
-def _summed_in_float32(estimator):
-    """Return the reason why a check fails: rows with weights are summed in float64, others in `dtype`."""
-    reason = "without weights, products of float32 rows are summed in float32"
-    return {"check_sample_weight_equivalence_on_dense_data": reason} if estimator.dtype == "float32" else {}
+
+def _not_equivalent(estimator):
+    """Return the checks that cannot pass, and the reason."""
+    if isinstance(estimator, SLIDE) and estimator.dtype == "float32":
+        return {"check_sample_weight_equivalence_on_dense_data": "rows with weights are summed in float64, others not"}
+    return not_equivalent_by_weight(estimator) if isinstance(estimator, SLIDEClassifier) else {}
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore:.* of the values are above the threshold")
-@parametrize_with_checks(
-    [SLIDE(), SLIDE(depth=1, dtype="float64", squashing="tanh")], expected_failed_checks=_summed_in_float32
-)
-def test_that_slide_keeps_the_estimator_contract(estimator, check):
+@parametrize_with_checks(CHECKED, expected_failed_checks=_not_equivalent)
+def test_that_scikit_learns_contract_is_kept(estimator, check):
     check(estimator)
 
 
@@ -107,15 +115,6 @@ def test_that_a_value_beyond_float32_is_named_and_not_mistaken_for_infinity(as_r
         fitted.transform(as_rows(X))
     with pytest.raises(ValueError, match="sum of their squares is infinite"):
         SLIDE(dtype="float64").fit(as_rows(X))
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@pytest.mark.filterwarnings("ignore:.* of the values are above the threshold")
-@parametrize_with_checks(
-    [SLIDEClassifier(depth=1, widths="median", C=1.0)], expected_failed_checks=not_equivalent_by_weight
-)
-def test_that_scikit_learns_contract_is_kept(estimator, check):
-    check(estimator)
 
 
 def squares():
