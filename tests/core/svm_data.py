@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from slide_gui.core.svm.parameters import SelectedWidths, SvmParameters
@@ -61,6 +62,11 @@ class StopAfter(Progress):
 
     def __init__(self, reports: int = 10**9, fraction: float = 2.0) -> None:
         self.left, self.last, self.payloads, self.fractions = reports, fraction, [], []
+
+    @property
+    def complete(self) -> bool:
+        """True if the fractions never fell and ended at one."""
+        return self.fractions == sorted(self.fractions) and self.fractions[-1] == pytest.approx(1.0)
 
     def report(self, fraction: float, payload: object = None) -> None:
         self.fractions.append(fraction)

@@ -132,8 +132,7 @@ def test_that_progress_over_blocks_or_sparse_rows_never_falls_ends_at_one_and_ca
     monkeypatch.setattr(scatter_module, "_SPARSE_PRODUCTS", 1000)
     rows, listener, stopped = make(images(n=9000)), StopAfter(), StopAfter(fraction=0.1)
     fit_stack(rows, StackParameters(depth=4), progress=listener)
-    assert listener.fractions == sorted(listener.fractions)
-    assert listener.fractions[-1] == pytest.approx(1.0)
+    assert listener.complete
     assert [len(stack.layers) for stack in listener.payloads] == [1, 2, 3, 4]
     with pytest.raises(Cancelled):
         fit_stack(rows, StackParameters(depth=4), progress=stopped)

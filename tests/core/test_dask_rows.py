@@ -164,8 +164,7 @@ def test_that_two_workers_give_the_bits_of_one_machine(client, parameters):
 def test_that_a_fit_on_workers_reports_every_chunk_and_layer_and_names_a_value_that_is_not_finite(client):
     listener, rows = StopAfter(), GREY.copy()
     slide = SLIDE(depth=3).fit(slowly(), progress=listener)
-    assert listener.fractions == sorted(listener.fractions)
-    assert listener.fractions[-1] == pytest.approx(1.0)
+    assert listener.complete
     assert len(set(listener.fractions)) > len(SIZES) // 2
     assert [len(stack.layers) for stack in listener.payloads] == [1, 2, 3]
     np.testing.assert_allclose(slide.transform(chunked()).compute(), slide.transform(GREY), atol=1e-5)

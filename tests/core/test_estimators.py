@@ -165,8 +165,7 @@ def test_that_a_fit_reports_to_the_end_and_can_be_cancelled_in_both_parts():
     X, y = squares()
     model, listener = SLIDEClassifier(depth=2, widths="median", C=1.0), StopAfter()
     model.fit(X, y, progress=listener)
-    assert listener.fractions[-1] == pytest.approx(1.0)
-    assert (np.diff(listener.fractions) >= 0).all()
+    assert listener.complete
     for reports in (2, len(listener.fractions) - 1):
         with pytest.raises(Cancelled):
             model.fit(X, y, progress=StopAfter(reports))

@@ -82,8 +82,7 @@ def test_that_the_test_images_of_rectangles_are_drawn_once_at_their_first_use():
 def test_that_generators_report_rising_progress_and_can_be_cancelled(name):
     listener = StopAfter()
     getattr(generators, name)(600, 1500, progress=listener)
-    assert listener.fractions == sorted(listener.fractions)
-    assert listener.fractions[-1] == pytest.approx(1.0)
+    assert listener.complete
     with pytest.raises(Cancelled):
         getattr(generators, name)(600, 1500, progress=StopAfter(2))
 
