@@ -32,7 +32,8 @@ from slide_gui.experiments.sweeps import executor
 from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice, versions_here
 from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest, networks_here
 from slide_gui.experiments.sweeps.sweep import run_sweep
-from slide_gui.progress import NO_PROGRESS, Cancelled, Listener
+from slide_gui.progress import Cancelled, Listener
+from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import numbers, rectangles, spec
 
 DATA = rectangles(40, 60)
@@ -64,13 +65,13 @@ def results_of(path):
 
 
 def test_that_a_sweep_on_two_workers_has_the_bits_of_one_process(two, here, tmp_path):
-    path, seen = tmp_path / "runs.sqlite", []
+    path, listener = tmp_path / "runs.sqlite", StopAfter()
     with RunStore(path) as store:
-        state = run_sweep(DATA, SWEEP, store, progress=Listener(lambda f, _: seen.append(f)), cluster=two)
+        state = run_sweep(DATA, SWEEP, store, progress=listener, cluster=two)
     assert results_of(path) == here
     assert len(state.done) == len(SWEEP.points())
     assert state.seconds_left == 0.0
-    assert max(seen) == 1.0
+    assert max(listener.fractions) == 1.0
 
 
 def test_that_a_killed_worker_changes_no_bit_and_loses_no_run(here, tmp_path):
@@ -242,31 +243,15 @@ def idle(monkeypatch):
     return client
 
 
-def submitted(client):
-    """Return the keys of the submitted runs."""
-    keys = [call.kwargs["key"] for call in client.submit.call_args_list]
-    return [key.removeprefix("slide-run-") for key in keys if key.startswith("slide-run-")]
-
-
-def first_result(requests, progress=NO_PROGRESS):
-    """Return the first result of a loop on the idle cluster."""
-    loop = RunLoop(None, Cluster(ClusterChoice(workers=1)), progress=progress)
-    loop.request(requests)
-    return next(iter(loop))
-
-
 def first_submitted(client, specs, rank=lambda _: 0):
     """Return the hashes of the runs that are submitted before any is completed."""
     client.submit.reset_mock()
-    reports = iter(range(len(specs) + 3))
-
-    def wait(_fraction, _payload):
-        if next(reports, None) is None:
-            raise Cancelled
-
+    loop = RunLoop(None, Cluster(ClusterChoice(workers=1)), progress=StopAfter(len(specs) + 4))
+    loop.request([RunRequest(each, DATA, rank(each)) for each in specs])
     with pytest.raises(Cancelled):
-        first_result([RunRequest(each, DATA, rank(each)) for each in specs], Listener(wait))
-    return submitted(client)
+        next(iter(loop))
+    keys = [call.kwargs["key"] for call in client.submit.call_args_list]
+    return [key.removeprefix("slide-run-") for key in keys if key.startswith("slide-run-")]
 
 
 def test_that_closing_a_cluster_ends_its_workers_and_the_connection(idle):

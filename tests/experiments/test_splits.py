@@ -32,7 +32,8 @@ from slide_gui.experiments.runs.splits import (
     undivided,
     with_test_part,
 )
-from slide_gui.progress import Cancelled, Listener
+from slide_gui.progress import Cancelled
+from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, spec
 
 SORTED = np.repeat([0, 1, 2], [600, 300, 100])  # labels in order, as in a sorted file
@@ -384,12 +385,8 @@ def test_that_too_many_patterns_are_refused_and_filling_can_be_cancelled(tmp_pat
     incomplete_table(tmp_path / "t.csv")
     source = DataSource(paths=(str(tmp_path / "t.csv"),))
 
-    def cancel(fraction, _payload):
-        if fraction > 0.85:
-            raise Cancelled
-
     with pytest.raises(Cancelled):
-        source.load(progress=Listener(cancel))
+        source.load(progress=StopAfter(fraction=0.85))
     monkeypatch.setattr(imputation, "MOST_WORK", 1000)
     with pytest.raises(DataError, match=r"t: the missing cells form \d+ different patterns in 8 columns"):
         source.load()

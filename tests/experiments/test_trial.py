@@ -20,6 +20,7 @@ from slide_gui.experiments.sweeps.selection import choose, final_spec, pooled
 from slide_gui.experiments.sweeps.sweep import plan_sweep
 from slide_gui.experiments.sweeps.trial import TrialState, plan_trial, try_data
 from slide_gui.progress import Listener
+from tests.core.svm_data import StopAfter
 
 
 def flowers():
@@ -55,12 +56,11 @@ def test_that_noise_and_depth_are_selected_on_validation_rows_and_tested_on_held
 
 
 def test_that_a_trial_with_a_store_has_the_same_sentence_and_reuses_its_runs(trial, tmp_path):
-    seen = []
     with RunStore(tmp_path / "runs.sqlite") as store:
-        listener = Listener(lambda fraction, _: seen.append(fraction))
+        listener = StopAfter()
         assert tried(store=store, progress=listener).sentence == trial.sentence
-        assert seen == sorted(seen)
-        assert len(set(seen)) > len(store.runs())
+        assert listener.fractions == sorted(listener.fractions)
+        assert len(set(listener.fractions)) > len(store.runs())
         n_runs = len(store.runs())
         assert tried(store=store).sentence == trial.sentence
         assert len(store.runs()) == n_runs

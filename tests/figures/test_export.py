@@ -31,7 +31,8 @@ from slide_gui.figures.run_figures import confusion_csv, draw_confusion, draw_wi
 from slide_gui.figures.style import WIDTHS, Style
 from slide_gui.figures.tables import save_table
 from slide_gui.figures.weights import NOISES, draw_weights, noise_animation
-from slide_gui.progress import Cancelled, Listener
+from slide_gui.progress import Cancelled
+from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, spec
 from tests.figures.drawings import DATA, DRAWINGS, drawn, weight_rows
 
@@ -207,17 +208,11 @@ def test_that_two_exports_are_the_same_bytes_and_hold_the_session(tmp_path, few_
 
 @pytest.mark.parametrize("after", [0.2, 0.7, 0.99])
 def test_that_a_cancelled_animation_leaves_no_file(tmp_path, few_noises, after):
-    heard = []
-
-    def hear(fraction, _payload):
-        heard.append(fraction)
-        if fraction >= after:
-            raise Cancelled
-
+    listener = StopAfter(fraction=after)
     with pytest.raises(Cancelled):
-        save_export(tmp_path / "a.gif", against_noise(), STYLE, progress=Listener(hear))
+        save_export(tmp_path / "a.gif", against_noise(), STYLE, progress=listener)
     assert list(tmp_path.iterdir()) == []
-    assert heard == sorted(heard)
+    assert listener.fractions == sorted(listener.fractions)
 
 
 def test_that_a_figure_without_frames_is_not_written_as_an_animation(tmp_path):
