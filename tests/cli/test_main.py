@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -98,10 +99,7 @@ def _caused_by_interrupt():
     ],
 )
 def test_that_every_failure_is_one_sentence_and_a_code(capsys, error, code, sentence):
-    def fail():
-        raise error
-
-    assert guarded(fail) == code
+    assert guarded(Mock(side_effect=error)) == code
     said = capsys.readouterr().err
     assert said.startswith(f"slide-gui: {sentence}")
     assert said.count("\n") == 1

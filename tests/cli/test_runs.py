@@ -5,6 +5,7 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -307,12 +308,8 @@ def test_that_a_quantity_as_label_is_refused_with_its_remedies_before_training(c
 @pytest.mark.parametrize("command", ["try", "train"])
 def test_that_the_time_that_many_classes_take_is_printed_before_training(cli, monkeypatch, command):
     np.savez("many.npz", X=np.random.default_rng(0).random((1400, 5)), y=np.repeat(np.arange(70), 20))
-
-    def stop(*_, **__):
-        raise KeyboardInterrupt
-
     for module in ("runs.run", "sweeps.executor"):
-        monkeypatch.setattr(f"slide_gui.experiments.{module}.run", stop)
+        monkeypatch.setattr(f"slide_gui.experiments.{module}.run", Mock(side_effect=KeyboardInterrupt))
     announced, cancelled = cli(f"{command} many.npz", code=130).err.splitlines()
     assert re.fullmatch(f"estimated time: about {'60 s' if command == 'try' else '[0-9]+ (s|min)'}", announced)
     assert cancelled == "slide-gui: cancelled"

@@ -1,6 +1,7 @@
 """Widths are learned on a subset, guarded by held-out rows, and selected with the rows of a group together."""
 
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -201,10 +202,7 @@ def test_that_a_step_to_a_point_without_a_solution_is_not_taken(monkeypatch):
 
 @pytest.mark.parametrize("near", [(), (((1.0, 1.0, 1.0), 1.0),)])
 def test_that_learning_ends_with_a_remedy_if_no_SVM_converges(monkeypatch, near):
-    def never(*_arguments, **_weights):
-        raise NotConverged("no")
-
-    monkeypatch.setattr(svm_widths, "evaluate", never)
+    monkeypatch.setattr(svm_widths, "evaluate", Mock(side_effect=NotConverged("no")))
     with pytest.raises(ValueError, match="did not converge; give C or the widths"):
         learned(*layers(60), "span", near=near)
 

@@ -215,20 +215,16 @@ def test_that_the_workers_of_this_computer_end_if_their_scheduler_cannot_be_reac
 
 
 def test_that_waiting_for_a_scheduler_can_be_cancelled(monkeypatch):
-    tried = []
-
-    def nobody_answers(place, _seconds):
-        tried.append(place)
-        raise TimeoutError
+    connect = MagicMock(side_effect=TimeoutError)
 
     def cancel(_fraction, _payload):
-        if len(tried) == 3:
+        if connect.call_count == 3:
             raise Cancelled
 
-    monkeypatch.setattr(cluster_module.socket, "create_connection", nobody_answers)
+    monkeypatch.setattr(cluster_module.socket, "create_connection", connect)
     with pytest.raises(Cancelled):
         Cluster(ClusterChoice(scheduler="tcp://127.0.0.1:8786"), progress=Listener(cancel))
-    assert tried == [("127.0.0.1", 8786)] * 3
+    assert [call.args[0] for call in connect.call_args_list] == [("127.0.0.1", 8786)] * 3
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import threading
 import time
 from functools import partial
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from PySide6.QtCore import QObject, QSettings
@@ -135,11 +136,7 @@ def test_that_the_first_payload_arrives_at_once_then_the_latest_every_40_ms_and_
 
 def test_that_a_failure_reaches_its_callback_and_the_queue_continues(queue):
     errors, results = [], []
-
-    def fail(progress):
-        raise ValueError("row 3 is NaN")
-
-    queue.submit("x", fail, channel="a", on_failure=errors.append)
+    queue.submit("x", Mock(side_effect=ValueError("row 3 is NaN")), channel="a", on_failure=errors.append)
     queue.submit("y", lambda progress: 1, channel="b", on_result=results.append)
     wait(lambda: results)
     assert [str(error) for error in errors] == ["row 3 is NaN"]

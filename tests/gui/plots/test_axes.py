@@ -2,6 +2,7 @@
 
 import math
 from itertools import pairwise
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -159,13 +160,9 @@ def test_that_new_data_keep_a_zoomed_range_and_otherwise_show_the_full_range(plo
 def test_that_an_error_while_painting_is_raised_and_the_next_painting_is_complete(shown, monkeypatch):
     plot = shown(Bare(), 400, 300)
     before = plot.grab().toImage()
-
-    def broken(*_painter):
-        raise ValueError("cannot paint")
-
     for part in ("paint_still", "paint_moving"):
         with monkeypatch.context() as patch:
-            patch.setattr(plot, part, broken)
+            patch.setattr(plot, part, Mock(side_effect=ValueError("cannot paint")))
             wheel(plot, QPoint(200, 150), 120)
             with pytest.raises(ValueError, match="cannot paint"):
                 plot.grab()
