@@ -31,6 +31,11 @@ def three_classes(n: int, seed: int = 0) -> tuple[NDArray, NDArray]:
     return Z, y
 
 
+def random_weights(n: int) -> NDArray:
+    """Return weights of n rows."""
+    return np.random.default_rng(1).uniform(0.05, 4.0, n)
+
+
 def sample(Z: NDArray, codes: NDArray, weights: NDArray | None = None, **parameters: Any) -> WidthsSample:
     """Return the sample of the rows on which these parameters learn widths."""
     return WidthsSample.of(TrainingSet(Z, codes, SIZES, weights), SvmParameters(**parameters))

@@ -11,6 +11,7 @@ import tempfile
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -243,9 +244,6 @@ def test_that_opening_a_store_again_keeps_the_locks_of_this_process(path):
 
 
 def test_that_opening_a_store_on_a_full_disk_names_file_and_cause(path, monkeypatch):
-    def refuse(*_, **__):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     def fail(database, *rest, **named):
         if str(path) not in str(database):  # coverage measures in a database of its own
             return connect(database, *rest, **named)
@@ -255,7 +253,8 @@ def test_that_opening_a_store_on_a_full_disk_names_file_and_cause(path, monkeypa
 
     connect = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", fail)
-    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    full = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr(tempfile, "TemporaryFile", Mock(side_effect=full))
     with pytest.raises(OSError, match="the disk is full: No space left on device; free some space") as caught:
         RunStore(path)
     assert caught.value.filename == str(path)
