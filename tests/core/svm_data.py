@@ -31,8 +31,8 @@ def three_classes(n: int, seed: int = 0) -> tuple[NDArray, NDArray]:
     return Z, y
 
 
-def random_weights(n: int) -> NDArray:
-    """Return weights of n rows."""
+def row_weights(n: int) -> NDArray:
+    """Return random weights of n rows."""
     return np.random.default_rng(1).uniform(0.05, 4.0, n)
 
 

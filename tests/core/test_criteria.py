@@ -12,7 +12,7 @@ from slide_gui.core.svm.newton import newton
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.widths import Objective
 from slide_gui.progress import NO_PROGRESS
-from tests.core.svm_data import layers, random_weights, sample, three_classes
+from tests.core.svm_data import layers, row_weights, sample, three_classes
 
 RIDGE = 0.2
 WITH_WEIGHTS = [key for key in CRITERIA if key != "radius-margin"]
@@ -53,7 +53,7 @@ def test_that_hold_out_with_weights_equals_that_of_repeated_rows():
     assert weighted.value == pytest.approx(repeated.value, abs=1e-9)
 
 
-@pytest.mark.parametrize("weights", [np.ones(50), random_weights(50)], ids=["equal", "weighted"])
+@pytest.mark.parametrize("weights", [np.ones(50), row_weights(50)], ids=["equal", "weighted"])
 def test_that_span_is_the_smoothed_error_of_the_smoothed_leave_one_out_outputs(weights):
     kernel, codes = _problem(50)
     y, diagonal = 2.0 * codes - 1.0, RIDGE / weights
@@ -81,7 +81,7 @@ def test_that_span_without_smoothing_is_the_error_of_svms_trained_without_each_p
     assert span(KernelProblem(kernel, y, 5.0)).value == pytest.approx(np.mean(errors), abs=1e-9)
 
 
-@pytest.mark.parametrize("weights", [np.ones(30), random_weights(30)], ids=["equal", "weighted"])
+@pytest.mark.parametrize("weights", [np.ones(30), row_weights(30)], ids=["equal", "weighted"])
 def test_that_press_is_the_squared_error_of_fits_without_each_point(weights):
     kernel, codes = _problem(30)
     y, squares = 2.0 * codes - 1.0, []
@@ -103,12 +103,12 @@ def test_that_radius_margin_is_variance_in_feature_space_times_squared_norm_and_
     assert abs(radius_margin(KernelProblem(kernel, y, 0.1)).value - expected) < 1e-10
     Z, y = layers(60)
     with pytest.raises(ValueError, match=r"radius-margin criterion .* not defined with weights; choose span, hold-out"):
-        MultiWidthSVC(3, criterion="radius-margin").fit(Z, y, random_weights(60))
+        MultiWidthSVC(3, criterion="radius-margin").fit(Z, y, row_weights(60))
 
 
 @pytest.mark.parametrize("data", [layers, three_classes])
 @pytest.mark.parametrize(
-    ("criterion", "weights"), [*((key, None) for key in CRITERIA), *((key, random_weights(40)) for key in WITH_WEIGHTS)]
+    ("criterion", "weights"), [*((key, None) for key in CRITERIA), *((key, row_weights(40)) for key in WITH_WEIGHTS)]
 )
 def test_that_G_is_the_derivative_by_every_entry_of_the_kernel_and_by_the_ridge(criterion, weights, data):
     kernel, codes = _problem(40, data)
@@ -134,7 +134,7 @@ def test_that_G_is_the_derivative_by_every_entry_of_the_kernel_and_by_the_ridge(
 @pytest.mark.parametrize("data", [layers, three_classes])
 @pytest.mark.parametrize("theta", [(1.0, 0.8, 1.2, 1.1), (0.4, 0.9, 0.5, 3.4)])
 @pytest.mark.parametrize(
-    ("criterion", "weights"), [*((key, None) for key in CRITERIA), *((key, random_weights(60)) for key in WITH_WEIGHTS)]
+    ("criterion", "weights"), [*((key, None) for key in CRITERIA), *((key, row_weights(60)) for key in WITH_WEIGHTS)]
 )
 def test_that_the_gradient_by_widths_and_C_equals_central_differences(monkeypatch, criterion, weights, theta, data):
     monkeypatch.setattr(svm_widths, "_CACHED_ROWS", 13)  # rows per tile of the symmetric matrices

@@ -23,15 +23,7 @@ from slide_gui.core.svm.smo import Box, kkt_gap
 from slide_gui.core.svm.training import TrainingSet, TrainingStep
 from slide_gui.progress import Cancelled, Stage
 from tests.core.slide_data import images
-from tests.core.svm_data import (
-    SIZES,
-    WIDTHS,
-    StopAfter,
-    layers,
-    not_equivalent_by_weight,
-    random_weights,
-    three_classes,
-)
+from tests.core.svm_data import SIZES, WIDTHS, StopAfter, layers, not_equivalent_by_weight, row_weights, three_classes
 
 _checked = partial(parametrize_with_checks, expected_failed_checks=not_equivalent_by_weight)
 
@@ -64,7 +56,7 @@ def _scaled(Z):
 def test_that_decision_values_equal_those_of_SVC_on_scaled_layers(n, C, constant, weighted):
     Z, y = layers(n + 200)
     Z[:n, constant] = 0.3
-    weights = random_weights(n) if weighted else None
+    weights = row_weights(n) if weighted else None
     svm = MultiWidthSVC(SIZES, WIDTHS, loss="hinge", C=C, tol=1e-4).fit(Z[:n], y[:n], weights)
     svc = SVC(gamma=1.0, C=C, tol=1e-5).fit(_scaled(Z[:n]), y[:n], weights)
     np.testing.assert_allclose(svm.decision_function(Z[n:]), svc.decision_function(_scaled(Z[n:])), atol=1e-3)
@@ -90,7 +82,7 @@ def test_that_a_small_C_of_many_rows_gives_the_margins_of_SVC():
     np.testing.assert_allclose(svm.decision_function(Z), svc.decision_function(_scaled(Z)), atol=0.01)
 
 
-@pytest.mark.parametrize("weights", [None, random_weights(300)], ids=["equal", "weighted"])
+@pytest.mark.parametrize("weights", [None, row_weights(300)], ids=["equal", "weighted"])
 def test_that_one_vs_one_predicts_and_scores_as_SVC_does_by_votes_and_then_margins(weights):
     scores = class_scores(np.array([[0.1, -5.0, 0.2], [0.1, 100.0, 0.1]]), 3)
     assert scores.argmax(axis=1).tolist() == [0, 2]  # first one vote for each class, then two votes for class 2
@@ -323,7 +315,7 @@ def test_that_weights_of_one_change_no_bit(given):
 
 
 def test_that_the_unit_of_weights_has_no_effect_if_C_is_selected():
-    (Z, y), weights = layers(60), random_weights(60)
+    (Z, y), weights = layers(60), row_weights(60)
     small, *others = (MultiWidthSVC(3, "median").fit(Z, y, unit * weights) for unit in (1 / 60, 1.0, 1e6))
     for other in others:
         assert other.C_ == small.C_
@@ -364,7 +356,7 @@ def test_that_an_svm_counts_a_row_as_often_as_its_integer_weight(loss, estimator
 
 
 def test_that_rows_of_weight_zero_take_no_part_and_support_counts_the_rows_given():
-    (Z, y), weights = layers(120), random_weights(120)
+    (Z, y), weights = layers(120), row_weights(120)
     weights[::3] = 0.0
     used = np.flatnonzero(weights)
     svm = MultiWidthSVC(3, starts=1).fit(Z, y, weights)
@@ -387,7 +379,7 @@ def test_that_training_with_huge_weights_on_contradictory_rows_ends():
 def test_that_a_class_weight_is_that_weight_of_each_of_its_rows():
     Z, y = three_classes(150)
     keep = np.flatnonzero((y != 2) | (np.arange(150) < 40))
-    Z, y, weights = Z[keep], y[keep], random_weights(len(keep))
+    Z, y, weights = Z[keep], y[keep], row_weights(len(keep))
     of_class = {0: 0.5, 1: 1.0, 2: 7.0}
     svm = MultiWidthSVC(3, WIDTHS, C=1.0)
     direct = svm.fit(Z, y, np.vectorize(of_class.get)(y)).decision_function(Z)
