@@ -50,7 +50,7 @@ def _scaled(Z):
 
 
 @pytest.mark.parametrize("n", [200, 2300])
-@pytest.mark.parametrize("C", [1.0, 10.0])
+@pytest.mark.parametrize("C", [0.01, 1.0, 10.0])
 @pytest.mark.parametrize("constant", [[], [2, 5]])  # columns that are constant in training but not in new rows
 @pytest.mark.parametrize("weighted", [False, True])
 def test_that_decision_values_equal_those_of_SVC_on_scaled_layers(n, C, constant, weighted):
@@ -73,13 +73,6 @@ def test_that_pairs_that_share_their_rows_are_trained_as_each_would_be_alone(los
     if loss == "hinge":
         expected = np.column_stack([one.decision_function(_scaled(Z)) for one in svc])
         np.testing.assert_allclose(shared.margins(Z), expected, atol=1e-3)
-
-
-def test_that_a_small_C_of_many_rows_gives_the_margins_of_SVC():
-    Z, y = three_classes(1500)
-    svm = MultiWidthSVC(SIZES, WIDTHS, loss="hinge", C=0.01).fit(Z, y > 0)
-    svc = SVC(gamma=1.0, C=0.01).fit(_scaled(Z), y > 0)
-    np.testing.assert_allclose(svm.decision_function(Z), svc.decision_function(_scaled(Z)), atol=0.01)
 
 
 @pytest.mark.parametrize("weights", [None, row_weights(300)], ids=["equal", "weighted"])
