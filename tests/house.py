@@ -64,7 +64,7 @@ def paths() -> dict[str, list[str]]:
 
     from slide_gui.gui.app import tear_down
     from slide_gui.gui.state import fitting
-    from tests.bench.window import open_window, paint_times, wait, wait_for_fit
+    from tests.bench.window import first_layer_shown, open_window, paint_times, wait, wait_for_fit
     from tests.gui.helpers import StubSource, image_and_tiles, labelled
 
     trace = Trace()
@@ -77,14 +77,9 @@ def paths() -> dict[str, list[str]]:
     _, tiles = image_and_tiles(window)
     paints, workspace = paint_times(tiles), window.workspace
 
-    def first_layer_is_fitted() -> bool:
-        preview = workspace.fitting.preview
-        previewed = preview is not None and preview.parameters == workspace.state.parameters
-        return previewed or workspace.fitting.is_fresh(1)
-
     def drag() -> None:
         window.panel.sliders["noise"].findChild(QSlider).setValue(55)
-        wait(app, lambda: first_layer_is_fitted() and len(paints) > 0)
+        wait(app, lambda: first_layer_shown(workspace) and len(paints) > 0)
 
     def train() -> None:
         window.actions_by_name["train"].trigger()

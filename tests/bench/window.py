@@ -223,21 +223,21 @@ def hover() -> Iterator[Figure]:
     yield _milliseconds("hover", times[20:], floor, "mouse move to all tiles painted", 8.0)
 
 
+def first_layer_shown(workspace: Any) -> bool:
+    """Return True if the first layer is fitted, or previewed with the present parameters."""
+    preview = workspace.fitting.preview
+    return workspace.fitting.is_fresh(1) or (preview is not None and preview.parameters == workspace.state.parameters)
+
+
 def drag() -> Iterator[Figure]:
     """Measure from a move of the noise slider to the painted first layer, to all layers, and to the exact fit."""
-    from slide_gui.gui.state.fitting import Fitting
-
     app, window, slider, tiles = _noise_slider()
     floor = _image_seconds(app, tiles)
     paints, first, all_layers, exact = paint_times(tiles), [], [], []
     workspace = window.workspace
-    fitting: Fitting = workspace.fitting
-
-    def first_layer_shown() -> bool:
-        preview = fitting.preview
-        return fitting.is_fresh(1) or (preview is not None and preview.parameters == workspace.state.parameters)
 
     def all_layers_shown() -> bool:
+        fitting = workspace.fitting
         layers = () if fitting.preview is None else fitting.preview.layers
         return workspace.model() is not None or any(fitting.is_current(layer.parameters) for layer in layers)
 
@@ -246,7 +246,7 @@ def drag() -> Iterator[Figure]:
             began = time.perf_counter()
             # The last position differs in each sweep, so that no fit of it is cached.
             slider.setValue(95 - sweep if step == 19 else 5 + 3 * step + sweep % 3)
-            wait(app, first_layer_shown, pause=0.02)
+            wait(app, lambda: first_layer_shown(workspace), pause=0.02)
             app.processEvents()  # paints the tiles
             assert paints[-1] > began
             first.append(time.perf_counter() - began)
