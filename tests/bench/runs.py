@@ -6,6 +6,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from slide_gui.experiments.runs.splits import Classes
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
 from slide_gui.experiments.sweeps.sweep import run_sweep
-from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
+from slide_gui.progress import NO_PROGRESS, Cancelled, Listener, Progress
 from tests.bench.data import digits, layers, rectangles
 from tests.bench.measurement import SMALL, Figure, PeakMemory, in_child, interleaved, percentile, scaled
 
@@ -51,23 +52,17 @@ def _read(names: list[str]) -> tuple[float, float, float, float]:
         for path in paths:
             if path.suffix == ".gz":
                 with gzip.open(path) as member:
-                    _exhaust(member)
+                    while member.read(1 << 20):
+                        pass
             else:
                 with zipfile.ZipFile(path) as archive:
-                    for info in archive.infolist():
-                        with archive.open(info) as member:
-                            _exhaust(member)
+                    archive.testzip()  # reads every member
 
     # The first round uses new memory, which takes longer than the work on some machines, so there are several rounds.
     unpacking, opening = interleaved([unpack, lambda: open_data(paths)], rounds=4)
     with PeakMemory() as memory:
         data = open_data(paths)
     return unpacking, opening, memory.above, (data.train.nbytes + data.test.nbytes) / 2**20
-
-
-def _exhaust(stream: Any) -> None:
-    while stream.read(1 << 20):
-        pass
 
 
 # Cancelling ----------------------------------------------------------------------------------------------------------
@@ -130,37 +125,26 @@ def _sweep_and_predictions() -> tuple[Callable[[Progress], Any], Callable[[Progr
     )
 
 
-class _Switch(Progress):
-    def __init__(self) -> None:
-        self.off = threading.Event()
-        self.cancelled = False
-
-    def report(self, fraction: float, payload: object = None) -> None:
-        if self.off.is_set():
-            raise Cancelled
-
-    def run(self, work: Callable[[Progress], Any]) -> None:
-        try:
-            work(self)
-        except Cancelled:
-            self.cancelled = True
-
-
 def _waits(work: Callable[[Progress], Any], longest: float) -> list[float]:
     """Return how many ms the work continued after it was cancelled, each time within its first `longest` seconds."""
-    random, waits = np.random.default_rng(1), list[float]()
-    while len(waits) < scaled(30, 2):
-        switch, started = _Switch(), time.perf_counter()
-        worker = threading.Thread(target=switch.run, args=(work,))
-        worker.start()
-        worker.join(float(random.uniform(0.0, longest)))
-        start = time.perf_counter()
-        switch.off.set()
-        worker.join()
-        if switch.cancelled:
-            waits.append(1000 * (time.perf_counter() - start))
-        else:  # the work was complete before: cancel earlier from now on
-            longest = min(longest, start - started)
+    random, waits, off = np.random.default_rng(1), list[float](), threading.Event()
+
+    def check(_fraction: float, _payload: object) -> None:
+        if off.is_set():
+            raise Cancelled
+
+    with ThreadPoolExecutor(1) as worker:
+        while len(waits) < scaled(30, 2):
+            off.clear()
+            started, working = time.perf_counter(), worker.submit(work, Listener(check))
+            wait([working], random.uniform(0.0, longest))
+            start = time.perf_counter()
+            off.set()
+            try:
+                working.result()
+                longest = min(longest, start - started)  # the work was complete before: cancel earlier from now on
+            except Cancelled:
+                waits.append(1000 * (time.perf_counter() - start))
     return waits
 
 
