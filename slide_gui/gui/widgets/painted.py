@@ -293,12 +293,12 @@ class PaintedWidget(QWidget):
             if self.hasFocus() and QAccessible.isActive():
                 QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, description))
 
-    def _leave(self) -> None:
-        """Clear the selection when the mouse has left the widget."""
+    def _hover(self, target: Any) -> None:
+        """Select the item under the mouse; None clears the selection."""
         raise NotImplementedError
 
     def leaveEvent(self, event: QEvent) -> None:
-        self._leave()
+        self._hover(None)
         super().leaveEvent(event)
 
 
@@ -332,7 +332,6 @@ class HoverWidget(PaintedWidget):
 
     @Slot(object)
     def _hover(self, target: Any) -> None:
-        """Select the item under the mouse; None clears the selection."""
         if target != self._current:
             self._current = target
             self._contents_changed()
@@ -347,9 +346,6 @@ class HoverWidget(PaintedWidget):
 
     def _click(self, target: Any) -> None:
         """Emit the signal that reports a click."""
-
-    def _leave(self) -> None:
-        self._hover(None)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         target = self._at(event.position())

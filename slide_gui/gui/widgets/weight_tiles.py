@@ -404,9 +404,6 @@ class WeightTiles(PaintedWidget):
         else:
             self.step_back()
 
-    def _leave(self) -> None:
-        self._hover(None)
-
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             QToolTip.showText(event.globalPos(), self.tip_at(QPointF(event.pos())), self)
