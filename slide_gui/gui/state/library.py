@@ -191,16 +191,13 @@ class RunLibrary(QObject):
             names = dataset.label_names, dataset.feature_names
             return RunComparison(first, second, rows, "", dataset.image_shape, *names)
 
-        def end(_error: Exception | None = None) -> None:
-            deliver(None)
-
         self._workspace.queue.submit(
             "Comparing two runs",
             work,
             channel="compare",
             on_result=deliver,
-            on_failure=end,
-            on_stop=end,
+            on_failure=lambda _error: deliver(None),
+            on_stop=lambda: deliver(None),
             failure=_FAILURE,
         )
 
@@ -220,7 +217,7 @@ class RunLibrary(QObject):
             work,
             channel=f"store-{self._jobs}",
             on_result=self._list,
-            on_failure=self._fail,
+            on_failure=lambda _error: self.changed.emit(),
             failure=_FAILURE,
         )
         self.changed.emit()
@@ -228,10 +225,6 @@ class RunLibrary(QObject):
     @Slot(object)
     def _list(self, runs: tuple[StoredRun, ...]) -> None:
         self.runs, self.listed = runs, True
-        self.changed.emit()
-
-    @Slot(object)
-    def _fail(self, _error: Exception) -> None:
         self.changed.emit()
 
 
