@@ -492,13 +492,10 @@ class RunStore(AbstractContextManager["RunStore"]):
         All rows before and after the damaged ones are found, because the table and the index are read in both orders.
         """
         hashes: dict[int, str] = {}
-        for query in ("rowid, hash FROM runs ORDER BY hash", "rowid, hash FROM runs ORDER BY hash DESC"):
-            for number, spec_hash in self._db.rows_before_damage(f"SELECT {query}"):
-                hashes[number] = spec_hash if isinstance(spec_hash, str) else ""
-        for order in ("", "DESC"):
-            query = f"SELECT rowid FROM runs NOT INDEXED ORDER BY rowid {order}"
-            for (number,) in self._db.rows_before_damage(query):
-                hashes.setdefault(number, "")
+        for query in ("rowid, '' FROM runs NOT INDEXED ORDER BY rowid", "rowid, hash FROM runs ORDER BY hash"):
+            for order in ("", "DESC"):
+                for number, spec_hash in self._db.rows_before_damage(f"SELECT {query} {order}"):
+                    hashes[number] = spec_hash if isinstance(spec_hash, str) else ""
         return dict(sorted(hashes.items()))
 
     # Array files
