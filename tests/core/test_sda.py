@@ -221,11 +221,6 @@ def test_that_the_smallest_problems_end_in_finite_features(rows, change):
         assert sda.history == SdaHistory()
 
 
-def test_that_a_rate_too_large_for_pre_training_is_refused():
-    with pytest.raises(ValueError, match=r"pre-training of layer 1 diverged in epoch 1 because .* 1e\+38"):
-        pretrain(bars(100)[0], replace(SMALL, pretraining_rate=1e38))
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -382,7 +377,8 @@ def test_that_the_smallest_problems_end_in_probabilities():
     np.testing.assert_array_equal(one_class.scores(X), 0.0)
 
 
-def test_that_a_rate_too_large_for_fine_tuning_is_refused(sda):
-    X, y = bars(20)
+def test_that_a_rate_too_large_is_refused(sda):
+    with pytest.raises(ValueError, match=r"pre-training of layer 1 diverged in epoch 1 because .* 1e\+38"):
+        pretrain(bars(100)[0], replace(SMALL, pretraining_rate=1e38))
     with pytest.raises(ValueError, match=r"fine-tuning diverged in epoch \d because fine_tuning_rate 1e\+38 is too"):
-        fine_tune(sda, X, y, 2, parameters=replace(SMALL, fine_tuning_rate=1e38))
+        fine_tune(sda, *bars(20), 2, parameters=replace(SMALL, fine_tuning_rate=1e38))
