@@ -39,6 +39,11 @@ class NoisePath:
     windows : Windows, optional
         Windows of a convolution. If given, all pixels share one kernel.
 
+    Attributes
+    ----------
+    n_features : int
+        Number of features d.
+
     Raises
     ------
     ValueError
@@ -47,7 +52,7 @@ class NoisePath:
 
     def __init__(self, scatter: Array, ridge: float = RIDGE, windows: Windows | None = None) -> None:
         scatter = _checked(scatter)
-        self._n_features, self._windows = len(scatter) - 1, windows
+        self.n_features, self._windows = len(scatter) - 1, windows
         if windows is not None:
             scatter = windows.scatter(scatter)
         self._scatter, self._ridge = scatter, check_ridge(ridge)
@@ -70,11 +75,6 @@ class NoisePath:
         self._across = self._basis.T @ sigma[np.ix_(self._common, self._rare)]
         self._sigma_rare = sigma[np.ix_(self._rare, self._rare)]
         self._smallest = float(diagonal[self._common].min()) if self._common.size else np.inf
-
-    @property
-    def n_features(self) -> int:
-        """Number of features d."""
-        return self._n_features
 
     def weights(self, noise: float) -> Array:
         """Return the weights W at a noise level, of shape (d, d + 1), with the bias in the last column."""
