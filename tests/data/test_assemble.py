@@ -128,15 +128,6 @@ def test_that_plain_features_beyond_one_are_scaled_by_their_range_in_the_trainin
     assert data.opened.guesses[0].sure
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.int64])
-def test_that_features_are_scaled_before_they_are_rounded(dtype):
-    stamps = np.array([[1.7e9, 0.1], [1.7e9 + 5, 0.2], [1.7e9, 0.3], [1.7e9 + 10, 0.4]]).astype(dtype)
-    data = assembled(plain(stamps), plain(stamps[::-1], "test"))
-    assert data.train[:, 0].tolist() == [0, 0.5, 0, 1]
-    assert data.test[:, 0].tolist() == [1, 0, 0.5, 0]
-    assert all(guess.sure for guess in data.opened.guesses)
-
-
 def test_that_plain_features_of_catalogue_files_are_scaled_without_a_question(monkeypatch):
     monkeypatch.setattr(assemble_module, "recognise", lambda *_: entry("rectangles"))
     data = assembled(plain([[0.0, 200.0], [100.0, 0.0]]))
