@@ -18,7 +18,7 @@ from slide_gui.error_rate import ErrorRate, error_matrix
 from slide_gui.experiments.runs import run as run_module
 from slide_gui.experiments.runs.fitting import Reuse
 from slide_gui.experiments.runs.result import NetworkRecord, RunResult
-from slide_gui.experiments.runs.run import ProgressCollector, live_spec, predict_in_blocks, restore, run
+from slide_gui.experiments.runs.run import ProgressCollector, predict_in_blocks, restore, run
 from slide_gui.experiments.runs.spec import METHODS, describe_spec
 from slide_gui.experiments.runs.splits import split_rows
 from slide_gui.experiments.store.store import RunStore
@@ -178,20 +178,6 @@ def test_that_a_result_keeps_the_criterion_that_selected_its_widths():
     del before["classifier"]["chosen"]  # as earlier versions wrote it
     assert RunResult.from_parts(before, found.arrays()).chosen_by == ""
     assert run(DATA, spec(DATA, widths="median", C=10.0)).chosen_by == ""
-
-
-def test_that_the_live_estimate_grows_and_its_interval_shrinks():
-    data = rectangles(60, 6000)
-    near = run(data, spec(data, 0.4))
-    listener = StopAfter()
-    live = run(data, live_spec(spec(data, 0.5), near), progress=listener)
-    assert live.classifier.widths == near.classifier.widths
-    tests = {payload.test for payload in listener.payloads if payload.test is not None}
-    ordered = sorted(tests, key=lambda estimate: estimate.done)
-    assert [estimate.done for estimate in ordered] == [500, 1500, 3500, 6000]
-    assert ordered[-1].rate.high - ordered[-1].rate.low < ordered[0].rate.high - ordered[0].rate.low
-    assert ordered[-1].error == live.error
-    assert live_spec(spec(data, 0.5, 2), near).svm.widths == "median"
 
 
 @pytest.mark.parametrize("changes", [{}, {"method": "median"}])
