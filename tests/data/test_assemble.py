@@ -257,18 +257,19 @@ def test_that_fingerprints_differ_exactly_if_the_data_differ():
         replace(original, train_labels=None),
         replace(original, image_shape=(3, 2)),
         replace(original, image_shape=None),
+        *(replace(original, groups=np.array(each)) for each in ([0, 1, 2, 2], [2, 2, 1, 0])),
         *(Dataset("a", np.ones((n, d), np.float32), np.ones((0, d), np.float32)) for n, d in ((2, 6), (3, 4), (4, 3))),
     ]
     assert replace(original, name="b", source="elsewhere").fingerprint == original.fingerprint
     assert len({each.fingerprint for each in (original, *others)}) == 1 + len(others)
 
 
-def test_that_the_fingerprint_of_rows_without_labels_is_the_same_in_every_version():
+@pytest.mark.parametrize("labels", [(None, None), (np.arange(4), np.arange(2))])
+def test_that_a_fingerprint_is_the_same_in_every_version(labels):
     made = hashlib.sha256(b"None")
-    for n in (4, 2):
-        made.update(f"<f4({n}, 6)".encode() + rows(n).tobytes())
-    made.update(b"nonenone")
-    assert Dataset("a", rows(4), rows(2)).fingerprint == made.hexdigest()
+    for array in (rows(4), rows(2), *labels):
+        made.update(b"none" if array is None else f"{array.dtype.str}{array.shape}".encode() + array.tobytes())
+    assert Dataset("a", rows(4), rows(2), *labels).fingerprint == made.hexdigest()
 
 
 def test_that_arrays_are_read_only():

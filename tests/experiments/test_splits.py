@@ -1,6 +1,5 @@
 """Splits and samples are stratified and seeded; missing cells are filled by an imputer of the training rows."""
 
-import hashlib
 import itertools
 from dataclasses import replace
 
@@ -248,16 +247,6 @@ def test_that_validation_rows_of_a_run_are_of_other_groups_than_its_training_row
         rest = np.setdiff1d(np.arange(len(data.train)), validation)
         assert not set(data.groups[validation]) & set(data.groups[rest])
         assert 0.1 < len(validation) / len(data.train) < 0.3
-
-
-def test_that_groups_are_in_the_fingerprint_and_data_without_them_keep_theirs():
-    whole = grouped()
-    without = replace(whole, groups=None)
-    digest = hashlib.sha256(b"None")
-    for array in (whole.train, whole.test, whole.train_labels, whole.test_labels):
-        digest.update(f"{array.dtype.str}{array.shape}".encode() + array.tobytes())
-    assert without.fingerprint == digest.hexdigest() != whole.fingerprint
-    assert whole.fingerprint != replace(whole, groups=whole.groups[::-1].copy()).fingerprint
 
 
 def test_that_a_single_group_cannot_be_divided():
