@@ -67,14 +67,10 @@ def test_that_a_dask_array_is_fitted_as_the_same_blocks_are_to_the_bit(parameter
 
 
 def test_that_a_dask_array_without_a_cluster_is_computed_in_this_thread():
-    threads = set()
-
-    def noted(block):
-        threads.add(threading.get_ident())
-        return block
-
-    slide = SLIDE(depth=1).fit(da.from_array(GREY, chunks=(500, 24)).map_blocks(noted, meta=GREY[:0]))
-    assert threads == {threading.get_ident()}
+    rows, threads = da.from_array(GREY, chunks=(500, 24)), []
+    noted = rows.map_blocks(lambda block: threads.append(threading.get_ident()) or block, meta=GREY[:0])
+    slide = SLIDE(depth=1).fit(noted)
+    assert set(threads) == {threading.get_ident()}
     assert (slide.n_features_in_, slide.stack_.n_samples) == (24, 1500)
 
 
@@ -115,12 +111,7 @@ def test_that_a_dask_collection_that_cannot_be_fitted_is_refused_with_the_remedy
 
 def test_that_a_transform_of_a_dask_array_is_lazy_and_block_by_block():
     slide, computed = SLIDE(depth=2).fit(GREY), []
-
-    def noted(block):
-        computed.append(len(block))
-        return block
-
-    lazy = slide.transform(chunked().map_blocks(noted, meta=GREY[:0]))
+    lazy = slide.transform(chunked().map_blocks(lambda block: computed.append(len(block)) or block, meta=GREY[:0]))
     assert computed == []
     assert (lazy.dtype, lazy.shape, lazy.chunks) == (np.float32, (1500, 72), (SIZES, (72,)))
     np.testing.assert_allclose(lazy.blocks[3].compute(), slide.transform(GREY[ENDS[3] : ENDS[4]]), atol=1e-6)

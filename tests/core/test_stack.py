@@ -428,12 +428,7 @@ def test_that_only_rarely_lit_pixels_are_eliminated_so_that_a_row_at_low_noise_n
 
 def test_that_the_uninterruptible_eigendecomposition_uses_one_thread(monkeypatch):
     decompose, used = np.linalg.eigh, []
-
-    def watched(matrix):
-        used.append({blas.threads for blas in loaded_blas()})
-        return decompose(matrix)
-
-    monkeypatch.setattr(np.linalg, "eigh", watched)
+    monkeypatch.setattr(np.linalg, "eigh", lambda m: used.append({b.threads for b in loaded_blas()}) or decompose(m))
     with threadpool_limits(2, user_api="blas"):
         before = loaded_blas()
         NoisePath(scatter_of(blobs(n=50, side=4)))

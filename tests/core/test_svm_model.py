@@ -263,14 +263,10 @@ def test_that_pairs_that_share_classes_have_the_kernel_of_their_points_alone(mem
 
 
 def test_that_values_within_a_class_are_computed_once_for_all_its_pairs(monkeypatch):
-    computed = []
-    tiles = svm_kernel.kernel_tiles
-
-    def counted(these, other, *rest):
-        computed.append((len(these[0]), len(other[0])))
-        return tiles(these, other, *rest)
-
-    monkeypatch.setattr(svm_kernel, "kernel_tiles", counted)
+    tiles, computed = svm_kernel.kernel_tiles, []
+    monkeypatch.setattr(
+        svm_kernel, "kernel_tiles", lambda a, b, *rest: computed.append((len(a[0]), len(b[0]))) or tiles(a, b, *rest)
+    )
     first, second, third = _classes(10**8)
     VectorRows([first, second]).kernel(np.arange(20))
     assert (40, 40) in computed  # the entire class, because few rows at a time are slower

@@ -221,12 +221,8 @@ def compared(monkeypatch):
 
     def compare(Z, codes, scale, C, given=None, squared=True, memory=2 << 30, subset_size=2500):
         widths, samples = scale * np.sqrt(3.0 * median_distances(Z, SIZES)), []
-
-        def learn_widths(sample, *_parameters, **_options):
-            samples.append(sample.rows)
-            return _learned(widths.tolist(), C)
-
-        monkeypatch.setattr(selection, "learn_widths", learn_widths)
+        given_widths = _learned(widths.tolist(), C)
+        monkeypatch.setattr(selection, "learn_widths", lambda each, *_, **__: samples.append(each.rows) or given_widths)
         parameters = SvmParameters(SIZES, loss="squared_hinge" if squared else "hinge", C=given, memory=memory)
         some = sample(Z, codes, subset_size=subset_size)
         return widths, choose_widths(TrainingSet(Z, codes, SIZES), some, parameters), samples
@@ -443,12 +439,9 @@ def test_that_a_grid_search_is_cross_validated_on_other_groups():
 
 def test_that_C_is_tuned_on_other_groups(monkeypatch):
     evaluated = []
-
-    def take_rows(rows, chosen, progress):
-        evaluated.append(set(GROUPS[chosen]))
-        return rows[chosen]
-
-    monkeypatch.setattr("slide_gui.core.svm.training.take_rows", take_rows)
+    monkeypatch.setattr(
+        "slide_gui.core.svm.training.take_rows", lambda Z, some, _: evaluated.append(set(GROUPS[some])) or Z[some]
+    )
     given = TrainingSet(Z, CODES, GROUP_SIZES, None, GROUPS), np.ones(2), (1.0,), C_GRID, PARAMETERS
     tune(*given)
     trained_on, evaluated_on, *_ = evaluated

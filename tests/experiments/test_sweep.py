@@ -206,12 +206,7 @@ def test_that_a_selected_run_starts_from_the_same_neighbours_trained_on_all_rows
 
 def test_that_a_run_starts_from_its_neighbour_and_no_stored_result_is_kept_in_memory(tmp_path, monkeypatch):
     starts = []
-
-    def noted(*arguments, reuse, **options):
-        starts.append(list(reuse.results))
-        return run(*arguments, reuse=reuse, **options)
-
-    monkeypatch.setattr(executor, "run", noted)
+    monkeypatch.setattr(executor, "run", lambda *a, **k: starts.append(list(k["reuse"].results)) or run(*a, **k))
     specs = [point.spec for point in replace(LEARNED, depths=(1,)).points()]
     with RunStore(tmp_path / "runs.sqlite") as store, executor.RunLoop(store) as loop:
         loop.request([executor.RunRequest(spec, DATA) for spec in specs[::-1]])
