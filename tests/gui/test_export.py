@@ -1,6 +1,7 @@
 """Each page exports and copies its results, or reports that it has none."""
 
 from pathlib import Path
+from unittest.mock import Mock
 
 from PIL import Image
 from PySide6.QtGui import QDesktopServices
@@ -52,16 +53,11 @@ def test_that_the_dialog_suggests_a_name_and_a_missing_suffix_replaces_no_other_
     choose(dialog.format_box, "png")
     assert "Text" not in dialog._note.text()
     choose(dialog.format_box, "svg")
-    suggested = []
-
-    def ask(_parent, _title, suggestion, _filter):
-        suggested.append(suggestion)
-        return str(tmp_path / "figure"), ""
-
+    ask = Mock(return_value=(str(tmp_path / "figure"), ""))
     monkeypatch.setattr(QFileDialog, "getSaveFileName", ask)
     dialog.save_button.click()
     wait((tmp_path / "figure 2.svg").exists)
-    assert Path(suggested[0]).name == "confusion.svg"
+    assert Path(ask.call_args.args[2]).name == "confusion.svg"
     assert (tmp_path / "figure.svg").read_text() == "another"
 
 
