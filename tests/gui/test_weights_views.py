@@ -76,7 +76,7 @@ def test_that_the_flow_follows_the_sample_its_noise_and_the_stack_also_while_it_
 
 def test_that_negative_t_has_the_colours_of_h_and_the_legend_names_only_the_differences_below_the_tiles(window):
     part = window.weights_page.set_view("flow")
-    for depth, squashing, names_layer in ((6, "threshold", False), (3, "tanh", True)):
+    for depth, squashing, names_layer in ((6, "threshold", False), (3, "tanh", True), (0, "tanh", False)):
         refit(window, depth=depth, squashing=squashing)
         shown = [column.upper.scale.map for column in part.view.columns[1:]]
         assert shown == ["grey" if squashing == "threshold" else part._source.color_map] * depth

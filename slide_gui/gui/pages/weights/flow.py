@@ -21,7 +21,7 @@ from slide_gui.gui.pages.page import table_text
 from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.pages.weights.flow_view import FlowColumn, FlowTile, FlowView
 from slide_gui.gui.pages.weights.selected_rows import SHARES_OF_LIMIT
-from slide_gui.gui.pages.weights.view import ImageRow, View, ViewContext
+from slide_gui.gui.pages.weights.view import NO_LAYER, ImageRow, View, ViewContext
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.controls import (
     ChoiceButtons,
@@ -372,7 +372,7 @@ class FlowPart(View):
             self._decided.follow(flow.corrupted, _entered(flow), is_unlike)
         else:
             self._decided.controller.rest()
-        legend = _SHORT_LEGEND if self.view.layout_of().wraps else _LEGEND
+        legend = NO_LAYER if not depth else _SHORT_LEGEND if self.view.layout_of().wraps else _LEGEND
         self.notice.setText(self._through(foreign) if foreign else _UNLIKE if is_unlike else legend)
         set_look(self.notice, "role", "secondary" if self.notice.text() == legend else "badge")
 
