@@ -374,7 +374,9 @@ class FlowPart(View):
             self._decided.controller.rest()
         legend = NO_LAYER if not depth else _SHORT_LEGEND if self.view.layout_of().wraps else _LEGEND
         self.notice.setText(self._through(foreign) if foreign else _UNLIKE if is_unlike else legend)
-        set_look(self.notice, "role", "secondary" if self.notice.text() == legend else "badge")
+        is_badge = self.notice.text() != legend
+        set_look(self.notice, "role", "badge" if is_badge else "secondary")
+        self.notice.setContentsMargins(6 * is_badge, 0, 6 * is_badge, 0)
 
     def hideEvent(self, event: Any) -> None:
         """Stop the prediction of the classifier while the view is hidden."""
