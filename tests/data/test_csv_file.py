@@ -215,7 +215,7 @@ def test_that_a_table_of_one_class_has_the_reason_why_there_are_no_classes(tmp_p
     named = open_data([write(tmp_path / "y.csv", "a,b,c,d,label\n" + text.replace(",1\n", ",cat\n"))])
     assert "of the class cat; add rows of another class" in named.why_no_classes
     empty = open_data([write(tmp_path / "z.csv", text.replace(",1\n", ",\n"))])
-    assert "all cells of its last column are missing" in empty.why_no_classes
+    assert "all cells of the last column are missing" in empty.why_no_classes
 
 
 PEOPLE = "name,town,a,b,c,d,e\n" + "".join(

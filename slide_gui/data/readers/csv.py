@@ -662,10 +662,10 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
     if unlabelled_image:
         why = f"its {d} columns were read as an image without labels"
     elif not len(values):
-        why = "all cells of its last column are missing"
+        why = "all cells of the last column are missing"
     elif len(values) == 1:
-        why = f"its last column has only the value {values[0]:g}, so all rows would be of one class"
+        why = f"the last column has only the value {values[0]:g}, so all rows would be of one class"
     else:
-        why = "its last column has numbers other than integers"
+        why = "the last column has numbers other than integers"
     guess = Guess("no labels", why, sure=len(values) > 1)
     return None, (guess,), f"{why}; choose a label column with two classes or more"
