@@ -36,6 +36,7 @@ from slide_gui.core.choices import Choice
 from slide_gui.gui.widgets.layouts import VerticalScroll, flush
 from slide_gui.text import isolated
 
+_TEXT_MARGINS = 4  # width in pixels of the margins of the text in a combo box, which Qt's size hint does not include
 _TIP = 80  # largest number of characters in a line of a tooltip
 Receiver = Callable[..., object]  # a slot, or a signal that is emitted in turn
 
@@ -146,12 +147,15 @@ class ElidedBox(QComboBox):
         self.setAccessibleName(name)
         self.setToolTip(tip)
 
+    def sizeHint(self) -> QSize:
+        return super().sizeHint() + QSize(_TEXT_MARGINS, 0)
+
     def shown_text(self) -> str:
         """Return the visible text, shortened to fit into the box."""
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
         box, field = QStyle.ComplexControl.CC_ComboBox, QStyle.SubControl.SC_ComboBoxEditField
-        room = self.style().subControlRect(box, option, field, self).width() - 4  # the margins of the text: 4 pixels
+        room = self.style().subControlRect(box, option, field, self).width() - _TEXT_MARGINS
         return self.fontMetrics().elidedText(self._text(), Qt.TextElideMode.ElideMiddle, room)
 
     def _text(self) -> str:
