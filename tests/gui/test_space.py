@@ -246,20 +246,19 @@ _ELIDES = QtWidgets.QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWith
 
 
 def cut(window):
-    """Return the texts of buttons, boxes and labels that do not fit into their widget."""
+    """Return the texts of buttons, boxes, labels and empty fields that do not fit into their widget."""
     found = []
     for each in window.findChildren(QtWidgets.QWidget):
-        if not each.isVisible() or "paintEvent" in vars(type(each)):
+        kind = type(each)
+        if not each.isVisible() or ("paintEvent" in vars(kind) and kind.__module__ != QtWidgets.__name__):
             continue
+        words, room = "", each.width()
         if isinstance(each, QtWidgets.QAbstractButton) or (isinstance(each, QtWidgets.QLabel) and not each.wordWrap()):
             words = each.text()
+        elif isinstance(each, QtWidgets.QLineEdit):
+            words, room = each.placeholderText(), room - 24  # 24: the padding
         elif isinstance(each, QtWidgets.QComboBox) and each.sizeAdjustPolicy() != _ELIDES:
-            words = each.currentText()
-        else:
-            continue
-        room = each.width()
-        if isinstance(each, QtWidgets.QComboBox):
-            option = QtWidgets.QStyleOptionComboBox()
+            words, option = each.currentText(), QtWidgets.QStyleOptionComboBox()
             each.initStyleOption(option)
             box, field = QtWidgets.QStyle.ComplexControl.CC_ComboBox, QtWidgets.QStyle.SubControl.SC_ComboBoxEditField
             room = each.style().subControlRect(box, option, field, each).width()

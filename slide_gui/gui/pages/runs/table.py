@@ -439,7 +439,7 @@ class RunTable(QWidget):
     def _arrange(self) -> None:
         layout = flush(QVBoxLayout(self))
         bar = nested(layout, QHBoxLayout(), spacing=8)
-        bar.addWidget(self._filter)
+        bar.addWidget(self._filter, 1)
         self._count = placed(bar, label("", self))
         bar.addStretch()
         for name in ("open", "compare", "delete"):
