@@ -343,6 +343,7 @@ def test_that_no_two_tiles_overlap_and_all_are_inside(shape, depth, size):
         assert layout.captions(box).top() >= box.bottom()
         if size[0] > 500 and len(shape) == 1:
             assert layout.captions(box).right() <= size[0]
+            assert box.height() == 144 or (box.height() % 2 == 0 and size[1] < 840), "bars end at the zero line"
         if shape == (28, 28) and depth <= 4 and size[0] >= 840:
             assert box.width() >= 112
         if depth <= 4 and (len(shape) == 1 or (shape == (28, 28) and size[0] >= 840)):

@@ -29,7 +29,7 @@ from slide_gui.gui.widgets.tiles import ImageLayout, bar_image
 from slide_gui.text import fixed
 
 EDGE, HEAD, LINE, ARROW, DOWN = 4, 20, 15, 40, 30
-BARS_HEIGHT = 72
+BARS_HEIGHT = 144
 _CANVAS, _LARGEST = 252, 336  # preferred side of the canvas and largest side of any image, in logical pixels
 _DRAWABLE = 6  # side of an image pixel, in logical pixels, that is easy to hit with the mouse
 _LINES = 2  # number of lines of text below each lower tile
@@ -132,7 +132,8 @@ class FlowLayout(ImageLayout):
                 width -= (ARROW - _MARGIN) / (self.per_line + 1)
             texts = 2 * EDGE + (1 + self.wraps) * (HEAD + self._below(0.0)) + _BETWEEN * self.wraps
             height = (self.height - texts) / (2 + 2 * self.wraps)
-            return min(320.0, width), min(max(height, 24.0), BARS_HEIGHT)
+            # The zero line is in the middle of an even number of pixels, so that bars end exactly at it.
+            return min(320.0, width), min(max(2 * (height // 2), 24.0), BARS_HEIGHT)
         rows, columns = self.shape
         return columns * self.scales[1], rows * self.scales[1]
 
