@@ -174,10 +174,16 @@ def test_that_a_bundle_has_its_own_folder_which_can_be_shown_and_restores_the_se
 
 
 def test_that_small_type_of_a_preview_is_legible_and_the_width_is_used(window):
+    window.resize(960, 640)
     dialog = dialog_of(window, "weights")
     preview = dialog.findChild(FigurePreview)
     wait(lambda: not dialog.preview.pixmap().isNull() and not window.queue.busy)
     assert 5 * preview.dots(dialog.style_chosen()) / 72 >= 8
+    dialog.reject()
+    dialog_of(window, "weights")
+    assert dialog.preview.text() == "drawing…"
+    assert dialog.preview.width() <= preview.width()
+    wait(lambda: not dialog.preview.pixmap().isNull() and not window.queue.busy)
     width = dialog.preview.pixmap().width()
     dialog.resize(dialog.width() + 400, dialog.height())
     wait(lambda: dialog.preview.pixmap().width() > width)

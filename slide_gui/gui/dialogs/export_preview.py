@@ -49,6 +49,7 @@ class FigurePreview(QScrollArea):
         """Show a text instead of a picture."""
         self.picture.setMinimumSize(0, 0)
         self.picture.setText(text)
+        self.picture.resize(self.viewport().size())  # Qt would keep the old size while the dialog is hidden
         self.picture.setToolTip("")
 
     def resizeEvent(self, event: QResizeEvent) -> None:
