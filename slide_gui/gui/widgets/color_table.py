@@ -164,12 +164,12 @@ class ColorTable(QTableWidget):
         return towards(colour, page, STALE) if self._stale else colour
 
     def _fit(self) -> None:
-        """Fit the cells to the size of the table; they are at most twice as wide as high."""
+        """Fit the cells to the size of the table. Cells wider than `_USUAL` are at most twice as wide as high."""
         self.verticalHeader().setMaximumWidth(self.width() // 3)
         height = min((self.viewport().height() - _FOOT) // max(self.rowCount(), 1), _TALLEST)
         self.verticalHeader().setVisible(height >= _LEAST_HEADING)
         self.updateGeometries()
-        width = min(self.viewport().width() // max(self.columnCount(), 1), 2 * height)
+        width = min(self.viewport().width() // max(self.columnCount(), 1), max(2 * height, _USUAL))
         self.verticalHeader().setDefaultSectionSize(height)
         self.horizontalHeader().setDefaultSectionSize(width)
 

@@ -325,6 +325,12 @@ def test_that_mistakes_are_coloured_by_their_share_of_the_row_not_by_count_and_g
     assert matrix.color(1, 0).lightness() > more.lightness()
 
 
+def test_that_low_cells_are_wide_enough_for_the_names_of_classes(matrix):
+    matrix.resize(420, 150)
+    matrix.set_counts(np.eye(8), ["seven"] * 8)
+    assert matrix.columnWidth(0) > matrix.fontMetrics().horizontalAdvance("seven")
+
+
 def test_that_mouse_and_keys_report_cells_and_new_counts_keep_the_current_one(matrix):
     (clicked,) = record(matrix.cell_clicked)
     QTest.mouseClick(matrix.viewport(), Qt.MouseButton.LeftButton, pos=cell(matrix, 1, 2).center())
