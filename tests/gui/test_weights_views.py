@@ -314,6 +314,7 @@ def test_that_copies_pause_on_cancel_resume_restart_after_a_new_fit_and_say_why_
     wait(lambda: part.copies.noise == 0.0 and all_points(part))
     assert "Wₘ equals W for every m" in part.plot.accessibleDescription()
     assert not part.export_options(Style())
+    assert not part.numbers()
 
 
 def test_that_copies_of_small_images_are_dropped_before_larger_images_are_shown(window):

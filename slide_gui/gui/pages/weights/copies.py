@@ -435,4 +435,5 @@ class CopiesView(Experiment):
             curve = copies.curve(feature)
             names += [(name, str(m)) for m, *_ in curve]
             cells += [errors for _, *errors in curve]
-        return table_text(("rows", "m"), names, ("geometric mean of the relative error", "smallest", "largest"), cells)
+        heads = ("geometric mean of the relative error", "smallest", "largest")
+        return table_text(("rows", "m"), names, heads, cells) if cells else ""
