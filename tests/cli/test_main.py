@@ -113,11 +113,6 @@ def test_that_a_model_is_saved_if_nothing_reads_stdout_and_stderr(tiny, end):
     assert Path("m.npz").exists()
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
 def test_that_progress_is_a_line_every_ten_seconds_if_stderr_is_not_a_terminal(monkeypatch):
     monkeypatch.setattr(sys, "stderr", file := io.StringIO())
     clock = [100.0]
@@ -134,7 +129,8 @@ def test_that_progress_is_a_line_every_ten_seconds_if_stderr_is_not_a_terminal(m
 
 
 def test_that_a_terminal_shows_a_bar_with_the_time_left_which_is_erased_at_the_end(monkeypatch):
-    clock, terminal = [100.0], Terminal()
+    clock, terminal = [100.0], io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr(console, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(sys, "stderr", terminal)
     with progress_bar("sweep") as progress:

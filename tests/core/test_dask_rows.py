@@ -21,7 +21,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import fit_stack
 from slide_gui.core.svm.estimator import MultiWidthSVC
 from slide_gui.core.workers import ClusterError, results_of
-from slide_gui.progress import Cancelled, Listener, Progress
+from slide_gui.progress import Cancelled, Listener
 from tests.core.on_workers import slow, tasks, wait_for_file
 from tests.core.slide_data import same_layers
 from tests.core.svm_data import StopAfter
@@ -168,22 +168,16 @@ def slowly():
     return chunked().map_blocks(slow, meta=GREY[:0])
 
 
-class Once(Progress):
-    """Progress that calls a function at the first report of completed work."""
-
-    def __init__(self, act):
-        self.act = act
-
-    def report(self, fraction, payload=None):
-        if fraction > 0.05 and self.act is not None:
-            act, self.act = self.act, None
-            act()
+def once(*act):
+    """Return a progress that calls a function at the first report of completed work."""
+    left = [*act]
+    return Listener(lambda fraction, _: left.pop()() if left and fraction > 0.05 else None)
 
 
 def test_that_completed_chunks_are_reported_while_workers_compute_others(client, tmp_path):
     first, waiting = GREY[:100], partial(wait_for_file, file=tmp_path / "reported")
     rows = da.concatenate([da.from_array(first), da.from_array(GREY[100:]).map_blocks(waiting, meta=first[:0])])
-    slide = SLIDE(depth=1).fit(rows, progress=Once(waiting.keywords["file"].touch))
+    slide = SLIDE(depth=1).fit(rows, progress=once(waiting.keywords["file"].touch))
     assert slide.stack_.n_samples == 1500
 
 
@@ -199,7 +193,7 @@ def test_that_a_cancelled_fit_leaves_no_tasks(client):
 
 def test_that_a_worker_that_is_killed_in_the_middle_changes_no_bit(client):
     victim = next(iter(client.run(os.getpid).values()))
-    found = fit_stack(slowly(), StackParameters(), progress=Once(lambda: os.kill(victim, signal.SIGKILL)))
+    found = fit_stack(slowly(), StackParameters(), progress=once(lambda: os.kill(victim, signal.SIGKILL)))
     same_layers(found, fit_stack(blocks(), StackParameters()))
     assert victim not in client.run(os.getpid).values()
 
@@ -211,9 +205,9 @@ def test_that_a_lost_scheduler_is_named_with_a_remedy():
         address = other.scheduler_address
         client = Client(address, timeout=1)
         try:
-            for act in (other.close, None):  # close the client during a pass, then before the next fit
+            for act in ((other.close,), ()):  # close the client during a pass, then before the next fit
                 with pytest.raises(ClusterError, match=f"the scheduler at {address} is lost; check that it is running"):
-                    fit_stack(slowly(), StackParameters(), progress=Once(act))
+                    fit_stack(slowly(), StackParameters(), progress=once(*act))
         finally:
             client.close()
     assert SLIDE(depth=1).fit(chunked()).stack_.n_samples == 1500  # a closed client is ignored

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -52,10 +53,7 @@ def test_that_a_run_is_the_textbook_svm_on_scaled_layers():
 
 
 def test_that_the_time_left_uses_the_pace_of_the_phase_and_typical_times_of_later_ones_every_half_second(monkeypatch):
-    class Clock:
-        now = 0.0
-
-    clock, seen = Clock(), []
+    clock, seen = SimpleNamespace(now=0.0), []
     monkeypatch.setattr(run_module, "computing_time", lambda: clock.now)
     listener = Listener(lambda _, state: seen.append(None if state is None else state.seconds_left))
     learning = ProgressCollector(listener, 4.0, 17.0).phase("learn", 10.0)
@@ -234,25 +232,20 @@ def test_that_a_test_class_never_trained_on_is_always_wrong_and_the_result_is_re
     assert same_numbers(RunResult.from_parts(found.document(), found.arrays()), found)
 
 
-class Parity:
-    """Predictor of the first column of a row, modulo three, as its class; the decision values identify the row."""
-
-    def __init__(self):
-        self.blocks: list[list[int]] = []
-
-    def __call__(self, rows, progress):
-        self.blocks.append(rows[:, 0].astype(int).tolist())
-        return rows[:, 0].astype(np.intp) % 3, rows * np.array([1.0, 10.0])
-
-
 N = 13_000
 PART = np.column_stack([np.arange(N), np.ones(N)])
 CODES = (np.arange(N) % 3 + (np.arange(N) % 10 == 0)) % 3  # every tenth row is wrong
 
 
 def test_that_rows_are_predicted_in_growing_blocks_of_the_order_and_returned_by_row():
-    order, predictor, listener = np.random.default_rng(0).permutation(N), Parity(), StopAfter()
-    found = predict_in_blocks(predictor, PART, CODES, order, progress=listener)
+    order, predicted, listener = np.random.default_rng(0).permutation(N), [], StopAfter()
+
+    def parity(rows, _progress):
+        """Return the first column, modulo three, as the class, and decision values that identify the row."""
+        predicted.append(rows[:, 0].astype(int).tolist())
+        return rows[:, 0].astype(np.intp) % 3, rows * np.array([1.0, 10.0])
+
+    found = predict_in_blocks(parity, PART, CODES, order, progress=listener)
     np.testing.assert_array_equal(found.rows, np.arange(N))
     np.testing.assert_array_equal(found.truth, CODES)
     np.testing.assert_array_equal(found.predicted, found.rows % 3)
@@ -261,7 +254,7 @@ def test_that_rows_are_predicted_in_growing_blocks_of_the_order_and_returned_by_
     assert found.error == 0.1
     ends = [500, 1500, 3500, 7500, 11_500, N]
     blocks = [order[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-    assert predictor.blocks == [sorted(block.tolist()) for block in blocks]
+    assert predicted == [sorted(block.tolist()) for block in blocks]
     assert [e.wrong for e in listener.payloads] == [int(np.sum(order[:end] % 10 == 0)) for end in ends]
     assert listener.payloads[-1].rate == ErrorRate.of_run(0.1, N)
     assert listener.fractions == [end / N for end in ends]
