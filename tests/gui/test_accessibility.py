@@ -1,6 +1,7 @@
 """Users who cannot see the window or use a mouse find names and descriptions for everything in it."""
 
 from dataclasses import dataclass
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -123,27 +124,17 @@ def test_that_everything_has_a_name_in_every_dialog(window, walk_over):
 
 
 def test_that_the_pixel_reached_by_keys_is_announced_only_while_a_screen_reader_is_active(window, monkeypatch):
-    said = []
-    listens = True
-
-    class Listening:
-        @staticmethod
-        def isActive():
-            return listens
-
-        @staticmethod
-        def updateAccessibility(event):
-            said.append(event.message())
-
-    monkeypatch.setattr(painted, "QAccessible", Listening)
+    reader = Mock()
+    monkeypatch.setattr(painted, "QAccessible", reader)
     image, _ = image_and_tiles(window)
     window.activateWindow()
     image.setFocus()
     assert image.hasFocus()
     QTest.keyClick(image, Qt.Key.Key_Home)
+    said = [call.args[0].message() for call in reader.updateAccessibility.call_args_list]
     assert [text for text in said if text.startswith("row 0, column 0: ")]
     assert not [text for text in said if "layer" in text]  # changes in other widgets are not announced
-    said.clear()
-    listens = False
+    reader.updateAccessibility.reset_mock()
+    reader.isActive.return_value = False
     QTest.keyClick(image, Qt.Key.Key_End)
-    assert not said
+    reader.updateAccessibility.assert_not_called()
