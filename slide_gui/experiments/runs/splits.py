@@ -342,27 +342,23 @@ class RunData:
             class.
         """
         dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
-        classes = _classes(dataset, spec)
+        if dataset.fingerprint != spec.fingerprint:
+            raise DataError(
+                f"these are not the data of the run (SHA-256 {dataset.fingerprint[:12]}…, expected "
+                f"{spec.fingerprint[:12]}…); open the data of the run",
+                dataset.name,
+            )
+        classes = Classes.of(dataset)
+        if spec.evaluate == "test" and len(classes.test) == 0:
+            what = "no test rows" if dataset.n_test == 0 else "no labels for its test rows"
+            remedy = "hold rows of the training file out, or evaluate on validation rows"
+            raise DataError(f"has {what}; {remedy}", dataset.name)
         return cls(dataset, spec, classes, *_rows(classes, spec, dataset.name))
 
     def take(self, rows: Indices) -> NDArray[np.float32]:
         """Return the given rows of the training set. If all rows are requested, the array is not copied."""
         train = self.dataset.train
         return train if len(rows) == len(train) else train[rows]
-
-
-def _classes(dataset: Dataset, spec: "RunSpec") -> Classes:
-    if dataset.fingerprint != spec.fingerprint:
-        raise DataError(
-            f"these are not the data of the run (SHA-256 {dataset.fingerprint[:12]}…, expected "
-            f"{spec.fingerprint[:12]}…); open the data of the run",
-            dataset.name,
-        )
-    classes = Classes.of(dataset)
-    if spec.evaluate == "test" and len(classes.test) == 0:
-        what = "no test rows" if dataset.n_test == 0 else "no labels for its test rows"
-        raise DataError(f"has {what}; hold rows of the training file out, or evaluate on validation rows", dataset.name)
-    return classes
 
 
 def _rows(classes: Classes, spec: "RunSpec", place: str) -> tuple[Indices, Indices, Indices]:
