@@ -238,13 +238,11 @@ DATA = [
 TINY = rectangles(40, 10)
 
 
-@lru_cache(maxsize=1)
-def model_members() -> dict[str, bytes]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "m.npz")
-        save_model(path, fit_model(TINY, StackParameters(depth=1)))
-        with zipfile.ZipFile(path) as archive:
-            return {name: archive.read(name) for name in archive.namelist()}
+with tempfile.TemporaryDirectory() as _folder:
+    save_model(Path(_folder, "m.npz"), fit_model(TINY, StackParameters(depth=1)))
+    with zipfile.ZipFile(Path(_folder, "m.npz")) as _archive:
+        MEMBERS = {name: _archive.read(name) for name in _archive.namelist()}
+MODEL = zip_bytes(MEMBERS, zipfile.ZIP_STORED)
 
 
 def loaded(path: Path) -> None:
@@ -252,19 +250,13 @@ def loaded(path: Path) -> None:
     load_model(path)
 
 
-MODEL = zip_bytes(model_members(), zipfile.ZIP_STORED)
-
-
 def changed_manifest(_: bytes, chance: Chance) -> bytes:
-    members = model_members()
-    manifest = np.load(io.BytesIO(members["manifest.npy"])).tobytes()
+    manifest = np.load(io.BytesIO(MEMBERS["manifest.npy"])).tobytes()
     changed = np.frombuffer(changed_json(manifest, chance), np.uint8)
-    return zip_bytes({**members, "manifest.npy": npy(changed)}, zipfile.ZIP_STORED)
+    return zip_bytes({**MEMBERS, "manifest.npy": npy(changed)}, zipfile.ZIP_STORED)
 
 
 RUN = pack_arrays({name: np.zeros((2,) * ndim, dtype) for name, (dtype, ndim) in ARRAYS.items()})
-
-
 RECORD = SessionRecord(
     DataSource(
         paths=("a.csv", "b.csv"), reading=ParseOptions(label_column="y", shape=(4, 4)), held_out=HeldOut(0.2, 3)
@@ -332,10 +324,9 @@ SETTING = Setting.of(SPEC).text.encode()
 IMAGE = b"0.0,1.0,0.25\n0.5 1e-3 0\n"
 SCHEDULER = json.dumps({"type": "Scheduler", "id": "x", "address": "tcp://127.0.0.1:1", "workers": {}}).encode()
 
-
 DOCUMENTS = [
     file("model", "m.npz", MODEL, loaded),
-    file("model inside", "m.npz", MODEL, loaded, in_zip(model_members(), npy_mutant, zipfile.ZIP_STORED)),
+    file("model inside", "m.npz", MODEL, loaded, in_zip(MEMBERS, npy_mutant, zipfile.ZIP_STORED)),
     file("manifest of a model", "m.npz", MODEL, loaded, changed_manifest),
     file("arrays of a run", "x.npz", RUN, lambda path: unpack_arrays(path.read_bytes(), str(path)), mutant),
     file("session", f"x{SUFFIX}", SESSION, session_read, changed_json),
