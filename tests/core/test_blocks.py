@@ -277,10 +277,8 @@ def test_that_the_estimator_accepts_any_sparse_format_and_returns_dense_features
 
 def test_that_values_stored_twice_are_added_before_they_are_squashed():
     twice = sparse.csr_array((np.array([0.3, 0.3, 1.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
-    parameters = StackParameters(depth=2, dtype="float64")
-    same_layers(fit_stack(twice, parameters), fit_stack(twice.toarray(), parameters))
     slide = SLIDE(depth=2, dtype="float64").fit(twice)
-    same_layers(slide.stack_, fit_stack(twice.toarray(), parameters))
+    same_layers(slide.stack_, fit_stack(twice.toarray(), slide.stack_.parameters))
     assert len(twice.data) == 3
 
 
@@ -312,10 +310,8 @@ def test_that_a_fit_needs_no_more_memory_than_its_check_of_memory_assumes(monkey
     monkeypatch.setattr(stack_module, "empty", lambda shape, *_: sizes.append(shape))
     rows = form(sparse.random_array((200, 1500), density=0.01, format="csr", random_state=0))
     tracemalloc.start()
-    try:
-        fit_stack(rows, StackParameters(depth=depth, fit_on=fit_on))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    fit_stack(rows, StackParameters(depth=depth, fit_on=fit_on))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
     (matrices, height, width) = sizes[0]
     assert 0.5 < peak / (8 * matrices * height * width) <= 1.0
