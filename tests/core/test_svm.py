@@ -114,31 +114,23 @@ def test_that_payloads_contain_widths_then_training_and_any_report_can_cancel():
             fit_svm(Z, y, parameters, progress=StopAfter(reports))
 
 
-def _degenerate(name):
-    Z, y = layers(30)
-    match name:
-        case "two rows":
-            return Z[:2], np.array([0, 1])
-        case "all rows equal":
-            return np.ones((20, 12)), np.arange(20) % 2
-        case "duplicates with both labels":
-            return np.vstack([Z, Z]), np.r_[y, 1 - y]
-        case "a constant layer":
-            Z[:, 4:7] = 3.0
-            return Z, y
-        case _:
-            return Z, np.r_[1, np.zeros(29, int)]  # a class of one row
+ROWS, CODES = layers(30)
+DEGENERATE = {
+    "two rows": (ROWS[:2], np.array([0, 1])),
+    "all rows equal": (np.ones((20, 12)), np.arange(20) % 2),
+    "duplicates with both labels": (np.vstack([ROWS, ROWS]), np.r_[CODES, 1 - CODES]),
+    "a constant layer": (np.where(np.repeat([False, True, False], SIZES), 3.0, ROWS), CODES),
+    "a class of one row": (ROWS, np.r_[1, np.zeros(29, int)]),
+}
 
 
 @pytest.mark.parametrize(
     ("criterion", "loss"),
     [("radius-margin", "squared_hinge"), ("span", "squared_hinge"), ("press", "squared_hinge"), ("span", "hinge")],
 )
-@pytest.mark.parametrize(
-    "name", ["two rows", "all rows equal", "duplicates with both labels", "a constant layer", "a class of one row"]
-)
+@pytest.mark.parametrize("name", DEGENERATE)
 def test_that_degenerate_rows_end_in_a_finite_model(name, loss, criterion):
-    Z, y = _degenerate(name)
+    Z, y = DEGENERATE[name]
     svm = MultiWidthSVC(SIZES, loss=loss, criterion=criterion).fit(Z, y)
     assert np.isfinite(svm.decision_function(Z)).all()
     assert np.isfinite(svm.widths_).all()

@@ -390,18 +390,10 @@ def test_that_chosen_by_names_the_criterion_median_widths_or_given_widths():
 
 
 GROUP_SIZES = (3, 2)
-
-
-def repeated_rows(n_groups=24, copies=5):
-    """Return groups of nearly equal rows with a random class, so that only rows of the same group predict it."""
-    random = np.random.default_rng(5)
-    centres = random.normal(size=(n_groups, sum(GROUP_SIZES)))
-    groups = np.repeat(np.arange(n_groups), copies)
-    Z = centres[groups] + 1e-3 * random.normal(size=(len(groups), sum(GROUP_SIZES)))
-    return Z.astype(np.float32), random.permutation(np.arange(n_groups) % 2)[groups], groups
-
-
-Z, CODES, GROUPS = repeated_rows()
+# Groups of nearly equal rows with a random class, so that only rows of the same group predict it.
+RANDOM, GROUPS = np.random.default_rng(5), np.repeat(np.arange(24), 5)
+Z = (RANDOM.normal(size=(24, 5))[GROUPS] + 1e-3 * RANDOM.normal(size=(120, 5))).astype(np.float32)
+CODES = RANDOM.permutation(np.arange(24) % 2)[GROUPS]
 PARAMETERS = SvmParameters(groups=GROUP_SIZES)
 
 
