@@ -316,13 +316,9 @@ def test_that_missing_convergence_is_reported():
     assert describe_convergence(replace(fine, grid=points)) == words
 
 
-def data(n=20, shape=(2, 3), seed=0):
-    rows = np.random.default_rng(seed).random((n, 6), dtype=np.float32)
+def data(shape=(2, 3)):
+    rows = np.random.default_rng(0).random((20, 6), dtype=np.float32)
     return Dataset("six pixels", rows, rows[:0], image_shape=shape, generated=True)
-
-
-def fitted(**parameters):
-    return fit_model(data(), StackParameters(**parameters))
 
 
 def edited(path, change=None, **members):
@@ -344,7 +340,7 @@ def edited(path, change=None, **members):
 
 @pytest.fixture
 def saved(tmp_path):
-    save_model(tmp_path / "model.npz", fitted(depth=2))
+    save_model(tmp_path / "model.npz", fit_model(data(), StackParameters(depth=2)))
     return tmp_path / "model.npz"
 
 

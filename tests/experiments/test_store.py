@@ -316,10 +316,6 @@ def test_that_other_files_are_refused_and_unchanged(tmp_path):
     assert not (tmp_path / "absent").exists()
 
 
-def mode(path):
-    return stat.S_IMODE(path.stat().st_mode)
-
-
 @pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
 def test_that_only_the_owner_can_access_store_and_arrays(tmp_path):
     before = os.umask(0)
@@ -329,8 +325,8 @@ def test_that_only_the_owner_can_access_store_and_arrays(tmp_path):
             folders = [tmp_path / "new", tmp_path / "new" / "deep", store.folder]
             files = [*store.path.parent.glob("runs.sqlite*"), *store.folder.iterdir()]
             assert {path.name for path in files} >= {"runs.sqlite", "runs.sqlite-wal", "runs.sqlite-shm"}
-            assert {mode(path) for path in files if path.is_file()} == {0o600}
-            assert {mode(path) for path in folders} == {0o700}
+            assert {stat.S_IMODE(path.stat().st_mode) for path in files if path.is_file()} == {0o600}
+            assert {stat.S_IMODE(path.stat().st_mode) for path in folders} == {0o700}
     finally:
         os.umask(before)
 

@@ -33,9 +33,6 @@ class Bare(Plot):
         self._set_full_range(*WHOLE)
         self._set_filled(True)
 
-    def show_range(self, x, y):
-        self._set_full_range(x, y)
-
     def _click_at(self, target, place):
         self.clicks.append(place)
 
@@ -147,13 +144,13 @@ def test_that_a_button_a_key_and_a_double_click_show_the_full_range_again(plot):
 
 
 def test_that_new_data_keep_a_zoomed_range_and_otherwise_show_the_full_range(plot):
-    plot.show_range((0.0, 20.0), (-2.0, 2.0))
+    plot._set_full_range((0.0, 20.0), (-2.0, 2.0))
     assert plot.shown() == ((0.0, 20.0), (-2.0, 2.0))
     wheel(plot, plot.at(10.0, 0.0).toPoint(), 480)
     before = flat(plot)
-    plot.show_range((0.0, 40.0), (-3.0, 3.0))
+    plot._set_full_range((0.0, 40.0), (-3.0, 3.0))
     assert flat(plot) == pytest.approx(before)
-    plot.show_range((0.0, 1.0), (-3.0, 3.0))
+    plot._set_full_range((0.0, 1.0), (-3.0, 3.0))
     assert plot.shown()[0] == pytest.approx((0.0, 1.0))
 
 
