@@ -112,30 +112,23 @@ OPENED = labelled
 LEAST = 4.5
 
 
-class Written:
-    """Records each text that Python paints, with its position in the widget, its colour and its opacity."""
+@pytest.fixture
+def written(monkeypatch):
+    """Return a list to which each text that Python paints is appended, with its widget, position and colour."""
+    texts, draw = [], QPainter.drawText
 
-    def __init__(self, monkeypatch):
-        self.texts = []
-        draw = QPainter.drawText
+    def note(painter, place, *args):
+        text = next(each for each in args if isinstance(each, str))
+        if not isinstance(place, QPointF) and any(map(str.isalnum, text)):
+            flags = int(args[0]) if len(args) > 1 else 0
+            colour = QColor(painter.pen().color())
+            colour.setAlphaF(colour.alphaF() * painter.opacity())
+            place = painter.combinedTransform().mapRect(QRectF(painter.boundingRect(QRectF(place), flags, text)))
+            texts.append((painter.device(), text, place, colour))
+        return draw(painter, place, *args)
 
-        def note(painter, place, *args):
-            text = next(each for each in args if isinstance(each, str))
-            if not isinstance(place, QPointF) and any(map(str.isalnum, text)):
-                flags = int(args[0]) if len(args) > 1 else 0
-                colour = QColor(painter.pen().color())
-                colour.setAlphaF(colour.alphaF() * painter.opacity())
-                place = painter.combinedTransform().mapRect(QRectF(painter.boundingRect(QRectF(place), flags, text)))
-                self.texts.append((painter.device(), text, place, colour))
-            return draw(painter, place, *args)
-
-        monkeypatch.setattr(QPainter, "drawText", note)
-
-
-def pixels_of(picture):
-    """Return the colours of a picture, by row and column."""
-    image = picture.toImage().convertToFormat(QImage.Format.Format_RGB32)
-    return np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), -1)[:, : image.width()].copy()
+    monkeypatch.setattr(QPainter, "drawText", note)
+    return texts
 
 
 def ground_of(pixels, place):
@@ -175,27 +168,27 @@ def least_of_words(pixels, root):
             yield each, max(contrast(ink, ground) for ink in inks)
 
 
-def test_that_what_is_painted_on_every_page_has_a_contrast_of_4_5_in_both_themes(window, monkeypatch):
+def test_that_what_is_painted_on_every_page_has_a_contrast_of_4_5_in_both_themes(window, written):
     window.workspace.select(pins=(3, 20))
     train(window)
     refit(window, noise=0.5)  # the earlier results are now grey
     faults = []
-    written = Written(monkeypatch)
     for theme in ("light", "dark"):
         window.set_theme(theme)
         many = 0
         for view in every_view(window):
             where = f"{theme}, {view}"
-            whole = pixels_of(window.grab())
+            image = window.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
+            whole = np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), -1)[:, : image.width()]
             for each, ratio in least_of_words(whole, window):
                 many += 1
                 if ratio < LEAST:
                     faults.append(f"{where}: {type(each).__name__} {each.text()!r} {ratio:.2f}")
             for each in painted(window):
-                written.texts.clear()
+                written.clear()
                 each.grab()
                 corner = QPointF(each.mapTo(window, each.rect().topLeft()))
-                for device, text, place, colour in list(written.texts):
+                for device, text, place, colour in list(written):
                     if isinstance(device, QWidget) and device is not each:
                         continue  # a child, which is painted on its own
                     ground = ground_of(whole, place.translated(corner))
