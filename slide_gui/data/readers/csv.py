@@ -267,7 +267,7 @@ class TableLayout:
             )
         if kind == "class" and len(known) > MOST_CLASSES:
             problem = f"column {_shown(column, self.columns)} has more than {MOST_CLASSES} different texts"
-            raise DataError(f"{problem}, too many for classes; leave it out", self.place)
+            raise DataError(f"{problem}, too many for classes; leave it out, or choose other labels", self.place)
         return codes
 
     def _with_point(self, cell: bytes, line: int, column: int) -> bytes:
