@@ -69,6 +69,7 @@ def _train(arguments: argparse.Namespace) -> int:
 
     dataset, base = _checked_and_read(arguments, source, choices, check)
     spec = base.checked()
+    Classes.of(dataset)  # raises an error for data without usable labels, before a run store is created
     options.warn_of_threshold(dataset, spec.stack)
     results = [_stored_or_new(dataset, each, output) for each in on_every_fold(spec, dataset)]
     if dataset.held_out is not None and dataset.held_out.folds:

@@ -122,6 +122,7 @@ FAILURES = {
     "train three-rows.csv --group label --folds 3 --label-column a": "2 groups, fewer than the 3 folds",
     "train three-rows.csv --group a --held-out 0 --on-split --evaluate validation": "the training rows are all of one",
     "try flowers.csv --label-column none": "choose the label column",
+    "train flowers.csv --label-column none -o r.sqlite": "choose the label column",
     "try alone.csv": "alone: no class has two rows, so no row can be held out for a test; add rows",
     "try three-rows.csv": "three-rows: no row can be held out, because no class has two training rows; add rows",
     "fill tiny.npz -o x.csv": "tiny.npz: is not a text file; give a table (.csv)",
