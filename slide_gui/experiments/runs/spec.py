@@ -657,7 +657,8 @@ class SweepSpec:
                         stack = replace(self.base.stack, noise=noise, depth=depth)
                         spec = replace(self.base, stack=stack, split=split, seed=seed, neighbour=near).checked()
                         if not isinstance(spec.svm.widths, str) and len(spec.svm.widths) != spec.svm.groups:
-                            raise ValueError(f"{len(spec.svm.widths)} widths do not fit depth {depth}; give one depth")
+                            problem = f"{len(spec.svm.widths)} widths do not fit depth {depth}"
+                            raise ValueError(f"{problem}; give {spec.svm.groups} widths, and only one depth")
                         before[depth] = spec
                         # The points of methods without layers have noise 0 and depth 0.
                         points.append(SweepPoint(noise * spec.stacked, depth * spec.stacked, split, seed, spec))
