@@ -158,8 +158,7 @@ def test_that_other_methods_are_trained_and_described(cli, tiny, options, text):
 
 @pytest.mark.filterwarnings("default::UserWarning")
 def test_that_a_warning_of_scikit_learn_is_printed_as_one_sentence(cli, tiny):
-    printed = cli("train tiny.npz --classifier neural_network.MLPClassifier max_iter=1 --depth 0").err
-    assert re.search(r"\nslide-gui: Stochastic Optimizer: Maximum iterations \(1\) reached.*\n$", printed)
+    assert "\nslide-gui: Stoch" in cli("train tiny.npz --classifier neural_network.MLPClassifier max_iter=1").err
 
 
 def test_that_stored_runs_are_listed_shown_hidden_and_exported(cli, tiny):

@@ -443,7 +443,7 @@ def _floats(
             missing = is_missing(shown)
             if missing and column != table.label:
                 continue
-            if column == 0 and shown.startswith("#"):
+            if column == 0 and shown.startswith("#") and shown[-1] not in "!?":  # Excel writes cells such as #DIV/0!
                 raise DataError(f"line {lines[row]} {_LATE_COMMENT}", place)
             limit = " up to 3.4e38" if np.isfinite(numbers[index]) else ""
             advice = " move this row to the top if it is a class," if column == table.label else " write NA if unknown,"
