@@ -69,7 +69,8 @@ def _train(arguments: argparse.Namespace) -> int:
 
     dataset, base = _checked_and_read(arguments, source, choices, check)
     spec = base.checked()
-    Classes.of(dataset)  # raises an error for data without usable labels, before a run store is created
+    # Data without usable labels raise an error before a run store is created.
+    Classes.of(dataset, tested=spec.evaluate == "test")
     options.warn_of_threshold(dataset, spec.stack)
     results = [_stored_or_new(dataset, each, output) for each in on_every_fold(spec, dataset)]
     if dataset.held_out is not None and dataset.held_out.folds:
@@ -183,7 +184,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
         return SweepSpec(base, noises, depths, splits, tuple(seeds), warm=warm, choose=choose)
 
     dataset, base = _checked_and_read(arguments, source, choices, lambda base: sweep_of(base).points())
-    Classes.of(dataset)  # raises an error for data without usable labels, before a run store is created
+    # Data without usable labels raise an error before a run store is created and before a point is computed.
+    Classes.of(dataset, tested=arguments.choose or base.evaluate == "test")
     sweep = sweep_of(base)
     deepest = max(sweep.points(), key=lambda point: point.depth)
     options.warn_of_threshold(dataset, deepest.spec.stack)

@@ -139,8 +139,7 @@ def test_that_two_tables_share_the_numbers_of_their_classes(tmp_path, train, tes
     assert data.label_names == names
     assert data.train_labels.tolist() == train_labels
     assert data.test_labels.tolist() == test_labels
-    alike = [guess for guess in data.checks if guess.what == "classes differ only in letter case or leading zeros"]
-    assert bool(alike) == ("01" in names or "A" in names)
+    assert any("letter case" in guess.what for guess in data.checks) == ("01" in names or "A" in names)
 
 
 def test_that_test_rows_without_labels_are_read_with_training_rows_of_named_classes(tmp_path):

@@ -39,19 +39,24 @@ class Classes:
     groups: Indices | None = None
 
     @classmethod
-    def of(cls, dataset: Dataset) -> "Classes":
+    def of(cls, dataset: Dataset, *, tested: bool = False) -> "Classes":
         """Assign an integer code to each label of a data set.
 
         Raises
         ------
         DataError
-            If the training rows have no labels, or all the same label.
+            If the training rows have no labels, or all the same label. With `tested`, also if there are no test rows
+            with labels.
         """
         dataset.check_classes()
         assert dataset.train_labels is not None
         known = np.unique(dataset.train_labels)
         judged = np.empty(0, np.int64) if dataset.test_labels is None else dataset.test_labels
         labels = np.concatenate([known, np.setdiff1d(judged, known)])
+        if tested and len(judged) == 0:
+            what = "no test rows" if dataset.n_test == 0 else "no labels for its test rows"
+            remedy = "hold rows of the training file out, or evaluate on validation rows"
+            raise DataError(f"has {what}; {remedy}", dataset.name)
         by_label = np.argsort(labels)
         test = by_label[np.searchsorted(labels, judged, sorter=by_label)]
         train = np.searchsorted(known, dataset.train_labels)
@@ -348,11 +353,7 @@ class RunData:
                 f"{spec.fingerprint[:12]}…); open the data of the run",
                 dataset.name,
             )
-        classes = Classes.of(dataset)
-        if spec.evaluate == "test" and len(classes.test) == 0:
-            what = "no test rows" if dataset.n_test == 0 else "no labels for its test rows"
-            remedy = "hold rows of the training file out, or evaluate on validation rows"
-            raise DataError(f"has {what}; {remedy}", dataset.name)
+        classes = Classes.of(dataset, tested=spec.evaluate == "test")
         return cls(dataset, spec, classes, *_rows(classes, spec, dataset.name))
 
     def take(self, rows: Indices) -> NDArray[np.float32]:
