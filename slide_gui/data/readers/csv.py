@@ -593,10 +593,14 @@ def _options_like(
         if k is None or reading.label_column is not None or len(columns) != len(trained_on):
             return reading
         return replace(reading, label_column=f"#{k + 1}")
-    label = None if like.opened.label_column is None else trained_on[like.opened.label_column]
+    place_of_label = like.opened.label_column
+    label = None if place_of_label is None else trained_on[place_of_label]
+    n_known = len(trained_on) - (label is not None)
+    if place_of_label is not None and not named and len(columns) == n_known:  # only the label column is missing
+        numbers = tuple(str(k + (k < place_of_label)) for k in like.opened.left_out)
+        return replace(reading, label_column=NO_COLUMN, left_out=numbers, group=None)
     group = reading.group and trained_on[requested_column(reading.group, trained_on, place)]
     left_out = [trained_on[k] for k in like.opened.left_out if trained_on[k] != group]
-    n_known = len(trained_on) - (label is not None)
     others = set(columns) - {*like.feature_names, *left_out, group} if named else columns[n_known:]
     return replace(
         reading,
