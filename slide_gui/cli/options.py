@@ -273,6 +273,9 @@ def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
 
 def read_data(source: DataSource) -> Dataset:
     """Return the data set. Draw a progress bar on stderr while reading, then print uncertain guesses about the data."""
+    for path in source.paths:
+        if not Path(path).exists():
+            raise DataError("does not exist; give a file, or a name from slide-gui datasets list", path)
     with progress_bar(f"reading {source.argument}") as progress:
         dataset = source.load(progress=progress)
     warn_of_guesses(dataset)

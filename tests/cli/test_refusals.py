@@ -113,7 +113,7 @@ FAILURES = {
     "fit row.csv": "row: has 1 row; a fit needs at least two",
     "fit empty.csv": "empty.csv",
     "weights broken.npz": "broken.npz",
-    "fit absent.csv": "absent.csv",
+    "fit generated:rectangle": "generated:rectangle: does not exist; give a file, or a name",
     "fit small.npz -o small.npz/m.npz": "small.npz",
     "train tiny.npz --widths 1,2": "widths",
     "train tiny.npz -o tiny.npz": "tiny.npz",

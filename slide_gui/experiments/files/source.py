@@ -126,8 +126,8 @@ class DataSource:
         key = text.removeprefix(_GENERATED)
         if is_known(key):
             return cls(key=key, seed=seed, generated=key != text)
-        # The name of an existing file may contain `os.pathsep`, so it is not split.
-        parts = [text] if os.path.exists(text) else text.split(os.pathsep)
+        # The name of an existing file may contain `os.pathsep`, so it is not split, nor is a misspelt key.
+        parts = [text] if os.path.exists(text) or key != text else text.split(os.pathsep)
         return cls(paths=tuple(filter(None, parts)), seed=seed)
 
     @classmethod
