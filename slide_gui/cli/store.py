@@ -65,9 +65,9 @@ def full_hash(store: RunStore, beginning: str) -> str:
     Raises
     ------
     UsageError
-        If no hash, or more than one, begins with `beginning`.
+        If no hash, or more than one, begins with `beginning`, or if `beginning` is empty.
     """
-    hashes = store.hashes(beginning)
+    hashes = store.hashes(beginning) if beginning else []
     if len(hashes) != 1:
         raise UsageError(f"{len(hashes) or 'no'} hashes begin with {beginning!r}; copy one from slide-gui runs list")
     return hashes[0]
