@@ -647,7 +647,8 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
     """Choose a label column of numbers. Return its index or None, the guess, and the reason if there are no labels."""
     values, d = np.unique(table.column[~np.isnan(table.column)]), len(layout.columns)
     if layout.reading.label_column is not None or d - 1 in layout.left_out:
-        return None, (), "all columns are features; choose the label column"
+        why = "the last column is left out" if layout.reading.label_column is None else "all columns are features"
+        return None, (), f"{why}; choose the label column"
     unlabelled_image = not layout.named and square_shape(d, SMALLEST_SQUARE) is not None
     first = table.rows[:, 0]
     is_first = bool(square_shape(d - 1, SMALLEST_SQUARE)) and look_like_labels(np.unique(first))
