@@ -56,11 +56,11 @@ DEEPEST = 1e-3
 """Smallest fraction of the full range that can fill the plot."""
 
 Ticks = Callable[[float, float, int], Sequence[tuple[float, str]]]
-"""Function that returns values and texts of ticks, given the ends of an axis and an approximate number of ticks."""
+"""Function that returns the values and labels of about n ticks, given the two ends of an axis and n."""
 
 
 def nice_ticks(low: float, high: float, most: int = 6) -> tuple[float, ...]:
-    """Return round values, 1, 2 or 5 times a power of ten apart, that enclose the limits.
+    """Return round values that enclose the limits and are 1, 2 or 5 times a power of ten apart.
 
     There are at most `most` + 2 values. The first value is at or below `low`, the last at or above `high`.
     """
@@ -90,7 +90,7 @@ def linear_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
 
 
 def decade_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
-    """Return ticks of a logarithmic axis whose ends `low` and `high` are decimal logarithms.
+    """Return the ticks of a logarithmic axis, given the decimal logarithms `low` and `high` of its ends.
 
     The ticks are 1, 2 and 5 times powers of ten, or only powers of ten if the axis spans many decades.
 
@@ -104,16 +104,16 @@ def decade_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
         places = [p for p in every if low - 1e-9 <= p <= high + 1e-9]
         if len(places) <= most:
             break
-    if len(places) < 2:  # the axis shows so little of a decade that it has fewer than two of these ticks
+    if len(places) < 2:  # the axis spans too little of a decade for two such ticks
         return [(math.log10(value), text) for value, text in linear_ticks(10.0**low, 10.0**high, most) if value > 0.0]
     values = [round(10.0**p, 12 - math.floor(p)) for p in places]
     return [(p, count(round(v)) if v >= 1.0 else number(v)) for p, v in zip(places, values, strict=True)]
 
 
 def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Return positions between `low` and `high` that are close to `wanted`, in this order, and at least `gap` apart.
+    """Return positions close to `wanted`, in the same order, between `low` and `high` and at least `gap` apart.
 
-    If there is too little space for this gap, the positions have smaller, equal gaps.
+    If there is too little space for these gaps, smaller, equal gaps are used.
     """
     order = sorted(range(len(wanted)), key=lambda i: (wanted[i], i))
     gap = min(gap, (high - low) / max(len(wanted) - 1, 1))
@@ -143,7 +143,7 @@ def _axis(side: str) -> Any:
     axis = pg.AxisItem(side, maxTickLength=TICK)
     axis.enableAutoSIPrefix(False)
     offset = 4 if side == "bottom" else 4 + TICK
-    # The texts of the outermost ticks may extend 24 pixels beyond the ends of the axis.
+    # The labels of the outermost ticks may extend 24 pixels beyond the ends of the axis.
     axis.setStyle(autoExpandTextSpace=False, hideOverlappingLabels=24, tickAlpha=255, tickTextOffset=offset)
     axis.setZValue(-10)
     return axis
@@ -225,7 +225,7 @@ class Plot(HoverWidget):
         return self._visible
 
     def at(self, x: float, y: float) -> QPointF:
-        """Return the position in pixels of a pair of values. `ViewBox.mapViewToScene` would take 2.6 times as long."""
+        """Return the position of a pair of values in pixels. `ViewBox.mapViewToScene` would take 2.6 times as long."""
         box, ((left, right), (low, high)) = self._frame, self._visible
         return QPointF(
             box.left() + (x - left) / (right - left) * box.width(),
@@ -317,7 +317,7 @@ class Plot(HoverWidget):
         """Draw moving marks, such as a cursor, below the items. The cached picture does not contain them."""
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
-        """Draw the texts next to the axes."""
+        """Draw the labels in the margins of the plot."""
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
         """Draw moving marks, such as rings around dots, above the items. The cached picture does not contain them."""
@@ -330,7 +330,7 @@ class Plot(HoverWidget):
         """Return the item at a position in pixels, or None if there is no item."""
 
     def _values_of(self, target: Any) -> tuple[float, float]:
-        """Return the pair of values of an item that was selected with the keyboard."""
+        """Return the horizontal and vertical values of an item selected with the keyboard."""
         raise NotImplementedError
 
     def _click_at(self, target: Any, place: QPointF) -> None:
@@ -347,7 +347,7 @@ class Plot(HoverWidget):
         """Move the grabbed item."""
 
     def _pointer(self, target: Any, place: QPointF) -> Qt.CursorShape:
-        """Return the shape of the mouse pointer over an item, or over an empty place if `target` is None."""
+        """Return the shape of the mouse pointer over an item, or over empty space if `target` is None."""
         return Qt.CursorShape.ArrowCursor if target is None else Qt.CursorShape.PointingHandCursor
 
     # Appearance
@@ -373,7 +373,7 @@ class Plot(HoverWidget):
         self._changed()
 
     def _changed(self) -> None:
-        """Request that the cached picture is painted again, because the visible range or a text has changed."""
+        """Request a new cached picture after a change of the visible range or a label."""
         self._version += 1
         self.update()
 
@@ -399,7 +399,7 @@ class Plot(HoverWidget):
             focus_ring(painter, self)
 
     def paint_still(self, painter: QPainter) -> None:
-        """Draw the items and the texts next to the axes. The picture is cached because this takes 10 to 18 ms."""
+        """Draw the items, axes and labels into the cached picture, which takes 10 to 18 ms."""
         box, area = self.box(), QRectF(self.rect())
         self._update_ticks()
         painter.save()

@@ -160,7 +160,7 @@ def _cells(window: MainWindow) -> tuple[tuple[int, int], ...] | None:
 _TABLE = "Error rates"
 STOPS = (
     Stop("view_weights", "Next image", lambda w: w.workspace.state.selection.sample),
-    Stop("view_weights", "Image, to point at pixels", _pixel_of_outline),
+    Stop("view_weights", "Image for selecting pixels", _pixel_of_outline),
     Stop("view_weights", "Noise level", lambda w: _fitted(w, noise=0.75), {"noise": 0.1}),
     Stop("view_flow", "Squashing", lambda w: _fitted(w, squashing="threshold"), {"squashing": "identity"},
          lambda w: w.panel.more.setChecked(True)),
@@ -168,7 +168,7 @@ STOPS = (
     Stop("view_copies", "Start", _copies),
     Stop("view_shuffle", "Shuffle pixels", _shuffled),
     Stop("page_classifier", "Train", _trained),
-    Stop("view_flow", "Input image, to draw on", _flipped, prepare=_show_misclassified),
+    Stop("view_flow", "Input image for drawing", _flipped, prepare=_show_misclassified),
     Stop("page_curves", "Error against noise, one line per depth: plot", _opened_run),
     Stop("page_evaluation", _TABLE, _cells),
     Stop("page_evaluation", "", lambda _window: None, None),

@@ -37,7 +37,7 @@ class ColorBar(QWidget):
         scale : ColorScale or None
             None leaves an empty frame with the note.
         note : str
-            A short note: the tiles that share the limits, such as "per tile", or the name of the values.
+            Scope of the limits, such as "per tile", or name of the values.
         labels : tuple of str
             Labels that replace the values, for example ``("−limit", "0", "+limit")`` if every tile has its own limits.
             They are evenly spaced from the lower to the upper limit.

@@ -146,7 +146,7 @@ class ColorTable(QTableWidget):
         self.viewport().update()
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text that an empty table shows, which tells the user what to do next."""
+        """Set the text of an empty table, which tells the user what to do next."""
         self._placeholder = text
         self._describe()
 

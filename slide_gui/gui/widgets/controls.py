@@ -184,7 +184,7 @@ class ElidedBox(QComboBox):
 def _show_tip(widget: ElidedLabel | ElidedBox, event: QEvent, text: str) -> bool:
     """If the event requests a tooltip and the widget shortens its text, show the full text at the top of the tooltip.
 
-    Return False if this does not apply, so that the widget must handle the event.
+    Otherwise, return False; the widget must then handle the event.
     """
     if not isinstance(event, QHelpEvent) or event.type() != QEvent.Type.ToolTip or widget.shown_text() == text:
         return False
@@ -212,7 +212,7 @@ def literal(text: str) -> str:
 
 
 def add_choices(box: QComboBox, choices: Iterable[Choice]) -> None:
-    """Add choices with their texts and tooltips to a combo box; the data of each item is the key of the choice."""
+    """Add choices with their texts and tooltips to a combo box, and store the key of each choice as item data."""
     for choice in choices:
         box.addItem(choice.text, choice.key)
         box.setItemData(box.count() - 1, wrapped(choice.tip), Qt.ItemDataRole.ToolTipRole)
@@ -328,7 +328,7 @@ class StartPause(QWidget):
         self.pause.setMinimumWidth(widest(self.pause, 72, ("Pause", "Resume")))
 
     def follow(self, running: bool, paused: bool, ready: bool = True) -> None:
-        """Set texts and state of the buttons for the state of the job; `ready` is True if the job can be started."""
+        """Update the buttons to the state of the job; `ready` is True if the job can be started."""
         self.start.setText(self._words[running])
         self.start.setEnabled(running or ready)
         self.pause.setEnabled(running)
@@ -336,7 +336,7 @@ class StartPause(QWidget):
 
 
 def widest(button: QPushButton, least: int, words: tuple[str, ...]) -> int:
-    """Return the width that a button needs for the longest of these texts, at least `least`."""
+    """Return the width that a button needs for the longest of these texts, or `least` if this is larger."""
     button.ensurePolished()
     beside = button.sizeHint().width() - button.fontMetrics().horizontalAdvance(button.text())
     return max(least, *(button.fontMetrics().horizontalAdvance(word) + beside for word in words))

@@ -73,7 +73,7 @@ class DrawingCanvas(Picker):
         self._last = 0
         self.setMinimumSize(64, 64)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
-        self.setAccessibleName("Image, to point at pixels" if pins else "Input image, to draw on")
+        self.setAccessibleName("Image for selecting pixels" if pins else "Input image for drawing")
         if not pins:
             self.setToolTip("Draw with the left button, erase with the right button or Shift; Space toggles the pixel")
 
@@ -86,7 +86,7 @@ class DrawingCanvas(Picker):
         return self.image is not None and self._given is not None and not np.array_equal(self.image, self._given)
 
     def set_image(self, values: Image, drawn: Image | None = None) -> None:
-        """Show the image `values`, or `drawn`, its copy with earlier strokes, if `drawn` has the same shape.
+        """Show the image `values`, or its copy `drawn` with earlier strokes if both have the same shape.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class DrawingCanvas(Picker):
         self.setAccessibleDescription("; ".join(texts))
 
     def _contents(self, values: Image) -> list[str]:
-        """Return texts about the image: how many pixels are above 0.5, or its size and its pinned values."""
+        """Return a description of the image: the number of pixels above 0.5, or its size and the pinned values."""
         if not self._pins_pixels:
             return [f"{int(np.count_nonzero(values > 0.5))} of {values.size} pixels above 0.5"]
         pins, (rows, columns) = [index for index, _ in self._pins], values.shape
@@ -201,7 +201,7 @@ class DrawingCanvas(Picker):
         return slice(max(row - before, 0), row + after), slice(max(column - before, 0), column + after)
 
     def _stroke(self, index: int, ink: float) -> None:
-        """Set the pixels on the line from the last pixel of the stroke to this pixel to the value `ink`."""
+        """Extend the stroke in a straight line to this pixel, with the value `ink`."""
         if self.image is None:
             return
         values, columns = self.image.copy(), self.image.shape[1]
@@ -275,7 +275,7 @@ class FeatureBars(Picker):
         self._range = 0.0, 1.0
         self._still = CachedPixmap()
         self.setMinimumSize(64, 72)
-        self.setAccessibleName("Features as bars, to point at")
+        self.setAccessibleName("Bars for selecting features")
 
     def sizeHint(self) -> QSize:
         return QSize(260, 160)

@@ -28,13 +28,13 @@ from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.text import isolated
 
 STALE = 0.65
-"""Opacity of greyed contents: 35 % of their colour is the colour of the page."""
+"""Opacity of greyed contents, which are blended with the colour of the page."""
 CENTRE = int(Qt.AlignmentFlag.AlignCenter)
 MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
 RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 INK = ColorScale("grey", 0.0, 1.0)
-"""Colour scale that `image_of` draws in black on white in the light theme, in white on near black in the dark theme."""
+"""Colour scale from white to black in the light theme, and from near black to white in the dark theme."""
 
 ARROWS = {Qt.Key.Key_Left: (0, -1), Qt.Key.Key_Right: (0, 1), Qt.Key.Key_Up: (-1, 0), Qt.Key.Key_Down: (1, 0)}
 """Key → step in (row, column) on the screen."""
@@ -80,7 +80,7 @@ class PixelGrid:
         return QRectF(self.x + column * self.scale, self.y + row * self.scale, self.scale, self.scale)
 
     def moved(self, index: int | None, step: tuple[int, int]) -> int:
-        """Return the pixel that `step` reaches from this pixel, within the image; for None, the central pixel."""
+        """Return the pixel one `step` from `index`, within the image, or the central pixel if `index` is None."""
         rows, columns = self.shape
         if index is None:
             return rows // 2 * columns + columns // 2
@@ -89,9 +89,9 @@ class PixelGrid:
 
 
 def integer_scale(pixels: int, extent: float, ratio: float) -> float:
-    """Return the largest side of a pixel, an integer in device pixels, at which `pixels` pixels fit into `extent`.
+    """Return the largest side of an image pixel for which `pixels` of them fit into `extent`.
 
-    If even one device pixel is too large, an integer number of pixels shares one device pixel.
+    The side is an integer number of device pixels, or a device pixel divided by an integer if there is less space.
     """
     device = extent * ratio
     pixels_per = int(device // max(pixels, 1))
@@ -116,9 +116,9 @@ def colour_table(scale: ColorScale, zeroth: QColor | None = None) -> NDArray[np.
 
 
 def crosshair(box: QRectF, spot: QRectF, gap: float | None = None) -> list[QLineF]:
-    """Return lines across `box` through the centre of `spot`, which leave a distance `gap` around the centre free.
+    """Return the lines of a cross-hair across `box`, which end at a distance `gap` from the centre of `spot`.
 
-    By default, the lines end 2 pixels before `spot`.
+    By default, they end 2 pixels outside `spot`.
     """
     x, y = spot.center().x(), spot.center().y()
     gap = 0.5 * spot.width() + 2.0 if gap is None else gap
@@ -273,7 +273,7 @@ class PaintedWidget(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text that an empty widget shows, which tells the user what to do next."""
+        """Set the text of an empty widget, which tells the user what to do next."""
         self._placeholder = text
         self._contents_changed()
 

@@ -26,13 +26,13 @@ class Tile:
     caption : str
         Text above the tile; a narrow tile shows only the part after " · ".
     marker : int or None
-        Pixel to mark with a ring: the pixel that these weights reconstruct.
+        Pixel that these weights reconstruct, marked with a ring.
     quantity : str
         Name of the values, or "" for weights; it begins with "≈" if the values are approximate.
     stale : bool
         True to grey the tile because a newer one is being computed.
     part : tuple of (top, left, rows, columns) or None
-        The part of the image that the enlarged tile shows; None for the entire image.
+        The part of the image shown in the enlarged tile; None for the entire image.
     """
 
     values: NDArray[np.float32]
@@ -69,11 +69,11 @@ class Tile:
         return self
 
     def place_of(self, index: int) -> str:
-        """Return as text the row and column of a pixel, or the index of a feature."""
+        """Return the row and column of a pixel, or the index of a feature, as text."""
         return "{}, {}".format(*divmod(index, self.shape[1])) if len(self.shape) == 2 else str(index)
 
     def value_at(self, index: int) -> tuple[str, str]:
-        """Return as texts the value of a pixel or feature, and the position as in `place_of`."""
+        """Return the value of a pixel or feature and its position from `place_of`, both as text."""
         return self.scale.label(float(self.values.flat[index]), 4), self.place_of(index)
 
     def equals(self, other: "Tile") -> bool:
@@ -207,14 +207,14 @@ def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, i
 def strongest(values: NDArray[np.float32], count: int, axis: int) -> NDArray[np.float32]:
     """Shrink or stretch an axis to at most `count` values.
 
-    A longer axis is divided into intervals, of which only the value of largest magnitude is kept. On a shorter axis,
+    A longer axis is divided into intervals, each represented by its value of largest magnitude. On a shorter axis,
     each value is repeated equally often.
     """
     size = values.shape[axis]
     if size <= count:
         return np.repeat(values, count // size, axis)
     step = -(-size // count)
-    # If the sign bit of a float32 is moved to the end, integers have the same order as the magnitudes.
+    # With the sign bit moved to the end, the bits of float32 numbers sort as integers in the order of the magnitudes.
     bits = values.view(np.uint32)
     ordered = (bits << 1) | (bits >> 31)
 
