@@ -158,7 +158,7 @@ class Page(QWidget):
         """Show an object that another page passed; each page defines the type that it accepts."""
 
     def export_options(self) -> tuple[ExportOption, ...]:
-        """Return the possible exports; the export that users most likely want is the first."""
+        """Return the possible exports, starting with the one that users most likely want."""
         return ()
 
     def why_nothing_to_export(self) -> str:

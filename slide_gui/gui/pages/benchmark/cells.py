@@ -43,7 +43,7 @@ def error_rows(
     choice : EvaluationChoice
         Data sets, methods and protocol that the user selected.
     running, paused : bool
-        True if the evaluation is running, and True if it is paused.
+        Whether the evaluation is running, and whether it is paused.
     """
     keys = tuple(dict.fromkeys(cell.data for cell in choice.table))
     infos = {info.key: info for info in state.data}
@@ -100,7 +100,7 @@ def error_rows(
 def _active_text(
     state: EvaluationState, active: Sequence[SplitProgress], n_splits: int, paused: bool
 ) -> tuple[str, float]:
-    """Return the current step of the first running split as text, and the finished fractions of all splits as a sum."""
+    """Return the current step of the first running split, and the sum of the finished fractions of all splits."""
     (text, _), *_ = steps = [_step(state.live, split, paused) for split in active]
     where = f"split {active[0].split + 1} of {n_splits}" if n_splits > 1 else ""
     return ": ".join(filter(None, (where, text))), sum(fraction for _, fraction in steps)
@@ -177,8 +177,8 @@ def time_rows_of(rows: Sequence[TimeRow]) -> tuple[EvaluationRow, ...]:
     speedup = [_time_cell(_ratio(r.speedup), _ratio(r.paper_speedup)) for r in rows]
     return (
         EvaluationRow("", "SLIDE", tuple(slide), strong=True),
-        EvaluationRow("", "SdA, as selected", tuple(sda), "on a GPU in the paper"),
-        EvaluationRow("", "Speed-up", tuple(speedup), "over SdA, as selected"),
+        EvaluationRow("", "SdA as selected", tuple(sda), "on a GPU in the paper"),
+        EvaluationRow("", "Speed-up", tuple(speedup), "over SdA as selected"),
     )
 
 
@@ -200,10 +200,7 @@ def _paper(text: str) -> str:
 
 
 def _short(chosen: str) -> str:
-    """Shorten the description of the selected SdA so that it fits the cell.
-
-    The short text has only the numbers of units of the layers and the noise level.
-    """
+    """Shorten the description of the selected SdA to its layer sizes and noise level, to fit the cell."""
     units, *rest = chosen.split(", ")[:2]
     sizes = re.findall(r"\d+", units)
     if len(set(sizes)) == 1:

@@ -62,7 +62,7 @@ class _CheckMenu(QPushButton):
 
 
 _NOTES = (
-    "Brackets contain 95 % confidence intervals over test rows and splits (or over test rows if there is one split). "
+    "Brackets give 95 % confidence intervals over test rows and splits (or over test rows if there is one split). "
     "Marks show p < 0.05 after Holm’s correction: t-test over rows and splits (McNemar’s test if there is one split)."
 )
 _QUICK = "quick: 600 training rows, not comparable with the paper"
@@ -89,7 +89,7 @@ class EvaluationPage(Page):
 
     def _build_controls(self, row: QHBoxLayout) -> None:
         controller = self._controller
-        tip = "Compute the missing runs of the selection; finished runs stay stored, even after a crash"
+        tip = "Compute the selected runs that are missing; each finished run is stored and survives a crash"
         self._buttons = placed(row, StartPause(("Start", "Cancel"), tip, "benchmark", self))
         self.start_button, self.pause_button = self._buttons.start, self._buttons.pause
         self.start_button.clicked.connect(self._toggle)
@@ -109,15 +109,15 @@ class EvaluationPage(Page):
         self._splits.setSpecialValueText("protocol’s")
         self._splits.setFixedWidth(120)
         self._splits.setToolTip(
-            "Number of times that selection and training are repeated on each data set. 0 is the protocol’s number. "
+            "Number of times that selection and training are repeated on each data set. 0 means the protocol’s number. "
             "The paper uses 50 on Rectangles, 10 on Convex and Rectangles-Images, and 1 on MNIST"
         )
         self._splits.valueChanged.connect(self._chosen)
         data = {key: data_entry(key).title for key in controller.choice.data}
         methods = {key: row_title(key) for key in controller.choice.methods}
-        tip = "Data sets on which Start computes runs; the tables show stored results of all other data sets"
+        tip = "Data sets to evaluate when you press Start; for all others, the tables show stored results"
         self.data_sets = _CheckMenu("Data sets", tip, data, self)
-        tip = "Methods of which Start computes runs; the tables show stored results of all other methods"
+        tip = "Methods to evaluate when you press Start; for all others, the tables show stored results"
         self.methods = _CheckMenu("Methods", tip, methods, self)
         for button in (self.data_sets, self.methods):
             button.ticked.connect(self._chosen)

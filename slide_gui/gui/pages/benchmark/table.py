@@ -23,7 +23,7 @@ from slide_gui.text import plain
 
 @dataclass(frozen=True)
 class SignificanceMark:
-    """A possible result of the comparison of a method with SLIDE-SVM, and the mark that shows it.
+    """The mark for one possible result of comparing a method with SLIDE-SVM.
 
     Attributes
     ----------
@@ -60,10 +60,9 @@ class EvaluationCell:
     Attributes
     ----------
     main, aside, note : str
-        Value of the cell, text to the right of the value, and text below the value, such as the reason why there is no
-        value.
+        Value, text to its right, and text below it, such as the reason for a missing value.
     standing : {"", "reference", "better", "worse", "equal"}
-        Result of the comparison with SLIDE-SVM, which determines the mark and its colour. "reference" is SLIDE-SVM
+        Result of the comparison with SLIDE-SVM; it determines the mark and its colour. "reference" is SLIDE-SVM
         itself; a cell with "" has no mark.
     fraction : float or None
         Finished fraction of the computation, drawn as a bar; None if the cell is not being computed.
@@ -87,9 +86,9 @@ class EvaluationCell:
 
 @dataclass(frozen=True)
 class EvaluationHead:
-    """The heading of a column: the name of a data set, and a note.
+    """The heading of a column: the name of a data set, and a note such as "generated, 1 200 / 50 000".
 
-    An example of a note is "generated, 1 200 / 50 000", with the numbers of training and test rows.
+    The numbers are those of the training and test rows.
     """
 
     title: str

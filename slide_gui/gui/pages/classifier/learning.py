@@ -1,4 +1,4 @@
-"""A plot of the criterion that the learned widths minimise, and bars for the share of each layer in the kernel."""
+"""A plot of the criterion that is minimised to learn the widths, and bars for each layer's share of the kernel."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ FEWEST = 10
 DECADES = 30.0
 """The vertical axis is logarithmic if the largest criterion is at least this many times the smallest one."""
 SIDE = 0.015
-"""Margin beyond the first and the last iteration, as a fraction of the axis, which keeps their dots visible."""
+"""Margin at both ends of the axis, as a fraction of its length, so that the outermost dots are visible."""
 
 
 class CriterionPlot(Plot):
@@ -70,11 +70,11 @@ class CriterionPlot(Plot):
         self._renew()
 
     def best(self) -> WidthsStep | None:
-        """Return the iteration with the smallest criterion so far; values that are not finite count as the largest."""
+        """Return the iteration with the smallest criterion so far; infinite and nan values count as largest."""
         return _least(self.history)
 
     def position(self, step: WidthsStep) -> QPointF:
-        """Return the position of an iteration in pixels, which is at the top edge if the criterion is not finite."""
+        """Return the position of an iteration in pixels, at the top edge if its criterion is not finite."""
         place, box = self.at(*self._values_of(step)), self.box()
         return QPointF(place.x(), min(max(place.y(), box.top()), box.bottom()))
 
@@ -132,7 +132,7 @@ class CriterionPlot(Plot):
         x, y, brushes = map(list, zip(*dots, strict=True)) if dots else ([], [], [])
         self._ends.setData(x=x, y=y, pen=self._pen(theme.background, 1.5), brush=brushes)
 
-    # Texts next to the axes, and marks that move with the mouse or the arrow keys
+    # Labels, and marks that move with the mouse or the arrow keys
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         """Write the smallest criterion of each start next to the plot."""
@@ -196,14 +196,14 @@ _MOST = 99  # grid row of the placeholder, below the rows of all layers
 
 
 class ShareBars(QWidget):
-    """One bar per layer that shows the layer's share of the kernel, with the share in per cent and the width σ."""
+    """One bar per layer for its share of the kernel, labelled with this share in per cent and the width σ."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._texts: list[tuple[str, str, str]] = []  # the name, share and σ of each layer
         self._stale = False
         self.bars: list[QProgressBar] = []
-        self._lines: list[Sequence[QLabel]] = []  # the three labels of the heading, then the three labels of each layer
+        self._lines: list[Sequence[QLabel]] = []  # three labels for the heading, then three per layer
         self._grid = flush(QGridLayout(self), 10, (8, 4, 8, 8))
         self._grid.setColumnStretch(1, 1)
         self._add_labels("secondary")
@@ -233,7 +233,7 @@ class ShareBars(QWidget):
     def set_shares(
         self, names: Sequence[str], shares: Sequence[float], widths: Sequence[float], stale: bool = False
     ) -> None:
-        """Show the name of each layer, its fraction of the kernel's exponent, 0 to 1, and its width.
+        """Show each layer's name, its fraction (0 to 1) of the kernel's exponent, and its width.
 
         An infinite width means that the layer is unused. If `stale`, the bars and texts are pale, because the current
         parameters differ from those of the result.
@@ -245,7 +245,7 @@ class ShareBars(QWidget):
         for bar, share in zip(self.bars, shares, strict=False):
             bar.setValue(round(1000 * min(share, 1.0)))
         least = min((width for width in widths if 0.0 < width < math.inf), default=1.0)
-        # The number of decimals is chosen so that the smallest width has three significant digits, but is at most 4.
+        # The smallest width has three significant digits, but at most 4 decimals.
         decimals = min(max(2 - math.floor(math.log10(least)), 0), 4)
         sigmas = ["∞" if math.isinf(width) else fixed(width, decimals) for width in widths]
         self._texts = list(zip(names, [per_cent(100 * share, 1) for share in shares], sigmas, strict=True))
@@ -262,7 +262,7 @@ class ShareBars(QWidget):
                 part.setText(texts[line][column] if line < len(texts) else "")
         for number, bar in enumerate(self.bars):
             bar.setVisible(number < len(self._texts))
-            # A layer has the same colour with and without a bar for the raw input h⁰.
+            # The colour of a layer does not depend on whether the raw input h⁰ has a bar.
             colour = theme.pin(number + (self._lines[1][0].text() != layer_name(0)))
             shown = towards(colour, QColor(theme.background), STALE) if self._stale else colour
             style = f"QProgressBar {{ min-height: 10px; max-height: 10px }} ::chunk {{ background: {shown.name()} }}"

@@ -39,7 +39,7 @@ _PLACEHOLDERS = (
 )
 _TRAIN = "Learn the widths and C, train on all training rows, then test"
 _VARIANCES = [
-    Choice(f"{variance:g}", f"{100 * variance:g} % of variance", "keep components with this fraction of the variance")
+    Choice(f"{variance:g}", f"{100 * variance:g} % of variance", "keep components that explain this much variance")
     for variance in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 ]
 _CAPTION = 7  # number of characters of the longest class name that fits below an image
@@ -98,7 +98,7 @@ class ClassifierPage(Page):
         self._loss.setMinimumContentsLength(9)
         self._whitening = placed(self.column, QWidget(self))
         line = flush(QHBoxLayout(self._whitening), 4)
-        tip = "Fraction of the variance that the whitened components contain"
+        tip = "Fraction of the variance that the whitened components explain"
         self._variance = self._choice(line, "Variance", tip, _VARIANCES)
         line.addStretch(2)
         self._boxes = {"method": self._method, "variance": self._variance, "criterion": self._by, "loss": self._loss}
@@ -131,7 +131,7 @@ class ClassifierPage(Page):
         return SvmParameters(criterion=self._by.currentData(), loss=self._loss.currentData())
 
     def _method_choice(self) -> tuple[str, float | None]:
-        """Return the selected method and the fraction of variance to keep, or None for a method without projection."""
+        """Return the selected method, and the fraction of variance to keep (None for methods without projection)."""
         key = self._method.currentData()
         return key, float(self._variance.currentData()) if METHODS[key].projection else None
 
@@ -254,7 +254,7 @@ class ClassifierPage(Page):
         if seen.history:
             spec = self._controller.spec
             assert spec is not None
-            criterion = resolved(spec.svm.criterion, self._controller.n_classes)  # replaces "auto"
+            criterion = resolved(spec.svm.criterion, self._controller.n_classes)  # replaces "auto" with a criterion
             self.criterion.set_name(_criterion_title(criterion))
             self._shares.set_shares(spec.group_names, seen.history[-1].shares, seen.history[-1].widths, stale)
         else:
@@ -329,7 +329,7 @@ class ClassifierPage(Page):
         held_out, over_folds = result.spec.held_out, self._controller.folds_rate
         if over_folds is not None:
             text = f"test error over all folds; each of the {count(over_folds.n)} {self._unit()}s is tested once"
-            return text if held_out is None else f"{text} · results below are of {held_out}: {result.rate}"
+            return text if held_out is None else f"{text} · results below are for {held_out}: {result.rate}"
         unit = self._unit() if result.spec.evaluate == "test" else "row"
         interval = f"on {count(result.n_test)} {unit}s, with its 95 % confidence interval"
         split = f"split {result.spec.split}, seed {result.spec.seed}" if result.spec.training == "split" else ""

@@ -71,7 +71,7 @@ class ErrorPlot(Plot):
     def set_points(self, points: Sequence[ErrorPoint], part: str = "test") -> None:
         """Replace the points; each noise level and depth may have at most one point.
 
-        The title of the error axis names the `part` of the rows on which errors are counted: "test" or "validation".
+        The title of the error axis contains `part`, "test" or "validation": the rows on which errors are counted.
         """
         titles = (self._titles[0], f"{part.capitalize()} error (%)")
         if titles != self._titles:
@@ -93,7 +93,7 @@ class ErrorPlot(Plot):
             self._renew()
 
     def set_depth(self, depth: int | None) -> None:
-        """Select the line that shows its confidence intervals while no point is under the mouse or selected by keys."""
+        """Select the line whose confidence intervals are shown while no point is selected by mouse or keys."""
         if depth != self._depth:
             self._depth = depth
             self._redraw()
@@ -176,7 +176,7 @@ class ErrorPlot(Plot):
         """Return the pen of a line in the colour of its depth, dashed if a smaller depth already has this colour."""
         return self._pen(theme.pin(depth), width, (1.8, 1.2) if depth >= len(PINS[theme.name]) else ())
 
-    # Texts next to the axes, the cursor, and the rings around points
+    # Labels, the cursor, and the rings around points
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         box = self.box()
@@ -384,8 +384,8 @@ def _limits(points: Sequence[ErrorPoint], paper: float | None) -> tuple[float, f
     settled = [p for p in points if p.state == "done" and math.isfinite(p.low + p.high)]
     for point in settled:
         values += [point.low, point.high]
-    # The confidence interval of a point shrinks while the point is computed. So that the axis does not change all the
-    # time, it reserves the width of the widest final interval for each of these points.
+    # The confidence interval of a point shrinks while the point is computed. To keep the axis still, each such point
+    # is given the width of the widest final interval.
     usual = max((0.5 * (p.high - p.low) for p in settled), default=0.0)
     for point in points:
         if point.is_known and point.state in ("running", "refining"):

@@ -104,8 +104,8 @@ class CurvesPage(Page):
     def setting(self) -> Setting | None:
         """Return the settings of the runs whose errors are plotted, or None without labelled data.
 
-        The settings that the user selected come first. If the user has selected none, they are the settings of the
-        requested sweep. If no sweep is requested either, they are the settings with the most stored runs.
+        The user's selection takes precedence over the requested sweep, and the sweep over the settings with the most
+        stored runs.
         """
         controller, spec = self._controller, self._controller.spec_of(self._controller.svm)
         if spec is None:
@@ -319,7 +319,7 @@ class CurvesPage(Page):
         is_paper_figure = paper is not None and dataset is not None and dataset.key == key
         self._plot.setToolTip(statements if is_paper_figure else "")
         self._show_status(points, setting)
-        # A plot that shows the paper's error does not explain why it has no points; the status explains this.
+        # With the paper's error, the plot is not empty and has no placeholder; the status explains the missing points.
         if not points and paper is not None and not self.status.text():
             self.status.setText(self._why_empty())
 
@@ -477,7 +477,7 @@ def _part(setting: Setting | None) -> str:
 def _rows(points: Iterable[ErrorPoint], part: str) -> str:
     """Return a text with the number of rows on which errors are counted.
 
-    The text has separate entries for the curves, the point that a sweep is computing, and the estimate.
+    The numbers are given separately for the curves, the point that a sweep is computing, and the estimate.
     """
     texts = []
     for state, name in (("done", "curves"), ("running", "current point"), ("refining", "estimate, widths not learned")):
@@ -492,7 +492,7 @@ def _rows(points: Iterable[ErrorPoint], part: str) -> str:
 def _decided(points: Iterable[ErrorPoint]) -> str:
     """Return the criteria by which the widths were learned, the most frequent one first.
 
-    If there are several criteria, the text contains the number of points of each criterion.
+    If there are several criteria, each is followed by its number of points.
     """
     counts = Counter(point.by for point in points if point.by).most_common()
     if len(counts) < 2:

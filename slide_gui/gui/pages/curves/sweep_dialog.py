@@ -1,4 +1,4 @@
-"""The dialog that sets the grid, rows, criterion and selection of a sweep and shows its estimated cost."""
+"""The dialog for setting the grid, rows, criterion and selection of a sweep, with an estimate of its cost."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +23,7 @@ _PAUSE_MILLISECONDS = 150  # the cost is computed when typing pauses for this lo
 
 
 class SweepDialog(QDialog):
-    """The dialog that sets up a sweep. The page builds the dialog once and reuses it.
+    """The dialog for setting up a sweep. The page builds the dialog once and reuses it.
 
     Signals
     -------
@@ -97,7 +97,7 @@ class SweepDialog(QDialog):
         Parameters
         ----------
         n_rows : int
-            Number of training rows, the largest possible number of labelled rows.
+            Number of training rows, the upper limit for the number of labelled rows.
         plan : callable
             Function that returns the cost of a sweep, or None if the sweep is impossible.
         """
@@ -155,7 +155,7 @@ class SweepDialog(QDialog):
 
     @Slot()
     def count(self) -> None:
-        """Show the cost of the sweep, or the problem of an invalid field."""
+        """Show the cost of the sweep, or the problem with an invalid field."""
         self._wait.stop()
         try:
             plan = self._plan(self.sweep())

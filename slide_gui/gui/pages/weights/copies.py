@@ -99,7 +99,7 @@ class CopiesPlot(Plot):
     def set_copies(self, copies: Copies | None, feature: int, name: str, stale: bool = False) -> None:
         """Show two lines: the errors of all rows of W_m, and of the row that reconstructs one feature.
 
-        From the start, the axis of m includes all values of m for which errors will be computed.
+        From the start, the axis of m spans all values for which errors will be computed.
 
         Parameters
         ----------
@@ -180,10 +180,10 @@ class CopiesPlot(Plot):
             brush=[self._brush(colour) for _, _, colour in dots],
         )
 
-    # Texts next to the axes
+    # Labels
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
-        """Label each line at its right end with its name and with the slope that is fitted to its points."""
+        """Label each line at its right end with its name and the slope fitted to its points."""
         box = self.box()
         wanted = [self.position(MOST_COPIES, s.reference / math.sqrt(MOST_COPIES)).y() for s in self._series]
         places = apart(wanted, 34, box.top() + 8, box.bottom() - 16)

@@ -262,7 +262,7 @@ class DecidedPart(QWidget):
         assert dataset is not None
         first, second = (f"“{names[code]}”" for code in (decision.first, decision.second))
         by = fixed(decision.margin, 2)
-        if decision.margin < 0:  # the second class wins against the first, but has fewer votes or loses a tie of votes
+        if decision.margin < 0:  # the second class beats the first, but has fewer votes or loses the tie-break
             is_tied = decision.votes[decision.first] == decision.votes[decision.second]
             by = "the sum of margins" if is_tied else "votes"
         self.title.setText(f"{first}, by {by} over {second}")
@@ -309,7 +309,7 @@ class DecidedPart(QWidget):
         return about if self._workspace.has_parameters(stack) else f"{about} (the panel has other parameters)"
 
     def _share_texts(self, shares: tuple[float, ...]) -> list[str]:
-        """Return a text for each layer: its name, and its share of the squared distance to support vectors."""
+        """Return the name of each layer with its share of the squared distance to support vectors."""
         assert self.controller.result is not None
         names = self.controller.result.spec.group_names
         return [f"{name} {per_cent(100 * share, 0)}" for name, share in zip(names, shares, strict=False)]

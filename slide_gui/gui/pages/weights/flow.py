@@ -272,11 +272,11 @@ class FlowPart(View):
 
     @property
     def foreign(self) -> FittedModel | None:
-        """Return the selected model of other data, which were open before, or None if the open data are selected."""
+        """Return the selected model of previously opened data, or None if the open data are selected."""
         return next((model for model in self._others() if model.fingerprint == self.learned.currentData()), None)
 
     def _others(self) -> list[FittedModel]:
-        """Return the models fitted to data that were open before and that have the same features as the open data."""
+        """Return the models fitted to previously opened data with the same features as the open data."""
         dataset = self._workspace.dataset
         if dataset is None:
             return []
@@ -291,8 +291,8 @@ class FlowPart(View):
         for model in others:
             self.learned.addItem(_learned_on(model), model.fingerprint)
         self.learned.setEnabled(bool(others))
-        tip = "Pass the input through layers that were fitted to data opened before"
-        self.learned.setToolTip(tip if others else f"{tip}; for a choice, open other data with the same features")
+        tip = "Pass the input through layers that were fitted to previously opened data"
+        self.learned.setToolTip(tip if others else f"{tip}; to add some, open other data with the same features")
 
     def _through(self, model: FittedModel) -> str:
         dataset = self._workspace.dataset
@@ -349,8 +349,8 @@ class FlowPart(View):
         limit = max(1.0, float(np.abs(flow.clean).max(initial=0.0)))
         per_tile = state.selection.levels == "tile"
         scale = ColorScale.symmetric(self._source.color_map, 1.0 if per_tile else limit)
-        # The bars of a table have the colours of hᵏ in all tiles. The bars of x, and of T if it has no negative values,
-        # always have the limits ±1.
+        # Bars of features that are not pixels have the colour map of hᵏ in all tiles. The limits of x, and of T if it
+        # has no negative values, are always ±1.
         shown = "T, hᵏ" if _has_negative_t(flow) else "hᵏ"
         shown = "x, T, hᵏ" if dataset.image_shape is None and limit == 1.0 else shown
         self._bar.set_scale(scale, *(("per tile", SHARES_OF_LIMIT) if per_tile else (shown,)))
@@ -385,7 +385,7 @@ class FlowPart(View):
 
 
 _LEGEND = "Below each hᵏ are its mean squared differences from hᵏ⁻¹ and from x. Only x is corrupted here."
-_SHORT_LEGEND = "Below each hᵏ is its mean squared difference from x. Only x is corrupted here."  # two lines of layers
+_SHORT_LEGEND = "Below each hᵏ is its mean squared difference from x. Only x is corrupted here."  # if the layers wrap
 
 
 def _has_negative_t(flow: Flow) -> bool:
@@ -393,7 +393,7 @@ def _has_negative_t(flow: Flow) -> bool:
 
 
 def _learned_on(model: FittedModel) -> str:
-    """Return a text with the name of the data, the noise level and the number of layers of a model."""
+    """Describe a model by the name of its data, its noise level and its number of layers."""
     layers, title = counted(len(model.stack.layers), "layer"), dataset_title(model.dataset, model.generated)
     return f"{title}, noise {number(model.stack.parameters.noise)}, {layers}"
 

@@ -213,7 +213,7 @@ class WeightsPage(Page):
             return "There is no layer. Increase the depth."
         if self._workspace.model() is None:
             return "The layers are still being fitted. Try again in a moment."
-        return "This view shows no numbers now. Start its computation, or wait until it ends."
+        return "This view has no numbers yet. Start its computation, or wait until it ends."
 
     def _figure_pixels(self) -> tuple[int, ...]:
         """Return the pixels whose rows of W are exported: the pinned pixels, or else the selected pixel."""
@@ -233,7 +233,7 @@ class WeightsPage(Page):
         for feature in self._figure_pixels():
             for k, row in self._source.fresh_rows(feature):
                 names.append((self._workspace.feature_name(feature), str(k)))
-                cells.append(np.roll(row.weights, 1))  # the bias first
+                cells.append(np.roll(row.weights, 1))  # moves the bias to the front
         heads = ("bias", *self._workspace.feature_names)
         return table_text((self._workspace.worded("weights of pixel"), "layer"), names, heads, cells) if cells else ""
 

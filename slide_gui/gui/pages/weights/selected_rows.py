@@ -23,7 +23,7 @@ STRENGTH = 0.4
 
 
 class PixelSelection(QObject):
-    """The selected pixel `feature`, and the weight under the cursor, by which `target` is reconstructed from `source`.
+    """The selected pixel `feature`, and the weight under the cursor, with which `source` reconstructs `target`.
 
     Signals
     -------
@@ -70,7 +70,7 @@ class PixelSelection(QObject):
         self.moved.emit()
 
     def cross(self, target: int | None, source: int | None) -> None:
-        """Select the weight with which `target` is reconstructed from `source`; None selects no weight."""
+        """Select the weight with which `source` reconstructs `target`; None selects no weight."""
         if not all(each is None or self._workspace.has_feature(each) for each in (target, source)):
             return
         if (target, source) != (self._target, self.source):
@@ -115,7 +115,7 @@ class ShownRow:
     rms : ndarray of shape (d,), or None
         Root mean square of each feature of the layer's input; None if it is unknown.
     shown : ndarray of shape (d + 1,)
-        The values that tiles show: the weights, or the contributions (weights × RMS of the input), and the bias last.
+        The values shown in tiles: the weights, or the contributions (weights × RMS of the input), and the bias last.
     stale : bool
         True if the row was computed with parameters other than the current ones.
     approximate : bool
@@ -232,8 +232,8 @@ class TileSource:
     def _fields(self, layer: int) -> tuple[float, NDArray[np.float32]]:
         """Return the largest absolute weight of a typical row of W in a layer, and all rows as images or as a matrix.
 
-        The first value is the median over the rows of their largest absolute weights. If tiles show contributions, both
-        results contain contributions instead of weights.
+        The first value is the median of the largest absolute weights of the rows. If tiles show contributions, both
+        results are computed from contributions instead of weights.
         """
         layers, contributes = self._layers(), self.shows_contributions()
         key = layers[layer - 1], contributes

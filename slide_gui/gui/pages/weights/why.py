@@ -85,7 +85,7 @@ class WhyView(View):
         self.tabs.currentChanged.connect(self._choose)
 
     def show_experiment(self, name: str) -> View:
-        """Show and return the experiment of this name, with the layer that is selected in the previous experiment."""
+        """Show and return the experiment of this name, and keep the layer that was selected before."""
         before = self._stack.currentWidget()
         number = [spec.name for spec in EXPERIMENTS].index(name)
         self.experiment = EXPERIMENTS[number]
