@@ -2,7 +2,7 @@
 
 pyqtgraph draws, pans, zooms and keeps the range within its limits. The widget handles mouse and key events itself, and
 paints the scene from a cache. If pyqtgraph's scene received the events, it would search its items after each move of
-the mouse, which takes 0.2 ms. It would also print errors of handlers instead of raising them.
+the mouse, which takes 0.2 ms. It would also print exceptions of handlers instead of raising them.
 
 Importing this module imports pyqtgraph, which is slow. Pages therefore import their plots when they are built.
 """
@@ -323,7 +323,7 @@ class Plot(HoverWidget):
         """Draw moving marks, such as rings around dots, above the items. The cached picture does not contain them."""
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
-        """Return the point that the callout describes and its lines of text, or None if no callout is shown."""
+        """Return the point that the callout describes and the lines of the callout, or None if there is no callout."""
         return None
 
     def _at(self, place: QPointF) -> Any:

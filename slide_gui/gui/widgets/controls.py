@@ -95,7 +95,7 @@ def set_look(widget: QWidget, name: str, value: str) -> None:
 
 
 class ElidedLabel(PlainLabel):
-    """A label with one line of text that can become narrower than its text.
+    """A one-line label that can become narrower than its text.
 
     If the text does not fit, it is shortened with … at the end, and the tooltip begins with the full text.
 

@@ -64,7 +64,7 @@ class DrawingCanvas(Picker):
         self.image: Image | None = None
         self._drawn: tuple[Theme, QImage] | None = None
         self._pins_pixels = pins
-        self._is_click = False  # True after a press of a mouse button until the mouse reaches another pixel
+        self._is_click = False  # True from a mouse press until the mouse reaches another pixel
         self._given: Image | None = None
         self._before: Image | None = None  # image before the current stroke
         self._brush = 1

@@ -20,8 +20,8 @@ def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: 
     """Add a new, empty layout to another and return it.
 
     An item of a layout is not a QObject. PySide finds the Python wrapper of an item only by the item's address and
-    keeps the wrapper after the item is destroyed; a later object at this address would get the wrong wrapper. PySide
-    creates such wrappers if a layout that already contains items is added.
+    keeps the wrapper after the item is destroyed. A later object at this address would get the wrong wrapper. PySide
+    creates such wrappers when it adds a layout that already contains items.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: 
 
 
 def placed(layout: QLayout, widget: Placed, *place: Any) -> Placed:
-    """Add a new widget to a layout and return it. `place` are further arguments of `addWidget`, such as a stretch."""
+    """Add a new widget to a layout and return it. `place` holds further arguments of `addWidget`, such as a stretch."""
     add: Any = layout.addWidget  # addWidget of QBoxLayout and of QGridLayout takes different arguments
     add(widget, *place)
     return widget

@@ -1,4 +1,4 @@
-"""Helpers for widgets that paint their contents: images, marks, callouts, and base classes for mouse and keys."""
+"""Helpers for widgets that paint their contents: images, marks, callouts, and base classes for user input."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -303,7 +303,7 @@ class PaintedWidget(QWidget):
 
 
 class HoverWidget(PaintedWidget):
-    """The base class of widgets in which mouse and keys select one item or none.
+    """The base class of widgets in which the mouse or keys select at most one item.
 
     Arrow keys move between items; Home and End select the first and last item; Enter and Space click the selected
     item; Escape clears the selection.

@@ -232,7 +232,7 @@ class WeightTiles(PaintedWidget):
             self.update()
 
     def set_height(self, height: int) -> None:
-        """Set the available height. Tiles shrink to fit into it, but not below a smallest size."""
+        """Set the available height. Tiles shrink to fit into it, but not below a minimum size."""
         if height != self._room:
             self._room = height
             self._relayout()
@@ -240,7 +240,7 @@ class WeightTiles(PaintedWidget):
     # Geometry
 
     def layout_of(self, width: int | None = None, room: int | None = None) -> TileLayout:
-        """Return the layout for a width (by default of the widget) and a height (by default from `set_height`)."""
+        """Return the layout for a width (by default that of the widget) and a height (by default from `set_height`)."""
         tile = self.rows[self.enlarged[0]].tiles[self.enlarged[1]] if self.enlarged else None
         return tile_layout(
             self.width() if width is None else width,

@@ -26,7 +26,7 @@ RADIUS, SWATCH = 3.5, 16
 SIZE = 2 * RADIUS + 1.5  # diameter of a point in pixels, including its edge
 CHOSEN = "best on validation"  # legend of the ring around the selected point
 SIDE = 0.02
-"""Margin of the axis beyond the noise levels 0 and 1, which keeps the points at these levels visible."""
+"""Margin of the axis beyond the noise levels 0 and 1, so that the points at these levels are visible."""
 
 
 class ErrorPlot(Plot):

@@ -46,7 +46,7 @@ _NEAR = 0.004  # noise levels that differ by less than this count as equal
 class CurvesPage(Page):
     """The page that plots the errors of stored runs, of points that a sweep is computing, and of an estimate.
 
-    The estimate belongs to the noise level and depth that the user has set in the panel.
+    The estimate is for the noise level and depth that are set in the panel.
     """
 
     def __init__(self, session: Session, views: Sequence[PageView], parent: QWidget | None = None) -> None:
@@ -475,7 +475,7 @@ def _part(setting: Setting | None) -> str:
 
 
 def _rows(points: Iterable[ErrorPoint], part: str) -> str:
-    """Return a text with the number of rows on which errors are counted.
+    """Describe the number of rows on which errors are counted.
 
     The numbers are given separately for the curves, the point that a sweep is computing, and the estimate.
     """

@@ -91,7 +91,7 @@ def lines_of(point: ErrorPoint) -> list[str]:
 
 
 def chosen_of(points: Sequence[ErrorPoint]) -> tuple[ErrorPoint, ...]:
-    """Return the points with final errors that were selected on validation rows. Each fold may select another point."""
+    """Return the points with final errors that were selected on validation rows; folds may select different points."""
     return tuple(point for point in points if point.is_selected)
 
 

@@ -242,7 +242,7 @@ class DecidedPart(QWidget):
             flip = "" if controller.flip is None else self.flip_text.text().replace("\n", " · ")
             self.brief.setText(" · ".join(filter(None, (self.title.text(), flip, self.about.text()))))
         if self._unlike:
-            self.brief.setText("The classifier’s prediction would mean little for this image.")
+            self.brief.setText("The classifier’s prediction would be unreliable for this image.")
         self._reserve()
         self._fit()
 

@@ -477,7 +477,7 @@ def _tile(
 
 
 def _lit(values: NDArray[Any]) -> str:
-    """Return a text with the number of ones if all values are 0 or 1, and otherwise with the range of the values."""
+    """Describe the values by the number of ones if all are 0 or 1, and otherwise by their range."""
     if np.isin(values, (0, 1)).all():
         return counted(int(values.sum()), "one")
     return _reach(values)

@@ -44,7 +44,7 @@ class Readout(QWidget):
         self.setAccessibleName("Values under the cursor: table")
         text = (
             "Each line shows for one layer the weight, the contribution (weight times root mean square of its input, "
-            "RMS) and the bias. Rank and share refer to the row of weights or contributions that the tiles show"
+            "RMS) and the bias. Rank and share refer to the row of weights or contributions shown in the tiles"
         )
         self.setToolTip(wrapped(text))
 
