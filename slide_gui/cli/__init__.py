@@ -1,4 +1,4 @@
-"""The `slide-gui` command: it opens the window or, with a subcommand, runs the subcommand without a window.
+"""The `slide-gui` command, which opens the window or runs a subcommand without a window.
 
 Exit codes: 0 success, 1 failure, 2 wrong usage, 130 after SIGINT (Ctrl+C), 143 after SIGTERM. Heavy modules are
 imported only when they are needed.

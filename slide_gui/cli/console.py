@@ -27,7 +27,7 @@ _BETWEEN_REDRAWS, _BETWEEN_LINES = 0.1, 10.0  # seconds
 
 
 Entry = tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int] | None]
-"""Two functions of a subcommand: one adds its options to its parser, the other runs it and returns the exit code.
+"""Two functions of a subcommand: one adds its options to a parser, the other runs it and returns the exit code.
 
 The second function is None if the first adds nested subcommands. Each nested subcommand sets its own function to run.
 """
@@ -39,7 +39,7 @@ class UsageError(Exception):
 
 @contextmanager
 def usage() -> Iterator[None]:
-    """Open a context that replaces a ValueError with a `UsageError` that has the same message."""
+    """Open a context that turns a ValueError into a `UsageError` with the same message."""
     try:
         yield
     except ValueError as error:
@@ -123,7 +123,7 @@ def print_line(text: str, stream: TextIO | None = None) -> None:
 
 @contextmanager
 def _without_reader(stream: TextIO) -> Iterator[None]:
-    """Open a context that redirects a stream to the null device if the program that reads the stream has ended."""
+    """Open a context that redirects a stream to the null device if its reader has ended."""
     try:
         yield
     except OSError as error:  # on Windows, writing to a pipe without a reader may give EINVAL (CPython issue 79935)
@@ -177,8 +177,7 @@ class _Progress(Progress):
     """Shows progress on stderr: a bar on a terminal, otherwise a line every ten seconds.
 
     The bar and each line show the label of the computation, the fraction done in per cent, the current stage and the
-    estimated time left. A partial result may be reported instead of a stage. Then the title of the result, if it has
-    one, is shown in place of the stage.
+    estimated time left. If a partial result is reported instead of a stage, its title, if any, is shown.
     """
 
     def __init__(self, label: str, terminal: bool) -> None:

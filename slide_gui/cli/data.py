@@ -81,9 +81,9 @@ def _info(arguments: argparse.Namespace) -> int:
 
 
 def _counts(labels: Any, dataset: Dataset) -> dict[str, int] | None:
-    """Return the number of rows of each label, or None if the rows have no labels.
+    """Return the number of rows with each label, or None if the rows have no labels.
 
-    The keys are the names of the labels. If a label has no name, its key is its value as text.
+    Each key is the name of a label, or its value as text if the label has no name.
     """
     if labels is None:
         return None
@@ -144,7 +144,7 @@ def _model_lines(model: FittedModel) -> Iterator[str]:
     rms = input_rms(stack.layers[0]) if stack.layers else None
     if rms is not None and rms.max() > 1:
         largest = f"the root mean square of feature {int(rms.argmax())} is {rms.max():.4g}"
-        yield f"some values lie outside 0 to 1, the range that thresholds assume ({largest}); scale the data"
+        yield f"some values lie outside 0 to 1, the range assumed by the threshold ({largest}); scale the data"
 
 
 COMMANDS: dict[str, Entry] = {"datasets": (_datasets_options, None), "fit": (_fit_options, _fit)}

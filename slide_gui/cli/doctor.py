@@ -22,11 +22,11 @@ class Finding:
     Attributes
     ----------
     name : str
-        Name of what was checked, such as "python" or "display".
+        Name of the item checked, such as "python" or "display".
     state : {"ok", "note", "failed"}
         "note" reports a limitation. Only "failed" makes `slide-gui doctor` return the exit code for failure.
     text : str
-        Description of what the check found, such as a version or a problem.
+        Finding of the check, such as a version or a problem.
     remedy : str
         Command or action that solves the problem. Empty if there is no problem, if `text` contains the remedy, or
         if no remedy is known.

@@ -37,9 +37,9 @@ def add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
 
 
 def _loader(generated: bool, files: Mapping[str, str]) -> Load:
-    """Return a function that loads the data set with a given key.
+    """Return a function that loads a data set by its key.
 
-    If `files` contains the key, the file with this key is read. Otherwise the data set of the catalogue is loaded.
+    A key in `files` loads the file with this key, any other key the data set of the catalogue.
     """
 
     def load(key: str, progress: Progress) -> Dataset:
@@ -57,12 +57,12 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
     text += "if the file has no test set, a quarter of its rows is held out as the test set"
     parser.add_argument("data", nargs="*", metavar="DATA", help=text)
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="methods to compare (default: all)")
-    add_protocol_options(parser, "run the small version of the protocol, in about a minute")
+    add_protocol_options(parser, "run the small version of the protocol (about one minute)")
     options.add_store(parser, "; required unless --shipped, or --stored with --results, is given")
     text = "record each run as a line of text in this folder, and reuse the runs recorded there"
     parser.add_argument("--results", type=Path, metavar="FOLDER", help=text)
     parser.add_argument("--stored", action="store_true", help="show the stored runs; compute no new ones")
-    text = "show the tables that came with the program: those of the full protocol, unless --quick is given"
+    text = "show the tables shipped with the program: those of the full protocol, unless --quick is given"
     parser.add_argument("--shipped", action="store_true", help=text)
     text = f"write the table of errors, or the table of times if the name begins with times, as {', '.join(_SUFFIXES)}"
     parser.add_argument("--tables", type=Path, nargs="+", default=[], metavar="FILE", help=text)
@@ -112,11 +112,11 @@ def _benchmark(arguments: argparse.Namespace) -> int:
 
 
 def _print_shipped(arguments: argparse.Namespace, cells: Sequence[CellPlan]) -> int:
-    """Print the tables that came with the program, limited to the requested data sets and methods."""
+    """Print the tables shipped with the program, limited to the requested data sets and methods."""
     shipped, wanted = shipped_results(), {(cell.data, cell.method) for cell in cells}
     extent = "full" if "full" in shipped.tables and not arguments.quick else "quick"
     if extent not in shipped.tables:
-        raise DataError("the results that came with slide-gui are missing or damaged; install it again")
+        raise DataError("the results shipped with slide-gui are missing or damaged; install it again")
     table = shipped.tables[extent]
     table = replace(table, cells=tuple(cell for cell in table.cells if (cell.data, cell.method) in wanted))
     table = replace(table, data=tuple(info for info in table.data if table.of(info.key)))

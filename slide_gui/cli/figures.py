@@ -44,7 +44,7 @@ def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weight
     _add_size(group)
     group.add_argument("--transpose", action="store_true", help="show images with rows and columns exchanged")
     if of_weights:
-        options.add_fields(group, usual, show=("quantity that tiles show", SHOWN))
+        options.add_fields(group, usual, show=("quantity shown in the tiles", SHOWN))
         group.add_argument("--bias", action="store_true", help="write each tile's bias below it")
     _add_outputs(parser, f"{name}.pdf")
     text = "write a folder with the figure, its numbers, and the command line and Python script that reproduce it"
@@ -227,7 +227,7 @@ def _weights_documents(models: list[FittedModel], weights: list[WeightRows], sty
 def _flow_options(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser)
     group = options.add_image_options(parser)
-    group.add_argument("--name", help="call the image by this name in the figure")
+    group.add_argument("--name", help="name of the image in the figure")
     group.add_argument("--corruption", type=int, default=0, metavar="SEED", help="seed for the corruption (default: 0)")
     group.add_argument("--clean", action="store_true", help="do not corrupt the image")
     options.add_stack_options(parser)

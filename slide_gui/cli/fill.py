@@ -20,7 +20,7 @@ from slide_gui.text import NONE, count, fixed
 def _options(parser: argparse.ArgumentParser) -> None:
     text = "a text file with commas, semicolons or tabs; cells with ?, NA, N/A, NaN, null or no text are missing"
     parser.add_argument("data", metavar="TABLE", help=text)
-    text = "write the table to this file with its missing cells filled, and every other byte unchanged"
+    text = "output file: the table with its missing cells filled and every other byte unchanged"
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=text)
     options.add_table_options(parser.add_argument)
     options.add_seed(parser, "seed for selecting the known cells to hide")

@@ -46,11 +46,11 @@ def choice_help(meaning: str, table: Mapping[str, Choice], default: str) -> str:
 def add_fields(
     group: argparse._ActionsContainer, usual: object, **meanings: str | tuple[str, Mapping[str, Choice]]
 ) -> None:
-    """Add one option for each keyword argument in `meanings`. The argument's name is that of a field of `usual`.
+    """Add one option for each field of `usual` that is named in `meanings`.
 
     The option has the name and the type of the field, and its help text states the value in `usual` as the default. If
-    the user does not give the option, its parsed value is None. The value of a keyword argument is a help text, or a
-    help text and the allowed choices.
+    the user does not give the option, its parsed value is None. Each value in `meanings` is a help text, or a help text
+    and the allowed choices.
     """
     for name, meaning in meanings.items():
         default = getattr(usual, name)
@@ -66,9 +66,9 @@ def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 
 def parsed(read: Callable[[str], T]) -> Callable[[str], T]:
-    """Return a function for the argument `type` of `add_argument`, which converts the text of an option with `read`.
+    """Return a function that converts the text of an option with `read`, for the argument `type` of `add_argument`.
 
-    If `read` raises a ValueError, argparse reports the message of the error.
+    If `read` raises a ValueError, argparse reports its message.
     """
 
     def parse(text: str) -> T:
@@ -101,7 +101,7 @@ def add_seed(parser: argparse.ArgumentParser, meaning: str = "seed for generated
 def add_store(parser: argparse._ActionsContainer, otherwise: str = "") -> None:
     """Add the option --store, which is required unless `otherwise` is given.
 
-    `otherwise` ends the help text of the option: it states when the option can be omitted, or the default.
+    `otherwise` is the end of its help text, which states the default, or when the option can be omitted.
     """
     text = f"reuse the runs in this file and add new ones{otherwise}"
     parser.add_argument("--store", type=Path, required=not otherwise, metavar="FILE", help=text)
@@ -241,8 +241,8 @@ def files_source(arguments: argparse.Namespace) -> DataSource | None:
     Raises
     ------
     UsageError
-        If options cannot be used together, or a value is out of range. Also if options are given for a session file,
-        which stores its own options.
+        If options cannot be used together, a value is out of range, or options are given for a session file, which
+        stores its own options.
     """
     arguments.seed = 0
     source = data_source(arguments)
@@ -312,7 +312,7 @@ def check_outputs(
     sources : sequence of DataSource
         Data to read.
     store : Path, optional
-        A run store, in addition to the one in ``arguments.store``, if there is one.
+        A run store to protect, in addition to ``arguments.store``.
 
     Raises
     ------
@@ -378,7 +378,7 @@ def add_image_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGrou
     """Add the options that select one image, and return their group."""
     group = parser.add_argument_group("image")
     group.add_argument("--row", type=int, default=0, metavar="N", help="index of the image, from 0 (default: 0)")
-    group.add_argument("--part", choices=("train", "test"), default="train", help="its set of rows (default: train)")
+    group.add_argument("--part", choices=("train", "test"), default="train", help="set of rows (default: train)")
     group.add_argument("--image", type=Path, metavar="FILE", help="read the image from this text file, not from DATA")
     return group
 
@@ -433,7 +433,7 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
         usual,
         threshold="threshold t of the function T between two layers",
         squashing=("the function T between two layers", SQUASHINGS),
-        fit_on=("representation that a layer is fitted on", FIT_ON),
+        fit_on=("representation to which each layer is fitted", FIT_ON),
         ridge="constant added to the diagonal of E[Q], the expected scatter matrix of the corrupted rows",
         dtype="numeric type of rows and representations: float32 or float64",
         batch_size="number of rows processed at a time",
@@ -475,10 +475,10 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         group,
         usual,
         criterion=("criterion minimised when the widths are learned", LEARNED_BY),
-        loss=("penalty of a row inside the margin", LOSSES),
+        loss=("penalty on rows inside the margin", LOSSES),
         starts="number of starting points for learning the widths",
     )
-    group.add_argument("-C", type=float, metavar="C", help="penalty of errors (default: selected by cross-validation)")
+    group.add_argument("-C", type=float, metavar="C", help="penalty on errors (default: selected by cross-validation)")
     text = f"largest number of rows on which the widths are learned (default: {usual.subset_size})"
     group.add_argument("--subset", dest="subset_size", type=int, metavar="N", help=text)
     group = parser.add_argument_group("rows")
@@ -543,7 +543,7 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
         group.add_argument(f"--{name}", nargs="+", metavar=("CLASS", "NAME=VALUE"), help=text)
     group = parser.add_argument_group("labels")
     group.add_argument("--labels", type=int, metavar="N", help="train on N labelled rows, stratified (default: all)")
-    text = choice_help("rows on which the representation is fitted, without their labels", FIT_ROWS, "training")
+    text = choice_help("rows to which the representation is fitted, without their labels", FIT_ROWS, "training")
     group.add_argument("--fit-rows", metavar="ROWS", help=text)
 
 
@@ -562,7 +562,7 @@ def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
     chosen = given(arguments, "kept", "labels", "fit_rows")
     parts = {name: _estimator(name, arguments) for name in given(arguments, "transformer", "classifier")}
     places = {name: getattr(arguments, name) for name in ("training", "evaluate", "test_rows")}
-    # With --choose, the selected points are tested.
+    # With --choose, the selected model is tested, even if candidates are evaluated on validation rows.
     is_tested = arguments.evaluate != "validation" or getattr(arguments, "choose", False)
     if not is_tested and given(arguments, "test_rows"):
         raise UsageError("--test-rows has no effect with --evaluate validation; leave one of them out")

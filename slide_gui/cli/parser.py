@@ -42,8 +42,8 @@ _COMMANDS = {
     "licences": ("doctor", "list every component of the program with its version and licence"),
 }
 
-# Before these subcommands run, the number of BLAS threads is not set: `doctor` sets it itself, and the others multiply
-# no matrices.
+# Subcommands that run without setting the number of BLAS threads first: `doctor` sets it itself, and the others
+# multiply no matrices.
 _WITHOUT_PRODUCTS = ("datasets", "runs", "doctor", "licences")
 
 _DESCRIPTION = """\

@@ -149,7 +149,8 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     option("--cold", action="store_true", help="do not start from the widths learned at the previous noise level")
     text = "select noise and depth by validation error, train with these values on the whole training set, and test"
     option("--choose", action="store_true", help=text)
-    option("--labels", type=int, metavar="N", help="train on N labelled rows (default: all; --choose tests with all)")
+    text = "train on N labelled rows (default: all); with --choose, the tested model is trained on all"
+    option("--labels", type=int, metavar="N", help=text)
     option("--dry-run", action="store_true", help="only print the number of runs and their estimated time")
     text = "with --choose: select once for all splits and seeds, by the mean validation error, instead of once for each"
     option("--pooled", action="store_true", help=text)
@@ -271,9 +272,7 @@ def _try_options(parser: argparse.ArgumentParser) -> None:
     options.add_cluster_options(parser)
     options.add_seed(parser)
     options.add_store(parser, " (default: not stored)")
-    text = (
-        f"seconds from start to result (default: {BUDGET:g}); fast settings are tried first; the best setting is tested"
-    )
+    text = f"time limit in seconds (default: {BUDGET:g}); fast settings are tried first, and the best one is tested"
     parser.add_argument("--budget", type=options.parsed(checked_budget), default=BUDGET, metavar="SECONDS", help=text)
     text = "folder for the figure, its numbers, and the script that reproduces it"
     parser.add_argument("--out", type=Path, metavar="DIR", help=text)
@@ -370,7 +369,8 @@ def _decision_lines(document: dict[str, Any], dataset: Dataset) -> Iterator[str]
         yield f"support vector {row} ({each['class']}): kernel value {kernel:.3g}, adds {pull:+.3g} to the margin"
     flip = document["flip"]
     if flip is not None and flip["features"]:
-        which = f"the farther end of its range ({'no' if flip['fewest'] else 'perhaps a'} smaller set is enough)"
+        smaller = "no smaller set is" if flip["fewest"] else "a smaller set may be"
+        which = f"the farther end of its range ({smaller} enough)"
         features = "; ".join(pixel_name(k, shape, dataset.feature_names) for k in flip["features"])
         yield f"the class becomes {flip['class']} if each of these features is set to {which}: {features}"
     elif flip is not None:

@@ -24,7 +24,7 @@ LINES = ("#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0072B2", "#882
 
 TITLE_SIZE, TEXT_SIZE, SMALL_SIZE = 7.0, 6.0, 5.0
 SMALLEST = 4.0
-"""Smallest type size in points. A text that is still too wide with this type size is shortened."""
+"""Smallest type size in points. Text that is still too wide at this size is shortened."""
 
 Box = tuple[float, float, float, float]
 """Left, top, width and height in mm from the top left corner of the figure."""
@@ -35,7 +35,7 @@ _MM_PER_POINT = _MM_PER_INCH / 72
 _LINE = 2.4  # mm between two labels
 _ELLIPSIS = "…"
 _DOT = "●"
-_ENLARGE = 8  # factor by which each pixel is enlarged, so that the smoothing of pictures by viewers is invisible
+_ENLARGE = 8  # each pixel is enlarged by this factor, to hide the smoothing that viewers apply to pictures
 
 
 # Fonts with Chinese, Japanese or Korean letters, which DejaVu Sans lacks. Those that are installed are used.
@@ -47,7 +47,7 @@ _FALLBACKS = (
 
 @cache
 def font_families(text: str) -> tuple[str, ...]:
-    """Return the names of the fonts in which a text is drawn: DejaVu Sans, and others for letters that it lacks."""
+    """Return the names of the fonts for a text: DejaVu Sans, and others for letters that it lacks."""
     from matplotlib.font_manager import findfont, fontManager, get_font
 
     font = get_font(findfont("DejaVu Sans"))
@@ -73,10 +73,10 @@ def width_mm(text: str, size: float, weight: str = "normal") -> float:
 def fitted(
     text: str, size: float, space: float, weight: str = "normal", smallest: float = SMALLEST
 ) -> tuple[str, float]:
-    """Return a text and a type size in points with which the text fits into `space` mm.
+    """Return the text, shortened if necessary, and the type size in points at which it fits into `space` mm.
 
-    First, the type size is reduced, at most to `smallest`. If the text is still too wide, it is shortened and ends in
-    an ellipsis.
+    First, the type size is reduced, but not below `smallest`. Text that is still too wide is shortened and ends in an
+    ellipsis.
     """
     needed = width_mm(text, size, weight)
     if needed <= space:
@@ -212,7 +212,7 @@ class Plot:
         space : float, optional
             Width in mm into which the text is fitted by `fitted`.
         smallest : float
-            Smallest type size in points, before scaling. A text that is still too wide with this size is shortened.
+            Smallest type size in points, before scaling. Text that is still too wide at this size is shortened.
         **properties
             Properties of `matplotlib.text.Text`.
         """
@@ -227,7 +227,7 @@ class Plot:
         )
 
     def key(self, x: float, y: float, text: str, color: str, space: float | None = None) -> None:
-        """Write an entry of the legend, a coloured dot and a text that is fitted into `space` mm, both centred on y."""
+        """Write a legend entry: a coloured dot and a text fitted into `space` mm, both vertically centred on y."""
         self.text(x, y, _DOT, SMALL_SIZE, color=color, va="center")
         self.text(x + 2.4 * self.scale, y, text, SMALL_SIZE, space, va="center")
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 NEUTRAL = 128
-"""Index, in the table of colours, of the middle between both limits. It is zero if the limits are symmetric."""
+"""Index of the colour midway between the limits. It represents zero if the limits are symmetric."""
 
 MAPS: dict[str, str] = {
     "blue-white-red": "blue – white – red",
@@ -19,7 +19,7 @@ MAPS: dict[str, str] = {
 """Name of each colour map → its title in the window."""
 
 DIVERGING = ("blue-white-red", "blue-black-red")
-"""Maps whose middle means zero, so their limits must be symmetric."""
+"""Diverging maps. Their middle colour represents zero, so the limits must be symmetric."""
 
 # Positions of the strongest red, green and blue in the classic jet map. Their values fall with a slope of 4.
 _PEAKS = np.array([0.75, 0.5, 0.25])
@@ -95,7 +95,7 @@ class ColorScale:
         return _lut(self.map)
 
     def indices(self, values: ArrayLike) -> NDArray[np.uint8]:
-        """Return the index of the colour, in the table of colours, for each value.
+        """Return the index in the table of colours for each value.
 
         Parameters
         ----------

@@ -62,7 +62,7 @@ MARKS = (
 
 
 def notes_below(marks: str) -> tuple[str, ...]:
-    """Return the notes below a table of errors. `marks` names what marks significant differences, e.g. "Colours"."""
+    """Return the notes below a table of errors. `marks` names the marks of significant differences, e.g. "Colours"."""
     return INTERVALS, f"{marks}: {MARKS}", f"{EXTRA}, which the paper does not have.", SELECTION, SEEN
 
 
@@ -79,7 +79,7 @@ _NAMES = {method.text for method in METHODS.values()}
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of texts, to be written to a file or printed.
+    """A table of text cells, to be written to a file or printed.
 
     Attributes
     ----------
@@ -96,9 +96,9 @@ class TextTable:
     groups: tuple[int, ...] = ()
 
     def blocks(self, escape: Callable[[str], str], bold: str) -> list[list[list[str]]]:
-        """Divide the table into parts with few columns that fit on a page of A4, and return their escaped cells.
+        """Divide the table into parts narrow enough for a page of A4, and return their escaped cells.
 
-        Each part begins with the first column and its head. Rows without values in the part are left out, unless the
+        Each part begins with the first column of the table. Rows without values in the part are left out, unless the
         next row has the paper's results for the same data. The format string `bold` sets a cell in bold.
         """
         blocks, first = [], 1
@@ -310,9 +310,9 @@ def comparison_result(state: EvaluationState, cell: Cell) -> str:
 def draw_errors(figure: "Figure", state: EvaluationState, style: Style) -> None:
     """Draw the error rates with their confidence intervals, and the paper's error rates as hollow dots.
 
-    Each data set has one panel. All panels have the same methods in the same order, which are named at the left of each
-    row of panels. Panels are side by side if the figure would otherwise be higher than a page of A4 or a slide. The
-    errors are also written as numbers if there is space.
+    Each data set has one panel. All panels show the same methods in the same order, with their names to the left of
+    each row of panels. Panels are side by side if the figure would otherwise be higher than a page of A4 or a slide.
+    The errors are also written as numbers if there is space.
 
     Parameters
     ----------

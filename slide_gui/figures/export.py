@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FORMATS = (".pdf", ".svg", ".png")
 """Suffixes that `save_figure` can write."""
 
-_GREYS = 32  # number of the 256 colours of a GIF that are used for text and lines; the others are the colour map's
+_GREYS = 32  # number of a GIF's 256 colours reserved for text and lines; the others are those of the colour map
 
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CREATOR = f"slide-gui {__version__}"
@@ -104,16 +104,16 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
         matplotlib.rcParams.update(defaults | _SETTINGS)
         figure = Figure()
         draw(figure)
-        # A viewer of SVG selects other fonts for letters that DejaVu Sans lacks.
+        # An SVG viewer itself selects fonts for letters that DejaVu Sans lacks.
         for text in [] if suffix == ".svg" else figure.findobj(Text):
             families = font_families(text.get_text())
             text.set_fontfamily(families)
             if len(families) > 1:
-                # As Type 42, fonts with PostScript outlines, such as Noto Sans CJK, would be invisible.
+                # Text in fonts with PostScript outlines, such as Noto Sans CJK, would be invisible in Type 42.
                 matplotlib.rcParams["pdf.fonttype"] = 3
         if suffix == ".png":
             width, height = figure.get_size_inches()
-            needed = int(1.2 * 4 * width * height * style.dpi**2)  # approximate number of bytes that drawing takes
+            needed = int(1.2 * 4 * width * height * style.dpi**2)  # approximate memory for drawing, in bytes
             check_free(needed, "this picture", "give fewer dots per inch")
         figure.savefig(buffer, format=suffix[1:], dpi=style.dpi, metadata=metadata)
     if suffix == ".svg":
@@ -186,7 +186,7 @@ class FigureExport:
     frames : callable or None
         Computes the pictures of an animation. None if the figure has no animation.
     texts : mapping of str to str
-        Suffix → the table as a text, such as ``.md`` and ``.tex``.
+        Suffix, such as ``.md`` or ``.tex`` → the table as text.
     """
 
     name: str
@@ -207,7 +207,7 @@ def export_of(
 ) -> FigureExport:
     """Return an export whose `draw` and `table` call the given functions with `content`.
 
-    `further` contains the values of other fields of the export.
+    `further` sets other fields of the export.
     """
     return FigureExport(
         name, lambda figure, style: draw(figure, content, style), lambda path: table(path, content), **further
@@ -352,10 +352,10 @@ def style_words(style: Style) -> list[str]:
 
 
 def pixel_argument(feature: int, image_shape: tuple[int, int] | None, names: Sequence[str]) -> str:
-    """Return the text that selects a feature on the command line: row and column of a pixel, otherwise its index.
+    """Return the argument that selects a feature on the command line: row and column of a pixel, otherwise its index.
 
-    If some feature has this index as its name, the command line would select that feature. In this case, the name of
-    the wanted feature is returned.
+    If the name of another feature is this index, the command line would select that feature. The name of the wanted
+    feature is then returned instead.
     """
     if image_shape is not None:
         return "{},{}".format(*divmod(feature, image_shape[1]))

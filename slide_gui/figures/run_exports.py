@@ -56,7 +56,8 @@ def curves_bundle(provenance: FigureProvenance, dataset: Dataset, answers: Seque
 def _bundled(export: FigureExport, provenance: FigureProvenance, first: str = "", **texts: str) -> FigureExport:
     """Add to the export of a figure what a bundle needs to reproduce it: script, command lines and text files.
 
-    The command lines begin with `first`. `texts` contains further text files of the bundle: suffix → content.
+    The command lines begin with `first`. `texts` maps the suffixes of further text files of the bundle to their
+    contents.
     """
     name = export.name
 

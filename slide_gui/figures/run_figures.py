@@ -27,8 +27,8 @@ _PAPER = np.array([0xFF, 0xFF, 0xFF]) / 255
 def draw_confusion(figure: "Figure", result: RunResult, style: Style, names: Sequence[str]) -> None:
     """Draw the confusion matrix, with correct predictions in blue and misclassified rows in red.
 
-    The larger the fraction of the rows of a class in a cell, the stronger is the colour of the cell. For misclassified
-    rows, the strongest colour belongs to the largest fraction of misclassified rows in any cell.
+    The stronger the colour of a cell, the larger is the fraction of its class's rows in it. The strongest red marks the
+    largest fraction of misclassified rows in any cell.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def _draw_cells(axes: "Axes", result: RunResult, s: float, cell: float) -> None:
 def draw_widths(figure: "Figure", result: RunResult, style: Style) -> None:
     """Draw the criterion against the iteration and, below it, each layer's share of the kernel's exponent.
 
-    Learning starts from several points. Each starting point has its own line.
+    Learning starts from several points, each of which has its own line.
 
     Parameters
     ----------

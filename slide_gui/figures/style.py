@@ -28,7 +28,7 @@ SHOWN = table_of(
         "each weight times the root mean square, over the training rows, of the pixel that it multiplies",
     ),
 )
-"""Options for the values that a tile of a row of W shows."""
+"""Options for the values shown in the tiles of rows of W."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def save_table(
     head : sequence of str
         Column names.
     rows : iterable of sequences
-        Texts, integers or floats. None leaves a cell empty. Texts are converted by `slide_gui.text.csv_text`.
+        Strings, integers or floats. None leaves a cell empty. Strings are converted by `slide_gui.text.csv_text`.
     notes : sequence of str
         Notes below the table. Each is written as a line with one cell, which begins with ``# ``.
 

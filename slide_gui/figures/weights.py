@@ -57,12 +57,12 @@ _BLOCK_ROW_GAP = 3.5
 _PIXEL_LABEL = 3.4
 _GAP = 0.9
 _CAPTION = 2.3  # height of a line below a tile
-_LINE = 2.35  # distance of two lines below a tile
+_LINE = 2.35  # distance between two lines below a tile
 _TITLE = 6.6  # height of the data set's name and noise
 _LAYER_TITLE = 3.0
 _LIMIT = 2.4  # height of the line with a layer's limits
 _LARGEST_TILE = 26.0
-_SMALLEST_ABREAST = 6.0  # if tiles were smaller than this, data sets are placed below each other
+_SMALLEST_ABREAST = 6.0  # smallest tile for which data sets are placed side by side
 _TALLEST = 235.0
 _BARS_ASPECT = 0.6
 
@@ -120,7 +120,7 @@ def _lay_out(weights: Sequence[WeightRows], style: Style) -> _Layout:
 
 
 def _aspect(rows: WeightRows, style: Style) -> tuple[float, float]:
-    """Return the width and height of a tile, divided by the larger of them."""
+    """Return the width and height of a tile relative to the larger of the two."""
     if rows.image_shape is None:
         return 1.0, _BARS_ASPECT
     height, width = rows.image_shape[::-1] if style.transposed else rows.image_shape
@@ -243,7 +243,7 @@ def _draw_block(
 
 
 def _pixel_label(rows: WeightRows, index: int, style: Style, space: float, scale: float) -> str:
-    """Return the name of a pixel. The label of a feature without a name is “feature” and its index, or its index."""
+    """Return the label of a pixel or feature; for a feature without a name, “feature 3”, or “3” if space is short."""
     name = pixel_name(rows.pixels[index], rows.image_shape, rows.feature_names, transposed=style.transposed)
     is_number = rows.image_shape is None and not rows.feature_names
     if is_number and width_mm(f"feature {max(rows.pixels)}", SMALL_SIZE * scale) <= space:
@@ -294,7 +294,7 @@ def _draw_features(axes: "Axes", values: NDArray[np.float64], feature: int, scal
 
 
 def _bar_colors(scale: ColorScale) -> NDArray[np.float64]:
-    """Return the colours of negative and positive bars. Those near the middle of the map are too pale."""
+    """Return the colours of negative and positive bars, away from the middle of the map, where colours are too pale."""
     return np.asarray(scale.lut()[[40, 215]] / 255.0)
 
 

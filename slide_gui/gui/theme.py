@@ -96,7 +96,7 @@ def sequential(theme: Theme, share: float, hue: str = BLUE) -> QColor:
 
 
 def towards(colour: QColor, page: QColor, share: float) -> QColor:
-    """Return a mixture of the fraction `share` of `colour` and the fraction 1 − `share` of `page`."""
+    """Return a mixture of `colour` and `page`, in which `share` is the fraction of `colour`."""
     return QColor(*(round(share * a + (1 - share) * b) for a, b in zip(_rgb(colour), _rgb(page), strict=True)))
 
 

@@ -91,8 +91,8 @@ class ExportController(QObject):
     Parameters
     ----------
     inputs : callable
-        Function that is called when an export is requested. It returns a second function, which the job queue calls.
-        The second function lists the files that exports must not replace.
+        Called when an export is requested. Returns a function that lists, in the job queue, the files that exports must
+        not replace.
 
     Signals
     -------
@@ -112,7 +112,7 @@ class ExportController(QObject):
         self._session = ""
 
     def ask(self, options: Sequence[ExportOption], why_nothing: str, session: Callable[[], str]) -> None:
-        """Ask which option to export and to which path, then write the export.
+        """Ask the user what to export and to which path, then write the export.
 
         Parameters
         ----------
@@ -121,8 +121,8 @@ class ExportController(QObject):
         why_nothing : str
             Sentence that is shown if there are no options.
         session : callable
-            Returns the session as a text to embed in exported pictures, in the form that
-            `slide_gui.experiments.files.session.picture_text` returns.
+            Returns the text to embed in exported pictures, which `slide_gui.experiments.files.session.picture_text`
+            makes from the session.
         """
         if not options:
             self.message.emit(UserMessage("Nothing to export yet", why_nothing))
@@ -214,7 +214,7 @@ _WIDTH_TITLES = {
 _SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 300
 _ENTRY_MARGINS = 24
 _FINE = 100  # below this number of dots per inch, a preview is drawn twice as large and reduced, to keep text legible
-_REST_MILLISECONDS = 120  # the preview is drawn when the user has changed no option for this time
+_REST_MILLISECONDS = 120  # the preview is drawn this long after the last change of an option
 
 
 class ExportDialog(QDialog):
@@ -344,7 +344,7 @@ class ExportDialog(QDialog):
         return str(self.format_box.currentData())
 
     def drawing(self) -> "Callable[[Progress], FigureExport]":
-        """Return a function that draws the selected figure, or that returns the figure if the preview has drawn it."""
+        """Return a function that makes the export of the selected figure, or returns the one made for the preview."""
         ready = self._export
         return self._option().export if ready is None else lambda _progress: ready
 

@@ -343,8 +343,8 @@ class ReadingPreview(QFrame):
     def reading(self) -> ParseOptions:
         """Return the settings that the controls show.
 
-        A setting that was guessed and that the user did not change remains unset. It is guessed again when
-        the files are read with the returned settings.
+        Settings that were guessed and not changed by the user remain unset, so they are guessed again when the files
+        are read.
         """
         dataset, before = self._workspace.dataset, self._source_options()
         if dataset is None:

@@ -35,7 +35,7 @@ class SettingsDialog(QDialog):
     theme_chosen(str), scale_chosen(float)
         The user chose a theme or the size of the contents.
     place_requested()
-        The user requested the dialog that sets where runs are computed.
+        The user requested the dialog for choosing where runs are computed.
     reset_requested()
         The user confirmed that all settings return to their defaults.
     """

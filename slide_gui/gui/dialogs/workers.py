@@ -1,4 +1,4 @@
-"""The dialog that selects where runs are computed and tests the connection."""
+"""Dialog for choosing where runs are computed and for testing the connection."""
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import (
@@ -28,7 +28,7 @@ _TRAVELS = (
 
 
 class ClusterDialog(QDialog):
-    """The dialog that sets where runs are computed.
+    """Dialog for choosing where runs are computed.
 
     The choices are this window, workers on this computer, and workers of a Dask scheduler.
 
@@ -126,5 +126,5 @@ class ClusterDialog(QDialog):
         elif state.choice.is_here:
             text = "Runs are computed in this window."
         else:
-            text = f"{state.choice}: will be connected when the next sweep starts, or now if you press Connect."
+            text = f"{state.choice}: the connection is made when the next sweep starts, or when you press Connect."
         self.status.setText(text)

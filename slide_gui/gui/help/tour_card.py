@@ -77,7 +77,7 @@ class TourCard(QFrame):
     def show_text(self, shown: CardText, state: str, words: tuple[str, str]) -> None:
         """Show the texts of a card, with the state of the tour above them, and announce them to screen readers.
 
-        `words` are the texts of the buttons `leave` and `next`. The card keeps its height when the state changes.
+        `words` are the labels of the buttons `leave` and `next`. The card keeps its height when the state changes.
         """
         self._title.setFont(figure_font(self, strong=True))
         self._title.setText(shown.title)
@@ -111,7 +111,7 @@ class TourCard(QFrame):
             self.setFixedSize(self._width, self._column.totalHeightForWidth(self._width))
 
     def set_state(self, state: str) -> None:
-        """Show the state of the tour, and announce it with the texts of the card to screen readers."""
+        """Show the state of the tour, and announce it to screen readers together with the texts of the card."""
         plain = f"{self.action.text()} {self.result.text()}".replace("*", "")
         self.state.setText(state)
         self.setAccessibleName(f"Tour, {state}: {self._title.text()}")

@@ -112,10 +112,10 @@ class Action(QAction):
 
 
 class CommandUpdates(QObject):
-    """Updates the commands of a window before Qt looks for the command of a pressed shortcut.
+    """Updates the commands of a window before Qt looks up the command of a pressed shortcut.
 
-    The window updates all commands only after a change, when the state rests. Cancel is also updated when a job has
-    started or ended.
+    Otherwise, the window updates them only when its state has come to rest after a change. Cancel is also updated when
+    a job has started or ended.
     """
 
     def __init__(self, window: MainWindow) -> None:
@@ -125,7 +125,7 @@ class CommandUpdates(QObject):
         window.session.busy_changed.connect(self._follow_jobs)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Update the commands if a shortcut was pressed. Keep Escape from Cancel while a text is being edited."""
+        """Update the commands if a shortcut was pressed, but let Escape only revert a text that is being edited."""
         if event.type() != QEvent.Type.ShortcutOverride:
             return False
         window = self._window
@@ -146,7 +146,7 @@ class CommandUpdates(QObject):
 
 
 def _not_here(window: MainWindow, needs_image: bool = False) -> str:
-    """Return why a command for the image on the Weights page is unavailable, or "" if it is available."""
+    """Return why commands that act on the image of the Weights page are unavailable, or "" if they are available."""
     if window.pages.name != "weights":
         return "Available only on the Weights page"
     dataset = window.workspace.dataset
@@ -177,7 +177,7 @@ def _not_trainable(window: MainWindow) -> str:
     dataset = window.workspace.dataset
     if dataset is None:
         return "No data set is open"
-    return f"No classifier is possible: {dataset.why_no_classes}" if dataset.why_no_classes else ""
+    return f"A classifier cannot be trained: {dataset.why_no_classes}" if dataset.why_no_classes else ""
 
 
 def _no_tour(window: MainWindow) -> str:

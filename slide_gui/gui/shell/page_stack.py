@@ -135,7 +135,7 @@ class PageStack(QStackedWidget):
         return tuple((page, *entry) for page in self._specs if page in chosen for entry in chosen[page].items())
 
     def choose(self, shown: str, choices: Iterable[tuple[str, str, str]]) -> None:
-        """Show a page and restore settings of all pages that `choices` returned.
+        """Show a page, and restore the settings of all pages from a result of `choices`.
 
         Pages that are not built yet get their settings when they are built. Settings not in `choices` are reset.
         """

@@ -128,7 +128,7 @@ class _ChoiceBox(ElidedBox):
 
 
 class _DataMenu(ElidedBox):
-    """A menu of data sets. It shows the title of the open data, even if they are not an entry of the menu.
+    """A menu of data sets. It shows the title of the open data, even if the menu has no entry for them.
 
     Signals
     -------
@@ -487,7 +487,7 @@ class ParameterPanel(VerticalScroll):
         self._restore_dataset()
 
     def _restore_dataset(self) -> None:
-        """Show the title of the open data on the menu, even if they are not an entry; without data, show "opening…"."""
+        """Show the title of the open data on the menu, even if it has no entry for them, or "opening…" without data."""
         dataset = self._workspace.dataset
         known = dataset is not None and dataset.key
         self._datasets.setCurrentIndex(self._datasets.findData(known) if known else -1)

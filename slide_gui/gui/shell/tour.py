@@ -327,7 +327,7 @@ class Tour(QObject):
 
     @Slot()
     def look(self) -> None:
-        """Check the watched state. If the card is done, show the next card after a pause of the user (see `pause`)."""
+        """Check the watched state. If the card is done, show the next card when the user has paused (see `pause`)."""
         window, stop = self._window, STOPS[self.number]
         self._surround()
         if window.workspace.source != _DATA or window.workspace.is_opening:

@@ -34,7 +34,7 @@ class DecisionController(QObject):
     decision : Decision or None
         Prediction for the current image; None until it has been computed.
     flip : Flip or None
-        The fewest changed pixels that the search found to flip the prediction; None until the search has finished.
+        The smallest set of pixel changes found to flip the prediction; None until the search has finished.
     is_stopped : bool
         True if the last computation failed or was stopped; the next image starts a new computation.
 

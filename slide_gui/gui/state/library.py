@@ -23,7 +23,7 @@ _FAILURE = "The runs could not be read"
 
 @dataclass(frozen=True)
 class RunSelection:
-    """The hashes of runs to select in the table, and a text for the filter, which matches these runs."""
+    """The hashes of runs to select in the table, and a filter text that matches these runs."""
 
     keys: tuple[str, ...]
     words: str
@@ -65,7 +65,7 @@ class RunLibrary(QObject):
 
     @property
     def stored_runs(self) -> tuple[StoredRun, ...]:
-        """The runs of the store, without the runs that came with the program."""
+        """The runs of the store, without the runs shipped with the program."""
         return tuple(run for run in self.runs if not run.is_shipped)
 
     @property

@@ -188,7 +188,7 @@ class RunController(QObject):
         if dataset is None:
             return "The data are still being opened."
         if dataset.why_no_classes:
-            return f"No classifier is possible: {dataset.why_no_classes}."
+            return f"A classifier cannot be trained: {dataset.why_no_classes}."
         if dataset.n_test == 0 and can_hold_out(dataset):
             return "There are no test rows. Hold out some rows in the panel, under Test set."
         if dataset.n_test == 0 or dataset.test_labels is None:
@@ -375,7 +375,7 @@ class RunController(QObject):
         setting = Setting.from_text(shipped.setting)
         if base is None or setting is None or base.fingerprint != shipped.fingerprint:
             text = f"The package lacks the model of this run on {shipped.title}. Open these data, or run the benchmark."
-            self._workspace.problem.emit(UserMessage("The run came with the program", text, kind="information"))
+            self._workspace.problem.emit(UserMessage("The run was shipped with the program", text, kind="information"))
             return
         spec = setting.at(base, shipped.noise, shipped.depth, shipped.split, shipped.seed)
         if spec.stacked:
