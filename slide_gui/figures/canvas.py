@@ -91,7 +91,7 @@ def fitted(
 
 
 def wrapped(text: str, size: float, space: float) -> list[str]:
-    """Return the text broken between words into lines that fit into `space` mm."""
+    """Return the text with line breaks between words, so that each line fits into `space` mm."""
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word

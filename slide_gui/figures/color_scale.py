@@ -136,7 +136,7 @@ class ColorScale:
     def label(self, value: float, digits: int = 2) -> str:
         """Return a value as text for display, with its sign and a true minus.
 
-        The number of decimals is that of the larger limit with `digits` significant figures.
+        It has the number of decimals that gives the larger limit `digits` significant figures.
         """
         if value == 0.0:
             return "0"

@@ -131,7 +131,7 @@ def _draw_tiles(plot: Plot, result: CopiesResult, style: Style, box: Box) -> Non
 
 
 def copies_csv(path: str | os.PathLike[str], result: CopiesResult) -> None:
-    """Write the errors as a CSV table: one line per number of corrupted copies and seed.
+    """Write the errors as a CSV table: one line for each seed and number of corrupted copies.
 
     The columns contain the error of the whole matrix W_m, the name or index of the feature whose row is displayed, and
     the error of this row.

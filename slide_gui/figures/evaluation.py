@@ -395,7 +395,7 @@ def _name_lines(axes: "Axes", names: Sequence[str], space: float, s: float, size
 
 
 def _write_right(axes: "Axes", place: float, text: str, s: float) -> None:
-    """Write a text to the right of a row of a horizontal plot."""
+    """Write text to the right of a row in a horizontal plot."""
     axes.annotate(
         text, (1.0, place), (5.0 * s, 0.0), xycoords=axes.get_yaxis_transform(), textcoords="offset points",
         va="center", fontsize=4.5 * s, color=INK,
@@ -418,7 +418,7 @@ def _draw_cell(axes: "Axes", state: EvaluationState, cell: Cell, place: int, s: 
 
 
 def _hollow(s: float) -> dict[str, Any]:
-    """Return the properties of the hollow marker of a value from the paper."""
+    """Return the properties of the hollow marker for a value from the paper."""
     marker = {"marker": "o", "markersize": 3.4 * s, "markerfacecolor": "white", "markeredgewidth": 0.7 * s}
     return marker | {"linestyle": ""}
 

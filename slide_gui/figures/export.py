@@ -165,7 +165,7 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class FigureExport:
-    """All that is needed to write a figure to files. A bundle is a folder with these files and a script.
+    """Everything needed to write a figure to files. A bundle is a folder with these files and a script.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Export figures of runs with all that is needed to reproduce them: error curves, confusion matrix, widths."""
+"""Export figures of runs with everything needed to reproduce them: error curves, confusion matrix, widths."""
 
 import shlex
 from collections.abc import Callable, Sequence
@@ -54,7 +54,7 @@ def curves_bundle(provenance: FigureProvenance, dataset: Dataset, answers: Seque
 
 
 def _bundled(export: FigureExport, provenance: FigureProvenance, first: str = "", **texts: str) -> FigureExport:
-    """Add to the export of a figure what a bundle needs to reproduce it: script, command lines and text files.
+    """Add the script, command lines and text files of a bundle to the export of a figure.
 
     The command lines begin with `first`. `texts` maps the suffixes of further text files of the bundle to their
     contents.

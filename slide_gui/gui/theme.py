@@ -30,7 +30,7 @@ SCALES = (1.0, 1.25, 1.5, 1.75, 2.0)
 class Theme:
     """Colours of one theme, each ``#RRGGBB``; `name` is ``"light"`` or ``"dark"``.
 
-    The default of each colour is that of the light theme. Its metadata contain the colour of the dark theme.
+    The default of each field is the colour in the light theme. Its metadata contain the colour in the dark theme.
     """
 
     name: str = "light"

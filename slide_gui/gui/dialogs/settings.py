@@ -1,4 +1,4 @@
-"""The dialog that shows all settings of the program, forgets recent files, and restores the defaults."""
+"""Dialog for changing or resetting the settings of the program, and for forgetting recent files."""
 
 from collections.abc import Iterable
 
@@ -22,13 +22,13 @@ _RESET = (
 
 
 class SettingsDialog(QDialog):
-    """The dialog that shows and changes the settings of the program.
+    """Dialog for showing and changing the settings of the program.
 
     Parameters
     ----------
     settings : QSettings
     cluster : ClusterController
-        Holds the choice of where runs are computed, which the dialog shows.
+        Provides the shown choice of where runs are computed.
 
     Signals
     -------

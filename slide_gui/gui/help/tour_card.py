@@ -94,7 +94,7 @@ class TourCard(QFrame):
         self._fit()
 
     def set_wide(self, wide: bool) -> None:
-        """Arrange the texts and buttons in one row if `wide`; otherwise in a column of the width given initially."""
+        """Arrange the texts and buttons in one row if `wide`, otherwise in a column of the initial width."""
         self.is_wide = wide
         self._rule.setVisible(not wide)
         # The label `state` has a fixed width, so that the other texts do not move when its text changes.

@@ -347,7 +347,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "save_session", "Save session…", "Ctrl+S", _save_session,
-            "Save the parameters, pins, page choices and paths of the data to a file, which Open restores",
+            "Save the parameters, pins, page choices and paths of the data to a file that Open restores",
         ),
         Command("export", "Export…", "Ctrl+E", _export, "Export the contents of the page"),
         Command(

@@ -431,7 +431,7 @@ class MainWindow(QMainWindow):
             self._show_panel()
 
     def set_full(self, full: bool) -> None:
-        """Fill the screen with only the Weights page if `full`; otherwise show the usual window again."""
+        """Show only the Weights page on the full screen if `full`; otherwise show the usual window again."""
         if full == self.is_full:
             return
         self.is_full = full

@@ -24,7 +24,7 @@ class PageSpec:
     icon : str
         Icon in the navigation, in the notation of `slide_gui.gui.theme.icon`.
     make : callable
-        Builds the page from a `Session`, from `views` and from the parent widget.
+        Builds the page; called with a `Session`, `views` and the parent widget.
     views : tuple of PageView
         Views in the order of the tabs; empty for the Weights page, whose views are in
         `slide_gui.gui.pages.weights.page.VIEWS`.

@@ -74,7 +74,7 @@ _BOXES = {
     ),
     "sharing": (
         "Weights",
-        "One row of W for each pixel, as in the paper (eq. 8), or one kernel for all pixels, whose side Window sets",
+        "One row of W for each pixel, as in the paper (eq. 8), or one kernel for all pixels; Window sets its side",
         tuple(SHARING.values()),
     ),
     "show": (

@@ -102,7 +102,7 @@ def _result(window: MainWindow) -> RunResult | None:
 def _opened_run(window: MainWindow) -> object:
     """Return the run that is being trained, or else the result that the window shows.
 
-    A run is trained when the user clicks a point of the curves for which no result is stored.
+    If the user clicks a point of the curves that has no stored result, its run is trained.
     """
     runs = window.session.runs
     return runs.spec if runs.training.running else runs.result
@@ -111,8 +111,7 @@ def _opened_run(window: MainWindow) -> object:
 def _trained(window: MainWindow) -> object:
     """Return the result of the latest training that the user started.
 
-    Return None while a training is running or if there was none. A result that is shipped with the program does not
-    count.
+    Return None while a training is running or if there was none. Shipped results are ignored.
     """
     training = window.session.runs.training
     return None if training.running else getattr(training.latest, "result", None)
@@ -400,7 +399,7 @@ def _visible(window: MainWindow, name: str) -> QWidget | None:
 
 
 def _scroll_to(control: QWidget | None) -> None:
-    """Scroll all scroll areas that contain a control so that the control is visible."""
+    """Scroll every scroll area around a control so that the control is visible."""
     area = None if control is None else control.parentWidget()
     while control is not None and area is not None:
         if isinstance(area, QScrollArea):

@@ -151,7 +151,7 @@ class ClusterController(QObject):
 
 
 def _stored(settings: QSettings) -> ClusterChoice:
-    """Return the stored choice of where runs are computed; if it is invalid, return the choice "in this window"."""
+    """Return where runs are computed according to the settings, or "in this window" if the setting is invalid."""
     try:
         workers, scheduler = int(str(settings.value(_WORKERS, 0))), str(settings.value(_SCHEDULER, ""))
         return ClusterChoice(workers, scheduler).checked()

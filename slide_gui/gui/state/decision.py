@@ -30,7 +30,7 @@ class DecisionController(QObject):
     Attributes
     ----------
     result : RunResult or None
-        Result whose SVM predicts; None if there is no result with an SVM for the open data.
+        Result whose SVM makes the predictions; None if there is no result with an SVM for the open data.
     decision : Decision or None
         Prediction for the current image; None until it has been computed.
     flip : Flip or None

@@ -107,7 +107,7 @@ class RecentOpening:
 
     @property
     def name(self) -> str:
-        """Return the name that menus show for these files."""
+        """Return the name of these files in menus."""
         others = len(self.paths) - 1
         name = printable(self.paths[0].name)
         return f"{name} and {others} more" if others else name

@@ -33,12 +33,12 @@ class Fitting(QObject):
     seconds : float
         Duration of the last fit.
     problem : str
-        A warning if the threshold makes almost all features equal in all rows; otherwise empty.
+        A warning if the threshold makes almost every feature equal in all rows; otherwise empty.
 
     Signals
     -------
     changed()
-        `stack` or `preview` changed, or has become current or outdated.
+        `stack` or `preview` changed, or became current or outdated.
     """
 
     changed = Signal()

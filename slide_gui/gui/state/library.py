@@ -112,7 +112,7 @@ class RunLibrary(QObject):
 
     @Slot(str, str)
     def tag(self, key: str, text: str) -> None:
-        """Set the tags of a run from a text in which commas separate the tags."""
+        """Set the tags of a run from a comma-separated text."""
         before = next((run.tags for run in self.runs if run.hash == key), ())
         tags = tags_of(text)
         self._change("change of tags", self._set_tags, (key, tags, before), (key, before, tags))

@@ -166,7 +166,7 @@ class RunController(QObject):
         return f"Training takes {about(seconds)} on an ordinary computer."
 
     def bases(self) -> tuple[RunSpec, ...]:
-        """Return for each fold of the open data set a run with default parameters, which serves as a template."""
+        """Return a template run, with default parameters, for each fold of the open data set."""
         base, dataset = self._base(), self._workspace.dataset
         return () if base is None or dataset is None else on_every_fold(base, dataset)
 

@@ -60,7 +60,7 @@ class Session(QObject):
 
     @cached_property
     def cluster(self) -> "ClusterController":
-        """Return the controller that holds the choice of where runs are computed."""
+        """Return the controller that determines where runs are computed."""
         from slide_gui.gui.state.cluster import ClusterController
 
         cluster = ClusterController(self._store, self._settings, self)

@@ -487,7 +487,7 @@ MEAN_ROWS = 4000
 
 
 def mean_row(dataset: Dataset) -> NDArray[np.float64]:
-    """Return the mean of the training rows, shape (d,). Of more than `MEAN_ROWS` rows, a random sample is used."""
+    """Return the mean of the training rows, shape (d,). From more than `MEAN_ROWS` rows, a random sample is drawn."""
     some = np.random.default_rng(0).permutation(len(dataset.train))[:MEAN_ROWS]
     return np.asarray(dataset.train[np.sort(some)].mean(axis=0, dtype=np.float64))
 
