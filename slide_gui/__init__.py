@@ -1,6 +1,6 @@
 """SLIDE, stacked linear denoisers (Xu, Weinberger and Sha), with a graphical window and a Python interface.
 
-``import slide_gui`` is cheap: the estimators are imported at their first use.
+``import slide_gui`` is fast, because the estimators are imported when they are first used.
 """
 
 TYPE_CHECKING = False

@@ -91,8 +91,8 @@ def limit_threads(count: int) -> None:
 def one_thread() -> AbstractContextManager[object]:
     """Return a context in which BLAS uses one thread.
 
-    During an eigendecomposition, BLAS waits many times until all its threads are done. With two threads, and three
-    busy processes on two cores, it takes 0.38 s instead of 0.14 s for 784 features, and cannot be interrupted.
+    During an eigendecomposition, BLAS often waits for all its threads. For 784 features, it takes 0.38 s with two
+    threads instead of 0.14 s if three processes are busy on two cores. It cannot be interrupted meanwhile.
     """
     from threadpoolctl import threadpool_limits
 

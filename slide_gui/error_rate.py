@@ -144,7 +144,7 @@ class ErrorRate:
 
 
 def describe_rows(rates: Collection[ErrorRate]) -> str:
-    """Return the number of rows on which several error rates are counted, such as "60 to 90" or "at least 60"."""
+    """Return in words how many rows several error rates are based on, such as "60 to 90" or "at least 60"."""
     numbers = [rate.n for rate in rates]
     if any(rate.covers == "splits" for rate in rates):  # splits may have different numbers of rows
         return f"at least {count(min(numbers))}"
@@ -185,16 +185,16 @@ class ClassRates:
 
     @property
     def balanced_error(self) -> float:
-        """Mean error of the classes that have rows, each with the same weight."""
+        """Mean of the error rates of all classes with rows, equally weighted."""
         known = [recall for recall in self.recall.values() if recall is not None]
         return 1.0 - sum(known) / len(known)
 
     @property
     def sentence(self) -> str:
-        """The balanced error and the recall of each class, or only the lowest recalls if there are many classes.
+        """A sentence with the balanced error and each class's recall, or the lowest recalls if there are many classes.
 
-        If some classes have no evaluated rows, the sentence names only these classes. It is empty if all classes have
-        rows and the largest class has at most 1.5 times the rows of the smallest one.
+        If some classes have no evaluated rows, it names only these classes. It is empty if all classes have rows and
+        the largest class has at most 1.5 times the rows of the smallest one.
         """
         if untested := [name for name, recall in self.recall.items() if recall is None]:
             return f"No evaluated row belongs to class {', '.join(untested[:_LISTED])}."
@@ -234,7 +234,7 @@ def row_errors(test_set: str, judged: NDArray[np.int64], misclassified: NDArray[
 
 
 def check_row_errors(packed: bytes, n: int) -> bool:
-    """Return True if the bytes can be the `row_errors` of n rows."""
+    """Return True if the bytes are a possible result of `row_errors` for n rows."""
     return len(packed) == _HEAD + -(-n // 8) and int.from_bytes(packed[_DIGEST:_HEAD], "little") == n
 
 

@@ -102,7 +102,7 @@ class MonotonicProgress(Progress):
 
     @property
     def pulse(self) -> Progress:
-        """A progress for inner loops: each report can cancel them, and repeats the largest fraction so far."""
+        """A progress for inner loops, whose reports can cancel the job but only repeat the largest fraction so far."""
         return Listener(lambda fraction, payload: self.report(0.0))
 
 
@@ -124,7 +124,7 @@ class Stage:
 
 
 REFRESH = 0.5
-"""Longest interval in seconds between two estimates of the time left of a job that is not paused."""
+"""Longest interval, in seconds, between two estimates of a job's remaining time while it is not paused."""
 
 
 @dataclass

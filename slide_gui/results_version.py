@@ -1,4 +1,4 @@
-"""The results version: an integer that is increased if a change of the program changes the results of any run.
+"""The results version: an integer that increases whenever a change to the program alters the results of any run.
 
 It is part of the hash of every run. A store therefore never returns a result that this program would not reproduce.
 `tests/test_results_version.py` fails if stored results are no longer reproduced.
@@ -11,7 +11,7 @@ _NAMES = {"16": "16-1c7160a1"}
 
 
 def version_in_hashes(text: str) -> int | str:
-    """Return a results version as the hash of a run contains it. `text` is the version that is stored with the run."""
+    """Return the form of a results version that enters the hash of a run. `text` is the version stored with the run."""
     name = _NAMES.get(text, text)
     return int(name) if name.isdigit() else name
 

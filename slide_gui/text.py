@@ -15,7 +15,7 @@ THIN = "\u202f"
 NONE = "–"
 """The text for a missing number."""
 
-_MINUTES, _HOURS, _DAYS = 90, 5400, 360_000  # seconds from which a rough time is given in these units
+_MINUTES, _HOURS, _DAYS = 90, 5400, 360_000  # durations in seconds from which a rough time has this unit
 _LONGEST_NAME = 100  # characters
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # first characters of a formula, from OWASP's list
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?%?", re.ASCII)
@@ -294,7 +294,7 @@ def label_names(labels: Iterable[int], known: Sequence[str]) -> tuple[str, ...]:
 
 
 def told_apart(names: Sequence[str]) -> tuple[str, ...]:
-    """Return names without the words that are at the start or end of all of them.
+    """Return names without the words with which all of them start or end.
 
     A range between two numbers starts with its lower limit, because narrow columns show only the ends of a name.
 
@@ -403,7 +403,7 @@ class TextColumn:
     text : callable
         Returns the text of a record's cell.
     widest : str
-        The widest number to expect; empty for a column of text, which is as wide as its longest text.
+        Widest number to expect; empty for a text column, which is as wide as its longest entry.
     """
 
     title: str

@@ -102,7 +102,7 @@ class Estimator:
         """
         name, parameters = document.get("name"), document.get("parameters")
         if not isinstance(name, str) or not isinstance(parameters, dict):
-            raise ValueError("an estimator must have a name and an object of parameters")
+            raise ValueError("an estimator needs a name and its parameters as a JSON object")
         estimator = cls.of(name, parameters)
         if not _NAME.fullmatch(estimator.name):
             raise ValueError(f"{name!r:.80} is not the name of a class in scikit-learn")

@@ -83,8 +83,8 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         Raises
         ------
         ValueError
-            If a parameter is out of range, if X contains text or infinity, or if its rows have too many different
-            patterns of missing cells, for which the fit would take longer than about ten minutes.
+            If a parameter is out of range, if X contains text or infinity, or if its rows have too many patterns of
+            missing cells for a fit in about ten minutes.
         MemoryError
             If the fit needs more memory than is available.
         """

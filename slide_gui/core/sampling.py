@@ -38,7 +38,7 @@ def stratified_subset(codes: Indices, size: int, seed: int) -> Indices:
 
 
 def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: int) -> Indices:
-    """Divide the rows into parts with given fractions of the rows. All rows of a group are in the same part.
+    """Divide the rows into parts of given relative sizes, keeping each group in one part.
 
     The sizes and class proportions of the parts are as close to the given fractions as the groups allow.
 
@@ -74,8 +74,8 @@ def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: 
 def deal_folds(codes: Indices, groups: Indices, seed: int) -> Indices:
     """Return the fold of each row, or −1 for rows that are never held out.
 
-    All rows of a group are in the same fold. If one fold contained all rows of a class, the rows outside the fold, on
-    which a model is trained, would lack the class. All rows of the groups that contain this class then get −1.
+    Each group is in one fold. If one fold contained all rows of a class, a model trained on the other folds would lack
+    the class. All rows of the groups that contain this class therefore get −1.
     """
     folds = deal_groups(codes, groups, (1.0 / N_FOLDS,) * N_FOLDS, seed)
     for code in np.unique(codes):
@@ -116,7 +116,7 @@ def held_out_mask(
     seed : int
         Seed of the random choice of held-out rows.
     allowed : ndarray of bool, shape (n,), optional
-        True for rows that may be held out. If less than a fifth of a class may be held out, all of these rows are.
+        True for rows that may be held out. If these are less than a fifth of a class, all of them are held out.
     row_groups : ndarray of int, shape (n,), optional
         Group of each row. Complete groups with about a fifth of the rows are held out, except groups with a row that
         may not be held out. If every class needs all of its groups for training, no row is held out.

@@ -111,7 +111,7 @@ def check_ridge(ridge: float) -> float:
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any], needs: str, remedy: str) -> NDArray[Any]:
-    """Return a new uninitialised array. If memory is short, raise a MemoryError with the texts `needs` and `remedy`."""
+    """Return a new uninitialised array. If memory is short, raise a MemoryError that states `needs` and `remedy`."""
     check_free(math.prod(shape) * dtype.itemsize, needs, remedy)
     try:
         return np.empty(shape, dtype)

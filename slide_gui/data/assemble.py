@@ -192,7 +192,7 @@ def scaled_rows(part: DataPart, scaling: NDArray[np.float64] | None) -> NDArray[
 def _missing_cells(
     rows: NDArray[np.float32], test_rows: NDArray[np.float32], train: DataPart
 ) -> tuple[NDArray[np.bool_] | None, tuple[Guess, ...]]:
-    """Return the mask of missing cells of both sets, or None if no cell is missing, and a report of their number."""
+    """Return the mask of missing cells of both sets, or None if there are none, and a report on how many there are."""
     if not any(len(each) and np.isnan(each.min()) for each in (rows, test_rows)):
         return None, ()
     missing = np.concatenate([np.isnan(rows), np.isnan(test_rows)])

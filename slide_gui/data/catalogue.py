@@ -83,7 +83,7 @@ def load(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Datase
 
     data = open_data(files, progress=progress)
     if data.key != key and len(data.train) == entry(key).n_train:
-        message = f"has the name and size of {entry(key).title}, but other images; move it out of this folder"
+        message = f"has the name and size of {entry(key).title}, but contains other images; move it elsewhere"
         raise DataError(message, str(files[0]))
     return data
 
@@ -215,8 +215,8 @@ def matches(path: Path, file: RemoteFile) -> bool:
 def _find_files(folder: Path, names: set[str]) -> dict[str, Path]:
     """Return the files with the given names in a folder and its sub-folders, by name.
 
-    If several files have the same name, the least deep one is returned. At equal depth, the first path in alphabetical
-    order is returned.
+    If several files have the same name, the one in the shallowest folder is returned or, at equal depth, the first path
+    in alphabetical order.
     """
     files: dict[str, Path] = {}
     for pattern in ("*", "*/*", "*/*/*"):

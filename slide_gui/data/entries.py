@@ -52,7 +52,7 @@ class Entry:
     files : tuple of RemoteFile
         Files to download.
     mean_pixel : float
-        Mean pixel value. It distinguishes these files from other data with the same file names; 0 if no data have them.
+        Mean pixel value. It distinguishes these files from other data with the same file names; 0 if there are none.
     """
 
     key: str

@@ -148,7 +148,7 @@ def check_folder(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def folder_files(folder: Path, names: Sequence[str] = ()) -> Iterator[None]:
-    """Open a context in which the caller writes the given files. At its end, their SHA-256 are added to the record.
+    """Open a context in which the caller writes the given files. At its end, their hashes are added to the record.
 
     The files are listed in the record before they are written, so that unfinished files of a killed process can be
     replaced.

@@ -75,7 +75,7 @@ class ParseOptions:
         if any(not name.strip() for name in self.left_out):
             raise ValueError("the name of a column to leave out is empty; give its name or its number from 1")
         if self.group is not None and self.group in (self.label_column, "", NO_COLUMN):
-            raise ValueError(f"column {self.group!r} cannot contain the groups; name one without the labels")
+            raise ValueError(f"column {self.group!r} cannot contain the groups; choose another column")
         if self.label_column in self.left_out:
             raise ValueError(f"column {self.label_column} cannot be the label column and be left out; choose another")
         return self

@@ -1,4 +1,4 @@
-"""Statistics of errors by test row: confidence intervals over splits, and tests of differences between methods."""
+"""Statistics of errors on test rows: confidence intervals over splits, and tests of differences between methods."""
 
 import math
 from collections.abc import Sequence

@@ -186,7 +186,7 @@ def test_that_load_prefers_real_files_to_generated_data(tmp_path, monkeypatch):
     assert catalogue.load("rectangles").key == ""  # a part of it
     lighter = replace(entries()[0], n_train=1199, mean_pixel=0.2)
     monkeypatch.setattr("slide_gui.data.entries.entries", lambda: (lighter,))
-    with pytest.raises(DataError, match="but other images; move it out"):
+    with pytest.raises(DataError, match="but contains other images; move it elsewhere"):
         catalogue.load("rectangles")
     write(tmp_path / "rectangles.zip", b"PK\x03\x04 damaged")
     with pytest.raises(DataError, match="is not a readable zip"):

@@ -137,7 +137,7 @@ def test_that_sessions_of_windows_have_relative_paths_with_slashes(monkeypatch):
         ("[]", "is not a session of slide-gui"),
         (_with(format="other"), "is not a session of slide-gui"),
         (_with(version=0), "has an unknown version"),
-        (_with(version=3), "of a later slide-gui"),
+        (_with(version=3), "written by a later slide-gui"),
         (_with(session=None), "cannot be used: the session is None"),
         (_with(session={"page": 3}), "cannot be used: page is 3"),
         (_with(session={"surprise": 3}), "unknown entry 'surprise'"),
@@ -411,7 +411,7 @@ def test_that_members_that_claim_more_than_the_file_holds_are_refused(saved):
     claim = len(whole) - rest + 1  # all members together claim one byte more than the file has
     at = whole.rindex(struct.pack("<II", member.compress_size, member.file_size))  # in the archive's directory
     saved.write_bytes(whole[:at] + struct.pack("<II", claim, claim) + whole[at + 8 :])
-    refused(saved, f"its members have {len(whole) + 1} bytes, the file has only {len(whole)}")
+    refused(saved, f"its members have {len(whole) + 1} bytes, but the file has {len(whole)}")
 
 
 def test_that_a_header_that_claims_terabytes_is_refused_without_allocating(saved):

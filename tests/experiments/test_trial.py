@@ -141,7 +141,7 @@ def test_that_the_clock_ends_the_comparison_with_the_best_result_so_far(monkeypa
     places = {(answer.point.noise, answer.point.depth) for answer in ended.done}
     assert places == {1: {(0.3, 0), (0.5, 0)}, 2: {(0.3, 0), (0.5, 0)}, 4: {*product((0.3, 0.5), (0, 1))}}[n_runs]
     assert {answer.point.split for answer in ended.done} == {0}
-    assert "it planned 3 settings and 5 splits, but the budget of 30 s ended" in ended.details
+    assert "it planned 3 settings and 5 splits, but the budget of 30 s ran out" in ended.details
     assert ended.result.n_test == len(DATA.test)
     assert (ended.other is None) == ("time ran out before a setting with layers was tested;" in ended.sentence)
     assert seen[-1].title == "testing on the held-out rows"
@@ -193,8 +193,8 @@ def test_that_a_test_slower_than_expected_ends_with_the_budget_and_the_answer_us
     assert {ended.result.spec.evaluate, ended.other.spec.evaluate} == {"validation"}
     assert ended.result.error == min(answer.rate.error for answer in ended.done)
     assert f"% of {ended.result.n_test} validation rows correctly" in ended.sentence
-    assert "The time ran out before the test on held-out rows; this error is on the rows that" in ended.sentence
-    assert ended.details.endswith("; it planned 3 settings and 5 splits, but the budget of 20 s ended.")
+    assert "The time ran out before the test on held-out rows; this error is on the rows used" in ended.sentence
+    assert ended.details.endswith("; it planned 3 settings and 5 splits, but the budget of 20 s ran out.")
     assert ended.document()["evaluated_on"] == "validation"
 
 

@@ -11,7 +11,7 @@ layer and 16 % in the fourth. For a uniform sample of the same size it is above 
 If all rows have almost the same input to a layer, its contributions are almost 0, and these errors are larger. With the
 sigmoid on Rectangles at noise 0.35, this is the case in the fourth layer.
 
-Even faster, layers are interpolated between approximations that were computed in advance at a few noise levels.
+Interpolating between approximations that were computed in advance at a few noise levels is faster still.
 """
 
 from dataclasses import dataclass, replace
@@ -132,8 +132,8 @@ class Interpolation:
     """Approximate layers at noise levels from 0.01 to 0.99, interpolated between approximations at 16 noise levels.
 
     An eigenvalue λ of the scaled scatter matrix contributes λ / (λ + x) to the weights, where x = noise / (1 − noise).
-    The weights are therefore smooth functions of log x. In log x, the 16 noise levels have equal distances, and
-    the layers are cubic polynomials through the four nearest levels.
+    The weights are therefore smooth functions of log x. The 16 noise levels are equally spaced in log x, and the layers
+    are cubic polynomials through the four nearest levels.
 
     The median difference between a row of contributions and its approximation depends on the noise level. With the
     threshold function, on Rectangles and Convex at noise levels up to 0.9, it is at most 0.1 % of the norm of the row

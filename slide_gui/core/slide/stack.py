@@ -234,7 +234,7 @@ def _passes(parameters: StackParameters) -> int:
 
 
 def entry_share(parameters: StackParameters) -> float:
-    """Return the fraction of the duration of a fit after which the scatter matrices of the input are complete."""
+    """Return the fraction of a fit's duration at which the scatter matrices of the input are complete."""
     return 1.0 / (1.0 + _PASS * _passes(parameters))
 
 

@@ -255,7 +255,7 @@ CRITERIA = table_of(
     Criterion(
         "span",
         "span (leave-one-out error)",
-        "the leave-one-out error, estimated from the span of the support vectors, good for two classes at high noise",
+        "the leave-one-out error from the span of the support vectors (works well for two classes at high noise)",
         span,
     ),
     Criterion("hold-out", "hold-out", "the smoothed error on a held-out fifth of the rows", hold_out, holds_out=True),
@@ -271,7 +271,7 @@ CRITERIA = table_of(
 AUTO = "auto"
 
 LEARNED_BY = table_of(
-    Choice(AUTO, "automatic", "the criterion span for two classes, and press for more"),
+    Choice(AUTO, "automatic", "span for two classes, press for more than two"),
     *CRITERIA.values(),
 )
 """The allowed values of the parameter `criterion` of a multi-width SVM."""

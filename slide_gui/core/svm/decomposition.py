@@ -133,7 +133,7 @@ _MOST_STALLED = 8
 # An outer step counts as progress if it decreases the objective by more than this × gap², where gap is the optimality
 # gap. An exact SMO step decreases the objective by 0.25 × gap².
 _LEAST_GAIN = 0.02
-# The largest number of new points in a working set is this number or the number of support vectors, if that is larger.
+# A working set gets at most this number of new points, or as many as there are support vectors if these are more.
 _NEW_LEAST = 256
 _LOOSE = 0.05  # tolerance for solving a working set, relative to the optimality gap of all points
 # A working set also includes points that come this close to violating an optimality condition, because the next step
@@ -185,7 +185,7 @@ class SolverOptions:
 
 @dataclass(frozen=True)
 class SolverStep:
-    """State of the solver after it optimised one working set: the optimality gap and the number of support vectors."""
+    """Solver state after one working set has been optimised: the optimality gap and the number of support vectors."""
 
     gap: float
     n_support: int

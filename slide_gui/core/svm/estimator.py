@@ -181,8 +181,8 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
             widths and C are given, integer weights give the same model as repeated rows, up to `tol`. If widths or C
             are selected, errors are weighted. If C is selected, the weights are first divided by the mean of those
             above 0, so that their unit has no effect; `C_` refers to these weights. The subset, the held-out rows and
-            the median distances ignore weights, so repeating rows may lead to other widths and another C than weights.
-            Rows of weight 0 are left out, but they count in the class weights "balanced".
+            the median distances ignore weights, so repeating rows may give other widths and another C than weighting
+            them. Rows of weight 0 are left out, but they count in the class weights "balanced".
         progress : Progress
             Receives progress reports; raises `Cancelled` to stop the training.
         client : distributed.Client, optional

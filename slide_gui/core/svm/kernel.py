@@ -465,7 +465,7 @@ class VectorRows:
             out = np.empty((len(rows), len(self)), self.dtype)
         others = list(zip(self._classes, self._sizes, blocks_of(self._sizes), strict=True))
         if not symmetric and not any(each.caches for each in self._classes):
-            # With the vectors of `rows` in one array, each class needs one matrix product instead of one per class.
+            # With all vectors of `rows` in one array, n classes need n matrix products instead of n².
             left = self._gathered(rows, progress)
             for other, size, width in others:
                 kernel_tiles(left, other.first(size), out[:, width], progress)

@@ -59,7 +59,7 @@ def class_scores(margins: NDArray[np.floating], n_classes: int) -> NDArray[np.fl
 
 @dataclass(frozen=True, eq=False)
 class TrainedSvm:
-    """A trained multi-width SVM as it is stored with a run: with the indices, but not the values, of support vectors.
+    """A trained multi-width SVM in the form stored with a run: it has only the indices of the support vectors.
 
     Attributes
     ----------

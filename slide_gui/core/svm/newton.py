@@ -21,8 +21,8 @@ Indices = NDArray[np.intp]
 _MOST_STEPS = 60
 _PART_FROM = 1000  # an SVM of this many points or more is trained first on a quarter of them
 _SOFTER = 10.0
-# A factorised matrix is used again for another set of points if at most this number of points, as a fraction of the
-# size of the matrix, are in only one of the two sets.
+# A factorised matrix is reused for another set of points if the number of points in only one of the two sets, divided
+# by the size of the matrix, is at most this.
 _FEW = 0.125
 _MARGIN = 1e-10  # a point is on the margin if y f differs from 1 by less than this
 _TILE = 256

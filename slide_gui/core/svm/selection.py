@@ -201,7 +201,7 @@ _MOST_HELD_OUT = 10_000
 
 
 def _spent(done: float) -> float:
-    """Return the fraction of the duration of a grid search that has passed, given the fraction of evaluated points.
+    """Convert the fraction of evaluated grid points to the fraction of the search's duration that has passed.
 
     The two fractions differ because the largest widths are evaluated last. With two classes, these widths take up to
     three times as long as the other widths.
@@ -230,7 +230,7 @@ def tune(
     learned_on: Indices | None = None,
     most_rows: int = MOST_ROWS,
 ) -> tuple[float, float]:
-    """Return the scale of the widths and the C with which the SVM misclassifies the fewest held-out rows.
+    """Return the scale of the widths, and the C, for which the SVM misclassifies the fewest held-out rows.
 
     The held-out rows are a stratified fifth of the rows, at most about 10 000 rows. If the rows have weights, the total
     weight of the misclassified rows is compared. In a tie, or if no row can be held out, the first point of the grid is
@@ -496,7 +496,7 @@ class _Comparison:
 
 
 def _clearly_worse(wrong: NDArray[np.bool_], other: NDArray[np.bool_], weights: Array | None) -> bool:
-    """True if mask `wrong` has more errors than mask `other`, by more than two standard errors of the difference."""
+    """True if `wrong` marks more errors than `other`, by more than two standard errors of the difference."""
     difference = (wrong.astype(np.float64) - other) * (1.0 if weights is None else weights)
     return bool(difference.sum() > 2.0 * np.sqrt(np.square(difference).sum()))
 
@@ -648,7 +648,7 @@ def _selected_widths(
 ) -> SelectedWidths:
     """Return the widths and C for the final training.
 
-    `learned` is the fraction of the progress of this function at which learning the widths ends.
+    `learned` is the fraction of this function's progress at which the widths are learned.
     """
     given, layers = parameters.C, len(data.sizes)
     if parameters.widths == "learn":

@@ -67,7 +67,7 @@ def rectangles_images(
 def _draw_frames(
     n: int, random: np.random.Generator, shortest: int, least_difference: int, areas: tuple[int, int] = (0, SIDE * SIDE)
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw rectangles with uniform sizes, among those allowed, at uniform positions inside the image.
+    """Draw the size of each rectangle uniformly from the allowed sizes, and its position uniformly inside the image.
 
     Return an array (n, 4) with the first row, last row, first column and last column of each, and the labels.
     """

@@ -44,13 +44,13 @@ from slide_gui.text import clean_name, counted, plural
 
 DELIMITERS = (b",", b";", b"\t")
 _LONGEST_LINE = 1 << 24
-_INSPECTED = 200  # number of first lines from which the program detects which columns are text
+_INSPECTED = 200  # number of lines at the start from which the program detects text columns
 _INSPECTED_BYTES = 1 << 22
 _MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
 _FEW_LEVELS = 16  # a column of pixels usually has more than this number of different values
 _COUNTED = 4  # a first line 0, 1, 2, … of at least this length has column names, unless the next line counts up, too
 _ORDERED = 7  # a first line of this length with ordered numbers has column names; by chance, 1 in 2500 rows is ordered
-_IDENTIFIERS = 10  # at least this number of different texts may be dates or names of rows or groups, not classes
+_IDENTIFIERS = 10  # a column with this number of different texts may have dates or names of rows or groups, not classes
 _IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
 _COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes cells #N/A, and a first line sep=;
 # A number with a decimal comma and optional points between groups of three digits.
@@ -450,7 +450,7 @@ def _has_numbers_like(line: bytes, row: bytes) -> bool:
 
 
 def _delimiter(lines: list[bytes], place: str) -> bytes:
-    """Return the separator of the cells: the candidate for which the largest fraction of the cells are numbers.
+    """Return the separator of the cells: the candidate that gives the largest fraction of numeric cells.
 
     The separator is empty if the cells are separated by blanks.
     """
@@ -468,7 +468,7 @@ def _delimiter(lines: list[bytes], place: str) -> bytes:
         cells = [cell for line in lines for cell in split_line(line, mark, place)]
         return sum(is_number(_with_point(cell)) for cell in cells) / len(cells)
 
-    # In “0,5;cat”, both marks give the same numbers of cells and numbers, and the comma is a decimal comma.
+    # In “0,5;cat”, both marks give equally many cells and equally many numbers, and the comma is a decimal comma.
     return max(present, key=lambda mark: (number_fraction(mark), lines[0].count(mark), mark != b","))
 
 
@@ -478,7 +478,7 @@ def _with_point(cell: str) -> str:
 
 
 def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions) -> tuple[bool, bool]:
-    """Return True if the first line has column names, and True if this is certain."""
+    """Return two values: whether the first line has column names, and whether this is certain."""
     if reading.header is not None:
         return reading.header, True
     words = {k for k, cell in enumerate(first) if not is_number(cell)}
@@ -487,8 +487,8 @@ def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions)
     new = {k for k in named if all(row[k] != first[k] for row in below)}
     numbers = [[cell for k, cell in enumerate(row) if k not in words] for row in (first, *below)]
     counts = any(numbers[0] == [str(start + k) for k in range(len(first)) if k not in words] for start in (-1, 0, 1))
-    # One number, as in the row “1, NA, NA”, does not show that column names count up. An exception is the header “, 0”
-    # of a table with an index and one column.
+    # A single number, as in the row “1, NA, NA”, does not show that column names count up. An exception is the header
+    # “, 0” of a table with an index and one column.
     counts = counts and numbers[0] not in numbers[1:] and (len(numbers[0]) > 1 or words == {0})
     many = counts and bool(below) and len(first) >= _COUNTED and not _counts_on(below[0])
     # Column names can be ordered numbers, such as years or wavelengths.
@@ -507,7 +507,7 @@ def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions)
 
 
 def _counts_on(cells: list[str]) -> bool:
-    """Return True if each cell has a number, which is one more than the number in the cell before it."""
+    """Return True if all cells have numbers, each one more than the number in the cell before it."""
     return all(is_number(cell) for cell in cells) and all(float(b) - float(a) == 1 for a, b in pairwise(cells))
 
 
@@ -555,7 +555,7 @@ def _shown(column: int, columns: tuple[str, ...]) -> str:
 def _label_column(
     columns: tuple[str, ...], rows: list[list[str]], text: frozenset[int], reading: ParseOptions, place: str
 ) -> tuple[int | None, list[Guess]]:
-    """Return the label column that the options, the column names or the text columns give, and guesses about it."""
+    """Return the label column according to the options, the column names or the text columns, and guesses about it."""
     if reading.label_column is not None:
         if reading.label_column.lower() == NO_COLUMN:
             return None, []
@@ -584,7 +584,7 @@ def _label_column(
 def _options_like(
     reading: ParseOptions, like: DataPart | None, columns: tuple[str, ...], named: bool, place: str
 ) -> ParseOptions:
-    """Return the options of a test set, in which label column and left-out columns are those of the training set."""
+    """Return the options for a test set, with the label column and the left-out columns of the training set."""
     if like is None or not like.opened.columns:
         return reading
     trained_on = like.opened.columns
@@ -615,7 +615,7 @@ def _suspicious_columns(
 ) -> Iterator[Guess]:
     """Yield warnings about columns that should perhaps be left out, and about numbers that may mean missing cells.
 
-    These columns number the rows or groups, or are 0/1 columns of one class each.
+    Such columns number the rows or groups, or are the 0/1 columns of one-hot encoded classes.
     """
     ends = np.fmin.reduce(rows).astype(float), np.fmax.reduce(rows).astype(float)
     spans = ends[1] - ends[0]
@@ -639,7 +639,7 @@ def _suspicious_columns(
 
 
 def _count_up(values: NDArray[np.floating]) -> bool:
-    """Return True if the sorted, different values are consecutive integers from 0 or 1, as class numbers often are."""
+    """Return True if the sorted, distinct values are consecutive integers from 0 or 1, as class numbers often are."""
     return len(values) > 1 and values[0] in (0, 1) and values[-1] - values[0] == len(values) - 1
 
 

@@ -89,7 +89,7 @@ def _first_line_not_utf8(stream: BinaryIO, progress: Progress) -> int | None:
 
 
 def _converted(stream: BinaryIO, size: int, encoding: str, refusal: str, place: str) -> tuple[BinaryIO, int]:
-    check_memory(6 * size, place)  # the bytes, the text (two bytes per character or more), and UTF-8 (up to three)
+    check_memory(6 * size, place)  # bytes, text (two or more bytes per character) and UTF-8 (up to three) are in memory
     try:
         text = stream.read().decode(encoding).encode()
     except UnicodeDecodeError:

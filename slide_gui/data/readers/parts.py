@@ -163,7 +163,7 @@ def looks_like_quantity(values: NDArray[Any]) -> bool:
     """
     numbers, counts = np.unique(values, return_counts=True)
     fractions = counts[(np.rint(numbers) != numbers) & (numbers == numbers)]
-    # True if most of the different numbers occur in fewer than five rows, or if most are fractions and one does so
+    # True if most distinct numbers are rare (in fewer than five rows), or if most are fractions and one of them is rare
     rare = bool(np.median(counts) < _RARE or (2 * len(fractions) > len(numbers) and fractions.min() < _RARE))
     # Ten classes of few rows each are plausible in a small data set.
     if len(numbers) <= (_SEVERAL if rare else _MANY):
@@ -171,7 +171,7 @@ def looks_like_quantity(values: NDArray[Any]) -> bool:
     if (np.rint(numbers) != numbers).any():
         return True
     # Class numbers are usually consecutive from 0 or 1, or the classes have similar numbers of rows. Measured numbers
-    # usually have gaps between them, start at any value, and in part occur only once.
+    # usually have gaps between them and start at any value, and some of them occur only once.
     consecutive = numbers[0] in (0, 1) and numbers[-1] - numbers[0] == len(numbers) - 1
     even = counts.min() >= 2 and counts.max() <= 3 * counts.min()
     return not (even or (consecutive and not rare))
@@ -180,8 +180,8 @@ def looks_like_quantity(values: NDArray[Any]) -> bool:
 def quantile_ranges(values: NDArray[Any], n_ranges: int, place: str) -> tuple[NDArray[Any], tuple[str, ...]]:
     """Return the limits and names of ranges that contain about equally many values each.
 
-    The limits are quantiles. If these are too few because one frequent value is several quantiles, further limits are
-    added one by one. Each divides a range such that its smaller part is as large as possible.
+    The limits are quantiles. If a frequent value equals several quantiles, further limits are added one by one. Each
+    divides a range such that its smaller part is as large as possible.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ _LATE_COMMENT = "begins with #, but comments are allowed only before the first r
 
 CELL = 16
 _LEAST, _GREATEST = b"   0.0000000e+00", b"  -9.9999999e-99"
-"""The smallest and the largest character at each place of a cell."""
+"""The smallest and the largest allowed character at each position in a cell."""
 
 _DIGIT, _ONE = 3, ord("1")
 _MANTISSA = (_DIGIT, *range(5, 12))  # the places of eight digits
@@ -64,7 +64,7 @@ def decode(block: NDArray[np.uint8], columns: int) -> NDArray[np.bool_] | NDArra
     """
     least, greatest = _bounds(columns)
     ones: NDArray[np.bool_] = block[:, _DIGIT : CELL * columns : CELL] == _ONE
-    # The block differs from zeros only in leading digits 1, so all numbers are 0 or 1.
+    # Except for leading digits 1, all numbers in the block are zero, so they are all 0 or 1.
     if np.count_nonzero(block != least) == np.count_nonzero(ones):
         return ones
     if (block < least).any() or (block > greatest).any():
@@ -74,7 +74,7 @@ def decode(block: NDArray[np.uint8], columns: int) -> NDArray[np.bool_] | NDArra
 
 @lru_cache(maxsize=4)
 def _bounds(columns: int) -> list[NDArray[np.uint8]]:
-    """Return a line of the smallest characters and one of the largest."""
+    """Return two lines of cells: one with the smallest characters that a cell may have, one with the largest."""
     return [np.frombuffer(cell * columns + b"\n", np.uint8) for cell in (_LEAST, _GREATEST)]
 
 

@@ -62,10 +62,9 @@ def published_seconds(key: str) -> tuple[float | None, float | None, float | Non
 
 
 def sensitivity() -> tuple[str, str]:
-    """Return the data set of the paper's figure of error against noise level and depth, and the paper's conclusions.
+    """Return the key of the data set in the paper's figure of error against noise and depth, and its conclusions.
 
-    The data set is given by its key. The conclusions are statements from the paper's text, because the paper does not
-    contain the values of the curves.
+    The conclusions are statements from the paper's text, because the paper does not contain the values of the curves.
     """
     table = toml_resource("paper.toml")["sensitivity"]
     return table["data"], "\n· ".join(["The paper:", *table["statements"]])
@@ -209,8 +208,8 @@ class CellPlan:
         """Return the candidates to evaluate next, all on one validation set, or () if the available results suffice.
 
         A candidate with clearly more errors than the best one so far is not evaluated on further validation sets. This
-        is the case if the difference of both numbers of errors exceeds twice the square root of their sum, which is
-        about two standard errors. The best `averaged` candidates are always evaluated further.
+        is the case if the difference between the two numbers of errors exceeds twice the square root of their sum,
+        which is about two standard errors. The best `averaged` candidates are always evaluated further.
 
         Parameters
         ----------
@@ -337,8 +336,8 @@ def plan(
 def _cell(key: str, method: str, table: Mapping[str, Any], splits: int | None) -> CellPlan:
     """Return the plan of one row of the tables on one data set.
 
-    `table` is the TOML table of the data set in protocol.toml, with candidate values and settings. Settings in the
-    entry of this row below `[rows]` override the settings in `table`.
+    `table` is the TOML table of the data set in protocol.toml, with candidate values and settings. The settings of this
+    row under `[rows]` override those in `table`.
     """
     document = toml_resource("protocol.toml")
     settings = document["rows"].get(method, {})

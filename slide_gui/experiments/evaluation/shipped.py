@@ -64,7 +64,7 @@ class ShippedResults:
     tables: Mapping[str, EvaluationState] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Return a text that says when, where and by which results version the results were computed."""
+        """Describe when, where and with which results version the results were computed."""
         earlier = "" if is_current(self.version) else " (an earlier version)"
         version = f"results version {self.version}{earlier}"
         return f"shipped with the program: computed on {self.date} by {version} on {self.machine}"

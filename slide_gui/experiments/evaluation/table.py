@@ -130,7 +130,7 @@ def stored_evaluation(
 
 
 def _sized(info: DataInfo, state: EvaluationState) -> DataInfo:
-    """Return the description of a data set with the numbers of rows that its last result in the tables was computed on.
+    """Return a data set's description with the numbers of rows on which its last result in the tables was computed.
 
     If the tables contain no result on the data set, return the description unchanged.
     """

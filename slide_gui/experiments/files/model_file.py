@@ -357,7 +357,7 @@ def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> No
             raise DataError(f"{info.filename} is compressed or encrypted, unlike a model file; {_REMEDY}", place)
     claimed = sum(info.file_size for info in infos)
     if claimed > file_size:
-        raise DataError(f"its members have {claimed} bytes, the file has only {file_size}; copy the file again", place)
+        raise DataError(f"its members have {claimed} bytes, but the file has {file_size}; copy the file again", place)
 
 
 def _member(

@@ -51,7 +51,7 @@ class FigureProvenance:
         """Reason why this version of the program may compute other numbers for the figure. Empty if there is none."""
         if not self.numerics or is_current(self.numerics):
             return ""
-        return f"computed by results version {self.numerics}, this program has {RESULTS_VERSION}: numbers may differ"
+        return f"computed by results version {self.numerics}; this program has {RESULTS_VERSION}, so numbers may differ"
 
     def runs(self) -> tuple[RunSpec, ...]:
         """Return the distinct runs. A run that starts from the widths of another run comes after that run."""

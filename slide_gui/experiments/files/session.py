@@ -197,7 +197,7 @@ def _read(content: bytes, path: Path) -> SessionRecord:
     if type(version) is not int or version < 1:
         raise DataError(f"has an unknown version ({ascii(version)[:40]}), expected {_VERSION}", str(path))
     if version > _VERSION:
-        raise DataError(f"has version {version} of a later slide-gui; open it with the later slide-gui", str(path))
+        raise DataError(f"has version {version}, written by a later slide-gui; update slide-gui to open it", str(path))
     try:
         record = from_document(SessionRecord, document.get("session"), "the session")
         source, parameters = record.source, record.parameters.checked()

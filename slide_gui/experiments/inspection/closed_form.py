@@ -222,7 +222,7 @@ class CopiesStudy:
 
 
 def _with_weights(study: Copies, m: int, weights: NDArray[np.float64]) -> Copies:
-    """Return a copy of `study` with the errors of `weights`, fitted to m corrupted copies with the next seed."""
+    """Return a copy of `study` that includes the errors of `weights`, the W_m computed with the next seed."""
     limit, points = study.limit, study.points
     away, size = np.linalg.norm(weights - limit, axis=1), np.linalg.norm(limit, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -84,7 +84,7 @@ class RunShape:
 
 
 _START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0e-7, 1.8e-11, 1.2e-10, 1.2e-11
-"""Seconds on two cores, correct to a factor of 4 for 4–784 columns, 2–10 classes and 110–10 000 rows.
+"""Seconds on two cores, accurate to within a factor of 4 for 4–784 columns, 2–10 classes and 110–10 000 rows.
 
 - `_START`: time that every run takes, independent of all sizes
 - `_LEARNING`, `_TUNING`: learning widths and tuning C on n rows of two classes, divided by n²
@@ -99,7 +99,7 @@ _RETUNING = 0.5  # time of tuning C with learned widths, as a fraction of the ti
 _TWO_FOLDS = 1.6  # time of learning widths if two folds are held out in turn, relative to one held-out fold
 _FIRST_STEPS = 0.4  # minimum seconds for learning widths, even with very few rows
 _PAIR_LEARNING, _PAIR_TUNING, _ROW_TUNING = 0.09, 0.03, 6.0e-4
-"""Seconds that each pair of classes beyond one pair adds to learning widths and to tuning C.
+"""Seconds that each pair of classes after the first adds to learning widths and to tuning C.
 
 With 50 classes of 20 rows each, learning widths takes 68 s and tuning C takes 36 s. With median widths, tuning C takes
 at least `_ROW_TUNING` additional seconds per row and class.
@@ -151,7 +151,7 @@ def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
     """Return the typical seconds for learning the kernel widths, tuning C and training the SVM."""
     layers, learned = len(spec.group_names) - 1, min(rows, spec.svm.subset_size)
     classes = math.sqrt(2 / n_classes)  # with more classes, the SVM of a pair of classes is trained on fewer rows
-    # Number of pairs of classes beyond one pair, because the terms with `_TUNING` and `_LEARNING` include one pair.
+    # number of pairs of classes after the first, which the terms with `_TUNING` and `_LEARNING` include
     pairs = n_classes * (n_classes - 1) / 2 - 1
     tuning = _TUNING * min(rows, MOST_ROWS) ** 2 * (1 + layers / 3) * classes
     if not _learns(spec):

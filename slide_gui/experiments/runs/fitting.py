@@ -192,7 +192,7 @@ def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progr
 
 
 def _begins(deeper: SdaParameters, wanted: SdaParameters) -> bool:
-    """Return True if the lowest layers of autoencoders with parameters `deeper` equal autoencoders with `wanted`."""
+    """Return True if the lowest layers of autoencoders with parameters `deeper` equal those with `wanted`."""
     depth = len(wanted.n_units)
     if deeper.n_units[:depth] != wanted.n_units or deeper.noises[:depth] != wanted.noises:
         return False

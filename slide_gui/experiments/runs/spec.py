@@ -225,7 +225,7 @@ class RunSpec:
 
     @classmethod
     def mean_of(cls, members: "Sequence[RunSpec]") -> "RunSpec":
-        """Return the spec, as `checked` returns it, of the run that averages the decision values of the given runs.
+        """Return the checked spec of the run that averages the decision values of the given runs.
 
         Raises
         ------
@@ -317,7 +317,7 @@ class RunSpec:
         return normal
 
     def drawn(self, split: int, seed: int) -> "RunSpec":
-        """Return the spec of this run with another split and seed and without `neighbour`, as `checked` returns it."""
+        """Return the checked spec of this run with another split and seed and without `neighbour`."""
         spec = self.checked()
         split = check_integer("split", split, 0) if spec.training == "split" else 0
         seed = check_integer("seed", seed, 0)
@@ -358,7 +358,7 @@ class RunSpec:
         return numbers
 
     def _check_parts(self, method: Method) -> None:
-        """Raise ValueError if the method cannot use an estimator or the runs to average that are given.
+        """Raise ValueError if an estimator, or runs to average, are given and the method cannot use them.
 
         The error is also raised if an estimator, or the number of labels that `fit_rows` needs, is missing.
         """
@@ -374,7 +374,7 @@ class RunSpec:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 (hex) of the spec, as `checked` returns it, and of the `RESULTS_VERSION` of this program."""
+        """SHA-256 (hex) of the checked spec and of this program's `RESULTS_VERSION`."""
         return document_hash(self.checked().document(), version_in_hashes(str(RESULTS_VERSION)))
 
     def document(self) -> dict[str, Any]:

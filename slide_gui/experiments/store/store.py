@@ -487,7 +487,7 @@ class RunStore(AbstractContextManager["RunStore"]):
             raise DamagedRun(f"is damaged ({reason}); {_REMEDY}", place) from None
 
     def _numbers(self) -> dict[int, str]:
-        """Return row number → hash for all rows that are in the table or an index. An unreadable hash is empty.
+        """Map the number of each row in the table or an index to the hash of its run, empty if it is unreadable.
 
         All rows before and after the damaged ones are found, because the table and the index are read in both orders.
         """

@@ -62,7 +62,7 @@ Versions = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class ClusterChoice:
-    """The place where runs are computed. If neither attribute is set, this process computes the runs one by one.
+    """Choice of where runs are computed. If neither attribute is set, this process computes them one by one.
 
     Attributes
     ----------

@@ -164,8 +164,8 @@ def best_words(results: Sequence[PointResult]) -> str:
         by_fold = ", different by fold" if len(places) > 1 else ""
         return f"best on validation{by_fold}: {'; '.join(place_name(noise, depth) for noise, depth in places)}"
     if any(result.validation_error is None for result in results):
-        return "there are no validation rows to select a point by; --on-split --choose selects and tests the best point"
-    return "the splits have different noise levels and depths so far: none can be selected yet"
+        return "no point can be selected without validation rows; use --on-split --choose to select and test the best"
+    return "the splits have different noise levels and depths so far, so no point can be selected yet"
 
 
 def _exact_mean(results: Sequence[PointResult]) -> Fraction:

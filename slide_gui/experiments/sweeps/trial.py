@@ -35,7 +35,7 @@ _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
 _FEWER = 0.7  # The number of labelled rows is multiplied by this factor until the trial fits into its time budget.
 _MARGIN = 1.2  # ratio of the time reserved for the runs on the test set to their expected time
-_UNTESTED = "The time ran out before the test on held-out rows; this error is on the rows that selected the setting."
+_UNTESTED = "The time ran out before the test on held-out rows; this error is on the rows used to select the setting."
 _GROUPED = "Rows of one group can be similar, so the uncertainty can be larger than stated."
 _NUMBERS = ("no layers", "one layer", "two layers", "three layers")
 
@@ -178,7 +178,7 @@ class Trial:
         parts = [f"The trial compared {counted(len(places), 'setting')} of noise and depth on {on}"]
         if self.budget_ended:
             most = f"{len(planned)} settings and {counted(len(self.sweep.splits), 'split')}"
-            parts.append(f"it planned {most}, but the budget of {self.budget:g} s ended")
+            parts.append(f"it planned {most}, but the budget of {self.budget:g} s ran out")
         rival = "the plain SVM" if self.result.spec.stack.depth else "the best setting with layers"
         tested = "the selected setting" if self.other is None else f"the selected setting and {rival}"
         if self.result.spec.evaluate == "test":
