@@ -163,7 +163,7 @@ class ClassRates:
     counts : tuple of int
         Evaluated rows of each class.
     recall : dict
-        Class → fraction of its rows that was predicted correctly, or None if the class has no rows.
+        Class → fraction of its rows predicted correctly, or None if the class has no rows.
     """
 
     counts: tuple[int, ...]

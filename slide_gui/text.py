@@ -13,7 +13,7 @@ from typing import Any
 
 THIN = "\u202f"
 NONE = "–"
-"""The text for a missing number."""
+"""Text shown for a missing number."""
 
 _MINUTES, _HOURS, _DAYS = 90, 5400, 360_000  # durations in seconds from which a rough time has this unit
 _LONGEST_NAME = 100  # characters
@@ -218,7 +218,7 @@ def pixel_name(
 
 
 def of_table(text: str) -> str:
-    """Return a text about images and pixels, reworded for a table, which has rows and features.
+    """Reword a text about images and pixels for a table, which has rows and features.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def of_table(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Return a text on one line, with line breaks, control and formatting characters as escape sequences.
+    r"""Return a text as one line, with line breaks, control and formatting characters as escape sequences.
 
     The result cannot control a terminal or a text layout, and is valid in XML and UTF-8. Spaces of all widths remain.
 

@@ -213,7 +213,7 @@ def _tuples(value: Any) -> Any:
         return tuple(_tuples(item) for item in value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise ValueError(f"{value!r} is not a valid value; expected numbers, texts, true, false, null or lists of them")
+    raise ValueError(f"{value!r} is not a valid value; expected numbers, strings, true, false, null or lists of them")
 
 
 @dataclass(frozen=True)
@@ -225,8 +225,8 @@ class Projection:
     name : str
         Path of the scikit-learn class, as in `Estimator`.
     keeps : {"variance", "directions"}
-        Meaning of the argument `amount` of the methods: "variance" means the fraction of the variance that the
-        projection keeps, and "directions" means the number of directions onto which it projects.
+        Meaning of the argument `amount` of the methods: "variance" means the fraction of the variance to keep, and
+        "directions" the number of directions to project onto.
     parameters : tuple of (name, value)
         Further parameters of the scikit-learn class.
     """

@@ -81,7 +81,7 @@ def solver(a: Array, progress: Progress = NO_PROGRESS) -> Callable[[Array, Progr
 
 
 def factorised(a: Array, progress: Progress = NO_PROGRESS) -> Callable[[Array, Progress], Array]:
-    """Return a function that solves a x = b for any b by the Cholesky factor of a, which overwrites part of a.
+    """Return a function that solves a x = b for any b with the Cholesky factor of a, which overwrites part of a.
 
     Raises
     ------
@@ -204,9 +204,9 @@ def weighted_square(a: Array, weights: Array, progress: Progress = NO_PROGRESS) 
 def leading_digits(a: Array, length: int) -> Array:
     """Return the matrix a, rounded to so few bits that products of two rounded matrices are exact.
 
-    The entries of each row are rounded to multiples of a power of 2 that depends on the largest entry of the row. Let
-    the inner dimension of the product a @ b be `length`. If the rows of b.T are rounded by the same function, the
-    product has no rounding error: all partial sums are integers of at most 53 bits times a power of 2.
+    The entries of each row are rounded to multiples of a power of 2 that depends on the row's largest entry. Let the
+    inner dimension of the product a @ b be `length`. If the rows of b.T are rounded in the same way, the product is
+    exact, because all partial sums are integers of at most 53 bits times a power of 2.
     """
     bits = (53 - int(np.ceil(np.log2(length)))) // 2
     unit = np.ldexp(1.0, np.frexp(np.abs(a).max(axis=1, keepdims=True))[1] - bits)

@@ -89,7 +89,7 @@ def stratified_folds(codes: Indices, seed: int, row_groups: Indices | None = Non
     """Return the fold of each row. Each class is distributed evenly over the folds.
 
     With `row_groups`, there are five folds, and all rows of a group are in the same fold (see `deal_folds`). If a class
-    has only one row, the fold of this row is −1, which means that the row is never held out.
+    has only one row, its fold is −1, because it is never held out.
     """
     if row_groups is not None:
         return deal_folds(codes, row_groups, seed)

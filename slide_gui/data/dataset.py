@@ -147,8 +147,8 @@ class Dataset:
         True for each missing cell of the training rows, then of the test rows; None if no cell is missing. Missing
         cells are NaN until they are filled.
     scaling : ndarray of shape (2, d), or None
-        Numbers that were subtracted from each feature, then numbers by which the differences were divided. None if the
-        values of a table are unchanged, or if the original scale of images is unknown.
+        Offset and divisor of each feature: the scaled value is (value − offset) / divisor. None if the values of a
+        table are unchanged, or if the original scale of images is unknown.
     """
 
     name: str

@@ -103,7 +103,7 @@ def read_values(
     Parameters
     ----------
     stream : binary file
-        A stream whose position is that of the first number.
+        A stream positioned at the first number.
     shape, dtype
         The declared shape and type. The caller must have checked that an array of this size fits into memory.
     place : str

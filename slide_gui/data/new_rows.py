@@ -46,8 +46,7 @@ def read_new_rows(
     label_column : str
         Name or number (the first is 1) of the label column of the training set; empty if it had none.
     scaling : ndarray of shape (2, d), or None
-        Numbers to subtract from the features, and numbers by which to divide the differences. With None, values are
-        unchanged.
+        Offset and divisor of each feature, as in `Dataset.scaling`. With None, values are unchanged.
     reading : ParseOptions
         Options of the new table and its labels.
 

@@ -92,7 +92,7 @@ class Guess:
     Attributes
     ----------
     what, why : str
-        The guess, and the reason for it or what the user can do, as texts for the user.
+        The guess, and the reason for it or a remedy, as shown to the user.
     sure : bool
         True if the user need not check the guess.
     of_shape : bool

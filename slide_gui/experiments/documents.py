@@ -22,8 +22,8 @@ def from_document(
     Parameters
     ----------
     kind : type
-        A dataclass whose fields are numbers, texts, booleans, None, tuples or other dataclasses. A nested dataclass
-        that has a ``from_document`` method is read by that method.
+        A dataclass whose fields are numbers, strings, booleans, None, tuples or other dataclasses. Nested dataclasses
+        with a ``from_document`` method are read by this method.
     document : object
         Result of `json.loads`.
     name : str
@@ -144,7 +144,7 @@ _PLAIN: dict[Any, tuple[Callable[[object], bool], str]] = {
     # An integer is also valid for a field of type float. It is not converted to float, because that would change the
     # hash of the JSON document.
     float: (lambda value: math.isfinite(value) if type(value) is float else _is_integer(value), "a finite number"),
-    str: (_is_text, "a text"),
+    str: (_is_text, "a string"),
     bool: (lambda value: type(value) is bool, "true or false"),
     NoneType: (lambda value: value is None, "null"),
 }

@@ -50,8 +50,8 @@ def test_that_a_document_gives_the_value_that_it_was_made_from():
         ([], "Outer is .*, expected an object"),
         ({}, "no entry 'name'"),
         ({"name": "x", "more": 1}, "unknown entry 'more'"),
-        ({"name": 1}, "name is 1, expected a text"),
-        ({"name": "\ud800"}, r"name is '\\ud800', expected a text"),
+        ({"name": 1}, "name is 1, expected a string"),
+        ({"name": "\ud800"}, r"name is '\\ud800', expected a string"),
         ({"name": "x", "share": True}, "share is True, expected a finite number or null|share is True"),
         ({"name": "x", "share": float("inf")}, "share is inf, expected a finite number"),
         ({"name": "x", "pair": "bc"}, "pair is 'bc', expected a list"),
@@ -75,7 +75,7 @@ def test_that_integers_fit_into_64_bits():
 def test_that_a_value_of_any_of_several_types_is_accepted():
     assert checked_value(str | tuple[float, ...], [1, 2.0], "widths") == (1, 2.0)
     assert checked_value(str | tuple[float, ...], "learn", "widths") == "learn"
-    with pytest.raises(ValueError, match="widths is None, expected a text or a list"):
+    with pytest.raises(ValueError, match="widths is None, expected a string or a list"):
         checked_value(str | tuple[float, ...], None, "widths")
 
 
@@ -151,7 +151,7 @@ def test_that_arrays_that_do_not_fit_are_refused(name, array):
         ("labels", [0, 1], "confusion contradicts the other values"),
         ("labels", ["a"], "labels is 'a', expected an integer"),
         ("versions", [], "program and library versions"),
-        ("versions", {"numpy": 2}, "versions is 2, expected a text"),
+        ("versions", {"numpy": 2}, "versions is 2, expected a string"),
         ("timings", {}, "timings has no entry 'fit'"),
         ("classifier", [], "classifier is .*, expected an object"),
         ("train_error", None, "train_error is None"),

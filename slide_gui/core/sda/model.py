@@ -168,7 +168,7 @@ def log_softmax(values: Values) -> None:
 
 
 class Masks:
-    """Corruption that sets entries to 0 independently, with a probability that is a multiple of 2⁻¹⁶.
+    """Corruption that sets entries to 0 independently of each other, with a probability in steps of 2⁻¹⁶.
 
     Parameters
     ----------

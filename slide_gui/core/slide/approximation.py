@@ -1,12 +1,12 @@
 """Approximate layers of a stack in float32 from at most 1 536 rows, fast enough to update while a slider moves.
 
 A data set of at most 1 536 rows is used completely. Then float32 is the only approximation, and the error of a row of
-the weights W is at most 1 % of the norm of that row. From a larger data set, rows are sampled in proportion to their
-leverage t̃ᵀ S_T⁻¹ t̃ and weighted by 1 / probability, where t̃ = [T(x), 1] is the squashed row and S_T is the scatter
-matrix of all t̃. The weights of a pixel that is rarely above the threshold depend on few rows, and the sample must
-contain them. The contributions of a layer are its weights times the RMS of its input. The median error of a row of
-contributions is at most a fifth of the norm of that row. On MNIST at noise 0.3 the median error is 11 % in the third
-layer and 16 % in the fourth. For a uniform sample of the same size it is above 100 %.
+the weights W is at most 1 % of its norm. From a larger data set, rows are sampled in proportion to their leverage t̃ᵀ
+S_T⁻¹ t̃ and weighted by 1 / probability, where t̃ = [T(x), 1] is the squashed row and S_T is the scatter matrix of all
+t̃. The weights of a pixel that is rarely above the threshold depend on few rows, and the sample must contain them. The
+contributions of a layer are its weights times the RMS of its input. The median error of a row of contributions is at
+most a fifth of its norm. On MNIST at noise 0.3 the median error is 11 % in the third layer and 16 % in the fourth. For
+a uniform sample of the same size it is above 100 %.
 
 If all rows have almost the same input to a layer, its contributions are almost 0, and these errors are larger. With the
 sigmoid on Rectangles at noise 0.35, this is the case in the fourth layer.

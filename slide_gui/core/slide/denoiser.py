@@ -105,8 +105,8 @@ def denoiser_weights(
     ndarray of shape (d, d + 1) or (k, d + 1)
         Row a reconstructs feature a, and the last column is the bias. The row and column of a feature that is 0 in
         every sample are 0. For noise levels of 1e-4 or more and ridges of 1e-5 or more, the numerical error of each row
-        is at most 1e-8 of the norm of the row, for any number of features. At lower noise levels, rounding errors in
-        E[Q] can be larger if some features are linear combinations of other features.
+        is at most 1e-8 of its norm, for any number of features. At lower noise levels, rounding errors in E[Q] can be
+        larger if some features are linear combinations of other features.
 
     Raises
     ------
@@ -151,8 +151,7 @@ def approximate_weights(
 
     Yield at each point where the caller may pause the computation. The weights approximate the result of
     `denoiser_weights`. E[Q] is scaled so that its diagonal is 1. At noise levels of `LEAST_NOISE` or more, the error of
-    each row is then at most 1e-3 of the norm of the row. The computation takes a third of the time of
-    `denoiser_weights`.
+    each row is then at most 1e-3 of its norm. The computation takes a third of the time of `denoiser_weights`.
 
     Raises
     ------
@@ -176,7 +175,7 @@ def approximate_weights(
 def _refine(
     weights: Array, rows: NDArray[np.intp], scatter: Array, noise: float, q: Array, factor: Array, progress: Progress
 ) -> None:
-    """Correct rows of the weights W in place until the rounding error of each row is about 1e-9 of the norm of the row.
+    """Correct rows of the weights W in place until the rounding error of each row is about 1e-9 of its norm.
 
     E[Q] is the argument `q`: rounded to float64, with the ridge on its diagonal. The correction is (E[P] − W E[Q]) MᵀM,
     where M is `factor` and MᵀM is the inverse of E[Q]. First, a few rows are corrected with residuals computed in

@@ -46,9 +46,9 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
     dtype : {"float32", "float64"}, default="float32"
         Data type of the rows and representations. Every linear system is solved in float64. On rows of 0 and 1 both
         types give the same first layer. On other rows, at noise levels of 0.1 or more, float32 changes each row of the
-        weights W (including the bias) by up to 4e-5 / noise of the norm of the row. If the mean of a column is much
-        larger than its standard deviation, centre the column, or use float64. At noise levels below 0.1, products are
-        always summed in float64.
+        weights W (including the bias) by up to 4e-5 / noise of its norm. If the mean of a column is much larger than
+        its standard deviation, centre the column, or use float64. At noise levels below 0.1, products are always summed
+        in float64.
     batch_size : int, default=4096
         Largest number of rows that are converted and multiplied at a time.
     sharing : {"none", "convolution"}, default="none"

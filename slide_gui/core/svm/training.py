@@ -321,7 +321,7 @@ class _Sources:
             self._shared = [self._vectors(rows, shared_bytes * len(rows) // n) for rows in self.members]
 
     def of(self, pair: tuple[int, int]) -> tuple[VectorRows, int]:
-        """Return the source of kernel values of a pair of classes, and the number of bytes that its solver may use."""
+        """Return the source of kernel values for a pair of classes, and the number of bytes that its solver may use."""
         if self._shared:
             return VectorRows([self._shared[code] for code in pair]), self._free
         n = sum(len(self.members[code]) for code in pair)

@@ -135,7 +135,7 @@ def _sizes(array: NDArray[np.generic]) -> str:
 
 
 def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic], tuple[str, ...]]:
-    """Return the labels and, if they are texts, the class names."""
+    """Return the labels and, if they are strings, the class names."""
     if array.size == 0 or array.size != max(array.shape, default=0):
         remedy = "save one class per row instead of one column per class"
         raise DataError(f"has shape {_sizes(array)}, expected a vector of labels; {remedy}", place)
@@ -215,13 +215,13 @@ def read_array(
     Parameters
     ----------
     stream : binary file
-        A stream whose position is the start of the array.
+        A stream positioned at the start of the array.
     size : int
         Size of header and array in bytes. The caller must have checked that this much memory is available.
     place : str
         The file, for messages.
     texts : bool
-        True to accept arrays of texts, too.
+        True to accept arrays of strings, too.
     progress : Progress
         Reports the fraction of the bytes read.
 

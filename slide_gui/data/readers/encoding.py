@@ -26,7 +26,7 @@ def unmarked_stream(stream: BinaryIO, size: int, place: str) -> tuple[BinaryIO, 
     Parameters
     ----------
     stream : binary file
-        A text file whose position is at the start.
+        A text file positioned at its start.
     size : int
         Number of bytes of the file.
     place : str

@@ -39,7 +39,7 @@ def read_mat(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     ------
     DataError
         If the file is damaged, has version 7.3 or big-endian numbers, or declares more data than it can hold. Also if
-        rows or labels are texts, sparse or complex, or no array has a known name.
+        rows or labels are text, sparse or complex, or no array has a known name.
     """
     place, size = str(path), path.stat().st_size
     arrays: dict[str, NDArray[Any]] = {}

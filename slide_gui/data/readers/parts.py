@@ -116,7 +116,7 @@ def is_missing(cell: str) -> bool:
 
 
 MOST_CLASSES = 10_000
-"""Largest number of different texts in a label column that are accepted as class names."""
+"""Largest number of class names that a label column of text may have."""
 
 
 def named_labels(texts: Sequence[str], place: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:

@@ -37,7 +37,7 @@ def data_entry(key: str) -> Entry:
 
 
 def data_key(name: str) -> str:
-    """Return the key of the data set with this name, or an empty text if no data set has this name."""
+    """Return the key of the data set with this name, or an empty string if there is none."""
     derived = _derived()
     keys = {each.title: each.key for each in (*entries(), *map(data_entry, derived))}
     return keys.get(name, "")

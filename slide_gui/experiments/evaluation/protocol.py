@@ -325,7 +325,7 @@ def plan(
     cells = []
     for key in document["data"]:
         table = document[extent].get(key, {})
-        # If the entry is a text, it is the key of another data set, whose plan is used.
+        # If the entry is a string, it is the key of another data set, whose plan is used.
         table = document[extent][table] if isinstance(table, str) else table
         for method in document["methods"]:
             if (not data or key in data) and (not methods or method in methods) and method in table:
@@ -344,7 +344,7 @@ def _cell(key: str, method: str, table: Mapping[str, Any], splits: int | None) -
     alike = {name: document[name] for name in _OF_ALL} | {name: table[name] for name in _OF_DATA if name in table}
     alike |= {name: settings[name] for name in _OF_ROW if name in settings}
     axes = table[method]
-    # If the entry is a text, it is the key of another row, whose axes are used.
+    # If the entry is a string, it is the key of another row, whose axes are used.
     axes = table[axes] if isinstance(axes, str) else axes
     plan = CellPlan(key, method, table["splits"] if splits is None else splits, tuple(axes.items()), **alike)
     kind = plan.kind

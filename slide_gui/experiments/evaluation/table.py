@@ -87,9 +87,9 @@ def plan_sizes(cell: CellPlan) -> tuple[int, int]:
 
 @lru_cache(maxsize=256)
 def _key(name: str) -> str:
-    """Return the key of the data set with this name, or an empty text if the name is unknown.
+    """Return the key of the data set with this name, or an empty string if the name is unknown.
 
-    If the name ends in "(stand-in for …)", the key is that of the data set which the named data set replaces.
+    If the name ends in "(stand-in for …)", return the key of the data set that is replaced.
     """
     return data_key(name.partition(" (stand-in for ")[2].removesuffix(")") or name)
 

@@ -288,7 +288,7 @@ def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:
         "fingerprint": (re.fullmatch("[0-9a-f]{64}", model.fingerprint), "64 hexadecimal digits"),
         "image_shape": (shape is None or (min(shape) > 0 and shape[0] * shape[1] == d), f"{d} pixels, or null"),
         "errors": (len(errors) <= most and all(each >= 0 for each in errors), f"at most {most} numbers, none negative"),
-        "feature_names": (len(model.feature_names) in (0, d), f"{d} texts"),
+        "feature_names": (len(model.feature_names) in (0, d), f"{d} strings"),
         "class_names": (len(model.class_names) != 1 and len(set(model.class_names)) == len(model.class_names), "names"),
         "label_column": (len(model.label_column) <= _LONGEST_NAME, "a short text"),
         "dataset": (len(model.dataset) <= _LONGEST_NAME, "a short text"),

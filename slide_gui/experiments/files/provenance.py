@@ -54,7 +54,7 @@ class FigureProvenance:
         return f"computed by results version {self.numerics}; this program has {RESULTS_VERSION}, so numbers may differ"
 
     def runs(self) -> tuple[RunSpec, ...]:
-        """Return the distinct runs. A run that starts from the widths of another run comes after that run."""
+        """Return the distinct runs, each after the run whose widths it starts from."""
         specs: dict[str, RunSpec] = {}
 
         def take(spec: RunSpec) -> None:

@@ -118,7 +118,7 @@ def _relative(path: Path, folder: Path) -> str:
 
 
 def picture_text(record: SessionRecord) -> str:
-    """Return a session as a text to embed in a picture, in characters that every picture format accepts."""
+    """Return a session as text to embed in a picture, in characters that every picture format accepts."""
     names = tuple(Path(name).name for name in record.source.paths)
     content = _content(_with_paths(record, names), indent=None)
     # An end mark is needed, because the bytes that follow in the picture file may look like base64.

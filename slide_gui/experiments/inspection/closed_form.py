@@ -120,7 +120,7 @@ class Copies:
 
 @dataclass(frozen=True, eq=False)
 class CopiesResult:
-    """The content of the figure of corrupted copies: the fitted model, the errors of W_m, and the displayed row of W_m.
+    """The content of the corrupted-copies figure: the fitted model, the errors of W_m, and the displayed row of W_m.
 
     Attributes
     ----------

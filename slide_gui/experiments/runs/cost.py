@@ -164,7 +164,7 @@ def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
 
 
 class CostModel:
-    """A model of the durations of runs, fitted to the measured seconds of each kind of run.
+    """A model of run durations, fitted to the measured seconds of each kind of run.
 
     The estimated duration of a run is its typical duration times a ratio of measured to typical seconds. The ratio is
     taken from the most similar kind of run that was measured with the same method, preferably on the same data. If no

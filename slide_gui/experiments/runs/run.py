@@ -197,7 +197,7 @@ class RunProgress:
     train, validation, test : Estimate or None
         Errors on the training, validation and test rows so far.
     seconds_before : float
-        Duration, in seconds, of steps of this run that an earlier, cancelled computation completed and that are reused.
+        Seconds that an earlier, cancelled computation spent on completed steps of this run, which are reused.
     seconds_left : float or None
         Expected seconds until the run is complete, estimated from the speed of the current phase and the typical times
         of later phases.

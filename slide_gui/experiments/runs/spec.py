@@ -263,8 +263,8 @@ class RunSpec:
             raise ValueError("training on all training rows leaves no validation rows; train on the split (--on-split)")
         self._check_parts(method)
         normal = self._normal_mean(numbers) if method.averages else self._normal_alone(method, numbers)
-        # If both specs are equal, `checked` returns this object, because its hash may be cached. Texts are compared,
-        # because 3 and 3.0 are equal in Python, but give different hashes.
+        # If both specs are equal, `checked` returns this object, because its hash may be cached. The comparison
+        # uses `repr`, because 3 and 3.0 are equal in Python, but give different hashes.
         if repr(normal) == repr(self):
             return None
         vars(normal)["_normal"] = None  # makes `normal.checked()` return `normal` itself

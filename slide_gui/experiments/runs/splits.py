@@ -325,8 +325,8 @@ class RunData:
     classes : Classes
         Class of each row.
     rows, validation, fit_rows : ndarray of int
-        Indices of the training-set rows on which the classifier is trained, on which it is validated, and on which the
-        representation is fitted.
+        Indices, in the training set, of the rows for training the classifier, for validating it, and for fitting the
+        representation.
     """
 
     dataset: Dataset

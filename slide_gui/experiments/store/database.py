@@ -264,7 +264,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _full_disk(folder: Path) -> str:
-    """Return an error message if the disk of a folder is full, otherwise an empty text.
+    """Return an error message if the disk of a folder is full, otherwise an empty string.
 
     SQLite reports a full disk only as "disk I/O error" while it opens a file. This check writes a temporary file,
     because an exceeded quota is detected only by writing.

@@ -279,7 +279,7 @@ class RunStore(AbstractContextManager["RunStore"]):
     def _rescue(self, result: RunResult, line: StoredRun) -> str:
         """Save `result` and all results that this object saved before to a new store.
 
-        Return a text that names the new store, as the end of an error message.
+        Return the end of an error message, which names the new store.
         """
         names = (self.path.with_stem(f"{self.path.stem}-rescued{number}") for number in ("", *range(2, 1000)))
         try:

@@ -369,7 +369,7 @@ class StoredRun:
 
     @property
     def setting_words(self) -> str:
-        """`Setting.words` of the run, or an empty text if its setting is unknown."""
+        """`Setting.words` of the run, or an empty string if its setting is unknown."""
         setting = Setting.from_text(self.setting)
         return "" if setting is None else setting.words()
 

@@ -287,7 +287,7 @@ class _RunProgress(TaskProgress):
 
 @dataclass(eq=False)
 class _Pending:
-    """A run that is not complete: a requested run, or a run from whose widths a requested run starts.
+    """An incomplete run: a requested run, or a run whose widths a requested run starts from.
 
     Attributes
     ----------
