@@ -134,7 +134,7 @@ class Estimator:
 
         classes, given = ESTIMATORS[kind], dict(self.parameters)
         if self.name not in classes:
-            raise ValueError(f"{self.name!r:.80} is not a {kind} that can be used; choose one of {', '.join(classes)}")
+            raise ValueError(f"{self.name!r:.80} is not an allowed {kind}; choose one of {', '.join(classes)}")
         allowed = classes[self.name]
         for key, value in given.items():
             if key not in allowed:
@@ -295,7 +295,7 @@ class Transformer:
             transformed = self.estimator.transform(np.asarray(rows[block], np.float64))
             blocks.append(np.asarray(transformed, np.float32))
             if not np.isfinite(blocks[-1]).all():
-                raise ValueError(f"{type(self.estimator).__name__} gave values that are not finite")
+                raise ValueError(f"{type(self.estimator).__name__} returned values that are not finite")
         return np.concatenate(blocks)
 
 

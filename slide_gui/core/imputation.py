@@ -18,7 +18,7 @@ from slide_gui.text import count
 MOST_WORK = 5 * 10**12
 """Largest number of multiplications in one fit or one transform. They take about ten minutes on two cores."""
 
-_CALLS = 300_000  # overhead for one pattern of missing cells, given as the number of multiplications that take as long
+_CALLS = 300_000  # overhead for one pattern of missing cells, as an equivalent number of multiplications
 _SMALLEST_RIDGE = 1e-9  # smallest allowed ridge, in units of the variance of a column
 
 

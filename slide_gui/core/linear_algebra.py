@@ -15,7 +15,7 @@ Pattern = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 WHOLE = 1024  # largest number of features for which a linear system is solved in less than 0.1 s
 _PIECE = 512  # number of rows of a large matrix that are processed at a time
-_STRIPS = 8  # a triangular matrix is multiplied in this number of groups of rows
+_STRIPS = 8  # number of groups of rows in which a triangular matrix is multiplied
 _LEAF = 64  # largest number of rows of a triangular matrix that is inverted without splitting it
 _ROWS = 1024  # largest number of rows in a product; 1 024 rows of 784 float32 columns fit in the processor cache
 

@@ -98,7 +98,7 @@ def assemble(
     missing, of_missing = _missing_cells(rows, test_rows, train)
     guesses = [*train.opened.guesses, *_scale_guesses(train, rows, scale, scaling, reading), *warnings, *of_missing]
     if len({name.casefold().lstrip("0") for name in train.label_names}) < len(train.label_names):
-        guesses.append(Guess("classes differ only in letter case or leading zeros", "write each class one way"))
+        guesses.append(Guess("classes differ only in letter case or leading zeros", "spell each class consistently"))
     test_labels = None if train.labels is None else np.empty(0, np.int64)
     for test in tests:
         name, test_labels = Path(test.place).name, test.labels

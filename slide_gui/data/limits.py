@@ -138,7 +138,7 @@ def read_values(
 
 
 def read_small(path: str | os.PathLike[str], most: int, expected: str) -> bytes:
-    """Return the contents of a file that should be small.
+    """Return the contents of a file of limited size.
 
     Parameters
     ----------

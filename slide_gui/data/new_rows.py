@@ -81,7 +81,7 @@ def read_new_rows(
             lacking = f"{plural('column', 'columns', len(missing))} {listed_names(missing)}"
             raise DataError(f"lacks the {lacking} of the model; add the missing data", str(path))
         if texts := [columns[k] for k in sorted(layout.text) if columns[k] in needed]:
-            raise DataError(f"column {listed_names(texts[:1])} has text; the model needs numbers in it", str(path))
+            raise DataError(f"column {listed_names(texts[:1])} contains text; the model needs numbers", str(path))
         if label is None:
             filled = {name for k, name in enumerate(columns) if k in layout.text or k not in layout.left_out}
             label = label_column if label_column in filled - needed else NO_COLUMN

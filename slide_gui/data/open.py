@@ -138,7 +138,7 @@ def _read_without_pictures(files: Sequence[Path], read: Callable[[], list[DataPa
 
 @contextmanager
 def _file_errors(paths: Sequence[Path]) -> Iterator[None]:
-    """Replace errors of the operating system, and errors because of too little memory, by a `DataError`."""
+    """Convert operating-system errors and out-of-memory errors to a `DataError`."""
     try:
         yield
     except OSError as error:

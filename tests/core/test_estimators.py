@@ -418,10 +418,10 @@ def test_that_the_tables_contain_only_parameters_and_words_of_scikit_learn():
 @pytest.mark.parametrize(
     ("name", "parameters", "kind", "message"),
     [
-        ("os.path", {}, "classifier", "is not a classifier that can be used; choose one of ensemble.RandomForest"),
-        ("utils.fixes.Parallel", {}, "transformer", "is not a transformer that can be used; choose one of decomp"),
-        ("decomposition.PCA", {}, "classifier", "is not a classifier that can be used"),
-        (KNN, {}, "transformer", "is not a transformer that can be used"),
+        ("os.path", {}, "classifier", "is not an allowed classifier; choose one of ensemble.RandomForest"),
+        ("utils.fixes.Parallel", {}, "transformer", "is not an allowed transformer; choose one of decomp"),
+        ("decomposition.PCA", {}, "classifier", "is not an allowed classifier"),
+        (KNN, {}, "transformer", "is not an allowed transformer"),
         (KNN, {"n_neighbours": 1}, "classifier", "takes no parameter 'n_neighbours'; it takes metric, n_neighbors"),
         (KNN, {"metric": "precomputed"}, "classifier", "expected euclidean or manhattan"),
         (KNN, {"n_neighbors": 3.5}, "classifier", "expected an integer"),
@@ -516,7 +516,7 @@ def test_that_decisions_are_values_or_else_probabilities(functions, expected):
 def test_that_a_representation_is_a_table_of_finite_numbers():
     for values in (np.array([[1.0, np.nan]]), np.array([[1e39]])):
         estimator = SimpleNamespace(transform=lambda _, values=values: values)
-        with pytest.raises(ValueError, match="gave values that are not finite"), np.errstate(over="ignore"):
+        with pytest.raises(ValueError, match="returned values that are not finite"), np.errstate(over="ignore"):
             Transformer(estimator).transform(X[:2])
     with pytest.raises(ValueError, match="X has 11 features, but PCA is expecting 12 features"):
         Transformer(_pca(n_components=3).fit("transformer", 0, DOUBLE)).transform(X[:, :11])

@@ -239,7 +239,7 @@ def test_that_pictures_of_different_sizes_or_of_floating_point_numbers_are_refus
     sizes = r"1\.png: has 5 × 4 pixels, but 0\.png has 6 × 4, and 1 more picture of 3 differ from it; make all "
     with pytest.raises(DataError, match=sizes + r".*: mogrify -auto-orient -resize '6x4!' \*/\*\.png$"):
         read_image_folder(tmp_path)
-    with pytest.raises(DataError, match=r"x\.tiff: has pixels of .* floating-point numbers; save it with 8 or 16 bits"):
+    with pytest.raises(DataError, match=r"x\.tiff: has pixels of .* floating-point values; save it with 8 or 16 bits"):
         read_image(save(tmp_path / "x.tiff", np.full((4, 4), 0.5, np.float32)))
 
 

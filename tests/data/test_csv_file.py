@@ -204,7 +204,7 @@ def test_that_column_names_may_be_numbers_and_classes_codes_with_blanks_before_q
     assert (len(part.rows), part.opened.header) == ((12, True) if names else (13, False))
     assert part.feature_names == (names or part.feature_names)
     assert part.labels is None or len(part.label_names) == 6
-    assert first != "a,b,kind" or part.opened.guesses[0].why.startswith("it is the only column of texts or codes")
+    assert first != "a,b,kind" or part.opened.guesses[0].why.startswith("it is the only column of text or codes")
 
 
 @pytest.mark.parametrize("text", [".1,.2,.3,.4,1\n.2,.2,.3,.4,1\n", ".1,.2,.3,.4,1\n"])

@@ -280,7 +280,7 @@ def _solved(
 ) -> tuple[Bordered, _Point]:
     """Return the linear system of the points `active`, and its solution as an iterate.
 
-    The factorisation of the system `near` is used if the solution is then accurate.
+    The factorisation of the system `near` is reused if it gives an accurate solution.
     """
     if near is not None:
         try:

@@ -52,7 +52,7 @@ _COUNTED = 4  # a first line 0, 1, 2, … of at least this length has column nam
 _ORDERED = 7  # a first line of this length with ordered numbers has column names; by chance, 1 in 2500 rows is ordered
 _IDENTIFIERS = 10  # a column with this number of different texts may have dates or names of rows or groups, not classes
 _IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
-_COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes cells #N/A, and a first line sep=;
+_COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes #N/A cells and a first line sep=;
 # A number with a decimal comma and optional points between groups of three digits.
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d*),(\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 # A number with thousands separators, a decimal comma, a limit or a unit.
@@ -336,7 +336,7 @@ def table_layout(
         if as_names or not all(map(is_number, _filled(samples, label))):
             text |= {label}  # the column has class names such as 1, 2 and 2b, or codes such as 01 and 02
             if reading.label_column is None:
-                guesses.append(Guess(f"column {_shown(label, columns)} read as class names", "some are texts or codes"))
+                guesses.append(Guess(f"column {_shown(label, columns)} read as class names", "some are text or codes"))
     numbered = len({row[0] for row in samples if row[0].strip().isdecimal()}) == len(samples)
     numbered &= lacks_name or len(samples) >= _IDENTIFIERS
     # pandas and R write such an index. If a model uses it as a feature, `header` is given when new rows are read.
@@ -348,7 +348,7 @@ def table_layout(
         raise DataError(problem, place)
     _refuse_formatted((k for k in sorted(text_left) if k != label or guesses), samples, columns, place)
     empty: set[int] = set()
-    if like is None and (known or reading.header is None):  # otherwise, the training set may have values in them
+    if like is None and (known or reading.header is None):  # otherwise, columns may be empty in this table only
         empty = {k for k in range(len(columns)) if columns[k] not in known and not _filled(samples, k)}
         empty -= {label, *left_out, len(columns) - 1 if label is None and reading.label_column is None else None}
     for some, why in ((text_left - {label}, "text cannot be a feature"), (empty, "no value in the first lines")):
@@ -575,7 +575,7 @@ def _label_column(
     if not repeated and (identifiers or not text):
         return None, []
     label = min(repeated, key=lambda k: (n_texts[k], -k), default=min(text, key=lambda k: (n_texts[k], -k)))
-    why = "it has the fewest different texts" if len(text) > 1 else "it is the only column of texts or codes"
+    why = "it has the fewest distinct values" if len(text) > 1 else "it is the only column of text or codes"
     ends = {int(_counts_on([row[0] for row in rows])), len(columns) - 1} - text
     doubtful = len(text) > 1 or any(2 <= len({row[k].strip() for row in rows}) <= _FEW_LEVELS for k in ends)
     return label, [Guess(f"labels in column {_shown(label, columns)}", f"{why} in the first lines", sure=not doubtful)]

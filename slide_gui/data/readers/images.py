@@ -108,7 +108,7 @@ def read_image(path: Path) -> NDArray[np.float32]:
             if upright.mode[0] in "FI":  # 16 bits per pixel
                 wide: NDArray[np.float32] = np.asarray(upright, np.float32) / np.float32(65535)
                 if upright.mode == "F" or not 0 <= wide.min() <= wide.max() <= 1:
-                    problem = "has pixels of more than 16 bits or of floating-point numbers"
+                    problem = "has pixels of more than 16 bits or with floating-point values"
                     raise DataError(f"{problem}; save it with 8 or 16 bits per pixel", str(path))
                 return wide
             if upright.has_transparency_data:  # a drawing may consist of black pixels on a transparent background

@@ -49,7 +49,7 @@ def read_mat(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
         if header.startswith(MATLAB_73):
             raise DataError("is an HDF5 file (MATLAB 7.3), which is not supported; save it with -v7, or as .npz", place)
         if len(header) < _HEADER or not header.startswith(MATLAB_MAGIC) or header[126:] != b"IM":
-            raise DataError("has no MATLAB version 5 header of little-endian numbers; save it with -v7", place)
+            raise DataError("has no MATLAB version 5 header for little-endian numbers; save it with -v7", place)
         while tag := stream.read(8):
             if len(tag) < 8:
                 raise DataError("ends within an element; it is truncated, so save it again", place)
@@ -109,7 +109,7 @@ def _named_array(body: bytes, size: int, place: str) -> dict[str, NDArray[Any]]:
     try:
         kind, n_bytes, start, _ = _tag(body, position)
     except struct.error as error:
-        raise DataError("ends before its numbers; the file is truncated", place) from error
+        raise DataError("ends before its numbers begin; the file is truncated", place) from error
     if kind not in _STORED or n_bytes != count * np.dtype(_STORED[kind]).itemsize or start + n_bytes > len(body):
         raise DataError(f"does not have the {count} numbers of its shape {shape}; the file is damaged", place)
     stored = np.frombuffer(body, f"<{_STORED[kind]}", count, start)

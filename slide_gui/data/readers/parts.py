@@ -146,7 +146,7 @@ def label_texts(labels: NDArray[Any]) -> list[str]:
 
 
 def look_like_labels(values: NDArray[np.floating]) -> bool:
-    """Return True if `values`, which must all differ, are two or more integers with |value| < `LABEL_BOUND`."""
+    """Return True if `values`, which must be distinct, are two or more integers with |value| < `LABEL_BOUND`."""
     return len(values) > 1 and np.abs(values).max() < LABEL_BOUND and bool((np.rint(values) == values).all())
 
 

@@ -406,7 +406,7 @@ def split_line(line: bytes, delimiter: bytes, place: str) -> list[str]:
             return ["".join(cell) for cell in re.findall(r'"([^"]*)"|(\S+)', line.decode())]
         mark = delimiter.decode() or " "
         return next(csv.reader([line.decode().rstrip("\r\n")], delimiter=mark, skipinitialspace=True))
-    except (csv.Error, StopIteration, UnicodeDecodeError) as error:  # lines are cut at 16 MiB, perhaps in a character
+    except (csv.Error, StopIteration, UnicodeDecodeError) as error:  # lines are cut at 16 MiB, maybe inside a character
         raise DataError("has a line that is not a row of cells; save it as CSV with usual line ends", place) from error
 
 
@@ -450,6 +450,6 @@ def _floats(
             advice = "" if limit else " save a table with text as CSV," if place.lower().endswith(".amat") else advice
             problem = f"found {shown!r}, expected a finite number{limit}; correct it,{advice} or leave the row out"
             if missing:
-                problem = f"the label is missing (found {shown!r}); fill it in, leave the row out, or choose no column"
+                problem = f"the label is missing (found {shown!r}); fill it in, leave the row out, or choose no labels"
             raise DataError(f"line {lines[row]}, column {column + 1}: {problem}", place)
     return numbers

@@ -170,7 +170,7 @@ FORMAT_VERSION = 2
 _BLOCK = 4096  # rows
 _OF_SVM = ("widths", "centre", "vectors", "coefficients", "biases")
 _MANIFEST = "manifest"
-_MANIFEST_BYTES = 1 << 24  # largest size of a manifest, enough for a manifest with the names of 100 000 features
+_MANIFEST_BYTES = 1 << 24  # largest size of a manifest, enough for the names of 100 000 features
 _LONGEST_NAME = 1000
 _REMEDY = "save the model again with slide-gui fit, train or try"
 

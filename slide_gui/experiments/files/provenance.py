@@ -48,7 +48,7 @@ class FigureProvenance:
 
     @property
     def difference(self) -> str:
-        """Reason why this version of the program may compute other numbers for the figure. Empty if there is none."""
+        """Reason why this program may compute different numbers for the figure. Empty if there is none."""
         if not self.numerics or is_current(self.numerics):
             return ""
         return f"computed by results version {self.numerics}; this program has {RESULTS_VERSION}, so numbers may differ"

@@ -406,7 +406,7 @@ class RunSpec:
 
 
 def describe_spec(spec: RunSpec) -> str:
-    """Return the method of a run with the parameters of its representation and classifier, in words."""
+    """Describe in words the method of a run and the parameters of its representation and classifier."""
     return ", ".join(filter(None, [METHODS[spec.method].text, describe_choice(spec)]))
 
 
@@ -453,7 +453,7 @@ def _describe_sda(sda: SdaParameters, method: str) -> str:
 
 _MOST_MEMBERS = 10
 _LARGEST = 10**18  # largest seed or split number, because the table of runs stores 64-bit integers
-# Fields that a run which averages other runs must have in common with all of its members.
+# Fields that must be equal in an averaging run and all of its members.
 _ROWS = ("fingerprint", "split", "seed", "training", "evaluate", "test_rows", "labels", "held_out")
 _FIT_ROWS = "fitted_on"  # name of the field fit_rows in JSON documents
 # Fields in the JSON form of every spec. Other fields are written only if they differ from their defaults, so that the

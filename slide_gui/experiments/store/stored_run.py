@@ -322,7 +322,7 @@ class StoredRun:
 
     @property
     def spec(self) -> RunSpec:
-        """The parameters of the run, without the source of its data. The field `setting` must be a readable text."""
+        """The parameters of the run, without the source of its data. The field `setting` must be readable."""
         setting = Setting.from_text(self.setting)
         assert setting is not None
         return setting.at(RunSpec(self.fingerprint), self.noise, self.depth, self.split, self.seed)
@@ -499,7 +499,7 @@ SHOWN = (
     TextColumn("Depth", "Number of layers", lambda r: r.depth, lambda r: count(r.depth), "00"),
     TextColumn(
         "Split",
-        ("Number of the split, 80 % of whose rows were used for training. Without a number, all rows were used. "
+        ("Number of the split, with 80 % of the rows for training; without a number, all rows were used. "
             "25 % or fold: how the test set was held out. val.: evaluated on the remaining 20 % of rows."),
         lambda r: r.split_name, lambda r: r.split_name,
     ),

@@ -119,7 +119,7 @@ def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored
 
 
 def _points_and_choice(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset) -> tuple[tuple[SweepPoint, ...], str]:
-    """Return the points of a sweep on every fold of the data, and its rule of selection (`SweepSpec.choose`)."""
+    """Return the points of a sweep on every fold of the data, and its selection rule (`SweepSpec.choose`)."""
     if not isinstance(sweep, SweepSpec):
         return tuple(sweep), "none"
     if dataset.groups is not None and sweep.base.training == "split":

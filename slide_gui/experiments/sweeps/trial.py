@@ -118,7 +118,7 @@ class Trial:
     def largest_class(self) -> tuple[str, float]:
         """Name of the largest class of the training set, and the error of always predicting it.
 
-        Of several largest classes, it is the one with most evaluated rows.
+        In a tie, it is the class with the most evaluated rows.
         """
         counts = np.bincount(Classes.of(self.dataset).train)
         evaluated = self.result.confusion.sum(axis=1)[: len(counts)]
