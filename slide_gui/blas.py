@@ -101,9 +101,9 @@ def one_thread() -> AbstractContextManager[object]:
 
 
 def loaded_blas() -> tuple[Blas, ...]:
-    """Return the loaded BLAS libraries. The library of NumPy is the first.
+    """Return the loaded BLAS libraries, that of NumPy first.
 
-    A library that cannot be inspected, such as macOS's Accelerate, is described by the build information of NumPy.
+    A library that cannot be inspected, such as macOS's Accelerate, is described by NumPy's build information.
     """
     import numpy
     from threadpoolctl import threadpool_info

@@ -85,7 +85,7 @@ def assemble(
     for test in tests:
         test_rows = _float32_rows(test, scale, progress.part(fraction, 1.0))
         if scaled and np.isinf(test_rows).any():
-            problem = f"has values beyond the range of float32 after scaling as in the training set {train.place}"
+            problem = f"has values beyond the range of float32 when scaled like the training set {train.place}"
             raise DataError(f"{problem}; correct them, or open the data without scaling", test.place)
     warnings = _without_tiny(rows, train.feature_names)
     far = "" if train.image_shape or reading.scaled is False else far_columns(test_rows, train.feature_names)

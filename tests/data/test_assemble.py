@@ -98,7 +98,7 @@ def test_that_sets_of_images_in_different_scales_are_refused():
 
 
 def test_that_a_test_value_beyond_float32_after_scaling_is_refused():
-    with pytest.raises(DataError, match=r"test file: .*beyond the range of float32 after scaling as in the"):
+    with pytest.raises(DataError, match=r"test file: .*beyond the range of float32 when scaled like the"):
         assembled(plain([[2.0, 1e-34], [0.0, 0.0]]), plain([[1.0, 37587.0]], "test"))
 
 

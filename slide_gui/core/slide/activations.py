@@ -172,7 +172,7 @@ class Activations:
     def advance(self, weights: Array, progress: Progress) -> Iterator[tuple[NDArray[np.floating], Array | None]]:
         """Apply one more layer to all rows. Yield its squashed output in blocks, each with its sample weights.
 
-        The next block overwrites the array of a yielded block.
+        Each block overwrites the array of the block before it.
         """
         p, (n, d) = self.parameters, self._rows.shape
         step = self._step(weights)

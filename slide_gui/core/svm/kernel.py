@@ -499,7 +499,7 @@ class VectorRows:
 
 
 class DistanceRows:
-    """Source of kernel values exp(−factor · D) for a precomputed matrix D, which is the same in an entire grid search.
+    """Source of kernel values exp(−factor · D) for a precomputed matrix D, which is the same throughout a grid search.
 
     Parameters
     ----------

@@ -615,7 +615,7 @@ def _suspicious_columns(
 ) -> Iterator[Guess]:
     """Yield warnings about columns that should perhaps be left out, and about numbers that may mean missing cells.
 
-    Such columns number the rows or groups, or are the 0/1 columns of one-hot encoded classes.
+    The former number the rows or groups, or are the 0/1 columns of one-hot encoded classes.
     """
     ends = np.fmin.reduce(rows).astype(float), np.fmax.reduce(rows).astype(float)
     spans = ends[1] - ends[0]

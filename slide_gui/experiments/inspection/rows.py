@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 _MOST_FITS, _MOST_BYTES = 32, 256 << 20  # limits of the cache of fits; four layers fitted to MNIST take 40 MB
 _INTERPOLATED = "threshold", "tanh"  # with other squashing functions, weights change too fast with the noise level
-_REST_SECONDS = 0.02  # a slider is at rest if it has had no new value for this time
+_REST_SECONDS = 0.02  # a slider is at rest after this time without a new value
 _NEAR = 2  # distance in pixels up to which `nearby_peak` searches
 _DROWNING = 10.0
 

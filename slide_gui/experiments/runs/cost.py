@@ -110,7 +110,7 @@ _PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # seconds per row, autoencoder we
 def typical_seconds(spec: RunSpec, shape: RunShape) -> float:
     """Return the rough duration of a run in seconds, for an ordinary computer with two cores.
 
-    The computer in use has no effect on the returned number.
+    The estimate does not depend on the computer in use.
     """
     return _START + sum(run_parts(spec, shape))
 

@@ -265,7 +265,7 @@ class RunResult:
 
     @property
     def error(self) -> float:
-        """Fraction of the evaluated rows that is misclassified."""
+        """Fraction of the evaluated rows that were misclassified."""
         return len(self.misclassified) / len(self.judged)
 
     @property

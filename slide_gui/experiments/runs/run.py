@@ -164,7 +164,7 @@ class Estimate:
 
     @property
     def error(self) -> float:
-        """Fraction of the rows evaluated so far that is misclassified."""
+        """Fraction of the rows evaluated so far that were misclassified."""
         return self.wrong / self.done
 
     @property

@@ -114,7 +114,7 @@ class Setting:
         return " · ".join(parts)
 
 
-# Fields of `SvmParameters` that `Setting.words` leaves out, or describes in other words than their names and values.
+# Fields of `SvmParameters` that `Setting.words` leaves out, or does not describe by their names and values.
 _NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")
 
 
