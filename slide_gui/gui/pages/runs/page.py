@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from slide_gui.experiments.inspection.comparison import RunComparison, compare_errors
 from slide_gui.experiments.inspection.rows import nearby_peak
-from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.result import RunResult, describe_widths
 from slide_gui.experiments.runs.spec import METHODS, describe_choice
 from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.experiments.sweeps.sweep import SweepState
@@ -310,7 +310,8 @@ def _complete(shown: RunComparison) -> list[RunResult]:
 
 def _short(result: RunResult | StoredRun) -> str:
     spec = result.spec
-    widths = "median widths" if METHODS[spec.method].learns and spec.svm.widths == "median" else ""
+    is_median = METHODS[spec.method].learns and spec.svm.widths == "median"
+    widths = "median widths" if is_median else describe_widths(result.chosen_by or "")
     split = "" if spec.training == "whole" else f"split {spec.split}"
     return ", ".join(filter(None, [describe_choice(spec), widths, split])) or "depth 0"
 
