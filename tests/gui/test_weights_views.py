@@ -74,12 +74,16 @@ def test_that_the_flow_follows_the_sample_its_noise_and_the_stack_also_while_it_
         assert len(part.view.columns) == depth + 1
 
 
-def test_that_negative_t_has_the_colours_of_h_and_the_legend_names_only_the_differences_below_the_tiles(window):
+def test_that_negative_t_has_the_colours_of_h_and_the_legend_names_only_what_the_tiles_show(window):
     part = window.weights_page.set_view("flow")
     for depth, squashing, names_layer in ((6, "threshold", False), (3, "tanh", True), (0, "tanh", False)):
         refit(window, depth=depth, squashing=squashing)
         assert all((column.upper.scale.map == "grey") == (depth == 6) for column in part.view.columns[1:])
         assert ("hᵏ⁻¹" in part.notice.text()) == names_layer
+        assert ("corrupted" in part.notice.text()) == (depth > 0)
+        part.toggle_corruption()
+        assert "corrupted" not in part.notice.text()
+        part.toggle_corruption()
 
 
 def test_that_a_narrow_caption_of_the_image_omits_the_number_of_images(window):

@@ -372,7 +372,9 @@ class FlowPart(View):
             self._decided.follow(flow.corrupted, _entered(flow), is_unlike)
         else:
             self._decided.controller.rest()
-        legend = NO_LAYER if not depth else _SHORT_LEGEND if self.view.layout_of().wraps else _LEGEND
+        legend = _SHORT_LEGEND if self.view.layout_of().wraps else _LEGEND
+        legend += "" if _entered(flow) == "x" else " Only x is corrupted here."
+        legend = legend if depth else NO_LAYER
         self.notice.setText(self._through(foreign) if foreign else _UNLIKE if is_unlike else legend)
         is_badge = self.notice.text() != legend
         set_look(self.notice, "role", "badge" if is_badge else "secondary")
@@ -384,8 +386,8 @@ class FlowPart(View):
         self._decided.controller.rest()
 
 
-_LEGEND = "Below each hᵏ are its mean squared differences from hᵏ⁻¹ and from x. Only x is corrupted here."
-_SHORT_LEGEND = "Below each hᵏ is its mean squared difference from x. Only x is corrupted here."  # if the layers wrap
+_LEGEND = "Below each hᵏ are its mean squared differences from hᵏ⁻¹ and from x."
+_SHORT_LEGEND = "Below each hᵏ is its mean squared difference from x."  # if the layers wrap
 
 
 def _has_negative_t(flow: Flow) -> bool:
