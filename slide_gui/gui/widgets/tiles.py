@@ -72,9 +72,9 @@ class Tile:
         """Return the row and column of a pixel, or the index of a feature, as text."""
         return "{}, {}".format(*divmod(index, self.shape[1])) if len(self.shape) == 2 else str(index)
 
-    def value_at(self, index: int) -> tuple[str, str]:
-        """Return the value of a pixel or feature and its position from `place_of`, both as text."""
-        return self.scale.label(float(self.values.flat[index]), 4), self.place_of(index)
+    def value_at(self, index: int) -> str:
+        """Return the value of a pixel or feature as text."""
+        return self.scale.label(float(self.values.flat[index]), 4)
 
     def equals(self, other: "Tile") -> bool:
         """True if another tile looks the same."""

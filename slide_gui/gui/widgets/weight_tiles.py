@@ -1,7 +1,7 @@
 """The paper’s weight figure as a widget: a table of small images with one row per pixel and one column per layer."""
 
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
@@ -115,6 +115,8 @@ class WeightTiles(PaintedWidget):
     ----------
     hint : str
         Text about a further action on tiles, added to their tooltips; may be empty.
+    name_feature : callable or None
+        Returns the name of a pixel or feature. With None, its position in the tile is shown.
     rows : tuple of TileRow
         The rows that are shown.
     enlarged : tuple of (row, column) or None
@@ -153,6 +155,7 @@ class WeightTiles(PaintedWidget):
         # `Tile.identity` → (size and theme, image drawn for this size and theme).
         self._images: dict[Hashable, tuple[object, QImage]] = {}
         self.hint = ""
+        self.name_feature: Callable[[int], str] | None = None
         self._back = QPushButton(_BACK, self)
         self._back.setProperty("kind", "flat")
         self._back.setToolTip("Show all tiles again (Esc)")
@@ -430,12 +433,15 @@ class WeightTiles(PaintedWidget):
         tile = self.rows[row].tiles[column]
         assert tile is not None
         if isinstance(tile, Mosaic):
-            text = f"the row of {tile.place_of(index)}"
+            text = f"the row of {self._name(tile, index)}"
         else:
-            text = f"{tile.quantity} {' at '.join(tile.value_at(index))}".strip()
+            text = f"{tile.quantity} {tile.value_at(index)} at {self._name(tile, index)}".strip()
         click = "Click to enlarge" if self.enlarged is None else "Click to show all tiles"
         hint = " · ".join(filter(None, (click, self.hint)))
         return f"{self.rows[row].title} · {self._columns[column]}\n{text}\n{hint}"
+
+    def _name(self, tile: Tile, index: int) -> str:
+        return tile.place_of(index) if self.name_feature is None else self.name_feature(index)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, (row, column) = Qt.Key(event.key()), self._current
@@ -487,7 +493,8 @@ class WeightTiles(PaintedWidget):
         grid = PixelGrid((shape[0], shape[1]), 0.0, 0.0, 1.0)
         index = grid.moved(None if spot is None else spot[2], step)
         self._hover((row, column, index))
-        text = f"row of {tile.place_of(index)}" if is_mosaic else ": ".join(reversed(tile.value_at(index)))
+        name = self._name(tile, index)
+        text = f"row of {name}" if is_mosaic else f"{name}: {tile.value_at(index)}"
         self.setAccessibleDescription(f"{text}; {self.rows[row].title}, {self._columns[column]}")
 
     def _go(self, row: int, column: int) -> None:

@@ -177,6 +177,7 @@ class ComparisonView(QWidget):
         self.answer = placed(layout, label(_EMPTY, self, "", wraps=True))
         self.tiles = WeightTiles(self)
         self.tiles.set_placeholder("")
+        self.tiles.name_feature = self._pixel_name
         self._pixels = ElidedBox(self, "Feature whose weights are compared", least=12)
         self._pixels.activated.connect(self._show_weights)
         self.matrices = (ConfusionMatrix(self), ConfusionMatrix(self))

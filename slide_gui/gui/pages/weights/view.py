@@ -77,7 +77,8 @@ class View(QWidget):
         tiles.setAccessibleName(f"{name}: tiles")
         tiles.pixel_hovered.connect(self._point_at)
         tiles.pixel_clicked.connect(self._pin)
-        tiles.hint = f"{keys_text(Qt.Modifier.CTRL.value)}click: pin the pixel"
+        tiles.hint = f"{keys_text(Qt.Modifier.CTRL.value)}click to pin"
+        tiles.name_feature = self._workspace.feature_name
         return tiles
 
     def _feature_of(self, row: int) -> int | None:
