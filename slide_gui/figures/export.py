@@ -289,6 +289,13 @@ def _in_palette(image: Image, palette: NDArray[np.int64]) -> Image:
     return result
 
 
+# If the data are a folder of pictures, a copy of the bundle in this folder would be read as data.
+_COMMANDS_NOTE = """\
+# Run this in the folder of this file. If the paths of the data are relative, run it in the folder to which they are
+# relative instead, and first copy the files of this folder to it.
+"""
+
+
 def save_bundle(folder: Path, export: FigureExport, style: Style, session: str = "") -> list[Path]:
     """Write the figure, its numbers, and the commands and the Python script that reproduce them.
 
@@ -320,7 +327,7 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
     figures = [f"{export.name}{suffix}" for suffix in suffixes]
     imports, body = export.script
     script = _SCRIPT.format(name=export.name, version=__version__, style=style, imports=imports, body=body)
-    note = "# Copy the files of this folder to the folder of the data, and run this there.\n" if export.extra else ""
+    note = _COMMANDS_NOTE if export.extra else ""
     texts = {"commands.txt": note + export.commands(style), f"{export.name}.py": script, **export.extra}
     contents = {f"{export.name}{SUFFIX}": file_content(session)} if session else {}
     # Texts contain file names, which may contain bytes that are not UTF-8.
