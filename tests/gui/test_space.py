@@ -146,6 +146,14 @@ def test_that_the_panel_folds_by_button_and_keys_which_is_stored_and_in_a_narrow
     assert "no parameters" in window.actions_by_name["panel"].toolTip()
 
 
+def test_that_the_button_of_the_panel_has_its_label_in_a_window_that_is_narrow_from_the_start(closed_window):
+    closed_window.resize(853, 480)
+    closed_window.show()
+    settle()
+    names = {each.accessibleName(): each.text() for each in closed_window.findChildren(QtWidgets.QToolButton)}
+    assert names["Show panel"] == "Show"
+
+
 def test_that_escape_restores_an_enlarged_tile_before_it_dismisses_a_notice(window):
     tiles = window.weights_page.shown_view().tiles
     tiles.enlarge(1, 2)

@@ -106,6 +106,7 @@ class Navigation(QFrame):
         self._panel_action.changed.connect(self._follow_panel)
         self._panel = placed(column, self._build_button(self._panel_action, 48))
         self._panel.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._follow_panel()
         self._panel.ensurePolished()
         words = [*(spec.text for spec in PAGES), "Hide", "Show"]
         width = max(_LEAST_WIDTH, _MARGINS + max(self._panel.fontMetrics().horizontalAdvance(word) for word in words))
