@@ -89,6 +89,7 @@ def test_that_a_cancelled_training_stores_nothing_and_continues_to_the_same_resu
     window.workspace.set_parameters(noise=0.8)
     assert classifier._shares._stale
     classifier.continue_button.click()
+    assert classifier.details.text().startswith("noise 0.30, depth 4 (the panel has other parameters) · ")
     assert not classifier._shares._texts  # no shares of the cancelled training until there are new ones
     assert not classifier.continue_button.isVisible()
     wait(lambda: runs.result is not None and not window.queue.busy)

@@ -205,8 +205,8 @@ class ClassifierPage(Page):
         for part in (self.cancelled, self.continue_button):
             part.setVisible(cancelled is not None)
         if cancelled is not None:
-            at, step = place_name(cancelled.stack.noise, cancelled.stack.depth), controller.training.latest
-            self.cancelled.setText(f"Cancelled at {at}: {_describe_step(step, cancelled)}.")
+            step = _describe_step(controller.training.latest, cancelled)
+            self.cancelled.setText(f"Cancelled at {_place(cancelled)}: {step}.")
             text = f"Continue the cancelled training: {describe_spec(cancelled)}"
             self.continue_button.setToolTip(f"{text}; the result is the same as without the interruption")
             self.continue_button.setAccessibleName(text)
@@ -218,12 +218,13 @@ class ClassifierPage(Page):
         self.train_button.setToolTip(problem or _TRAIN)
         if problem:
             self.details.setText(problem)
+        spec = controller.spec if controller.training.running else controller.cancelled
+        stale = spec is not None and spec.stacked and not self._workspace.has_parameters(spec.checked().stack)
         if controller.training.running:
-            self._show_training(controller.training.latest)
+            self._show_training(controller.training.latest, stale)
         elif controller.result is not None:
             self._show_result(controller.result)
         elif controller.cancelled is not None:
-            stale = not self._workspace.has_parameters(controller.cancelled.checked().stack)
             self._show_training(controller.training.latest, stale)  # progress of the cancelled training
             self.rate.setText("")
             self.details.setText("")
@@ -247,12 +248,13 @@ class ClassifierPage(Page):
         self.details.setToolTip("")
         self._show_filter(0, 0, "")
 
-    def _show_training(self, seen: RunProgress, stale: bool = False) -> None:
+    def _show_training(self, seen: RunProgress, stale: bool) -> None:
         if self._shown is not None:  # the page still shows the result of an earlier run
             self._clear()
         self.criterion.set_placeholder("The criterion is drawn while the widths are learned on all training rows.")
+        spec = self._controller.spec
+        at = f"{_place(spec)} (the panel has other parameters)" if spec is not None and stale else ""
         if seen.history:
-            spec = self._controller.spec
             assert spec is not None
             criterion = resolved(spec.svm.criterion, self._controller.n_classes)  # replaces "auto" with a criterion
             self.criterion.set_name(_criterion_title(criterion))
@@ -267,11 +269,11 @@ class ClassifierPage(Page):
             whole = seen.test.done == seen.test.total
             text = f"test error so far on {done} of {total} {self._unit()}s, with its 95 % confidence interval"
             text = f"test error on {total} {self._unit()}s · {_PHASES[seen.phase]}" if whole else text
-            self.details.setText(text)
+            self.details.setText(" · ".join(filter(None, [text, at])))
             return
         self.rate.setText("…")
         chosen, solver = seen.chosen, seen.training
-        parts = [_describe_step(seen, self._controller.spec)]
+        parts = [*filter(None, [at]), _describe_step(seen, spec)]
         if solver is not None and solver.solver.n_support and seen.phase == "learn" and seen.stage is None:
             parts.append(f"gap {solver.solver.gap:.3g}, {counted(solver.solver.n_support, 'support vector')}")
         if chosen is not None:
@@ -293,7 +295,7 @@ class ClassifierPage(Page):
         chosen = None if classifier is None else classifier.chosen
         self.details.setToolTip("" if chosen is None else describe_chosen(chosen))
         self.criterion.set_name("Criterion" if chosen is None else _criterion_title(chosen.criterion))
-        at = place_name(result.spec.stack.noise, result.spec.stack.depth)
+        at = _place(result.spec)
         if not (result.spec.stacked and METHODS[result.spec.method].plain):
             at = describe_spec(replace(result.spec, held_out=None))
         parts = [self._describe_error(result), f"{at} (the panel has other parameters)" if stale else at]
@@ -433,6 +435,10 @@ _PHASES = {
 def _criterion_title(criterion: str) -> str:
     name = CRITERIA[criterion].short if criterion in CRITERIA else criterion
     return f"Criterion: {name}, with its prior"
+
+
+def _place(spec: RunSpec) -> str:
+    return place_name(spec.stack.noise, spec.stack.depth)
 
 
 def _describe_step(seen: RunProgress, spec: RunSpec | None) -> str:
