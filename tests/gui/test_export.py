@@ -101,9 +101,15 @@ def test_that_the_dialog_shows_a_preview_and_forgets_the_choices_of_the_last_exp
     other.reject()
 
 
-def test_that_the_table_of_runs_is_exported_as_csv_only(trained, tmp_path, monkeypatch):
+def test_that_the_table_of_runs_is_exported_as_csv_only_with_a_note_on_its_runs(trained, tmp_path, monkeypatch):
     dialog = dialog_of(trained, "runs")
     assert [dialog.format_box.itemData(i) for i in range(dialog.format_box.count())] == ["csv"]
+    runs, table = len(trained.session.library.runs), trained.pages.shown().run_table
+    assert dialog._note.text() == f"The table contains the visible runs ({runs}). Numbers with all digits."
+    table.select([trained.session.library.runs[0].hash])
+    (option,) = trained.pages.shown().export_options()
+    assert option.about == "The table contains the selected runs (1)."
+    table.select([])
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "runs.csv"), ""))
     dialog.save_button.click()
     wait((tmp_path / "runs.csv").exists)

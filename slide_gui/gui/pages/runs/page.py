@@ -126,7 +126,9 @@ class RunsPage(Page):
         if not lines:
             return ()
         table = FigureExport("runs", None, lambda path: runs_csv(path, lines))
-        return (ExportOption("runs", "the table of runs", lambda _progress: table, kinds=TABLE),)
+        which = "selected" if self.run_table.selected() else "visible"
+        about = f"The table contains the {which} runs ({count(len(lines))})."
+        return (ExportOption("runs", "the table of runs", lambda _progress: table, kinds=TABLE, about=about),)
 
     def why_nothing_to_export(self) -> str:
         return "No run is listed. Train a classifier, start a sweep, or clear the filter."
