@@ -139,6 +139,7 @@ def test_that_leaving_restores_data_state_page_result_and_panel_and_sessions_nev
     at_rest(window)
     assert window.tour.outline.isVisible()
     assert window.shows_panel
+    window.weights_page.set_view("flow").set_corrupted(False)  # as the card on a misclassified image does
     assert window.keeper.snapshot == before[2]
     window.tour.leave()
     assert (window.workspace.state, window.workspace.dataset, window.keeper.record()) == before
@@ -147,6 +148,10 @@ def test_that_leaving_restores_data_state_page_result_and_panel_and_sessions_nev
     assert window.panel.more.isChecked()
     assert not window.shows_panel
     assert window.keeper.snapshot is None
+    assert window.weights_page.set_view("flow").corrupt.isChecked()
+    window.weights_page.show_item(3)
+    window.pages.choose("weights", window.pages.choices())
+    assert not window.weights_page.set_view("flow").corrupt.isChecked()
     at_rest(window)
 
 

@@ -60,6 +60,8 @@ class FlowPart(View):
         The hidden representations that are shown. None before the layers are fitted.
     notice : ElidedLabel
         A sentence about the layers or the image that is shown.
+    corrupt : QAbstractButton
+        Switches the corruption on or off.
 
     Signals
     -------
@@ -112,9 +114,9 @@ class FlowPart(View):
         name_box(self.learned, "learned on")
         self.learned.activated.connect(self.refresh)
         tip = with_keys("Set each feature to 0 with probability 1 − p", "Ctrl+K")
-        self._corrupt = add_button(self, self._tools, "Corrupt", tip, "flat", clicked=self.refresh)
-        self._corrupt.setCheckable(True)
-        self._corrupt.setChecked(True)
+        self.corrupt = add_button(self, self._tools, "Corrupt", tip, "flat", clicked=self.refresh)
+        self.corrupt.setCheckable(True)
+        self.corrupt.setChecked(True)
         tip = with_keys("Set another random selection of features to 0", "Ctrl+Shift+K")
         again = add_button(self, self._tools, "New", tip, "flat", clicked=self.corrupt_again)
         again.setAccessibleName("New corruption")
@@ -171,18 +173,18 @@ class FlowPart(View):
 
     def toggle_corruption(self) -> None:
         """Switch the corruption of the input on or off."""
-        self._corrupt.click()
+        self.corrupt.click()
 
-    def show_clean(self) -> None:
-        """Switch the corruption off, so that the classifier predicts the class of the clean image."""
-        self._corrupt.setChecked(False)
+    def set_corrupted(self, corrupted: bool) -> None:
+        """Switch the corruption on or off. The classifier predicts the class of the image that the view shows."""
+        self.corrupt.setChecked(corrupted)
         self.refresh()
 
     @Slot()
     def corrupt_again(self) -> None:
         """Corrupt the input with a new random mask."""
         self._seed += 1
-        self._corrupt.setChecked(True)
+        self.corrupt.setChecked(True)
         self.refresh()
 
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
@@ -190,7 +192,7 @@ class FlowPart(View):
         if model is None or source is None or image is None or self.foreign is not None:
             return ()
         caption = f"{self._workspace.worded('image')} {self._shown.caption}"
-        seed = self._seed if self._corrupt.isChecked() else None
+        seed = self._seed if self.corrupt.isChecked() else None
 
         def export(_progress: Progress) -> "FigureExport":
             from slide_gui.experiments.inspection.flow import flow_result
@@ -251,7 +253,7 @@ class FlowPart(View):
         if foreign is not None and dataset is not None:
             image = foreign.rescaled(image, dataset)
         noise = self._workspace.state.parameters.noise
-        surviving = survivors(image.size, noise, self._seed) if self._corrupt.isChecked() else None
+        surviving = survivors(image.size, noise, self._seed) if self.corrupt.isChecked() else None
         self._workspace.queue.cancel(channel="flow")
         if stack is None:
             self._show(None, corrupted_input(image, surviving))

@@ -149,6 +149,8 @@ class WeightsPage(Page):
         chosen = {"view": self._spec().name, "brush": str(self._brush)}
         chosen |= {} if feature is None else {"pixel": str(feature)}
         chosen |= {} if test_row is None else {"test": str(test_row)}
+        if FLOW in self._view_of and not cast("FlowPart", self._view_of[FLOW]).corrupt.isChecked():
+            chosen["clean"] = "1"
         return chosen | ({} if drawing is None else {"drawing": _text_of(drawing)})
 
     def choose(self, choices: Mapping[str, str]) -> None:
@@ -161,6 +163,7 @@ class WeightsPage(Page):
             self._brush = int(brush)
             if FLOW in self._view_of:
                 cast("FlowPart", self._view_of[FLOW]).set_brush(self._brush)
+                cast("FlowPart", self._view_of[FLOW]).set_corrupted("clean" not in choices)
         pixel, dataset = choices.get("pixel", ""), self._workspace.dataset
         if pixel.isdecimal() and dataset is not None and len(pixel) < 9 and int(pixel) < dataset.n_features:
             self.pixels.point_at(int(pixel))
@@ -175,7 +178,7 @@ class WeightsPage(Page):
         """Show a test image and the predicted class in the Flow view; `item` is the row number in the test set."""
         assert isinstance(item, int)
         self.shown.show_test(item)
-        self.set_view(FLOW).show_clean()
+        self.set_view(FLOW).set_corrupted(False)
 
     def set_full_screen(self, full: bool) -> None:
         """If `full`, hide the heading and show a noise slider, as in full-screen mode. Otherwise, restore the page."""
