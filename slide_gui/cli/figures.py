@@ -139,7 +139,7 @@ def _weights_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", nargs="+", metavar="DATA", help=text)
     options.add_data_options(parser)
     text = "pixels to show, numbered from 0; if the data are not images: the indices or names of features; give the "
-    text += "option once for all data sets, or once per data set in their order (default: four bright pixels)"
+    text += "option once for all data sets, or once for each, in their order (default: four bright pixels)"
     parser.add_argument("--pixels", nargs="+", action="append", metavar="ROW,COLUMN", help=text)
     options.add_stack_options(parser)
     text = "write an animation as .gif: the weights at noise levels from 0 to 0.95"

@@ -89,7 +89,7 @@ def _run_lines(runs: Sequence[StoredRun]) -> Iterator[str]:
     for cells, mark in zip(rows, marks, strict=True):
         yield "  ".join([*map(format, cells, formats), mark]).rstrip()
     if not all(run.is_current for run in runs):
-        yield "* computed by another results version, so new requests do not reuse the result"
+        yield "* computed with another results version; new runs do not reuse the result"
 
 
 def _show(store: RunStore, arguments: argparse.Namespace) -> int:
@@ -179,7 +179,7 @@ def result_lines(result: RunResult) -> Iterator[str]:
     seconds = {"fit": times.fit, "features": times.transform, **widths, "train": times.train, "test": times.test}
     yield ", ".join(f"{name} {value:.2f} s" for name, value in seconds.items())
     if not result.is_current:
-        yield "computed by another results version, so new requests do not reuse the result"
+        yield "computed with another results version; new runs do not reuse the result"
     names = {"numerics": "results version"}
     yield f"computed with {', '.join(f'{names.get(name, name)} {version}' for name, version in result.versions)}"
 

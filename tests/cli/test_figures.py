@@ -417,7 +417,7 @@ def test_that_predictions_are_written_with_margin_and_label_and_features_with_al
     ("rows", "message"),
     [
         ([["length", "width"], ["1", "2"], ["2", "3"]], "lacks the column “mass” of the model"),
-        ([["length", "mass", "width"], ["1", "x", "2"], ["1", "y", "2"]], "column “mass” has text"),
+        ([["length", "mass", "width"], ["1", "x", "2"], ["1", "y", "2"]], "column “mass” contains text"),
         ([["length", "mass", "width"], ["1", "2", "2"], ["1", "", "2"]], "row 2: “mass” is missing; fill"),
         ([["length", "mass", "width"], ["1", "", "2"], ["1", "", "2"]], "row 1: “mass” is missing; fill"),
         ([["1", "2", "2", "4", "5"], ["1", "2", "3", "4", "6"]], "has 5 features, but the model has 3"),

@@ -131,7 +131,7 @@ FAILURES = {
     "fill . -o ../x.csv": ".: is not a text file; give a table (.csv)",
     "benchmark --stored --store r": "r: this run store does not exist; check the name",
     "benchmark --store s.sqlite --results row.csv/runs": "row.csv: is not a folder of results; check the name",
-    "benchmark --store s.sqlite --results strange": "runs.jsonl: is not a file of results; move it away",
+    "benchmark --store s.sqlite --results strange": "runs.jsonl: is not a results file; move it to another folder",
 }
 
 

@@ -189,10 +189,10 @@ def test_that_runs_of_another_results_version_are_marked(cli, tiny):
     assert "another results version" not in cli("train tiny.npz --method raw-svm -C 1 -o r.sqlite").out
     lines = cli("runs list r.sqlite").out.splitlines()
     assert [line.endswith("*") for line in lines[1:3]] == [True, False]
-    assert lines[3].startswith("* computed by another results version")
+    assert lines[3].startswith("* computed with another results version")
     listed = cli("runs list r.sqlite --json").json
     assert [(line["numerics"], line["current"]) for line in listed] == [("1", False), (str(RESULTS_VERSION), True)]
-    assert "computed by another results version" in cli(f"runs show r.sqlite {old.hash}").out
+    assert "computed with another results version" in cli(f"runs show r.sqlite {old.hash}").out
     shown = cli(f"runs show r.sqlite {old.hash} --json").json
     assert (shown["hash"], shown["current"], shown["versions"]["numerics"]) == (old.hash, False, "1")
 

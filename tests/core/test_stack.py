@@ -261,7 +261,7 @@ def test_that_little_noise_gives_a_small_nonzero_error():
 def test_that_a_clearly_negative_reconstruction_error_is_refused():
     scatter = scatter_of(blobs())
     weights = denoiser_weights(scatter, 0.3)
-    with pytest.raises(ValueError, match=r"below 0: the weights do not belong to this scatter at noise 0\.3"):
+    with pytest.raises(ValueError, match=r"the weights were not fitted to this scatter matrix with noise level 0\.3"):
         reconstruction_error(scatter, -weights, 0.3)
 
 

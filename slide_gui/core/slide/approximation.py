@@ -53,7 +53,7 @@ class ApproximateLayer:
 
 
 class Approximation:
-    """Approximate stacks of one data set at any noise level, ridge and depth.
+    """Approximations of the stacks of one data set at any noise level, ridge and depth.
 
     Parameters
     ----------
@@ -183,9 +183,9 @@ class Interpolation:
             self._n_complete += 1
 
     def rows(self, parameters: StackParameters, features: NDArray[np.intp]) -> tuple[Single, Array] | None:
-        """Return rows of the interpolated weights, of shape (layers, k, d + 1), and the `squares` of all layers.
+        """Return rows of the interpolated weights, of shape (layers, k, d + 1), and the diagonals of the scatters.
 
-        Return None if `layers` returns no layers.
+        Return None if no approximation with these parameters is complete.
         """
         if not self._is_ready(parameters):
             return None

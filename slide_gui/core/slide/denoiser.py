@@ -249,8 +249,8 @@ def reconstruction_error(
     # larger than the diagonal entry of W, and so is the norm.
     if total < -_ROUNDING * float(gain @ np.sqrt(squares)):
         raise ValueError(
-            f"the reconstruction error is {total / (d * n):.2g}, below 0: the weights do not belong to this scatter "
-            f"at noise {noise:g} and ridge {ridge:g}; fit them again"
+            f"the reconstruction error is negative ({total / (d * n):.2g}): the weights were not fitted to this "
+            f"scatter matrix with noise level {noise:g} and ridge {ridge:g}; fit them again"
         )
     return max(total / (d * n), 0.0)
 

@@ -174,7 +174,8 @@ _NEARER = 0.25  # after the active-set method has failed, the gap must shrink by
 # A round is one call of `pair_steps`. It has at most this many SMO steps, plus the number of SMO steps that take as
 # long as the active-set method.
 _LEAST_STEPS = 100
-_STEPS_PER_SYSTEM = 0.008  # the active-set method takes as long as this × (number of points inside bounds)² SMO steps
+# Time of the active-set method, in SMO steps: this factor × (number of points strictly inside their bounds)².
+_STEPS_PER_SYSTEM = 0.008
 _MOST_STALLED_SETS = 20  # largest number of consecutive rounds without a smaller gap
 _MOST_SYSTEMS = 30
 # The active-set method fails if the number of points that enter or leave the active set does not reach a new minimum

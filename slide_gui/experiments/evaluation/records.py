@@ -48,7 +48,7 @@ class RecordFolder:
         self._folder = folder
         for file in sorted(folder.glob("*.jsonl")):
             if not file.is_file():
-                raise DataError("is not a file of results; move it away", str(file))
+                raise DataError("is not a results file; move it to another folder", str(file))
             for line in filter(None, file.read_bytes().split(b"\n")):
                 try:
                     row = _row(json.loads(line))

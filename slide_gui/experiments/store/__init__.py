@@ -1,1 +1,1 @@
-"""Stored runs in SQLite with a folder of arrays."""
+"""The store of runs: an SQLite database and a folder of arrays."""
