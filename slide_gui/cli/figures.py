@@ -249,8 +249,7 @@ def _flow(arguments: argparse.Namespace) -> int:
     model = options.fit_data(dataset, parameters)
     result = flow_result(model, image, arguments.name or name, None if arguments.clean else arguments.corruption)
     lines = [
-        f"layer {k}: mean squared difference {h.target_error:.6g} from the layer below, "
-        f"{h.input_error:.6g} from the image"
+        f"layer {k}: mean squared difference {h.target_error:.6g} from the layer below, {h.input_error:.6g} from x"
         for k, h in enumerate(result.flow.layers, start=1)
     ]
     export = flow_export(result, source)

@@ -250,7 +250,7 @@ class Dataset:
 
     @cached_property
     def checks(self) -> tuple[Guess, ...]:
-        """All guesses about the files and, if these have labels, about repeated rows and suspicious features."""
+        """All guesses made in reading the files and, with labels, warnings of repeated rows and suspicious features."""
         if self.generated or self.train_labels is None:
             return self.opened.guesses
         (repeated, shared), warnings = self.n_repeated, []

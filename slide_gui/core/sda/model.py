@@ -69,7 +69,7 @@ class SdaParameters:
 
     @property
     def unsupervised(self) -> Self:
-        """Copy of the parameters with fixed values for fine-tuning, which pre-training ignores.
+        """Copy of the parameters in which those that only fine-tuning uses have fixed values.
 
         Runs of pre-training alone are stored under a hash of this copy. The fixed values are independent of the
         defaults, so that new defaults do not change the hashes of stored runs.

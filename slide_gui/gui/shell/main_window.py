@@ -432,7 +432,7 @@ class MainWindow(QMainWindow):
             self._show_panel()
 
     def set_full(self, full: bool) -> None:
-        """Show only the Weights page on the full screen if `full`; otherwise show the usual window again."""
+        """Enter or leave full-screen mode, in which only the Weights page is shown."""
         if full == self.is_full:
             return
         self.is_full = full

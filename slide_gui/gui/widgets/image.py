@@ -86,7 +86,7 @@ class DrawingCanvas(Picker):
         return self.image is not None and self._given is not None and not np.array_equal(self.image, self._given)
 
     def set_image(self, values: Image, drawn: Image | None = None) -> None:
-        """Show the image `values`, or its copy `drawn` with earlier strokes if both have the same shape.
+        """Show the image `values`, or `drawn`, its copy with earlier strokes, if both have the same shape.
 
         Parameters
         ----------

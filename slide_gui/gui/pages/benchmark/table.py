@@ -88,7 +88,7 @@ class EvaluationCell:
 class EvaluationHead:
     """The heading of a column: the name of a data set, and a note such as "generated, 1 200 / 50 000".
 
-    The numbers are those of the training and test rows.
+    The numbers count the training and test rows.
     """
 
     title: str
