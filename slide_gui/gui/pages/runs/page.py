@@ -193,6 +193,7 @@ class ComparisonView(QWidget):
         body = LowScroll(_LEAST_HEIGHT, self)
         row = flush(QHBoxLayout(body.inner), 20)
         left, right = nested(row, QVBoxLayout(), 3, spacing=8), nested(row, QVBoxLayout(), 2, spacing=8)
+        self._right = right
         pixels = nested(left, QHBoxLayout(), spacing=8)
         self._weights_title = placed(pixels, label("", self))
         pixels.addWidget(self._pixels, 1)
@@ -229,6 +230,8 @@ class ComparisonView(QWidget):
             matrix.setVisible(isinstance(result, RunResult))
             if isinstance(result, RunResult):
                 matrix.set_counts(result.confusion, label_names(result.labels, shown.label_names), worst=worst)
+        # The end takes the space of hidden matrices, so that captions stay next to what is above them.
+        self._right.setStretch(self._right.count() - 1, 2 - len(_complete(shown)))
         self._list_pixels()
         self._show_weights()
         self._body.show()
