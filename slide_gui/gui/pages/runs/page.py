@@ -334,7 +334,7 @@ def _sentence(shown: RunComparison) -> str:
     difference = signed(100 * (first.error - second.error), 2)
     errors = f"Error of A {100 * first.error:.2f} %, of B {100 * second.error:.2f} %, A − B = {difference}"
     if len(_complete(shown)) < 2:
-        return f"{errors} percentage points · shipped runs have no significance test and no confusion matrix"
+        return f"{errors} percentage points · no significance test: some shipped runs contain no predictions"
     test = compare_errors(first, second)
     if test is None:
         return f"{errors} percentage points on different rows: no significance test is possible."
