@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import WHOLE, product, tiles
+from slide_gui.core.linear_algebra import product, tiles
 from slide_gui.core.slide.activations import (
     Activations,
     Rows,
@@ -38,6 +38,7 @@ Array = NDArray[np.float64]
 GROUP = 16
 """Number of scatter matrices in one group of `ScatterSum`, and of group sums in the next larger group."""
 
+_STRIPS = 4  # number of groups of rows in which a symmetric product is computed
 _SPARSE_PRODUCTS = 2_000_000  # number of products of stored values of a sparse matrix between two progress reports
 _TOO_LARGE = "X contains values so large that the sum of their squares is infinite; scale the features to about 1"
 
@@ -425,12 +426,12 @@ def scatter_after(
     d = len(weights)
     progress.report(0.0)
     half = product(weights, squashed, progress)
-    progress.report(0.0)
-    inner = product(half, weights.T, progress)
-    scatter = np.empty((d + 1, d + 1), inner.dtype)
-    for rows in tiles(d, WHOLE, progress):  # averaging with the transpose makes the result exactly symmetric
-        np.add(inner[rows], inner[:, rows].T, out=scatter[rows, :d])
-        scatter[rows, :d] *= 0.5
+    scatter = np.empty((d + 1, d + 1), half.dtype)
+    for rows in tiles(d, -(-d // _STRIPS), progress):  # the result is symmetric, so half of the product suffices
+        scatter[rows, : rows.stop] = product(half[rows], weights[: rows.stop].T, progress)
+        scatter[: rows.start, rows] = scatter[rows, : rows.start].T
+        block = scatter[rows, rows]
+        block[:] = (block + block.T) / 2  # rounding makes the product slightly asymmetric
     scatter[:d, d] = scatter[d, :d] = half[:, -1]
     scatter[d, d] = squashed[d, d]
     return scatter
