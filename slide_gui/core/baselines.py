@@ -14,11 +14,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import tiles
+from slide_gui.core.linear_algebra import Indices, tiles
 from slide_gui.core.validation import number_or_nan
 from slide_gui.progress import NO_PROGRESS, Progress
 
-Indices = NDArray[np.intp]
 Rule = tuple[type | str, ...]
 
 _BLOCK_ROWS = 4096

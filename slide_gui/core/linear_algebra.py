@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
-Pattern = tuple[NDArray[np.intp], NDArray[np.intp]]
+Pattern = tuple[Indices, Indices]
 """Rows that have missing cells in the same columns: the indices of the rows, and the indices of the columns."""
 
 WHOLE = 1024  # largest number of features for which a linear system is solved in less than 0.1 s
@@ -251,7 +252,7 @@ def _inverse_lower(lower: Array) -> Array:
 _PIECE_BYTES = 8 << 20  # number of bytes that are copied between two progress reports
 
 
-def take_rows(matrix: NDArray[Any], rows: NDArray[np.intp], progress: Progress = NO_PROGRESS) -> NDArray[Any]:
+def take_rows(matrix: NDArray[Any], rows: Indices, progress: Progress = NO_PROGRESS) -> NDArray[Any]:
     """Return a copy of the given rows of a matrix.
 
     Parameters
@@ -269,13 +270,13 @@ def take_rows(matrix: NDArray[Any], rows: NDArray[np.intp], progress: Progress =
     return out
 
 
-def at(values: Array | float, points: NDArray[np.intp]) -> Array | float:
+def at(values: Array | float, points: Indices) -> Array | float:
     """Return `values[points]`. If `values` is one number that applies to all points, return it unchanged."""
     return values if isinstance(values, float) else values[points]
 
 
 def take_submatrix(
-    matrix: NDArray[np.floating], rows: NDArray[np.intp], progress: Progress = NO_PROGRESS
+    matrix: NDArray[np.floating], rows: Indices, progress: Progress = NO_PROGRESS
 ) -> NDArray[np.float64]:
     """Return a float64 copy of the submatrix of a square matrix whose row and column indices are both `rows`."""
     out = np.empty((len(rows), len(rows)))

@@ -9,11 +9,10 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from slide_gui.core.linear_algebra import rows_per_block
+from slide_gui.core.linear_algebra import Array, rows_per_block
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.progress import Progress
 
-Array = NDArray[np.float64]
 Rows = Any  # an array, a memmap or a CSR matrix of shape (n, d)
 
 EXACT_ROWS = 4096  # largest number of rows that are summed in float32; sums over more rows are computed in float64

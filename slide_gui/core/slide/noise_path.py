@@ -15,11 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.blas import one_thread
-from slide_gui.core.slide.denoiser import RIDGE, denoiser_weights
+from slide_gui.core.slide.denoiser import RIDGE, Array, denoiser_weights
 from slide_gui.core.slide.sharing import Windows
 from slide_gui.core.validation import check_noise, check_ridge
-
-Array = NDArray[np.float64]
 
 _X0 = 0.25  # largest value of p − p², reached at p = ½, where the eigendecomposition includes the ridge exactly
 _RARE = 1e5  # a feature is eliminated if its entry of D is below this multiple of the ridge

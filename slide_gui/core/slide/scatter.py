@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import product, tiles
+from slide_gui.core.linear_algebra import Array, product, tiles
 from slide_gui.core.slide.activations import (
     Activations,
     Rows,
@@ -32,8 +32,6 @@ from slide_gui.core.slide.activations import (
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
-
-Array = NDArray[np.float64]
 
 GROUP = 16
 """Number of scatter matrices in one group of `ScatterSum`, and of group sums in the next larger group."""

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import rows_per_block, tiles
+from slide_gui.core.linear_algebra import Array, rows_per_block, tiles
 from slide_gui.core.slide.activations import (
     PACKED_LIMIT,
     Activations,
+    Rows,
     SquashBuffer,
     dense_rows,
     in_dtype,
@@ -27,9 +27,6 @@ from slide_gui.core.slide.sharing import Windows
 from slide_gui.core.validation import empty
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
-
-Array = NDArray[np.float64]
-Rows = Any  # an array, a memmap or a CSR matrix; a fit also accepts `BlockRows`
 
 # Number of d × d matrices that a fit needs in addition to the weights and scatter matrices of all layers.
 _MATRICES = 4

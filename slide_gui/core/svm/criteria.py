@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.choices import Choice, check_choice, table_of
-from slide_gui.core.linear_algebra import at, take_submatrix, tiles, weighted_square
+from slide_gui.core.linear_algebra import Array, Indices, at, take_submatrix, tiles, weighted_square
 from slide_gui.core.svm.newton import bordered_inverse, newton
 from slide_gui.progress import NO_PROGRESS, Progress
-
-Array = NDArray[np.float64]
 
 _TILE = 256
 
@@ -47,7 +45,7 @@ def subtract_symmetrised(matrix: Array, a: Array, b: Array, progress: Progress =
         matrix[tile] -= (a[tile] @ b.T + b[tile] @ a.T) / 2.0
 
 
-def spread(matrix: Array, places: NDArray[np.intp], n: int, progress: Progress = NO_PROGRESS) -> Array:
+def spread(matrix: Array, places: Indices, n: int, progress: Progress = NO_PROGRESS) -> Array:
     """Return an (n, n) matrix with the entries of `matrix` in the rows and columns `places`, and 0 elsewhere."""
     whole = np.zeros((n, n))
     for tile in tiles(len(places), _TILE, progress):
@@ -226,9 +224,6 @@ def span(problem: KernelProblem) -> Evaluation:
     subtract_symmetrised(weighted, adjoint, beta, progress)
     gradient = spread(weighted, active, n, progress)
     return Evaluation(float(np.sum(0.5 * (1.0 + tanh) * share) / n), gradient, svm.beta, len(active))
-
-
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import at, tiles
+from slide_gui.core.linear_algebra import Array, Indices, at, tiles
 from slide_gui.core.svm.kernel import KernelRows, VectorRows, kernel_tiles, set_self_kernel, squared_norms
 from slide_gui.core.svm.smo import Box, kernel_product, kkt_gap, minimise, single_disturbs, single_error
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _TILE = 256  # number of kernel rows per matrix–vector product; the results of these products are summed in float64
 _EXACT_ROWS = 512

@@ -25,6 +25,7 @@ from slide_gui.core.estimators import (
     store_parameters,
     written_out,
 )
+from slide_gui.core.linear_algebra import Array, Indices
 from slide_gui.core.svm.criteria import AUTO
 from slide_gui.core.svm.kernel import block_sizes, refuse_large
 from slide_gui.core.svm.parameters import SvmParameters
@@ -33,8 +34,6 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 if TYPE_CHECKING:
     from distributed import Client
-
-Array = NDArray[np.float64]
 
 
 class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -252,7 +251,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         self.n_iter_ = max(1, model.steps)
         return self
 
-    def _weights(self, sample_weight: Any, classes: NDArray[Any], codes: NDArray[np.intp]) -> Array | None:
+    def _weights(self, sample_weight: Any, classes: NDArray[Any], codes: Indices) -> Array | None:
         """Return the weight of each row times the weight of its class, or None if all these products are 1."""
         weights = row_weights(sample_weight, len(codes))
         if weights is not None and self.C is None:  # the candidates of C are suitable for weights of about 1

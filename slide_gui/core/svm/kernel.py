@@ -6,11 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from slide_gui.core.linear_algebra import take_rows, tiles
+from slide_gui.core.linear_algebra import Array, Indices, take_rows, tiles
 from slide_gui.core.validation import check_integer
 from slide_gui.progress import NO_PROGRESS, Progress
-
-Array = NDArray[np.float64]
 
 _DISTANCE_ROWS = 128  # number of rows per tile; a tile of 2 500 points with 784 float64 columns takes about 20 ms
 
@@ -153,7 +151,6 @@ def shares_of(widths: ArrayLike, medians: ArrayLike) -> Array:
 
 
 Values = NDArray[np.floating]
-Indices = NDArray[np.intp]
 
 _TILE_ROWS = 512
 _TILE_FLOPS = 1.5e9  # number of float32 operations per tile, which take about 30 ms on one core

@@ -7,13 +7,10 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import tiles
+from slide_gui.core.linear_algebra import Array, Indices, tiles
 from slide_gui.core.svm.kernel import Embedding, kernel_tiles, squared_norms
 from slide_gui.core.svm.parameters import ChosenBy, GridPoint, WidthsStep
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _BLOCK_VALUES = 8_000_000  # largest number of kernel values that are computed at once for predictions
 

@@ -10,13 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import at, factorised, inverse_definite, take_submatrix, tiles
+from slide_gui.core.linear_algebra import Array, Indices, at, factorised, inverse_definite, take_submatrix, tiles
 from slide_gui.progress import NO_PROGRESS, Progress
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _MOST_STEPS = 60
 _PART_FROM = 1000  # an SVM of this many points or more is trained first on a quarter of them

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import take_rows
+from slide_gui.core.linear_algebra import Array, Indices, take_rows
 from slide_gui.core.sampling import N_FOLDS, held_out_mask, stratified_folds, stratified_subset
 from slide_gui.core.svm.decomposition import SolverOptions, largest_store, solve
 from slide_gui.core.svm.kernel import (
@@ -33,9 +33,6 @@ from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progres
 
 if TYPE_CHECKING:
     from distributed import Client
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 SIGMA_FACTORS = (0.1, 0.3, 1.0, 3.0)  # values of σ² in the grid, divided by the number of layers
 C_GRID = (1.0, 10.0, 100.0, 1000.0)

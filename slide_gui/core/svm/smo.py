@@ -8,10 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import at, solver, take_submatrix, tiles
+from slide_gui.core.linear_algebra import Array, Indices, at, solver, take_submatrix, tiles
 from slide_gui.progress import NO_PROGRESS, Progress
-
-Array = NDArray[np.float64]
 
 _STRIDE = 1000  # number of SMO steps between two progress reports; they take 15–30 ms
 _GAP_STRIDE = 16
@@ -47,7 +45,7 @@ class Box:
         """Return a `Box` with the bounds 0 ≤ y β ≤ limit and the given ridge."""
         return cls(np.where(y > 0, 0.0, -limit), np.where(y > 0, limit, 0.0), ridge)
 
-    def take(self, rows: NDArray[np.intp]) -> "Box":
+    def take(self, rows: Indices) -> "Box":
         """Return a `Box` with the bounds and the ridge of the points `rows` only."""
         return Box(self.lower[rows], self.upper[rows], at(self.ridge, rows))
 

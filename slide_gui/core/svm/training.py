@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.blas import limit_threads
-from slide_gui.core.linear_algebra import take_rows, tiles
+from slide_gui.core.linear_algebra import Array, Indices, take_rows, tiles
 from slide_gui.core.svm.decomposition import ScratchBuffer, Solution, SolverOptions, SolverStep, least_memory, solve
 from slide_gui.core.svm.kernel import (
     COARSE,
@@ -31,8 +31,6 @@ from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progres
 if TYPE_CHECKING:
     from distributed import Client
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 T = TypeVar("T")
 
 _SMALL = 1024  # training on at most this many rows uses float64

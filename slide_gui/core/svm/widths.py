@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import take_submatrix, tiles
+from slide_gui.core.linear_algebra import Array, Indices, take_submatrix, tiles
 from slide_gui.core.sampling import held_out_mask, stratified_subset
 from slide_gui.core.svm.criteria import CRITERIA, evaluate, resolved
 from slide_gui.core.svm.kernel import layer_distances, median_distances, shares_of, widths_from
@@ -15,9 +15,6 @@ from slide_gui.core.svm.parameters import ChosenBy, SelectedWidths, SvmParameter
 from slide_gui.core.svm.training import StepLog, TrainingSet, rows_of
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress, Stage
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _CACHED_ROWS = 64  # rows per tile; for 2 500 columns, all arrays of a tile fit in the processor cache
 

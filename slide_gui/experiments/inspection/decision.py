@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.core.linear_algebra import Array, Indices
 from slide_gui.core.svm.kernel import blocks_of, squared_norms
 from slide_gui.core.svm.model import class_scores, pairs_of, predicted_codes
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.run import Restored
 from slide_gui.progress import NO_PROGRESS, Progress
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _NEAREST = 3  # number of nearest support vectors that are reported for each of the two classes
 MOST_CHANGES = 48

@@ -9,7 +9,6 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 _MOST_ROWS, _MOST_FEATURES = 4000, 3000
 _QUANTILE = 0.99
-Array = NDArray[np.float64]
 
 
 class Likeness:
@@ -54,5 +53,5 @@ class Likeness:
         return not image.any() or (np.isfinite(self.limit) and self.leverage(image) > self.limit)
 
 
-def _with_one(images: NDArray[Any]) -> Array:
+def _with_one(images: NDArray[Any]) -> NDArray[np.float64]:
     return np.column_stack([images.astype(np.float64), np.ones(len(images))])

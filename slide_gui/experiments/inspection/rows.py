@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from slide_gui.blas import one_thread
-from slide_gui.core.linear_algebra import WHOLE
+from slide_gui.core.linear_algebra import WHOLE, Array
 from slide_gui.core.slide.approximation import MOST_ROWS, ApproximateLayer, Approximation, Interpolation
 from slide_gui.core.slide.denoiser import LEAST_NOISE, survival
 from slide_gui.core.slide.noise_path import NoisePath
@@ -21,8 +21,6 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
 if TYPE_CHECKING:
     from slide_gui.experiments.files.model_file import FittedModel
-
-Array = NDArray[np.float64]
 
 _MOST_FITS, _MOST_BYTES = 32, 256 << 20  # limits of the cache of fits; four layers fitted to MNIST take 40 MB
 _INTERPOLATED = "threshold", "tanh"  # with other squashing functions, weights change too fast with the noise level

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.sampling import N_FOLDS, deal_groups, stratified_folds
+from slide_gui.core.sampling import N_FOLDS, Indices, deal_groups, stratified_folds
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -15,8 +15,6 @@ from slide_gui.text import counted, plural
 
 if TYPE_CHECKING:
     from slide_gui.experiments.runs.spec import RunSpec
-
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
