@@ -67,15 +67,8 @@ class Windows:
         sums, size = scatter[:-1, -1].reshape(self.shape), prod(self.sides) * channels
         mean = np.zeros((size + 1, size + 1))
         mean[:size, :size] = by_row.reshape(size, size)
-        mean[:size, size] = mean[size, :size] = np.ravel(
-            [
-                [
-                    sums[_inside(y, height), _inside(x, width)].sum(axis=(0, 1), dtype=np.float64)
-                    for x in _shifts(columns)
-                ]
-                for y in _shifts(rows)
-            ]
-        )
+        inside = [(_inside(y, height), _inside(x, width)) for y in _shifts(rows) for x in _shifts(columns)]
+        mean[:size, size] = mean[size, :size] = np.ravel([sums[each].sum(axis=(0, 1), dtype=float) for each in inside])
         mean /= height * width
         mean[size, size] = scatter[-1, -1]
         return mean
