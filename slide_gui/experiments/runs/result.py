@@ -124,8 +124,6 @@ def width_criterion(chosen_by: str) -> str:
 
     For `GUARD` (median widths replaced the learned widths) and unknown keys, the argument is returned.
     """
-    if chosen_by == GUARD:
-        return "median widths (guard)"
     return CRITERIA[chosen_by].short if chosen_by in CRITERIA else chosen_by
 
 
