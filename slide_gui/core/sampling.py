@@ -85,14 +85,11 @@ def deal_folds(codes: Indices, groups: Indices, seed: int) -> Indices:
     return folds
 
 
-def stratified_folds(codes: Indices, seed: int, row_groups: Indices | None = None, n_folds: int = N_FOLDS) -> Indices:
+def stratified_folds(codes: Indices, seed: int, n_folds: int = N_FOLDS) -> Indices:
     """Return the fold of each row. Each class is distributed evenly over the folds.
 
-    With `row_groups`, there are five folds, and all rows of a group are in the same fold (see `deal_folds`). If a class
-    has only one row, its fold is −1, because it is never held out.
+    If a class has only one row, its fold is −1, because it is never held out.
     """
-    if row_groups is not None:
-        return deal_folds(codes, row_groups, seed)
     rng = np.random.default_rng(seed)
     folds = np.full(len(codes), -1, dtype=np.intp)
     dealt = 0

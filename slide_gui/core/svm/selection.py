@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import Array, Indices, take_rows
-from slide_gui.core.sampling import N_FOLDS, held_out_mask, stratified_folds, stratified_subset
+from slide_gui.core.sampling import N_FOLDS, deal_folds, held_out_mask, stratified_folds, stratified_subset
 from slide_gui.core.svm.decomposition import SolverOptions, largest_store, solve
 from slide_gui.core.svm.kernel import (
     COARSE,
@@ -39,13 +39,19 @@ C_GRID = (1.0, 10.0, 100.0, 1000.0)
 FINER = (2.0 / 3.0, 1.5)  # after the grid search, these multiples of the best σ² are also tried, with the best C
 
 
-def _folds(codes: Indices, seed: int, row_groups: Indices | None = None) -> Indices:
-    """Return the fold of each row (see `stratified_folds`); raise ValueError if a class has fewer than two rows."""
+def _folds(codes: Indices, seed: int, row_groups: Indices | None) -> Indices:
+    """Return the fold of each row. All rows of a group are in the same fold.
+
+    Raises
+    ------
+    ValueError
+        If a class has fewer than two rows.
+    """
     counts = np.bincount(codes)
     if counts.min() < 2:
         problem = f"a class has {counts.min()} of the {len(codes)} training rows, but cross-validation needs 2"
         raise ValueError(f"{problem}; use another split, give more rows of this class, or leave it out")
-    return stratified_folds(codes, seed, row_groups)
+    return stratified_folds(codes, seed) if row_groups is None else deal_folds(codes, row_groups, seed)
 
 
 @dataclass
