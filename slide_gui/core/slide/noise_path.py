@@ -174,13 +174,8 @@ def _checked(scatter: object) -> Array:
     except (TypeError, ValueError):
         matrix = np.empty(0)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
-        needed = "it must be a square matrix of d + 1 rows, such as Scatter.matrix"
-        raise ValueError(f"the scatter is {_described(scatter)}; {needed}")
+        given = f"of shape {scatter.shape}" if hasattr(scatter, "shape") else f"a {type(scatter).__name__}"
+        raise ValueError(f"the scatter is {given}; it must be a square matrix of d + 1 rows, such as Scatter.matrix")
     if not np.isfinite(matrix).all():
         raise ValueError("the scatter contains NaN or infinity; check the rows that it was summed from")
     return matrix
-
-
-def _described(value: object) -> str:
-    shape = getattr(value, "shape", None)
-    return f"of shape {shape}" if shape is not None else f"a {type(value).__name__}"
