@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -15,11 +14,6 @@ from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.resources import toml_resource
 
 
-def _derived() -> dict[str, dict[str, Any]]:
-    derived: dict[str, dict[str, Any]] = toml_resource("protocol.toml")["derived"]
-    return derived
-
-
 @lru_cache(maxsize=64)
 def data_entry(key: str) -> Entry:
     """Return the description of a data set: its entry in the catalogue, or a variant that the protocol defines.
@@ -29,7 +23,7 @@ def data_entry(key: str) -> Entry:
     KeyError
         If neither the catalogue nor the protocol has this key.
     """
-    derived = _derived().get(key)
+    derived = toml_resource("protocol.toml")["derived"].get(key)
     if derived is None:
         return entry(key)
     changed = {name: value for name, value in derived.items() if name not in ("of", "seed", "files")}
@@ -38,7 +32,7 @@ def data_entry(key: str) -> Entry:
 
 def data_key(name: str) -> str:
     """Return the key of the data set with this name, or an empty string if there is none."""
-    derived = _derived()
+    derived = toml_resource("protocol.toml")["derived"]
     keys = {each.title: each.key for each in (*entries(), *map(data_entry, derived))}
     return keys.get(name, "")
 
@@ -56,7 +50,7 @@ def load_data(key: str, progress: Progress = NO_PROGRESS, *, generated: bool = F
     DataError
         If the files of the data set are damaged.
     """
-    derived = _derived().get(key)
+    derived = toml_resource("protocol.toml")["derived"].get(key)
     if derived is None:
         return DataSource(key=key, generated=generated).load(progress=progress)
     seed = derived.get("seed")
