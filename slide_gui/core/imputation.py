@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, 
 from sklearn.utils.validation import check_is_fitted
 
 from slide_gui.core.estimators import checked_rows, store_parameters
-from slide_gui.core.linear_algebra import Array, Pattern, fill_scaled, missing_patterns, rows_per_block
+from slide_gui.core.linear_algebra import Array, Pattern, fill_scaled, missing_patterns, rows_per_block, tiles
 from slide_gui.core.validation import check_integer, check_ridge
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
@@ -101,16 +101,14 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
             raise ValueError("X contains numbers whose sum overflows; divide each column by its largest magnitude")
         covariance, scale = np.diag(np.sign(scale)), np.where(scale > 0.0, scale, 1.0)
         Z, steady = (rows - mean) / scale, MonotonicProgress(progress)
-        for k in range(n_iter):
-            added, step = np.zeros((d, d)), steady.part(k / n_iter, (k + 1) / n_iter)
+        for _, step in steady.each(range(n_iter)):
+            added = np.zeros((d, d))
             fill_scaled(Z, patterns, covariance, ridge, added, step)
             shift = Z.mean(axis=0)
             Z -= shift
             mean += scale * shift
-            for start in range(0, n, rows_per_block(d)):
-                block = Z[start : start + rows_per_block(d)]
-                added += block.T @ block
-                step.report(1.0)
+            for some in tiles(n, rows_per_block(d), step, fraction=True):
+                added += Z[some].T @ Z[some]
             covariance = added / n
         self.__dict__ = fitted.__dict__
         self.ridge_, self.n_iter_, self.mean_, self.scale_, self.covariance_ = ridge, n_iter, mean, scale, covariance

@@ -372,10 +372,9 @@ def learn_widths(
     sizes = [len(sample.codes)]
     while sizes[0] >= 2 * _PART_ROWS:
         sizes.insert(0, sizes[0] // 2)
-    for number, size in enumerate(sizes[:-1]):
-        share = rest.part(number / len(sizes), (number + 1) / len(sizes))
+    *smaller, (_, rest) = rest.each(sizes)
+    for size, share in smaller:
         starts = _descended(objective.on_part(size), starts, MonotonicProgress(share))
-    rest = rest.part(1.0 - 1.0 / len(sizes), 1.0)
     history: list[WidthsStep] = []
     for (number, origin, begin, curvature), share in rest.each(starts):
         objective.starts.clear()

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui import __version__
+from slide_gui.core.linear_algebra import tiles
 from slide_gui.core.slide.parameters import MOST_LAYERS, StackParameters
 from slide_gui.core.slide.stack import Layer, Stack, fit_stack
 from slide_gui.core.svm.kernel import Embedding
@@ -112,13 +113,11 @@ class FittedModel:
         assert self.svm is not None
         codes, least = np.empty(len(rows), np.intp), np.empty(len(rows))
         pairs = pairs_of(len(self.class_names))
-        for start in range(0, len(rows), _BLOCK):
-            some = slice(start, start + _BLOCK)
+        for some in tiles(len(rows), _BLOCK, progress, fraction=True):
             margins = self.svm.margins(self.stack.transform(rows[some]))
             codes[some] = predicted_codes(margins, len(self.class_names))
             signs = np.array([codes[some] == j for _, j in pairs]) * 1 - np.array([codes[some] == i for i, _ in pairs])
             least[some] = np.where(signs.T != 0, signs.T * margins, np.inf).min(axis=1)
-            progress.report(min(some.stop / len(rows), 1.0))
         return codes, least
 
 

@@ -97,7 +97,7 @@ def compare_rows(
     """
     reuse = Reuse()
     stacks = []
-    for spec, part in ((first, progress.part(0.0, 0.5)), (second, progress.part(0.5, 1.0))):
+    for spec, part in progress.each((first, second)):
         if spec.fingerprint != dataset.fingerprint:
             raise DataError("is not the data set of both runs; open their data set to compare weights", dataset.name)
         stacks.append(stack_of(RunData.of(dataset, spec.checked()), reuse, part))

@@ -342,8 +342,7 @@ def rows_by_noise(
     from slide_gui.experiments.files.model_file import FittedModel
 
     explorer, weights = Explorer(dataset.train, dataset.image_shape), []
-    for number, noise in enumerate(noises):
-        part = progress.part(number / len(noises), (number + 1) / len(noises))
+    for noise, part in progress.each(noises):
         stack = explorer.update(replace(parameters, noise=noise), progress=part)
         weights.append(weight_rows(FittedModel.of(dataset, stack), pixels))
     return weights
