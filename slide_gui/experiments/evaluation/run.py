@@ -24,7 +24,7 @@ from slide_gui.experiments.evaluation.table import (
     tasks,
     with_answer,
 )
-from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape
+from slide_gui.experiments.runs.cost import RunKind, RunShape
 from slide_gui.experiments.runs.fitting import feature_seconds
 from slide_gui.experiments.runs.spec import RunSpec, SweepPoint
 from slide_gui.experiments.runs.splits import subset
@@ -32,7 +32,7 @@ from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.experiments.sweeps.cluster import Cluster
 from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
-from slide_gui.experiments.sweeps.sweep import kind_of
+from slide_gui.experiments.sweeps.sweep import measured_cost
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
 
 Load = Callable[[str, Progress], Dataset]
@@ -62,12 +62,8 @@ def remaining_cost(
     infos = {info.key: info for info in state.data}
     classes = {cell.data: len(data_entry(cell.data).label_names) for cell in cells}
     shapes = {cell.data: RunShape(*plan_sizes(cell), _COLUMNS, classes[cell.data]) for cell in cells}
-    cost, stored = CostModel(), {row.hash for row in rows}
-    of_data = {info.fingerprint: shapes[info.key] for info in state.data}
-    for row in rows:
-        kind = kind_of(row, of_data[row.fingerprint]) if row.fingerprint in of_data else None
-        if kind is not None:
-            cost.add(kind, row.seconds)
+    cost = measured_cost(rows, {info.fingerprint: shapes[info.key] for info in state.data})
+    stored = {row.hash for row in rows}
     costs: dict[tuple[str, str], dict[tuple[str, str], float]] = {(cell.data, cell.method): {} for cell in cells}
     for task in tasks(cells):
         progress.report(1.0)

@@ -1,6 +1,7 @@
 """Sweeps over noise levels, depths, splits and seeds, with selection by validation error."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Event
 
@@ -101,11 +102,7 @@ def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored
     points, choose = _points_and_choice(sweep, dataset)
     known = {line.hash for line in stored if line.is_current}
     shape = RunShape.of(dataset)
-    cost, same = CostModel(), {point.spec.fingerprint for point in points}
-    for line in stored:
-        kind = None if line.fingerprint not in same else kind_of(line, shape)
-        if kind is not None:
-            cost.add(kind, line.seconds)
+    cost = measured_cost(stored, {point.spec.fingerprint: shape for point in points})
     wanted = {point.spec.hash: point.spec for point in points}
     left = [spec for spec_hash, spec in wanted.items() if spec_hash not in known]
     # Splits that select the same noise and depth share one run on the whole training set.
@@ -262,14 +259,15 @@ class _Sweep:
         self._progress.report(self._fraction(running), self._state)
 
 
-def kind_of(run: StoredRun, shape: RunShape) -> RunKind | None:
-    """Return the `RunKind` of a stored run on data of the given shape. Return None if its parameters are unknown."""
-    setting = Setting.from_text(run.setting)
-    if setting is None:
-        return None
-    try:
-        stack = replace(setting.spec.stack, noise=run.noise, depth=run.depth).checked()
-    except ValueError:  # the parameters belong to another version of the program, or the row is damaged
-        return None
-    spec = replace(setting.spec, fingerprint=run.fingerprint, stack=stack)
-    return replace(RunKind.of(spec, shape), warm=setting.warm)
+def measured_cost(stored: Sequence[StoredRun], shapes: Mapping[str, RunShape]) -> CostModel:
+    """Return a model that is fitted to the durations of the stored runs on the given data (fingerprint → shape)."""
+    cost = CostModel()
+    for run in stored:
+        setting = Setting.from_text(run.setting) if run.fingerprint in shapes else None
+        if setting is None:
+            continue
+        with suppress(ValueError):  # the parameters belong to another version of the program, or the row is damaged
+            stack = replace(setting.spec.stack, noise=run.noise, depth=run.depth).checked()
+            spec = replace(setting.spec, fingerprint=run.fingerprint, stack=stack)
+            cost.add(replace(RunKind.of(spec, shapes[run.fingerprint]), warm=setting.warm), run.seconds)
+    return cost
