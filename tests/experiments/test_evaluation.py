@@ -21,7 +21,6 @@ from slide_gui.experiments.evaluation.table import (
     DataInfo,
     EvaluationState,
     SplitAnswer,
-    Task,
     compare,
     empty_state,
     info_of,
@@ -455,11 +454,11 @@ def test_that_results_are_ordered_by_split_and_replace_older_ones():
     state = empty_state(plans, ())
     assert [each.n_splits for each in state.cells] == [3, 3]
     for split, error in ((2, 0.2), (0, 0.1), (2, 0.4)):
-        state = with_answer(state, Task(plans[0], split), answer(split, error))
+        state = with_answer(state, plans[0], answer(split, error))
     first, second = state.cells
     assert [(each.split, each.error) for each in first.answers] == [(0, 0.1), (2, 0.4)]
     assert second.answers == ()
-    assert with_answer(state, Task(plans[1], 0), None).cells[1].answers == ()
+    assert with_answer(state, plans[1], None).cells[1].answers == ()
 
 
 CUT = CellPlan("rectangles", "raw-svm", 1, C=1.0, train_rows=40, test_rows=100)

@@ -250,7 +250,7 @@ class _Evaluation:
         # The last run completes the split. The number of complete runs therefore also increases by the number of runs
         # that were not needed, because their candidates were excluded.
         done = 1 if answer is None else split.n_runs - len(split.runs)
-        self._state = replace(with_answer(self._state, split.task, answer), done=self._state.done + done)
+        self._state = replace(with_answer(self._state, split.task.plan, answer), done=self._state.done + done)
         if answer is not None:
             self._finals[row.hash] = spec
             self._splits.remove(split)
@@ -281,8 +281,7 @@ class _Evaluation:
                 if not spec.layers:
                     continue
                 seconds = feature_seconds(self._datasets[cell.data], spec, progress=self._progress.pulse)
-                task = Task(CellPlan(cell.data, cell.method, cell.n_splits), last.split)
-                self._state = with_answer(self._state, task, replace(last, features=seconds))
+                self._state = with_answer(self._state, cell, replace(last, features=seconds))
 
     def _note_progress(self, fraction: float, payload: object) -> None:
         """Report the overall progress and the `EvaluationState` when an active run reports its progress.

@@ -125,7 +125,7 @@ def stored_evaluation(
     for number, task in enumerate(all_tasks):
         progress.report(number / len(all_tasks))
         if task.plan.data in used:
-            state = with_answer(state, task, _stored_answer(task, used[task.plan.data], stored))
+            state = with_answer(state, task.plan, _stored_answer(task, used[task.plan.data], stored))
     return replace(state, data=tuple(_sized(info, state) for info in state.data))
 
 
@@ -159,13 +159,13 @@ def empty_state(cells: Sequence[CellPlan], data: Sequence[DataInfo]) -> Evaluati
     return EvaluationState(tuple(data), tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in cells))
 
 
-def with_answer(state: EvaluationState, task: Task, answer: SplitAnswer | None) -> EvaluationState:
-    """Return the state with the result of a task added. If the result is None, the state is returned unchanged."""
+def with_answer(state: EvaluationState, target: CellPlan | Cell, answer: SplitAnswer | None) -> EvaluationState:
+    """Return the state with a result added to the cell of `target`, or unchanged if the result is None."""
     if answer is None:
         return state
     cells = []
     for cell in state.cells:
-        if (cell.data, cell.method) == (task.plan.data, task.plan.method):
+        if (cell.data, cell.method) == (target.data, target.method):
             others = [old for old in cell.answers if old.split != answer.split]
             cell = replace(cell, answers=tuple(sorted([*others, answer], key=lambda each: each.split)))
         cells.append(cell)
