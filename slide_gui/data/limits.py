@@ -166,6 +166,18 @@ def read_small(path: str | os.PathLike[str], most: int, expected: str) -> bytes:
     return b"".join(parts)
 
 
+@contextmanager
+def damage_as(problem: str, place: str) -> Iterator[None]:
+    """Convert exceptions that damaged streams raise to a `DataError`. In its message, the reason replaces {}."""
+    try:
+        yield
+    except DataError:
+        raise
+    except BROKEN as error:
+        reason = (str(error).splitlines() or [""])[0][:120] or type(error).__name__
+        raise DataError(problem.format(reason), place) from error
+
+
 def zip_members(path: Path) -> list[zipfile.ZipInfo]:
     """Return the files of a zip archive, without folders and hidden files.
 
@@ -174,11 +186,8 @@ def zip_members(path: Path) -> list[zipfile.ZipInfo]:
     DataError
         If the archive is damaged or lists more than 10 000 members.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
-    except BROKEN as error:
-        raise DataError(f"is not a readable zip file ({_short(error)}); download it again", str(path)) from error
+    with damage_as("is not a readable zip file ({}); download it again", str(path)), zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
     if len(members) > _MOST_MEMBERS:
         raise DataError(f"has {len(members)} members, expected at most {_MOST_MEMBERS}; split the archive", str(path))
     return [m for m in members if not m.filename.endswith("/") and not Path(m.filename).name.startswith((".", "_"))]
@@ -201,14 +210,6 @@ def member_stream(path: Path, member: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
         raise DataError("uses an unsupported compression; compress it again with deflate", place)
     ratio = DEFLATE_RATIO if member.compress_type == zipfile.ZIP_DEFLATED else 1
     check_claim(member.file_size, min(member.compress_size, path.stat().st_size), place, ratio=ratio)
-    try:
-        with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
-            yield stream
-    except DataError:
-        raise
-    except BROKEN as error:
-        raise DataError(f"is damaged ({_short(error)}); download the archive again", place) from error
-
-
-def _short(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:120] or type(error).__name__
+    damaged = damage_as("is damaged ({}); download the archive again", place)
+    with damaged, zipfile.ZipFile(path) as archive, archive.open(member) as stream:
+        yield stream

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.limits import BROKEN, DEFLATE_RATIO, check_claim, read_values
+from slide_gui.data.limits import DEFLATE_RATIO, check_claim, damage_as, read_values
 from slide_gui.progress import NO_PROGRESS, Progress
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -49,13 +49,9 @@ def read_idx(path: Path, *, progress: Progress = NO_PROGRESS) -> NDArray[np.gene
         stream.seek(0)
         if not is_packed:
             return _read(stream, packed, 1, place, progress)
-        try:
-            with gzip.GzipFile(fileobj=stream) as unpacked:
-                return _read(cast(BinaryIO, unpacked), packed, DEFLATE_RATIO, place, progress)
-        except DataError:
-            raise
-        except BROKEN as error:
-            raise DataError("is a damaged or truncated gzip file; download it again", place) from error
+        damaged = damage_as("is a damaged or truncated gzip file; download it again", place)
+        with damaged, gzip.GzipFile(fileobj=stream) as unpacked:
+            return _read(cast(BinaryIO, unpacked), packed, DEFLATE_RATIO, place, progress)
 
 
 def _read(stream: BinaryIO, packed: int, ratio: int, place: str, progress: Progress) -> NDArray[np.generic]:

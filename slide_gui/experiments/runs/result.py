@@ -14,7 +14,7 @@ from slide_gui.core.svm.criteria import CRITERIA
 from slide_gui.core.svm.model import TrainedSvm
 from slide_gui.core.svm.parameters import GUARD, ChosenBy
 from slide_gui.data.errors import DataError
-from slide_gui.data.limits import BROKEN
+from slide_gui.data.limits import damage_as
 from slide_gui.data.readers.arrays import read_array
 from slide_gui.error_rate import ErrorRate, row_errors
 from slide_gui.experiments.documents import checked_value, from_document
@@ -38,23 +38,18 @@ def unpack_arrays(content: bytes, place: str) -> dict[str, NDArray[Any]]:
     DataError
         If the bytes are not an .npz with the arrays of a run.
     """
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = {member.filename: member for member in archive.infolist()}
-            if sorted(members) != sorted(f"{name}.npy" for name in ARRAYS):
-                raise DataError("does not contain exactly the arrays of a run", place)
-            arrays = {}
-            for name in ARRAYS:
-                member = members[f"{name}.npy"]
-                if member.compress_type != zipfile.ZIP_STORED or member.file_size > len(content):
-                    raise DataError(f"{name} is compressed, or larger than the file", place)
-                whole = io.BytesIO(archive.read(member))
-                arrays[name] = read_array(whole, member.file_size, f"{place}, {name}")
-            return arrays
-    except DataError:
-        raise
-    except BROKEN as error:
-        raise DataError(f"is not a readable .npz ({error})", place) from None
+    with damage_as("is not a readable .npz ({})", place), zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {member.filename: member for member in archive.infolist()}
+        if sorted(members) != sorted(f"{name}.npy" for name in ARRAYS):
+            raise DataError("does not contain exactly the arrays of a run", place)
+        arrays = {}
+        for name in ARRAYS:
+            member = members[f"{name}.npy"]
+            if member.compress_type != zipfile.ZIP_STORED or member.file_size > len(content):
+                raise DataError(f"{name} is compressed, or larger than the file", place)
+            whole = io.BytesIO(archive.read(member))
+            arrays[name] = read_array(whole, member.file_size, f"{place}, {name}")
+        return arrays
 
 
 Integers = NDArray[np.int64]
