@@ -613,6 +613,4 @@ def _content(file: Path) -> bytes:
 
 def _sha256(content: bytes, document: str) -> str:
     """Return one SHA-256 (hex) of the arrays and the JSON document of a run."""
-    digest = hashlib.sha256(content)
-    digest.update(document.encode())
-    return digest.hexdigest()
+    return hashlib.sha256(content + document.encode()).hexdigest()
