@@ -358,7 +358,9 @@ class StoredRun:
     @property
     def note(self) -> str:
         """Reason why the run is not reused for new requests. Empty if it is reused."""
-        return _note(self.numerics)
+        if self.is_current:
+            return ""
+        return f"Computed by results version {self.numerics or 'unknown'}: not reused for new requests"
 
     @property
     def widths(self) -> str:
@@ -387,13 +389,6 @@ class StoredRun:
         numbers = f"noise={self.noise:.2f}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
         words = (self.date, self.title, self.method_name, self.split_name, numbers, *self.tags, self.note, self.widths)
         return " ".join((*words, self.setting_words, str(self.held_out or ""))).lower()
-
-
-@lru_cache(maxsize=64)
-def _note(version: str | None) -> str:
-    if is_current(version):
-        return ""
-    return f"Computed by results version {version or 'unknown'}: not reused for new requests"
 
 
 @lru_cache(maxsize=64)
