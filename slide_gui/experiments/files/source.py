@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.dataset import Dataset, HeldOut
+from slide_gui.data.entries import is_known
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import read_small
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
@@ -121,8 +122,6 @@ class DataSource:
         The argument is a key of the catalogue, ``generated:`` followed by a key, or paths joined by `os.pathsep`. If
         the whole argument is an existing path, it is not split.
         """
-        from slide_gui.data.entries import is_known
-
         key = text.removeprefix(_GENERATED)
         if is_known(key):
             return cls(key=key, seed=seed, generated=key != text)
@@ -149,11 +148,9 @@ class DataSource:
     def files(self) -> list[Path]:
         """Return the paths of the files and folders to read. The list is empty for generated data."""
         from slide_gui.data.catalogue import find
-        from slide_gui.data.entries import entries
 
         if self.key:
-            is_read = not self.generated and self.key in {entry.key for entry in entries()}
-            return (find(self.key) or []) if is_read else []
+            return [] if self.generated or not is_known(self.key) else find(self.key) or []
         return [Path(path) for path in self.paths]
 
     def load(self, *, progress: Progress = NO_PROGRESS) -> Dataset:
@@ -173,8 +170,7 @@ class DataSource:
             return with_test_part(make(self.key, progress=progress, seed=self.seed), self.held_out)
         from slide_gui.data.open import open_data
 
-        files = [Path(path) for path in self.paths]
-        dataset = open_data(files, self.reading, progress=progress.part(0.0, 0.8))
+        dataset = open_data(self.files(), self.reading, progress=progress.part(0.0, 0.8))
         return with_test_part(dataset, self.held_out, progress=progress.part(0.8, 1.0))
 
 
