@@ -173,7 +173,11 @@ class CellPlan:
     @property
     def n_candidates(self) -> int:
         """Number of distinct candidates from which one is selected."""
-        return len(_first_candidates(self, "", ""))
+        return len(self._first_candidates)
+
+    @property
+    def _first_candidates(self) -> tuple[RunSpec, ...]:
+        return _first_candidates(replace(self, data="", n_splits=0))  # cells of several data sets share the candidates
 
     @property
     def selects(self) -> bool:
@@ -191,7 +195,7 @@ class CellPlan:
             Fingerprint and source of the data, as in `RunSpec`.
         """
         seed = split_seed(split)
-        seeded = [first.drawn(0, seed) for first in _first_candidates(self, fingerprint, source)]
+        seeded = [first.drawn(0, seed, fingerprint=fingerprint, source=source) for first in self._first_candidates]
         specs = (each.drawn(draw, seed) for draw in range(self.draws if self.selects else 1) for each in seeded)
         return tuple(SweepPoint(spec.stack.noise, spec.stack.depth, spec.split, seed, spec) for spec in specs)
 
@@ -262,11 +266,9 @@ class CellPlan:
         return SelectedCandidate(self.final(chosen.point, chosen.best_epoch), chosen.validation_error)
 
 
-# Each cell needs two entries of the cache, one without and one with the fingerprint of its data. The protocol has fewer
-# than 256 cells.
-@lru_cache(maxsize=512)
-def _first_candidates(cell: CellPlan, fingerprint: str, source: str) -> tuple[RunSpec, ...]:
-    """Return one candidate for each combination of values of the axes, on the first validation set with seed 0.
+@lru_cache(maxsize=256)  # the protocol has fewer cells
+def _first_candidates(cell: CellPlan) -> tuple[RunSpec, ...]:
+    """Return one candidate for each combination of values of the axes, without data, on validation set 0 with seed 0.
 
     Of several combinations that give the same run, only one is returned. The result is cached, because checking the
     candidates again for each validation set would be slow.
@@ -275,7 +277,7 @@ def _first_candidates(cell: CellPlan, fingerprint: str, source: str) -> tuple[Ru
     method = "median" if kind.key == REFERENCE and cell.widths == "median" else kind.key
     svm = SvmParameters(loss=cell.loss, widths=cell.widths, C=cell.C, criterion=cell.criterion, starts=cell.starts)
     base = RunSpec(
-        fingerprint, source, method, svm=svm, training="split", evaluate="validation", labels=cell.labels,
+        "", method=method, svm=svm, training="split", evaluate="validation", labels=cell.labels,
         fit_rows=cell.fit_rows,
     )  # fmt: skip
     candidates = {}

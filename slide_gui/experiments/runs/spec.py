@@ -316,16 +316,22 @@ class RunSpec:
                     raise ValueError(f"{name} differs between a member and the mean; all must use the same rows")
         return normal
 
-    def drawn(self, split: int, seed: int) -> "RunSpec":
-        """Return the checked spec of this run with another split and seed and without `neighbour`."""
+    def drawn(self, split: int, seed: int, **data: Any) -> "RunSpec":
+        """Return the checked spec of this run with another split, seed and `data`, and without `neighbour`.
+
+        Parameters
+        ----------
+        data : str
+            New values of `fingerprint` and `source`. If missing, the values of this run are used.
+        """
         spec = self.checked()
         split = check_integer("split", split, 0) if spec.training == "split" else 0
         seed = check_integer("seed", seed, 0)
         svm, sda = spec.svm, spec.sda
         if seed != spec.seed:
             svm, sda = replace(svm, seed=seed), None if sda is None else replace(sda, seed=seed)
-        members = tuple(each.drawn(split, seed) for each in spec.members)
-        drawn = replace(spec, split=split, seed=seed, svm=svm, sda=sda, neighbour=None, members=members)
+        members = tuple(each.drawn(split, seed, **data) for each in spec.members)
+        drawn = replace(spec, **data, split=split, seed=seed, svm=svm, sda=sda, neighbour=None, members=members)
         vars(drawn)["_normal"] = None
         return drawn
 
