@@ -153,6 +153,8 @@ class EvaluationController(QObject):
 
         def work(progress: Progress) -> tuple[object, ...]:
             state = stored_evaluation(table, rows, progress=progress)
+            # The first comparison imports SciPy, which must not delay the window. The results are cached.
+            _ = state.comparisons
             # Show the stored results now, because the computation of the remaining cost takes a second.
             progress.report(1.0, (table, state, {}))
             return table, state, remaining_cost(table, state, rows, progress)
