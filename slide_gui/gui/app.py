@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _SWITCH_SECONDS = 0.001  # longest time, in seconds, for which a worker thread holds the global interpreter lock
 _COLLECT_MILLISECONDS = 2000
+_MANY_MODULES = 100
 _SCREENSHOT_MILLISECONDS = 60_000
 # Seconds of sleep between two passes of an event loop that waits for a worker thread. Without the sleep, the worker
 # thread could not get the global interpreter lock.
@@ -71,13 +72,24 @@ def collect_in_turn(window: "MainWindow") -> None:
     """Collect garbage with a timer on the GUI thread while the window exists.
 
     Automatic collection could also run on a worker thread, where Qt objects must not be destroyed. Objects that were
-    created during the start of the program are excluded from garbage collection.
+    created during the start of the program are excluded from garbage collection, because examining them would delay
+    the event loop. After many more modules have been imported, such as those for plots, their objects are excluded,
+    too, when no job is running.
     """
     from PySide6.QtCore import QTimer
 
     gc.freeze()
+    n_modules = len(sys.modules)
+
+    def collect() -> None:
+        nonlocal n_modules
+        gc.collect()
+        if len(sys.modules) >= n_modules + _MANY_MODULES and not window.session.busy:
+            gc.freeze()
+            n_modules = len(sys.modules)
+
     collector = QTimer(window, interval=_COLLECT_MILLISECONDS)
-    collector.timeout.connect(gc.collect)
+    collector.timeout.connect(collect)
     collector.start()
 
 

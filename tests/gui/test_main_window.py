@@ -1,5 +1,6 @@
 """The window: commands, start, errors in it, too little memory, and displays that cannot be used."""
 
+import gc
 import json
 import os
 import socket
@@ -11,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import PySide6
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QMenu, QMenuBar, QSlider, QTreeWidget
 
@@ -25,6 +26,21 @@ from slide_gui.gui.shell.palette import CommandPalette
 from slide_gui.gui.shell.report import without_folders
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from tests.gui.helpers import at_rest, centre, choose, image_and_tiles, labelled, open_data, record, settle, wait
+
+
+def test_the_collector_excludes_the_objects_of_modules_imported_after_the_start(window, monkeypatch):
+    frozen, before = [], set(window.findChildren(QTimer))
+    monkeypatch.setattr(gc, "freeze", lambda: frozen.append(len(sys.modules)))
+    app.collect_in_turn(window)
+    (timer,) = set(window.findChildren(QTimer)) - before
+    wait(lambda: not window.session.busy)
+    timer.timeout.emit()
+    assert len(frozen) == 1
+    for number in range(100):
+        monkeypatch.setitem(sys.modules, f"imported later {number}", None)
+    timer.timeout.emit()
+    timer.timeout.emit()
+    assert frozen[1:] == [frozen[0] + 100]
 
 
 def test_that_every_command_has_its_own_name_and_shortcut(window):
