@@ -264,22 +264,29 @@ class Plot:
         x, y, w, h = box
         gap = _LINE * self.scale
         to_axes = axes.transScale + axes.transLimits
-        places = [y + h * (1 - to_axes.transform((axes.get_xlim()[1], value))[1]) for value, _, _ in ends]
-        heights = [gap * (1 + text.count("\n")) for _, text, _ in ends]
-        order = sorted(range(len(ends)), key=lambda i: (places[i], i))
-        free = y
-        for i in order:
-            places[i] = max(places[i], free)
-            free = places[i] + heights[i]
-        free = y + h + gap
-        for i in reversed(order):  # move labels up if they extend below the bottom edge
-            places[i] = min(places[i], free - heights[i])
-            free = places[i]
+        wanted = [y + h * (1 - to_axes.transform((axes.get_xlim()[1], value))[1]) for value, _, _ in ends]
+        places = apart(wanted, [gap * (1 + text.count("\n")) for _, text, _ in ends], y, y + h + gap)
         for at, (_, text, color) in zip(places, ends, strict=True):
             # Only the dot has the colour of the line, because text in pale colours would be hard to read.
             self.text(x + w + 1.2 * self.scale, at, _DOT, SMALL_SIZE, color=color, va="center")
             for number, line in enumerate(text.split("\n")):
                 self.text(x + w + 3.0 * self.scale, at + number * gap, line, SMALL_SIZE, va="center")
+
+
+def apart(wanted: Sequence[float], heights: Sequence[float], low: float, high: float) -> list[float]:
+    """Return positions close to `wanted`, in the same order, at which items of these heights do not overlap.
+
+    The first item begins at or after `low`, and the last one ends at or before `high` if there is enough space.
+    """
+    order, places, free = sorted(range(len(wanted)), key=lambda i: (wanted[i], i)), list(wanted), low
+    for i in order:
+        places[i] = max(places[i], free)
+        free = places[i] + heights[i]
+    free = high
+    for i in reversed(order):
+        places[i] = min(places[i], free - heights[i])
+        free = places[i]
+    return places
 
 
 def label_width(texts: Sequence[str], scale: float) -> float:

@@ -28,6 +28,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QPushButton, QSizePolicy, QWidget
 
+from slide_gui.figures.canvas import apart
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import (
     ARROWS,
@@ -110,21 +111,13 @@ def decade_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
     return [(p, count(round(v)) if v >= 1.0 else number(v)) for p, v in zip(places, values, strict=True)]
 
 
-def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+def evenly_apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """Return positions close to `wanted`, in the same order, between `low` and `high` and at least `gap` apart.
 
     If there is too little space for these gaps, smaller, equal gaps are used.
     """
-    order = sorted(range(len(wanted)), key=lambda i: (wanted[i], i))
     gap = min(gap, (high - low) / max(len(wanted) - 1, 1))
-    places, floor, roof = [0.0] * len(wanted), low, high
-    for i in order:
-        places[i] = max(wanted[i], floor)
-        floor = places[i] + gap
-    for i in reversed(order):
-        places[i] = min(places[i], roof)
-        roof = places[i] - gap
-    return places
+    return apart(wanted, [gap] * len(wanted), low, high + gap)
 
 
 # pyqtgraph reuses its cached picture of a dot only for the same pen and brush objects, so these are cached, too.
@@ -161,8 +154,6 @@ class Plot(HoverWidget):
         Space for labels and titles in pixels.
     titles : tuple of (str, str)
         Titles below the horizontal axis and above the vertical one.
-    ticks : tuple of (Ticks, Ticks)
-        Ticks of the horizontal and vertical axes.
 
     Attributes
     ----------
@@ -170,15 +161,10 @@ class Plot(HoverWidget):
         True if the plot is outdated and therefore grey.
     """
 
-    def __init__(
-        self,
-        margins: QMargins,
-        titles: tuple[str, str],
-        ticks: tuple[Ticks, Ticks] = (linear_ticks, linear_ticks),
-        parent: QWidget | None = None,
-    ) -> None:
+    def __init__(self, margins: QMargins, titles: tuple[str, str], parent: QWidget | None) -> None:
         super().__init__(parent)
-        self._margins, self._titles, self._ticks = margins, titles, list(ticks)
+        self._margins, self._titles = margins, titles
+        self._ticks: list[Ticks] = [linear_ticks, linear_ticks]  # of the horizontal and the vertical axis
         self._tick_texts: list[list[tuple[float, str]]] = [[], []]
         self._full_range = self._visible = ((0.0, 1.0), (0.0, 1.0))
         self._frame = QRectF(0.0, 0.0, 1.0, 1.0)

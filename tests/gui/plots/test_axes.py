@@ -17,7 +17,7 @@ from slide_gui.core.svm.parameters import WidthsStep
 from slide_gui.experiments.inspection.closed_form import Copies, CopiesPoint
 from slide_gui.gui.pages.classifier.learning import CriterionPlot
 from slide_gui.gui.pages.weights.copies import CopiesPlot
-from slide_gui.gui.plots.axes import Plot, apart, decade_ticks, linear_ticks, nice_ticks
+from slide_gui.gui.plots.axes import Plot, decade_ticks, evenly_apart, linear_ticks, nice_ticks
 from slide_gui.gui.theme import LIGHT
 from tests.gui.helpers import press, record, wheel
 
@@ -76,7 +76,7 @@ def test_that_linear_ticks_are_round_and_inside_and_those_of_a_full_range_enclos
 
 @given(st.lists(st.floats(-50, 450), min_size=1, max_size=9))
 def test_that_labels_are_apart_in_order_and_inside(wanted):
-    places = apart(wanted, 16.0, 0.0, 400.0)
+    places = evenly_apart(wanted, 16.0, 0.0, 400.0)
     ranked = sorted(range(len(wanted)), key=lambda i: (wanted[i], i))
     assert all(places[b] - places[a] >= 16.0 - 1e-6 for a, b in pairwise(ranked))
     assert min(places) >= -1e-6

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QGridLayout, QLabel, QProgressBar, QSizePolicy, QWidget
 
 from slide_gui.core.svm.parameters import WidthsStep
-from slide_gui.gui.plots.axes import Plot, apart, decade_ticks, linear_ticks, nice_ticks
+from slide_gui.gui.plots.axes import Plot, decade_ticks, evenly_apart, linear_ticks, nice_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_changed, theme_of, towards
 from slide_gui.gui.widgets.controls import label
 from slide_gui.gui.widgets.layouts import flush, placed
@@ -33,7 +33,7 @@ class CriterionPlot(Plot):
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(QMargins(60, 32, LABELS, 44), ("Iteration", "Criterion"), parent=parent)
+        super().__init__(QMargins(60, 32, LABELS, 44), ("Iteration", "Criterion"), parent)
         self.history: Sequence[WidthsStep] = ()
         self._name = "Criterion"
         self._starts: dict[int, list[WidthsStep]] = {}
@@ -138,7 +138,7 @@ class CriterionPlot(Plot):
         """Write the smallest criterion of each start next to the plot."""
         box, best = self.box(), self.best()
         ends = [least for steps in self._starts.values() if (least := _least(steps)) is not None]
-        heights = apart([self.position(end).y() for end in ends], 16, box.top(), box.bottom())
+        heights = evenly_apart([self.position(end).y() for end in ends], 16, box.top(), box.bottom())
         for end, height in zip(ends, heights, strict=True):
             at = self.position(end)
             if box.left() <= at.x() <= box.right():

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from slide_gui.core.slide.parameters import LARGEST_NOISE
 from slide_gui.gui.pages.curves.points import ErrorPoint, best_words, chosen_of, lines_of
-from slide_gui.gui.plots.axes import Plot, apart, nice_ticks
+from slide_gui.gui.plots.axes import Plot, evenly_apart, nice_ticks
 from slide_gui.gui.theme import PINS, SECONDARY, Theme, figure_font
 from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, RIGHT, snapped, washed, write
 from slide_gui.text import counted, fixed, level, per_cent
@@ -54,7 +54,7 @@ class ErrorPlot(Plot):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         titles = "Noise level 1 − p", "Test error (%)"
-        super().__init__(QMargins(44, 36, 144, 48), titles, parent=parent)
+        super().__init__(QMargins(44, 36, 144, 48), titles, parent)
         self._points: tuple[ErrorPoint, ...] = ()
         self._current: ErrorPoint | None = None
         self._placeholder = "There are no points yet."
@@ -231,7 +231,7 @@ class ErrorPlot(Plot):
             if noise >= left and low <= error <= high:
                 ends.append((depth, self.at(noise, error)))
         box = self.box()
-        heights = apart([end.y() for _, end in ends], LABEL_GAP, box.top(), box.bottom() - 4)
+        heights = evenly_apart([end.y() for _, end in ends], LABEL_GAP, box.top(), box.bottom() - 4)
         return [(depth, end, y) for (depth, end), y in zip(ends, heights, strict=True)]
 
     def _paint_ends(self, painter: QPainter, theme: Theme, box: QRectF) -> None:

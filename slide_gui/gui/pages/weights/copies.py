@@ -22,7 +22,7 @@ from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.page import table_text
 from slide_gui.gui.pages.weights.experiment import Experiment
 from slide_gui.gui.pages.weights.view import NO_LAYER, ViewContext
-from slide_gui.gui.plots.axes import Plot, apart, decade_ticks
+from slide_gui.gui.plots.axes import Plot, decade_ticks, evenly_apart
 from slide_gui.gui.state.jobs import sentence
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font
 from slide_gui.gui.widgets.controls import with_keys
@@ -79,12 +79,9 @@ class CopiesPlot(Plot):
     copies_chosen = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(
-            QMargins(60, 26, _LABELS, 44),
-            ("Corrupted copies m", "Relative error ‖Wₘ − W‖ / ‖W‖"),
-            (_powers, decade_ticks),
-            parent=parent,
-        )
+        titles = "Corrupted copies m", "Relative error ‖Wₘ − W‖ / ‖W‖"
+        super().__init__(QMargins(60, 26, _LABELS, 44), titles, parent)
+        self._ticks = [_powers, decade_ticks]
         self._copies: Copies | None = None
         self._series: list[_Series] = []
         self.chosen: int | None = None
@@ -186,7 +183,7 @@ class CopiesPlot(Plot):
         """Label each line at its right end with its name and the slope fitted to its points."""
         box = self.box()
         wanted = [self.position(MOST_COPIES, s.reference / math.sqrt(MOST_COPIES)).y() for s in self._series]
-        places = apart(wanted, 34, box.top() + 8, box.bottom() - 16)
+        places = evenly_apart(wanted, 34, box.top() + 8, box.bottom() - 16)
         for series, place in zip(self._series, places, strict=True):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(series.color(theme)))
