@@ -70,9 +70,7 @@ def width_mm(text: str, size: float, weight: str = "normal") -> float:
     return float(width) * _MM_PER_POINT
 
 
-def fitted(
-    text: str, size: float, space: float, weight: str = "normal", smallest: float = SMALLEST
-) -> tuple[str, float]:
+def fitted(text: str, size: float, space: float, smallest: float, weight: str = "normal") -> tuple[str, float]:
     """Return the text, shortened if necessary, and the type size in points at which it fits into `space` mm.
 
     First, the type size is reduced, but not below `smallest`. Text that is still too wide is shortened and ends in an
@@ -218,7 +216,7 @@ class Plot:
         """
         if space is not None:
             weight = properties.get("weight", "normal")
-            text, fitting = fitted(text, size * self.scale, space, weight, smallest * self.scale)
+            text, fitting = fitted(text, size * self.scale, space, smallest * self.scale, weight)
             size = fitting / self.scale
         style: dict[str, Any] = {"va": "baseline", "color": INK, **properties}
         # Formulas are not parsed, because the name of a data set may contain $.

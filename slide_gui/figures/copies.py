@@ -54,7 +54,7 @@ def draw_copies(figure: "Figure", result: CopiesResult, style: Style) -> None:
     tiles = min(_TILES * width, 0.42 * (style.height_mm or math.inf))
     plot = Plot(figure, style, 0.5 * width + tiles + 21.0 * s)
     pixel = pixel_name(result.feature, model.image_shape, model.feature_names, transposed=style.transposed)
-    row, _ = fitted(f"row {pixel}", SMALL_SIZE * s, 0.35 * width, smallest=SMALL_SIZE * s)
+    row, _ = fitted(f"row {pixel}", SMALL_SIZE * s, 0.35 * width, SMALL_SIZE * s)
     if copies.n_rows == copies.n_all:
         rows = f"{count(copies.n_rows)} rows"
     else:

@@ -387,7 +387,7 @@ def _draw_panel(plot: Plot, state: EvaluationState, info: DataInfo, cells: Mappi
 
 def _name_lines(axes: "Axes", names: Sequence[str], space: float, s: float, size: float = SMALL_SIZE) -> None:
     """Write a name to the left of each row of a plot, and replace its horizontal grid lines by vertical ones."""
-    pairs = [fitted(name, size * s, space, smallest=min(size, SMALLEST) * s) for name in names]
+    pairs = [fitted(name, size * s, space, min(size, SMALLEST) * s) for name in names]
     axes.set_yticks(range(len(names)), [name for name, _ in pairs], parse_math=False)
     axes.tick_params(axis="y", labelsize=min(size for _, size in pairs), length=0)
     axes.grid(axis="y", visible=False)

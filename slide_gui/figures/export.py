@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 FORMATS = (".pdf", ".svg", ".png")
 """Suffixes that `save_figure` can write."""
 
+_FRAME_MILLISECONDS, _LAST_MILLISECONDS = 250, 1500  # duration of a picture of an animation, and of the last one
 _GREYS = 32  # number of a GIF's 256 colours reserved for text and lines; the others are those of the colour map
 
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -148,22 +149,6 @@ def weights_csv(path: str | os.PathLike[str], weights: Sequence[WeightRows]) -> 
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
-    """One picture of an animation.
-
-    Attributes
-    ----------
-    draw : callable
-        Draws into an empty figure in the style of the animation.
-    seconds : float
-        Time in seconds for which the picture is displayed.
-    """
-
-    draw: Callable[[Figure], None]
-    seconds: float
-
-
-@dataclass(frozen=True, eq=False)
 class FigureExport:
     """Everything needed to write a figure to files. A bundle is a folder with these files and a script.
 
@@ -184,7 +169,7 @@ class FigureExport:
     extra : mapping of str to str
         Name → text of further files of a bundle, which the commands and the script read.
     frames : callable or None
-        Computes the pictures of an animation. None if the figure has no animation.
+        Returns functions that each draw one picture of an animation into an empty figure. None without an animation.
     texts : mapping of str to str
         Suffix, such as ``.md`` or ``.tex`` → the table as text.
     """
@@ -195,7 +180,7 @@ class FigureExport:
     commands: Callable[[Style], str] | None = None
     script: tuple[str, str] = ("", "")
     extra: Mapping[str, str] = field(default_factory=dict)
-    frames: Callable[[Style, Progress], Sequence[Frame]] | None = None
+    frames: Callable[[Style, Progress], Sequence[Callable[[Figure], None]]] | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -249,9 +234,9 @@ def _gif(export: FigureExport, style: Style, session: str, progress: Progress) -
         raise ValueError(f"{export.name}: this figure is not an animation; write it as {', '.join(FORMATS)}")
     frames = export.frames(style, progress.part(0.0, 0.5))
     palette, images = _palette(style), []
-    for number, frame in enumerate(frames):
+    for number, draw in enumerate(frames):
         progress.report(0.5 + 0.5 * number / len(frames))
-        picture = figure_bytes(frame.draw, ".png", style)
+        picture = figure_bytes(draw, ".png", style)
         images.append(_in_palette(Image.open(io.BytesIO(picture)).convert("RGB"), palette))
     buffer = io.BytesIO()
     images[0].save(
@@ -261,7 +246,7 @@ def _gif(export: FigureExport, style: Style, session: str, progress: Progress) -
         optimize=False,
         save_all=True,
         append_images=images[1:],
-        duration=[round(1000 * frame.seconds) for frame in frames],
+        duration=[_FRAME_MILLISECONDS] * (len(frames) - 1) + [_LAST_MILLISECONDS],
         loop=0,
     )
     progress.report(1.0)

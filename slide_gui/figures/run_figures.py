@@ -44,16 +44,16 @@ def draw_confusion(figure: "Figure", result: RunResult, style: Style, names: Seq
     second = f"{wrong}; trained on {counted(result.n_train, 'row')}; {describe_spec(result.spec)}"
     plot.title(title, second)
     columns: Sequence[str] = [name.strip("…") for name in told_apart(names)]
-    if len({fitted(name, SMALL_SIZE * s, 0.6 * plot.width / k, smallest=SMALL_SIZE * s) for name in columns}) < k < 20:
+    if len({fitted(name, SMALL_SIZE * s, 0.6 * plot.width / k, SMALL_SIZE * s) for name in columns}) < k < 20:
         names = [f"{number} {name}" for number, name in enumerate(names, start=1)]
     rows = told_apart(names) if _too_wide(names, SMALL_SIZE * s, 0.25 * plot.width) else names
     space = min(max(width_mm(name, SMALL_SIZE * s) for name in rows), 0.25 * plot.width) + 8.0 * s
     side = min(plot.width - space - 3.0 * s, plot.height - 10.5 * s - 9.0 * s)
     axes = plot.axes((space, 10.5 * s, side, side), "confusion")
     _draw_cells(axes, result, s, side / k)
-    labels = [fitted(name, SMALL_SIZE * s, space - 5.5 * s, smallest=SMALL_SIZE * s)[0] for name in rows]
+    labels = [fitted(name, SMALL_SIZE * s, space - 5.5 * s, SMALL_SIZE * s)[0] for name in rows]
     columns = [name.strip("…") for name in told_apart(names)] if _too_wide(names, SMALL_SIZE * s, side / k) else names
-    below = [fitted(name, SMALL_SIZE * s, side / k, smallest=SMALL_SIZE * s)[0] for name in columns]
+    below = [fitted(name, SMALL_SIZE * s, side / k, SMALL_SIZE * s)[0] for name in columns]
     axes.set_xticks(range(k), below, parse_math=False)
     axes.set_yticks(range(k), labels, parse_math=False)
     axes.tick_params(length=0)

@@ -29,7 +29,6 @@ from slide_gui.figures.canvas import (
 from slide_gui.figures.color_scale import NEUTRAL, ColorScale, signed
 from slide_gui.figures.export import (
     FigureExport,
-    Frame,
     all_forms,
     export_of,
     fit_words,
@@ -204,14 +203,14 @@ def draw_weights(figure: "Figure", weights: Sequence[WeightRows], style: Style) 
     space = layout.block_width - s * _PIXEL_LABEL
     # The names of all data sets have the same type size, which is small enough for the longest name if possible.
     titles = [dataset_title(rows.dataset, rows.generated) for rows in weights]
-    size = min(fitted(title, TITLE_SIZE * s, space, "bold", 5.0 * s)[1] for title in titles) / s
+    size = min(fitted(title, TITLE_SIZE * s, space, 5.0 * s, "bold")[1] for title in titles) / s
     limits = tile_limits(weights, style.levels)
     for number, (rows, of_tiles) in enumerate(zip(weights, limits, strict=True)):
         line, column = divmod(number, layout.columns)
         x = layout.left + column * (layout.block_width + s * _BLOCK_GAP) + s * _PIXEL_LABEL
         y = layout.tops[line]
         mark = " (generated)" if rows.generated else ""  # never shortened
-        name, _ = fitted(rows.dataset, size * s, space - width_mm(mark, size * s, "bold"), "bold", size * s)
+        name, _ = fitted(rows.dataset, size * s, space - width_mm(mark, size * s, "bold"), size * s, "bold")
         plot.text(x, y + 2.6 * s, name + mark, size, weight="bold")
         noise = rows.parameters.noise
         noise_text = f"noise 1 − p = {_plain(noise)}, p = {_plain(1 - noise)}"
@@ -392,8 +391,6 @@ def _weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSourc
 NOISES = tuple(round(0.05 * step, 2) for step in range(20))
 """The noise levels for which `noise_animation` draws one picture each."""
 
-_NOISE_SECONDS, _LAST_SECONDS = 0.25, 1.5
-
 
 def noise_animation(datasets: Sequence[Dataset], now: Sequence[WeightRows]) -> FigureExport:
     """Return the export of an animation that shows the weight figure at each noise level of `NOISES`.
@@ -408,14 +405,13 @@ def noise_animation(datasets: Sequence[Dataset], now: Sequence[WeightRows]) -> F
         noise level, the same parameters.
     """
 
-    def frames(style: Style, progress: Progress) -> list[Frame]:
+    def frames(style: Style, progress: Progress) -> list[partial[None]]:
         sets = []
         for (dataset, rows), part in progress.each(list(zip(datasets, now, strict=True))):
             sets.append(rows_by_noise(dataset, rows.parameters, rows.pixels, NOISES, part))
         weights = list(zip(*sets, strict=True))
         contributions = any(as_shown(each, style.show)[1] for each in weights)
         alike = replace(style, show="contribution" if contributions else "weights")
-        seconds = [_NOISE_SECONDS] * (len(weights) - 1) + [_LAST_SECONDS]
-        return [Frame(partial(draw_weights, weights=w, style=alike), s) for w, s in zip(weights, seconds, strict=True)]
+        return [partial(draw_weights, weights=each, style=alike) for each in weights]
 
     return export_of("weights-noise", now, draw_weights, weights_csv, frames=frames)

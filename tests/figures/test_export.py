@@ -23,7 +23,7 @@ from slide_gui.experiments.inspection.rows import rows_by_noise
 from slide_gui.experiments.inspection.rows import weight_rows as fitted_rows
 from slide_gui.experiments.runs.run import run
 from slide_gui.figures import canvas, weights
-from slide_gui.figures.canvas import fitted, width_mm
+from slide_gui.figures.canvas import SMALLEST, fitted, width_mm
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.evaluation import TextTable, draw_errors, draw_times, latex, markdown
 from slide_gui.figures.export import FORMATS, figure_bytes, fit_words, save_export, save_figure, weights_csv
@@ -250,7 +250,7 @@ def test_that_names_are_text_in_installed_fonts_and_a_picture_is_valid_xml(resul
 def test_that_a_long_name_is_cut_quickly_and_fills_the_available_width(monkeypatch):
     measured = []
     monkeypatch.setattr(canvas, "width_mm", lambda text, *given: measured.append(text) or width_mm(text, *given))
-    text, size = fitted("Wi" * 2000, 6.0, 30.0)
+    text, size = fitted("Wi" * 2000, 6.0, 30.0, SMALLEST)
     assert len(measured) < 20  # cutting letter by letter would measure thousands
     assert text.endswith("…")
     assert width_mm(text, size) <= 30.0 < width_mm(f"{text[:-1]}Wi…", size)
