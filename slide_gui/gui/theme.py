@@ -1,7 +1,6 @@
 """Colours, fonts, icons, palette and style sheet of the light theme and the dark theme."""
 
 from dataclasses import asdict, dataclass, field, fields
-from functools import cache
 from string import Template
 from typing import cast
 
@@ -73,6 +72,7 @@ LIGHT = Theme()
 DARK = Theme("dark", **{each.name: each.metadata["dark"] for each in fields(Theme) if each.metadata})
 
 BLUE, ORANGE = "blue", "orange"
+_GREY_LUMINANCE = 0.179  # black and white have the same contrast to a grey of this luminance
 
 # Colours of magnitudes from 0 to the maximum. All colours of a row have one hue, and their lightness is monotonic. The
 # colour of 0 is close to the colour of the page.
@@ -104,25 +104,15 @@ def _rgb(colour: QColor) -> tuple[int, int, int]:
     return colour.red(), colour.green(), colour.blue()
 
 
-def contrast(a: QColor, b: QColor) -> float:
-    """Return the contrast ratio of two colours, from 1 to 21 (WCAG 2)."""
-    light, dark = sorted((_luminance(a), _luminance(b)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def _luminance(colour: QColor) -> float:
+def luminance(colour: QColor) -> float:
+    """Return the relative luminance of a colour, from 0 for black to 1 for white (WCAG 2)."""
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in _rgb(colour))]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-@cache
-def _ink(name: str) -> str:
-    return max(("#000000", "#FFFFFF"), key=lambda ink: contrast(QColor(ink), QColor(name)))
-
-
 def ink_on(colour: QColor) -> QColor:
     """Return black or white, whichever is more readable on this colour; the contrast is at least 4.5."""
-    return QColor(_ink(colour.name()))
+    return QColor("#000000" if luminance(colour) > _GREY_LUMINANCE else "#FFFFFF")
 
 
 def paint_ramp(painter: QPainter, theme: Theme, box: QRectF, hue: str = BLUE) -> None:

@@ -16,8 +16,8 @@ from slide_gui.gui.theme import (
     LIGHT,
     ORANGE,
     apply_theme,
-    contrast,
     ink_on,
+    luminance,
     sequential,
     stored_theme,
     style_sheet,
@@ -44,6 +44,12 @@ DRAWN_ON = [
     *(("edge", g) for g in ("background", "panel")),
     *((line, g) for line in ("text", "muted", "danger") for g in ("background", "panel", "paper")),
 ]
+
+
+def contrast(a, b):
+    """Return the contrast ratio of two colours, from 1 to 21 (WCAG 2)."""
+    light, dark = sorted((luminance(a), luminance(b)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
 
 
 def ratio(theme, one, other):
