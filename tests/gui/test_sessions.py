@@ -146,7 +146,7 @@ def test_that_the_sessions_before_several_crashes_are_kept(system, app, tmp_path
         if number == 3:  # a lock that another window was removing when it was killed
             (folder / "open").write_text(f"{2**22}\npython\n{platform.node()}\n")
             (folder / "open.rmlock").touch()
-        keeper = SessionKeeper(Workspace(queue), NoPages(), folder)
+        keeper = SessionKeeper(Workspace(queue), NoPages(), folder, queue)
         keeper.message.connect(messages.append)
         keeper.start(resume=True)
         keeper.close()

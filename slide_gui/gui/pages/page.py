@@ -96,15 +96,7 @@ class Page(QWidget):
     page_requested = Signal(str, object)
     chosen = Signal()
 
-    def __init__(
-        self,
-        title: str,
-        subtitle: str,
-        views: Sequence[PageView] = (),
-        *,
-        right: int = 20,
-        parent: QWidget | None = None,
-    ) -> None:
+    def __init__(self, title: str, subtitle: str, views: Sequence[PageView], parent: QWidget, right: int = 20) -> None:
         super().__init__(parent)
         self._page_views = views
         self.column = flush(QVBoxLayout(self), 8, (20, 12, right, 8))

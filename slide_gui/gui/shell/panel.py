@@ -101,7 +101,7 @@ class _ParameterSlider(NumberSlider):
     def __init__(self, workspace: Workspace, name: str, parent: QWidget) -> None:
         label, limits, tip = _SLIDERS[name]
         self._is_integer = name in ("depth", "window")
-        super().__init__(label, limits, tip, parent, values=_RIDGES if name == "ridge" else ())
+        super().__init__(label, limits, tip, parent, _RIDGES if name == "ridge" else ())
         self._workspace, self._name = workspace, name
         self.value_changed.connect(self._change)
         self.value_settled.connect(workspace.history.end_gesture)

@@ -67,9 +67,7 @@ class SessionKeeper(QObject):
 
     message = Signal(object)
 
-    def __init__(
-        self, workspace: Workspace, pages: PageStack, folder: Path | None, parent: QObject | None = None
-    ) -> None:
+    def __init__(self, workspace: Workspace, pages: PageStack, folder: Path | None, parent: QObject) -> None:
         super().__init__(parent)
         self._workspace, self._pages = workspace, pages
         self._path = None if folder is None else folder / f"last{SUFFIX}"

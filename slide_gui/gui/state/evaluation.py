@@ -76,9 +76,7 @@ class EvaluationController(QObject):
 
     changed = Signal()
 
-    def __init__(
-        self, queue: JobQueue, library: RunLibrary, cluster: ClusterController, parent: QObject | None = None
-    ) -> None:
+    def __init__(self, queue: JobQueue, library: RunLibrary, cluster: ClusterController, parent: QObject) -> None:
         super().__init__(parent)
         self._library, self._cluster = library, cluster
         self.choice = EvaluationChoice.everything(shipped_extent())

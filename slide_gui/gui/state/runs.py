@@ -112,9 +112,7 @@ class RunController(QObject):
 
     result_changed = Signal()
 
-    def __init__(
-        self, workspace: Workspace, library: RunLibrary, cluster: ClusterController, parent: QObject | None = None
-    ) -> None:
+    def __init__(self, workspace: Workspace, library: RunLibrary, cluster: ClusterController, parent: QObject) -> None:
         super().__init__(parent)
         self._workspace, self.library, self._cluster = workspace, library, cluster
         queue = workspace.queue

@@ -11,6 +11,7 @@ from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow
 from slide_gui.gui.widgets.controls import label as caption
 from slide_gui.gui.widgets.layouts import flush, placed
 
+Limits = tuple[float, float, float, float]
 SETTLE_MS = 250
 """A value set with keys or the wheel is final if no further input follows within this many milliseconds."""
 _NOTCH = 120  # angle of one step of a mouse wheel in eighths of a degree; touchpads report smaller angles
@@ -46,13 +47,7 @@ class NumberSlider(QWidget):
     value_settled = Signal(float)
 
     def __init__(
-        self,
-        label: str,
-        limits: tuple[float, float, float, float],
-        tip: str = "",
-        parent: QWidget | None = None,
-        *,
-        values: Sequence[float] = (),
+        self, label: str, limits: Limits, tip: str, parent: QWidget | None = None, values: Sequence[float] = ()
     ) -> None:
         super().__init__(parent)
         low, high, step, default = limits

@@ -140,7 +140,7 @@ def test_that_a_typed_number_is_rounded_to_a_step_and_other_text_is_ignored(requ
 
 @pytest.fixture
 def ridge(shown):
-    made = NumberSlider("Ridge", (1e-8, 1000.0, 1, 1e-5), values=(1e-8, 1e-5, 2e-5, 1.0, 1000.0))
+    made = NumberSlider("Ridge", (1e-8, 1000.0, 1, 1e-5), "", values=(1e-8, 1e-5, 2e-5, 1.0, 1000.0))
     return shown(made, 240, 60), *record(made.value_changed, made.value_settled)
 
 

@@ -71,8 +71,8 @@ _QUICK = "quick: 600 training rows, not comparable with the paper"
 class EvaluationPage(Page):
     """The page with the tables of error rates and of running times, and the controls of the evaluation."""
 
-    def __init__(self, session: Session, views: Sequence[PageView], parent: QWidget | None = None) -> None:
-        super().__init__("Benchmark", "", views, parent=parent)
+    def __init__(self, session: Session, views: Sequence[PageView], parent: QWidget) -> None:
+        super().__init__("Benchmark", "", views, parent)
         controller = self._controller = session.evaluation
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=8))
         self.status = placed(self.column, ElidedLabel("", self))

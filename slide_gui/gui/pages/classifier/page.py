@@ -49,9 +49,9 @@ _LEAST_HEIGHT = 440  # least height in pixels; below this height, the widgets of
 class ClassifierPage(Page):
     """The page that trains the multi-width SVM on the layers set in the panel."""
 
-    def __init__(self, session: Session, views: Sequence[PageView], parent: QWidget | None = None) -> None:
+    def __init__(self, session: Session, views: Sequence[PageView], parent: QWidget) -> None:
         about = "an RBF support vector machine with one learned width per layer"
-        super().__init__("Classifier", about, views, parent=parent)
+        super().__init__("Classifier", about, views, parent)
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._shown: RunResult | None = None
         self._cell: tuple[int, int] | None = None  # true and predicted class of the images shown

@@ -49,8 +49,8 @@ class CurvesPage(Page):
     The estimate is for the noise level and depth that are set in the panel.
     """
 
-    def __init__(self, session: Session, views: Sequence[PageView], parent: QWidget | None = None) -> None:
-        super().__init__("Error curves", views[0].about, views, parent=parent)
+    def __init__(self, session: Session, views: Sequence[PageView], parent: QWidget) -> None:
+        super().__init__("Error curves", views[0].about, views, parent)
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._chosen: str | None = None
         self._setting: Setting | None = None

@@ -35,8 +35,8 @@ _MOST_PIXELS = 8  # largest number of pinned pixels whose rows of W are compared
 class RunsPage(Page):
     """The page with the table of stored runs and the comparison of two runs."""
 
-    def __init__(self, session: Session, views: Sequence[PageView], parent: QWidget | None = None) -> None:
-        super().__init__("Runs", "all runs are stored", views, parent=parent)
+    def __init__(self, session: Session, views: Sequence[PageView], parent: QWidget) -> None:
+        super().__init__("Runs", "all runs are stored", views, parent)
         controller, self._workspace, self._library = session.runs, session.workspace, session.library
         self.run_table = RunTable(self)
         self.run_table.open_requested.connect(controller.open_run)

@@ -73,8 +73,8 @@ class WeightsPage(Page):
         The selected pixel, which all views share.
     """
 
-    def __init__(self, session: Session, _views: Sequence[PageView], parent: QWidget | None = None) -> None:
-        super().__init__("Weights", "", VIEWS, right=12, parent=parent)
+    def __init__(self, session: Session, _views: Sequence[PageView], parent: QWidget) -> None:
+        super().__init__("Weights", "", VIEWS, parent, right=12)
         workspace = self._workspace = session.workspace
         self._source = TileSource(workspace)
         self.pixels = PixelSelection(workspace, self)
