@@ -8,15 +8,11 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from slide_gui import __version__
 from slide_gui.blas import set_threads
 from slide_gui.cli.console import UsageError, add_json, interruptible, warn
-
-if TYPE_CHECKING:
-    from slide_gui.experiments.files.source import DataSource
-
 
 _RESUMES = "an interrupted run resumes where it stopped"
 # Maps each subcommand to the module of `slide_gui.cli` that defines it in `COMMANDS`, and to its help text.
@@ -140,19 +136,14 @@ def _open_window(arguments: Sequence[str]) -> int:
     from slide_gui.cli.options import add_data_options, files_source
     from slide_gui.gui.app import run as open_window
 
-    source: DataSource | None = None
-    if not any(each.startswith("-") for each in arguments):
-        files = [Path(each) for each in arguments]
-    else:
-        about = "`slide-gui FILE …`: open the window and show the files of one data set."
-        parser = _Parser(prog="slide-gui FILE", description=about)
-        parser.add_argument("data", nargs="+", metavar="FILE", help="the file or files of one data set")
-        add_data_options(parser)
-        parsed = parser.parse_args(arguments)
-        files = [Path(name) for name in parsed.data]
-        source = files_source(parsed)
+    about = "`slide-gui FILE …`: open the window and show the files of one data set."
+    parser = _Parser(prog="slide-gui FILE", description=about)
+    parser.add_argument("data", nargs="+", metavar="FILE", help="the file or files of one data set")
+    add_data_options(parser)
+    parsed = parser.parse_args(arguments)
+    files = [Path(name) for name in parsed.data]
     for file in files:
         if not file.exists():
             known = ", ".join(sorted(_COMMANDS))
             raise UsageError(f"{str(file)!r} is neither a file nor one of the subcommands {known}")
-    return open_window(files, source)
+    return open_window(files, files_source(parsed))
