@@ -141,16 +141,10 @@ def copies_csv(path: str | os.PathLike[str], result: CopiesResult) -> None:
     OSError
         If the file cannot be written.
     """
-    copies, names = result.copies, result.model.feature_names
-    feature = names[result.feature] if names else result.feature
+    copies, model = result.copies, result.model
+    feature = model.feature_names[result.feature] if model.feature_names else result.feature
     head = ["dataset", "layer", "noise", "rows", "rows of the data", "m", "seed", "relative error", "feature"]
-    same = [
-        dataset_title(result.model.dataset, result.model.generated),
-        copies.layer,
-        copies.noise,
-        copies.n_rows,
-        copies.n_all,
-    ]
+    same = [dataset_title(model.dataset, model.generated), copies.layer, copies.noise, copies.n_rows, copies.n_all]
     rows = [
         [*same, point.copies, seed, float(error), feature, float(point.row_errors[seed, result.feature])]
         for point in copies.points
@@ -169,14 +163,13 @@ def copies_export(result: CopiesResult, source: DataSource) -> FigureExport:
     source : DataSource
         Source of the data of the fit.
     """
-    copies, most = result.copies, result.copies.points[-1].copies
+    copies, model, most = result.copies, result.model, result.copies.points[-1].copies
     imports = "from slide_gui.experiments.inspection.closed_form import CopiesResult, CopiesStudy\n"
     imports += "from slide_gui.figures.copies import copies_export"
     body = f"study = CopiesStudy(model.stack, dataset.train, {copies.layer}, seeds={copies.seeds}, most={most}, "
     body += f"most_rows={copies.n_rows})\n"
     body += f"export = copies_export(CopiesResult(model, study.run(), {result.feature}, {result.shown}), {source!r})"
     words = ["--layer", copies.layer, "--most", most, "--shown", result.shown, "--seeds", copies.seeds]
-    model = result.model
     pixel = pixel_argument(result.feature, model.image_shape, model.feature_names)
     words += ["--rows", copies.n_rows, "--pixel", pixel]
     return export_of_model("copies", result, draw_copies, copies_csv, model, source, words, (imports, body))

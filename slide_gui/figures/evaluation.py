@@ -101,6 +101,11 @@ class TextTable:
         Each part begins with the first column of the table. Rows without values in the part are left out, unless the
         next row has the paper's results for the same data. The format string `bold` sets a cell in bold.
         """
+
+        def cell(i: int, j: int) -> str:
+            text = escape(self.rows[i][j])
+            return bold.format(text) if (i, j) in self.bold else text
+
         blocks, first = [], 1
         for size in (*self.groups, len(self.head) - 1 - sum(self.groups)):
             n = -(-size // _ABREAST)
@@ -108,14 +113,7 @@ class TextTable:
                 places = [0, *range(first + size * k // n, first + size * (k + 1) // n)]
                 known = {i for i, row in enumerate(self.rows) if any(row[j] != _MISSING for j in places[1:])}
                 known |= {i - 1 for i in known if self.rows[i][0].startswith(_PAPER)}
-                shown = sorted(known)
-                rows = [
-                    [
-                        bold.format(escape(self.rows[i][j])) if (i, j) in self.bold else escape(self.rows[i][j])
-                        for j in places
-                    ]
-                    for i in shown
-                ]
+                rows = [[cell(i, j) for j in places] for i in sorted(known)]
                 if rows:
                     blocks.append([[escape(self.head[j]) for j in places], *rows])
             first += size
@@ -250,25 +248,16 @@ def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
     rows: list[list[object]] = []
     for info in state.data:
         for cell in state.of(info.key):
-            other = state.comparison(cell)
-            tested = [getattr(other, name, None) for name in ("difference", "low", "high", "p", "adjusted", "test")]
+            test = state.comparison(cell)
+            tested = [getattr(test, name, None) for name in ("difference", "low", "high", "p", "adjusted", "test")]
             rows.append([
                 info.title, info.generated, cell.title, is_extra(cell.method), *rate_cells(cell.rate), cell.n_splits,
                 cell.chosen, cell.features, *tested, cell.paper and cell.paper.error, None,
             ])  # fmt: skip
-        rows += [
-            [
-                data_entry(info.key).title,
-                False,
-                result.method,
-                False,
-                *[None] * (len(head) - 6),
-                result.error,
-                result.place,
-            ]
-            for result in published(info.key)
-            if result.method not in _NAMES
-        ]
+        for other in published(info.key):
+            if other.method not in _NAMES:
+                empty = [None] * (len(head) - 6)
+                rows.append([data_entry(info.key).title, False, other.method, False, *empty, other.error, other.place])
     save_table(path, head, rows, notes=[*notes_below("p by Holm < 0.05"), *_notes_on(state.data)])
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _RIGHT, _WRONG = np.array([0x24, 0x68, 0xB0]) / 255, np.array([0xBF, 0x35, 0x40]) / 255
-_PAPER = np.array([0xFF, 0xFF, 0xFF]) / 255
 
 
 def draw_confusion(figure: "Figure", result: RunResult, style: Style, names: Sequence[str]) -> None:
@@ -82,7 +81,7 @@ def _draw_cells(axes: "Axes", result: RunResult, s: float, cell: float) -> None:
     off = shares - np.diag(np.diag(shares))
     strength = 0.75 * off / (off.max() or 1.0) + np.diag(0.75 * np.diag(shares))
     tint = np.where(np.eye(len(counts), dtype=bool)[:, :, None], _RIGHT, _WRONG)
-    axes.imshow(_PAPER + strength[:, :, None] * (tint - _PAPER), interpolation="none")
+    axes.imshow(1.0 + strength[:, :, None] * (tint - 1.0), interpolation="none")
     axes.grid(False)
     for spine in axes.spines.values():
         spine.set_visible(False)
