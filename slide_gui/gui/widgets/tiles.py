@@ -14,6 +14,9 @@ from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.theme import Theme
 from slide_gui.gui.widgets.painted import PixelGrid, colour_table, coloured_image, crosshair, integer_scale, snapped
 
+Shape = tuple[int, int] | None
+"""Numbers of rows and columns of an image, or None for features that are not pixels."""
+
 
 @dataclass(frozen=True, eq=False)
 class Tile:
@@ -47,7 +50,7 @@ class Tile:
     def of(
         cls,
         values: NDArray[Any],
-        shape: tuple[int, int] | None,
+        shape: Shape,
         scale: ColorScale,
         caption: str,
         marker: int,
@@ -83,12 +86,7 @@ class Tile:
 
 
 def row_tile(
-    row: NDArray[np.float64],
-    shape: tuple[int, int] | None,
-    scale: ColorScale,
-    feature: int,
-    quantity: str = "",
-    stale: bool = False,
+    row: NDArray[np.float64], shape: Shape, scale: ColorScale, feature: int, quantity: str = "", stale: bool = False
 ) -> Tile:
     """Return the tile of a row of W. The caption shows the largest magnitude of a weight and the bias.
 

@@ -133,7 +133,7 @@ class EvaluationDelegate(QStyledItemDelegate):
         elif cell.keys and bool(option.state & QStyle.StateFlag.State_MouseOver):
             painter.fillRect(box.adjusted(0, 0, -1, -1), QColor(theme.hover))
         _paint_rule(painter, view, box, index.row())
-        _paint_texts(painter, view, box.adjusted(_PAD, 3, -_PAD, -3), cell, row.strong)
+        _paint_texts(painter, view, box.adjusted(_PAD, 3, -_PAD, -3), cell, row.strong, _INDENT * view.ordered)
         bar = box.adjusted(0, box.height() - 3, 0, 0)
         if cell.fraction is not None:
             painter.fillRect(bar, QColor(theme.line))
@@ -153,17 +153,13 @@ def _paint_rule(painter: QPainter, view: "EvaluationTable", box: QRectF, line: i
 
 
 def _paint_texts(
-    painter: QPainter,
-    view: "EvaluationTable",
-    inner: QRectF,
-    cell: EvaluationCell,
-    strong: bool,
-    *,
-    indented: bool = True,
+    painter: QPainter, view: "EvaluationTable", inner: QRectF, cell: EvaluationCell, strong: bool, indent: int
 ) -> None:
-    """Draw the texts of a cell: the mark, the value, the text to the right of the value, and the note below."""
-    theme, indent = theme_of(view), _INDENT if view.ordered and indented else 0
-    half = inner.height() / 2
+    """Draw the texts of a cell: the mark, the value, the text to the right of the value, and the note below.
+
+    Value and note are indented by `indent` pixels.
+    """
+    theme, half = theme_of(view), inner.height() / 2
     upper, lower = inner.adjusted(0, 0, 0, -half if cell.note else 0), inner.adjusted(indent, half, 0, 0)
     painter.setFont(figure_font(view, BODY, strong=strong))
     if cell.standing:
@@ -199,7 +195,7 @@ class _RowTitles(QHeaderView):
         painter.fillRect(box, view.palette().base())
         _paint_rule(painter, view, box, line)
         name = EvaluationCell(row.title, note=row.note)
-        _paint_texts(painter, view, box.adjusted(_PAD, 3, -_PAD, -3), name, row.strong, indented=False)
+        _paint_texts(painter, view, box.adjusted(_PAD, 3, -_PAD, -3), name, row.strong, 0)
         painter.restore()
 
 

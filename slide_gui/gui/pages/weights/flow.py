@@ -35,6 +35,7 @@ from slide_gui.gui.widgets.controls import (
 )
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.painted import INK
+from slide_gui.gui.widgets.tiles import Shape
 from slide_gui.progress import Progress
 from slide_gui.text import count, counted, dataset_title, layer_name, number, power
 
@@ -48,7 +49,6 @@ _BRUSHES = (1, 2, 3, 5)
 _LOW = 540  # if the view is lower than this, in pixels, the prediction is shortened to one line
 _IMAGE_ROW, _BAR = 232, 260  # in pixels: least width of the image name with its buttons; largest width of the bar
 _UNLIKE = "This image is unlike the training images: few of them have the same pixels lit, or the image is blank."
-Shape = tuple[int, int] | None
 
 
 class FlowPart(View):
