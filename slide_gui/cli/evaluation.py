@@ -1,7 +1,7 @@
 """`slide-gui benchmark` computes and shows the paper's tables. An interrupted evaluation resumes where it stopped."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,16 @@ from slide_gui.data.errors import DataError
 from slide_gui.experiments.evaluation.data_sets import data_entry, load_data
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan
 from slide_gui.experiments.evaluation.records import RecordFolder
-from slide_gui.experiments.evaluation.run import Load, run_evaluation
+from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.shipped import shipped_results
 from slide_gui.experiments.evaluation.table import Cell, EvaluationState, TimeRow, info_of, stored_evaluation, time_rows
 from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.splits import subset
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.figures.evaluation import error_table, errors_export, markdown, time_table, times_export
 from slide_gui.figures.export import save_export
 from slide_gui.figures.style import Style
-from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.progress import Progress
 from slide_gui.text import counted
 
 _SUFFIXES = (".pdf", ".svg", ".png", ".csv", ".md", ".tex")
@@ -36,20 +37,11 @@ def add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
     options.add_cluster_options(parser)
 
 
-def _loader(generated: bool, files: Mapping[str, str]) -> Load:
-    """Return a function that loads a data set by its key.
-
-    A key in `files` loads the file with this key, any other key the data set of the catalogue.
-    """
-
-    def load(key: str, progress: Progress) -> Dataset:
-        if key not in files:
-            return load_data(key, progress, generated=generated)
-        dataset = DataSource.parse(files[key]).load(progress=progress)
-        options.warn_of_guesses(dataset)
-        return replace(dataset, name=data_entry(key).title, key="")
-
-    return load
+def _read_file(cell: CellPlan, text: str) -> Dataset:
+    """Return the rows of a file that replaces the data set of a cell. Refuse rows without usable labels."""
+    dataset = options.read_data(DataSource.parse(text))
+    dataset.check_classes()
+    return replace(subset(dataset, cell.train_rows, cell.test_rows), name=data_entry(cell.data).title, key="")
 
 
 def _benchmark_options(parser: argparse.ArgumentParser) -> None:
@@ -88,20 +80,27 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     with usage():
         where = options.cluster_choice(arguments)
         cells = plan("quick" if arguments.quick else "full", keys, arguments.methods, arguments.splits)
+    planned = {cell.data: cell for cell in cells}
     read = [DataSource.parse(text) for text in files.values()]
     read += [DataSource(key=cell.data) for cell in cells if is_known(cell.data) and cell.data not in files]
     written = [] if arguments.stored else [arguments.results]
     options.check_outputs(arguments, [*arguments.tables, *written], read)
     if arguments.shipped:
         return _print_shipped(arguments, cells)
-    load, records = _loader(arguments.generated, files), _records(arguments)
+    records = _records(arguments)
+    # Unusable files raise an error before a run store is created.
+    datasets = {key: _read_file(cell, files[key]) for key, cell in planned.items() if key in files}
     if arguments.stored:
         rows = [] if records is None else list(records.rows.values())
         if arguments.store is not None:
             with RunStore(arguments.store, read_only=True) as store:
                 rows += store.runs()
-        state = stored_evaluation(cells, rows, [info_of(key, load(key, NO_PROGRESS)) for key in files])
+        state = stored_evaluation(cells, rows, [info_of(*each) for each in datasets.items()])
     else:
+
+        def load(key: str, progress: Progress) -> Dataset:
+            return datasets.get(key) or load_data(key, progress, generated=arguments.generated)
+
         with (
             RunStore(arguments.store) as store,
             options.opened_cluster(where) as cluster,

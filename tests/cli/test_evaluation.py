@@ -77,10 +77,10 @@ def test_that_damaged_shipped_results_are_refused_with_the_remedy(cli, monkeypat
 
 
 def test_that_a_file_takes_the_place_of_a_data_set_and_gives_a_quarter_of_its_rows_for_tests(cli):
-    data = rectangles(80, 0)
+    data = rectangles(1000, 0)
     np.savez("mine.npz", x=data.train, y=data.train_labels)
-    line = "benchmark rectangles=mine.npz --methods raw-svm --splits 1 --store r.sqlite --json"
+    line = "benchmark rectangles=mine.npz --quick --methods raw-svm --store r.sqlite --json"
     first = cli(line).json
-    assert first["data"][0]["source"].endswith("mine.npz")
-    assert (first["data"][0]["n_train"], first["cells"][0]["splits"][0]["n_test"]) == (60, 20)
+    assert first["data"][0]["source"].startswith("mine.npz (600 of 750 ")
+    assert (first["data"][0]["n_train"], first["cells"][0]["splits"][0]["n_test"]) == (600, 250)
     assert cli(f"{line} --stored").json["cells"] == first["cells"]

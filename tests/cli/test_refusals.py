@@ -130,6 +130,8 @@ FAILURES = {
     "fill tiny.npz -o x.csv": "tiny.npz: is not a text file; give a table (.csv)",
     "fill . -o ../x.csv": ".: is not a text file; give a table (.csv)",
     "benchmark --stored --store r": "r: this run store does not exist; check the name",
+    "benchmark convex=nowhere.csv --store r": "nowhere.csv: does not exist; give a file, or a name",
+    "benchmark convex=alone.csv --store r": "alone: no class has two rows, so no row can be held out for a test; add",
     "benchmark --store s.sqlite --results row.csv/runs": "row.csv: is not a folder of results; check the name",
     "benchmark --store s.sqlite --results strange": "runs.jsonl: is not a results file; move it to another folder",
 }
