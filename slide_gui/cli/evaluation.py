@@ -63,11 +63,13 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
 def _benchmark(arguments: argparse.Namespace) -> int:
     for path in arguments.tables:
         options.check_suffix(path, _SUFFIXES, "--tables")
-    names = ("store", "results", "stored", "splits", "workers", "scheduler", "generated")
+    names = ["store", "results", "stored", "splits"] * arguments.shipped
+    names += ["workers", "scheduler", "generated"] * (arguments.shipped or arguments.stored)
     given = [f"--{name}" for name in names if getattr(arguments, name)]
-    given += ["KEY=FILE"] if any("=" in word for word in arguments.data) else []
-    if arguments.shipped and given:
-        raise UsageError(f"--shipped shows stored tables and computes nothing; leave out {', '.join(given)}")
+    given += ["KEY=FILE"] if arguments.shipped and any("=" in word for word in arguments.data) else []
+    if given:
+        shown = "--shipped" if arguments.shipped else "--stored"
+        raise UsageError(f"{shown} shows stored tables and computes nothing; leave out {', '.join(given)}")
     if arguments.store is None and not arguments.shipped and not (arguments.stored and arguments.results):
         raise UsageError("the following arguments are required: --store")
     files = dict(word.split("=", 1) for word in arguments.data if "=" in word)
@@ -77,10 +79,14 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     twice = next((key for key in files if keys.count(key) > 1), None)
     if twice is not None:
         raise UsageError(f"{twice} is given {keys.count(twice)} times; give each data set only once")
+    extent = "quick" if arguments.quick else "full"
     with usage():
         where = options.cluster_choice(arguments)
-        cells = plan("quick" if arguments.quick else "full", keys, arguments.methods, arguments.splits)
+        cells = plan(extent, keys, arguments.methods, arguments.splits)
     planned = {cell.data: cell for cell in cells}
+    for name in (*keys, *arguments.methods):
+        if name not in planned and all(name != cell.method for cell in cells):
+            raise UsageError(f"{name} is in no requested cell of the {extent} protocol; leave it out")
     read = [DataSource.parse(text) for text in files.values()]
     read += [DataSource(key=cell.data) for cell in cells if is_known(cell.data) and cell.data not in files]
     written = [] if arguments.stored else [arguments.results]
