@@ -169,7 +169,9 @@ class Estimator:
         estimator = self.make(kind, seed)
         progress.report(0.0)
         try:
-            estimator.fit(rows, *codes)
+            # If all rows are equal, scikit-learn's PCA divides 0 by 0 and warns, but its components are usable.
+            with np.errstate(invalid="ignore"):
+                estimator.fit(rows, *codes)
         except MemoryError:
             raise
         except Exception as error:  # scikit-learn raises many types of errors for unsuitable rows

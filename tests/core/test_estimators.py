@@ -367,6 +367,12 @@ def test_that_pca_keeps_the_fewest_directions_that_contain_the_variance_and_whit
     np.testing.assert_allclose(np.cov(Z.T.astype(np.float64)), np.eye(Z.shape[1]), atol=1e-4)
 
 
+def test_that_pca_fits_equal_rows_without_a_warning():
+    for projection in (baselines.PCA, baselines.WHITENED_PCA):
+        fitted = Transformer(projection.estimator(0.9).fit("transformer", 0, np.ones((9, 4))))
+        np.testing.assert_array_equal(fitted.transform(np.ones((2, 4))), 0)
+
+
 def test_that_random_directions_are_seeded_unless_the_seed_is_given():
     first, again, other = (
         Transformer(baselines.RANDOM_PROJECTION.estimator(5).fit("transformer", seed, DOUBLE)) for seed in (1, 1, 2)
