@@ -83,10 +83,14 @@ def read_csv(
        first.
     7. The first column, if it has integers of more than one value and the other columns make a square image. This rule
        comes before rule 6 if the integers of the first column are consecutive from 0 or 1, and the last column looks
-       like a pixel. The last column looks like a pixel if it has gaps between its integers and a value above 16. It
-       also looks like a pixel if three conditions hold: Most of its different values occur in the column before it.
-       The first column has values that the second column lacks. The last column has gaps and its smallest value is 0,
-       or (in a table without names) it has fewer different values than the first column.
+       like a pixel. The last column looks like a pixel in three cases:
+
+       - It has gaps between its integers and a value above 16.
+       - It has consecutive integers from 0 or 1 to 16 or more, its largest value is also the largest value of the
+         columns before it, and the values of the first column are smaller.
+       - Most of its different values occur in the column before it, and the first column has values that the second
+         column lacks. In addition, the last column has gaps and its smallest value is 0, or (in a table without names)
+         it has fewer different values than the first column.
 
     A column of integers, some of which have leading zeros, such as 01, has codes. In a label column, codes are class
     names unless the option `bins` is given. A last column of codes is a text column if there is no other and the column
@@ -657,7 +661,9 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
         counts, few = _count_up(values), not layout.named and len(values) < len(classes)
         # The last column is like the pixel before it, and the first column is unlike the pixel after it.
         alike = np.isin(values, table.rows[:, -1]).mean() > 0.5 and not np.isin(classes, table.rows[:, 1]).all()
-        is_pixel = (not counts and values[-1] > _FEW_LEVELS) or (alike and (few or (not counts and values[0] == 0)))
+        last, largest = values[-1], table.rows[:, 1:].max()
+        wide = last > _FEW_LEVELS if not counts else _FEW_LEVELS <= last == largest > classes[-1]
+        is_pixel = wide or (alike and (few or (not counts and values[0] == 0)))
     if not unlabelled_image and (layout.reading.bins or (look_like_labels(values) and not is_pixel)):
         why = "it is the last one and has numbers" if layout.reading.bins else "it is the last one and has integers"
         return d - 1, (Guess(f"labels in column {_shown(d - 1, layout.columns)}", why),), ""
