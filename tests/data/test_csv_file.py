@@ -385,6 +385,7 @@ def test_that_ten_numbers_that_count_up_are_column_names_if_the_next_line_does_n
         (2, [0], [0, 1], [0, 2], 64),  # unlike the pixel before it
         (4, [0], range(17), range(17), 0),  # has the largest value of all pixels
         (4, [0], range(18), range(17), 64),
+        (4, [7], [7], ["nan"], 0),
         (3, [0, 1, 2], [0, 1, 2], [0, 2], 64),  # the first column is like the pixel after it
     ],
 )

@@ -657,7 +657,7 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
     first = table.rows[:, 0]
     is_first = bool(square_shape(d - 1, SMALLEST_SQUARE)) and look_like_labels(np.unique(first))
     is_pixel = is_first and looks_like_quantity(table.column) and not looks_like_quantity(first)
-    if is_first and not is_pixel and _count_up(classes := np.unique(first)):
+    if is_first and not is_pixel and len(values) and _count_up(classes := np.unique(first)):
         counts, few = _count_up(values), not layout.named and len(values) < len(classes)
         # The last column is like the pixel before it, and the first column is unlike the pixel after it.
         alike = np.isin(values, table.rows[:, -1]).mean() > 0.5 and not np.isin(classes, table.rows[:, 1]).all()
