@@ -483,10 +483,10 @@ def _wrong_type(types: tuple[type, ...]) -> str | None:
 SHOWN = (
     TextColumn("Date", "Time when the run was finished", lambda r: r.created, lambda r: r.date),
     TextColumn(
-        "Data", "Data set (gen. means generated data)", lambda r: r.data,
+        "Data", "Data set (gen. means generated data)", lambda r: r.data.lower(),
         lambda r: f"{r.data} gen." if r.generated else r.data,
     ),
-    TextColumn("Method", "Representation and classifier", lambda r: r.method, lambda r: r.method_name),
+    TextColumn("Method", "Representation and classifier", lambda r: r.method_name.lower(), lambda r: r.method_name),
     TextColumn(
         "Noise", "Noise level 1 − p, from 0 to 1", lambda r: r.noise if r.depth else None,
         lambda r: level(r.noise) if r.depth else NONE, "0.00",
@@ -496,7 +496,7 @@ SHOWN = (
         "Split",
         ("Number of the split, with 80 % of the rows for training; without a number, all rows were used. "
             "25 % or fold: how the test set was held out. val.: evaluated on the remaining 20 % of rows."),
-        lambda r: r.split_name, lambda r: r.split_name,
+        lambda r: (r.training, r.split, r.split_name), lambda r: r.split_name,
     ),
     TextColumn("Seed", "Seed of random choices in the run", lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),
     TextColumn("Error %", "Error on evaluated rows, in per cent", lambda r: r.error, lambda r: r.rate.value, "00.00"),
@@ -516,6 +516,6 @@ SHOWN = (
     TextColumn(
         "Time s", "Duration in seconds", lambda r: r.seconds, lambda r: fixed(r.seconds, 1), "0\u202f000.0",
     ),
-    TextColumn("Tag", "Your tags (press F2 to edit)", lambda r: r.tags, lambda r: ", ".join(r.tags)),
+    TextColumn("Tag", "Your tags (press F2 to edit)", lambda r: ", ".join(r.tags).lower(), lambda r: ", ".join(r.tags)),
 )  # fmt: skip
 """The columns of the displayed table. The user can edit the last one."""

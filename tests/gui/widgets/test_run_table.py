@@ -79,6 +79,14 @@ def test_that_the_newest_run_is_first_and_columns_sort_as_numbers_with_empty_cel
     assert order(table)[-1] == "b"
 
 
+def test_that_names_sort_as_shown_without_regard_to_case_and_splits_as_numbers(table):
+    given = (("a", "digits", "median", 10, "b"), ("b", "Convex", "raw-svm", 2, "A"), ("c", "Wine", "pca-svm", 1, "c"))
+    table.set_rows([run(key, 1, *names, split=k, training="split", tags=(tag,)) for key, *names, k, tag in given])
+    for title, wanted in (("Data", "bac"), ("Method", "cba"), ("Split", "cba"), ("Tag", "bac")):
+        table.view.sortByColumn(TITLES.index(title), Qt.SortOrder.AscendingOrder)
+        assert order(table) == wanted, column(table, title)
+
+
 def test_that_every_word_of_the_filter_must_occur(table):
     exact = (("depth 2", "ca"), ("noise 0.3", "dc"), ("seed 1", "ba"), ("depth:3", "d"), ("-depth 2", "db"))
     for text, wanted in (*exact, ("slide RECT", "a"), ("figure", "d"), ("", "dcba"), ("  0.30 ", "dc")):
