@@ -475,7 +475,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         group,
         usual,
         criterion=("criterion minimised when the widths are learned", LEARNED_BY),
-        loss=("penalty on rows inside the margin", LOSSES),
+        loss=("penalty on rows that are misclassified or have a margin below 1", LOSSES),
         starts="number of starting points for learning the widths",
     )
     group.add_argument("-C", type=float, metavar="C", help="penalty on errors (default: selected by cross-validation)")
