@@ -76,9 +76,6 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     if not all(files.values()):
         raise UsageError("expected KEY=FILE, as in convex=images.npz; write a file name after the =")
     keys = [word.partition("=")[0] for word in arguments.data]
-    twice = next((key for key in files if keys.count(key) > 1), None)
-    if twice is not None:
-        raise UsageError(f"{twice} is given {keys.count(twice)} times; give each data set only once")
     extent = "quick" if arguments.quick else "full"
     with usage():
         where = options.cluster_choice(arguments)
@@ -87,10 +84,10 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     for name in (*keys, *arguments.methods):
         if name not in planned and all(name != cell.method for cell in cells):
             raise UsageError(f"{name} is in no requested cell of the {extent} protocol; leave it out")
-    read = [DataSource.parse(text) for text in files.values()]
-    read += [DataSource(key=cell.data) for cell in cells if is_known(cell.data) and cell.data not in files]
-    written = [] if arguments.stored else [arguments.results]
-    options.check_outputs(arguments, [*arguments.tables, *written], read)
+        if name in files and keys.count(name) > 1:
+            raise UsageError(f"{name} is given {keys.count(name)} times; give each data set only once")
+    read = [DataSource.parse(files.get(key, key)) for key in planned if key in files or is_known(key)]
+    options.check_outputs(arguments, [*arguments.tables, None if arguments.stored else arguments.results], read)
     if arguments.shipped:
         return _print_shipped(arguments, cells)
     records = _records(arguments)
@@ -101,18 +98,13 @@ def _benchmark(arguments: argparse.Namespace) -> int:
         if arguments.store is not None:
             with RunStore(arguments.store, read_only=True) as store:
                 rows += store.runs()
-        state = stored_evaluation(cells, rows, [info_of(*each) for each in datasets.items()])
-    else:
+        return _print_tables(arguments, stored_evaluation(cells, rows, [info_of(*each) for each in datasets.items()]))
 
-        def load(key: str, progress: Progress) -> Dataset:
-            return datasets.get(key) or load_data(key, progress, generated=arguments.generated)
+    def load(key: str, progress: Progress) -> Dataset:
+        return datasets.get(key) or load_data(key, progress, generated=arguments.generated)
 
-        with (
-            RunStore(arguments.store) as store,
-            options.opened_cluster(where) as cluster,
-            progress_bar("benchmark") as progress,
-        ):
-            state = run_evaluation(cells, load, store, progress=progress, cluster=cluster, records=records)
+    with RunStore(arguments.store) as store, options.opened_cluster(where) as cluster, progress_bar("benchmark") as bar:
+        state = run_evaluation(cells, load, store, progress=bar, cluster=cluster, records=records)
     return _print_tables(arguments, state)
 
 
