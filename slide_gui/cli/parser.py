@@ -49,10 +49,23 @@ Without a subcommand, the window opens. `slide-gui` shows the generated Rectangl
 the files of one data set; `slide-gui FILE --help` lists the options for reading and dividing them."""
 
 
+class _StoreOnce(argparse.Action):
+    """Stores the value of an option, and refuses an option that is given twice instead of using only its last value."""
+
+    is_given = False
+
+    def __call__(self, _parser: object, namespace: object, values: object, _option: str | None = None) -> None:
+        if self.is_given:
+            raise argparse.ArgumentError(self, "given more than once; give it only once")
+        self.is_given = True
+        setattr(namespace, self.dest, values)
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser that reports errors in one sentence, and adds the options of its subcommand when it is first used.
 
-    Abbreviated options are refused, because ``--fold`` would otherwise be read as ``--folds``.
+    Abbreviated options are refused, because ``--fold`` would otherwise be read as ``--folds``. Options with a value are
+    refused if they are repeated, unless they have the action "append".
 
     Attributes
     ----------
@@ -64,6 +77,7 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(allow_abbrev=False, **given)
+        self.register("action", None, _StoreOnce)
 
     def parse_known_args(self, *arguments: Any, **given: Any) -> Any:
         """Add the options of the subcommand on the first call, then parse as `argparse` does."""

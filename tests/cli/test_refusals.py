@@ -32,6 +32,8 @@ USAGE = {
     f"train small.npz --seed {10**19}": f"seed is {10**19}; it must be an integer, 0 to {10**18}",
     "fit small.npz --noise 1": "noise is 1.0",
     "fit small.npz --noise much": "--noise",
+    "fit small.npz -o a.npz --output=b.npz": "argument -o/--output: given more than once; give it only once",
+    "train tiny.npz --figure widths.pdf --figure widths.svg": "argument --figure: given more than once",
     "weights small.npz --depth 0": "depth is 0",
     "weights small.npz --pixels 6,0": "rows 0 to 5",
     "weights small.npz --pixels 3": "ROW,COLUMN",
