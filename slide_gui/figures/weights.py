@@ -17,6 +17,7 @@ from slide_gui.figures.canvas import (
     MUTED,
     PALE,
     SMALL_SIZE,
+    SMALLEST,
     TEXT_SIZE,
     TITLE_SIZE,
     Box,
@@ -38,7 +39,7 @@ from slide_gui.figures.export import (
 )
 from slide_gui.figures.style import Style
 from slide_gui.progress import Progress
-from slide_gui.text import dataset_title, pixel_name
+from slide_gui.text import dataset_title, pixel_name, told_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -243,7 +244,8 @@ def _draw_block(
 
 def _pixel_label(rows: WeightRows, index: int, style: Style, space: float, scale: float) -> str:
     """Return the label of a pixel or feature; for a feature without a name, “feature 3”, or “3” if space is short."""
-    name = pixel_name(rows.pixels[index], rows.image_shape, rows.feature_names, transposed=style.transposed)
+    names = [pixel_name(i, rows.image_shape, rows.feature_names, transposed=style.transposed) for i in rows.pixels]
+    name = names[index] if width_mm(names[index], SMALLEST * scale) <= space else told_apart(names)[index]
     is_number = rows.image_shape is None and not rows.feature_names
     if is_number and width_mm(f"feature {max(rows.pixels)}", SMALL_SIZE * scale) <= space:
         return f"feature {name}"

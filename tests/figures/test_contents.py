@@ -274,6 +274,12 @@ def test_that_a_long_name_is_cut_but_never_the_mark_of_generated_data():
     assert any(text.startswith("a very long") and text.endswith("… (generated)") for text in found)
 
 
+def test_that_long_names_of_features_remain_different():
+    names = tuple(f"concentration in the blood of the patient of salt {k} (mmol/l)" for k in range(48))
+    rows = replace(weight_rows(shape=None), feature_names=names)
+    assert {"…9…", "…20…", "…37…"} <= set(texts(drawn(draw_weights, [rows])))
+
+
 def test_that_biases_and_limits_are_below_tiles_on_request():
     weights = weight_rows(pixels=(9,), depth=1)
     weights.biases[0, 0] = -0.125

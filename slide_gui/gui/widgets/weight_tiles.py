@@ -50,6 +50,7 @@ from slide_gui.gui.widgets.tiles import (
     mosaic_image,
     tile_layout,
 )
+from slide_gui.text import told_apart
 
 
 def _paint_marks(painter: QPainter, theme: Theme, layout: TileLayout, marked: list[tuple[QColor, QRectF]]) -> None:
@@ -77,8 +78,13 @@ def _paint_field_mark(painter: QPainter, theme: Theme, layout: TileLayout, spot:
         ring(painter, spot, QColor(theme.accent), washed(theme.background, 0.6), 1.5)
 
 
-def _paint_label(painter: QPainter, theme: Theme, box: QRectF, row: TileRow, fonts: tuple[QFont, ...]) -> None:
-    """Paint the dot and title of a row; `fonts` are the fonts for unpinned and for pinned rows."""
+def _paint_label(
+    painter: QPainter, theme: Theme, box: QRectF, row: TileRow, fonts: tuple[QFont, ...], short: dict[str, str]
+) -> None:
+    """Paint the dot and title of a row; `fonts` are the fonts for unpinned and for pinned rows.
+
+    `short` maps titles to the short titles that replace them if they are too wide.
+    """
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setPen(QPen(row.color, 2.0))
     painter.setBrush(row.color if row.removable else Qt.BrushStyle.NoBrush)
@@ -87,7 +93,9 @@ def _paint_label(painter: QPainter, theme: Theme, box: QRectF, row: TileRow, fon
     painter.setFont(fonts[row.removable])
     painter.setPen(QColor(theme.text))
     area = box.adjusted(13 if row.color.alpha() else 1, 0, 0, 0)
-    painter.drawText(area, MIDDLE, painter.fontMetrics().elidedText(row.title, _ELIDE, int(area.width())))
+    metrics, width = painter.fontMetrics(), int(area.width())
+    title = row.title if metrics.horizontalAdvance(row.title) <= width else short.get(row.title, row.title)
+    painter.drawText(area, MIDDLE, metrics.elidedText(title, Qt.TextElideMode.ElideMiddle, width))
 
 
 def _paint_remove(painter: QPainter, theme: Theme, box: QRectF) -> None:
@@ -101,7 +109,6 @@ def _paint_remove(painter: QPainter, theme: Theme, box: QRectF) -> None:
 
 
 _BACK, _BACK_WIDTH = "‹ Back", 64
-_ELIDE = Qt.TextElideMode.ElideRight
 _TAB = Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason
 
 
@@ -289,9 +296,11 @@ class WeightTiles(PaintedWidget):
                 for column in layout.shown_columns():
                     box = layout.heading(column, row)
                     painter.drawText(box, MIDDLE, _fitting(self._columns[column], metrics, box.width()))
+            pins = [row.title for row in self.rows if row.removable]
+            short = {pin: name.strip("…") for pin, name in zip(pins, told_apart(pins), strict=True)}
             for number in dict.fromkeys(row for row, _ in visible):
                 if layout.label(number).width():
-                    _paint_label(painter, theme, layout.label(number), self.rows[number], fonts)
+                    _paint_label(painter, theme, layout.label(number), self.rows[number], fonts, short)
                 if self.rows[number].removable:
                     _paint_remove(painter, theme, layout.remove(number))
             painter.setFont(fonts[0])
