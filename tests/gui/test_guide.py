@@ -155,7 +155,7 @@ def test_that_leaving_restores_data_state_page_result_and_panel_and_sessions_nev
     at_rest(window)
 
 
-def test_that_the_tour_leaves_earlier_steps_of_undo_waits_for_requested_jobs_and_ends_with_other_data(
+def test_that_the_tour_leaves_undo_and_pixel_as_before_waits_for_requested_jobs_and_ends_with_other_data(
     small_example, closed_window, monkeypatch
 ):
     window = closed_window
@@ -169,6 +169,7 @@ def test_that_the_tour_leaves_earlier_steps_of_undo_waits_for_requested_jobs_and
     for _ in range(len(STOPS) - 1):
         window.tour.next()
         window.tour.look()
+    window.weights_page.pixels.point_at(100)
     assert waiting == [window]  # on the card after the training
     assert window.workspace.history.index() > index
     training = window.session.runs.training
@@ -177,6 +178,7 @@ def test_that_the_tour_leaves_earlier_steps_of_undo_waits_for_requested_jobs_and
     assert not window.tour.is_running
     assert not training.running
     assert (window.workspace.history.index(), window.workspace.state) == (index, state)
+    assert window.weights_page.pixels.feature is None
     training.start(lambda progress: [progress.report(0.0) for _ in itertools.count()], None)
     assert "requested job" in window.actions_by_name["tour"].follow()
     window.session.stop()

@@ -165,8 +165,8 @@ class WeightsPage(Page):
                 cast("FlowPart", self._view_of[FLOW]).set_brush(self._brush)
                 cast("FlowPart", self._view_of[FLOW]).set_corrupted("clean" not in choices)
         pixel, dataset = choices.get("pixel", ""), self._workspace.dataset
-        if pixel.isdecimal() and dataset is not None and len(pixel) < 9 and int(pixel) < dataset.n_features:
-            self.pixels.point_at(int(pixel))
+        is_known = pixel.isdecimal() and len(pixel) < 9 and self._workspace.has_feature(int(pixel))
+        self.pixels.select(int(pixel) if is_known else None)
         test_row, state = choices.get("test", ""), self._workspace.state
         if test_row.isdecimal() and len(test_row) < 9 and int(test_row) != state.test_row:
             self.shown.show_test(int(test_row))

@@ -62,12 +62,16 @@ class PixelSelection(QObject):
     @Slot(object)
     def point_at(self, feature: int | None) -> None:
         """Select a pixel. Ignore None (the mouse has left a view) and pixels that do not exist in the open data."""
-        if feature is None or feature == self.feature or not self._workspace.has_feature(feature):
-            return
-        self.feature = feature
-        self._target = self.source = None
-        self.watch()
-        self.moved.emit()
+        if feature is not None and self._workspace.has_feature(feature):
+            self.select(feature)
+
+    def select(self, feature: int | None) -> None:
+        """Select a pixel of the open data; None selects no pixel."""
+        if feature != self.feature:
+            self.feature = feature
+            self._target = self.source = None
+            self.watch()
+            self.moved.emit()
 
     def cross(self, target: int | None, source: int | None) -> None:
         """Select the weight with which `source` reconstructs `target`; None selects no weight."""
