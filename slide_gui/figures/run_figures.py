@@ -47,7 +47,9 @@ def draw_confusion(figure: "Figure", result: RunResult, style: Style, names: Seq
         names = [f"{number} {name}" for number, name in enumerate(names, start=1)]
     rows = told_apart(names) if _too_wide(names, SMALL_SIZE * s, 0.25 * plot.width) else names
     space = min(max(width_mm(name, SMALL_SIZE * s) for name in rows), 0.25 * plot.width) + 8.0 * s
-    side = min(plot.width - space - 3.0 * s, plot.height - 10.5 * s - 9.0 * s)
+    if result.widths:
+        plot.note(result.widths)
+    side = min(plot.width - space - 3.0 * s, plot.height - 10.5 * s - (11.5 if result.widths else 9.0) * s)
     axes = plot.axes((space, 10.5 * s, side, side), "confusion")
     _draw_cells(axes, result, s, side / k)
     labels = [fitted(name, SMALL_SIZE * s, space - 5.5 * s, SMALL_SIZE * s)[0] for name in rows]

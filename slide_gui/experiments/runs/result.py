@@ -283,6 +283,13 @@ class RunResult:
         chosen = None if self.classifier is None else self.classifier.chosen
         return "" if chosen is None else chosen.name
 
+    @property
+    def widths(self) -> str:
+        """Description of how the widths were selected. Empty without a classifier, or if the selection is unknown."""
+        if self.classifier is None or self.chosen_by or self.spec.svm.widths != "median":
+            return describe_widths(self.chosen_by)
+        return f"median widths{' times a factor selected by cross-validation' * bool(self.classifier.grid)}"
+
     def document(self) -> dict[str, Any]:
         """Return all fields except the arrays as values for JSON."""
         return {

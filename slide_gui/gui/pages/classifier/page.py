@@ -307,11 +307,7 @@ class ClassifierPage(Page):
             parts.insert(0, "shipped")
         parts += filter(None, [ClassRates.of(result.confusion, self._names(result)).sentence.removesuffix(".")])
         parts.append(f"training error {per_cent(100 * result.train_error)}")
-        if chosen is not None:
-            parts.append(describe_chosen(chosen) if chosen.guarded else describe_widths(chosen.name))
-        elif result.spec.svm.widths == "median":
-            scaled = classifier is not None and classifier.grid
-            parts.append(f"median widths{' times a factor selected by cross-validation' if scaled else ''}")
+        parts.append(describe_chosen(chosen) if chosen is not None and chosen.guarded else result.widths)
         if classifier is not None:
             loss = result.spec.svm.loss
             parts.append(LOSSES[loss].text if loss != SvmParameters().loss else "")
