@@ -317,11 +317,14 @@ def test_that_copies_pause_on_cancel_resume_restart_after_a_new_fit_and_say_why_
     resume.click()
     window.workspace.set_parameters(noise=0.5)
     wait(lambda: part.copies.noise == 0.5 and all_points(part))
-    window.workspace.set_parameters(noise=0.0)
-    wait(lambda: part.copies.noise == 0.0 and all_points(part))
-    assert "Wₘ equals W for every m" in part.plot.accessibleDescription()
+    refit(window, noise=0.0)
+    assert "at noise level 0, every copy equals the data" in part.plot.accessibleDescription()
+    assert part.refusal == window.weights_page.why_nothing_to_export()
     assert not part.export_options(Style())
     assert not part.numbers()
+    assert not any(each.isVisible() for each in start_buttons(part))
+    window.workspace.set_parameters(noise=0.5)
+    wait(lambda: part.copies is not None and part.copies.noise == 0.5)
 
 
 def test_that_copies_of_small_images_are_dropped_before_larger_images_are_shown(window):

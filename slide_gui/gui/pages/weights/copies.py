@@ -255,7 +255,6 @@ class CopiesView(Experiment):
         # The number of corrupted copies that is selected in the plot.
         self._wanted = 32
         self._job: int | None = None
-        self._refusal = ""  # the reason why W_m cannot be computed, or ""
         self._outdated = False  # True if `copies` belongs to an earlier fit of the layers
         self._restarts = False  # True if the computation restarts after a new fit of the layers
         self._run = self._add_action("Start", with_keys("Fit Wₘ to corrupted copies", "Ctrl+Shift+M"), self.toggle)
@@ -288,8 +287,10 @@ class CopiesView(Experiment):
         assert dataset is not None
         assert stack is not None
         self._fitted = stack.layers[number - 1]
-        self._refusal, self._outdated = "", True
+        self.refusal, self._outdated = "", True
         try:
+            if not stack.parameters.noise:
+                raise ValueError("at noise level 0, every copy equals the data, and Wₘ equals W; set a higher level")
             self._study = CopiesStudy(stack, dataset.train, number)
         except ValueError as error:
             self._refuse(error)
@@ -342,7 +343,7 @@ class CopiesView(Experiment):
     @Slot(object)
     def _refuse(self, error: Exception) -> None:
         self._job = self._study = self.copies = None
-        self._refusal = f"This experiment cannot run: {sentence(error)}"
+        self.refusal = f"This experiment cannot run: {sentence(error)}"
         self._show()
 
     @Slot()
@@ -350,7 +351,7 @@ class CopiesView(Experiment):
         """Stop the computation of W_m, and discard the results for the data that were open before."""
         self._data = self._workspace.dataset
         self._fitted = self._study = self.copies = self._job = None
-        self._refusal, self._restarts = "", False
+        self.refusal, self._restarts = "", False
         self._workspace.queue.cancel(channel=_CHANNEL)
 
     # Display ---------------------------------------------------------------------------------------------------
@@ -364,9 +365,7 @@ class CopiesView(Experiment):
         a = self._pixels.features()[0]
         if copies is None:
             start = f"Press Start to fit Wₘ to up to {count(MOST_COPIES)} corrupted copies while this view is open."
-            self.plot.set_placeholder(self._refusal or (start if self._workspace.state.parameters.depth else NO_LAYER))
-        elif not copies.noise:
-            self.plot.set_placeholder("At noise level 0, every copy equals the data, so Wₘ equals W for every m.")
+            self.plot.set_placeholder((self.refusal or start) if self._workspace.state.parameters.depth else NO_LAYER)
         stale = copies is not None and self._is_stale(copies)
         point = None if copies is None else self._point(copies)
         status = ""
@@ -410,7 +409,7 @@ class CopiesView(Experiment):
         if model is None or source is None or copies is None or self._is_stale(copies):
             return ()
         done = copies.finished()
-        if not done.points or not done.noise:  # without noise, there are no errors to draw
+        if not done.points:
             return ()
         shown = self._point(done) or done.points[0]
         result = CopiesResult(model, done, self._pixels.features()[0], shown.copies)

@@ -216,7 +216,9 @@ class WeightsPage(Page):
             return "There is no layer. Increase the depth."
         if self._workspace.model() is None:
             return "The layers are still being fitted. Try again in a moment."
-        return "This view has no numbers yet. Start its computation, or wait until it ends."
+        view = self.shown_view()
+        part = view.part if isinstance(view, WhyView) else view
+        return part.refusal or "This view has no numbers yet. Start its computation, or wait until it ends."
 
     def _figure_pixels(self) -> tuple[int, ...]:
         """Return the pixels whose rows of W are exported: the pinned pixels, or else the selected pixel."""

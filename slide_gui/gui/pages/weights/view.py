@@ -49,9 +49,12 @@ class View(QWidget):
     ----------
     shows_rows : bool
         True if the view shows rows of W. The page then copies these rows to the clipboard instead of `numbers`.
+    refusal : str
+        The reason why the view cannot compute its results, or "".
     """
 
     shows_rows = True
+    refusal = ""
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)

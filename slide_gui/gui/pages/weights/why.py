@@ -92,7 +92,7 @@ class WhyView(View):
         if name not in self._parts:
             part = self._parts[name] = self.experiment.make(self._context, self)
             self._stack.addWidget(part)
-        part = self._part
+        part = self.part
         if isinstance(before, Experiment) and isinstance(part, Experiment):
             part.set_layer(before.layer)
         self.tabs.setCurrentIndex(number)
@@ -100,7 +100,8 @@ class WhyView(View):
         return part
 
     @property
-    def _part(self) -> View:
+    def part(self) -> View:
+        """Return the visible experiment."""
         return self._parts[self.experiment.name]
 
     @Slot(int)
@@ -113,10 +114,10 @@ class WhyView(View):
         for number, spec in enumerate(EXPERIMENTS):
             self.tabs.setTabToolTip(number, self._workspace.worded(spec.tip))
         self._sentence.setText(self._workspace.worded(self.experiment.tip))
-        self._part.refresh()
+        self.part.refresh()
 
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
-        return self._part.export_options(style)
+        return self.part.export_options(style)
 
     def numbers(self) -> str:
-        return self._part.numbers()
+        return self.part.numbers()
