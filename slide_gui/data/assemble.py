@@ -99,6 +99,7 @@ def assemble(
     guesses = [*train.opened.guesses, *_scale_guesses(train, rows, scale, scaling, reading), *warnings, *of_missing]
     if len({name.casefold().lstrip("0") for name in train.label_names}) < len(train.label_names):
         guesses.append(Guess("classes differ only in letter case or leading zeros", "spell each class consistently"))
+    guesses += _classes_of_one_row(train)
     test_labels = None if train.labels is None else np.empty(0, np.int64)
     for test in tests:
         name, test_labels = Path(test.place).name, test.labels
@@ -279,6 +280,16 @@ def _unseen_classes(train: DataPart, test: DataPart) -> tuple[Guess, ...]:
     )
     what = f"the training set lacks the classes of {counted(n, 'test row')} (of {len(test.labels)})"
     return (Guess(what, f"{listed}{', …' if len(lacking) > 6 else ''}; a classifier misclassifies all of them"),)
+
+
+def _classes_of_one_row(train: DataPart) -> tuple[Guess, ...]:
+    """Return a warning if fewer than half of the classes have only one row. Such a row may be a total, not a sample."""
+    classes, counts = np.unique([] if train.labels is None else train.labels, return_counts=True)
+    rare = label_names(classes[counts == 1].tolist(), train.label_names)
+    if not 0 < 2 * len(rare) < len(classes):
+        return ()
+    what = f"only one training row in {plural('class', 'each of the classes', len(rare))} {listed_names(rare)}"
+    return (Guess(what, "if it is a total or a typing error, leave it out"),)
 
 
 def _shared_groups(train: DataPart, test: DataPart) -> tuple[Guess, ...]:

@@ -218,6 +218,15 @@ def test_that_a_test_set_of_other_classes_is_refused_and_some_others_are_a_warni
     assert (guess.what[-18:], guess.why[:9]) == ("2 test rows (of 4)", "5: 2 rows")
 
 
+@pytest.mark.parametrize(
+    ("labels", "what"),
+    [("aabbc", "class “c”"), ("aabbccxy", "each of the classes “x”, “y”"), ("abc", ""), ("aab", ""), ("aabb", "")],
+)
+def test_that_a_class_of_one_row_is_reported_unless_half_of_the_classes_are(tmp_path, labels, what):
+    data = open_npz(tmp_path, X=np.eye(len(labels)), y=list(labels))
+    assert [guess.what for guess in data.opened.guesses] == [f"only one training row in {what}"] * bool(what)
+
+
 def write_rows(folder, kind, values, labels):
     """Write rows with numeric labels in a format."""
     path = folder / f"x.{kind}"
