@@ -110,6 +110,7 @@ def test_that_a_label_column_of_text_comes_first_and_y_next_to_x_is_a_coordinate
         ("\n1, 2 ,3,4,0\n\n  \r\n5,6,7,8,1\n\n", [0, 1], 4),
         (f".1,.2,0\n.5,.6,{2**31 - 1}\n", [0, 2**31 - 1], 2),
         (f".1,.2,0\n.5,.6,{2**31}\n", None, 3),
+        ("a,b,children\n.1,.2,0\n.5,.6,1\n.3,.4,\n", None, 3),
         (f".1,.2,0\n.5,.6,{-(2**31)}\n", None, 3),
         ("6,73 3,43 1\n5,5 2,25 0\n", [1, 0], 2),  # blanks between numbers with decimal commas
         ("6   ,7   ,1\n25  ,5   ,0\n", [1, 0], 2),  # blanks between numbers and commas
@@ -231,6 +232,8 @@ def test_that_text_columns_without_classes_are_left_out_and_reported():
     assert (part.opened.left_out, part.opened.label_column) == ((0,), 1)
     assert notes(part) == ["labels in column “town”", "column “name” left out"]
     assert not any(guess.sure for guess in part.opened.guesses)
+    part = read("kind,a,sex\n" + "".join(f"{'xyz'[k % 3]},.{k},{'mf '[k % 3]}\n" for k in range(9)))
+    assert (classes(part), part.opened.left_out) == (list("xyz" * 3), (2,))  # the sex of some rows is missing
     chosen = read(PEOPLE, ParseOptions("d"))
     assert chosen.labels.tolist() == [0, 1, 2, 0, 1]
     assert notes(chosen) == ["columns “name”, “town” left out"]

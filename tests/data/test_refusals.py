@@ -53,7 +53,6 @@ TEXTS = [
     ("x.csv", "# x\n" * 1024 + "5\n6\n", "line 1025 has one column; separate the numbers with commas"),
     ("x.csv", "1,2,0\n3,4,1\n5,0\n", "line 3 has 2 cells, expected 3; correct the line, or leave it out"),
     ("x.csv", "a,b,k\n1,2,p\n1,2\n", "line 3 has 2 cells, expected 3"),
-    ("x.csv", "1,2,0\n1,2,\n1,2,1\n", r"the label of row 2 is missing \(nan\); fill it in, or leave the row out"),
     ("x.csv", "1,2,0\n1,2 3,1\n", "line 2, column 2: found '2 3', expected a finite number; correct it, write NA if"),
     ("x.csv", "1,2,0\n1,1_0,1\n", "line 2, column 2: found '1_0'"),
     ("x.csv", "1,2,0\n1,inf,inf\n", "line 2, column 2: found 'inf', expected a finite number; correct it"),

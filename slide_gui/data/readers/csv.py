@@ -75,12 +75,12 @@ def read_csv(
     2. A column named label, labels, class, y or target; if there are several, a text column comes first. If there is
        also a column x, column y is a coordinate and not the labels.
     3. The only text column. Each different text is a class, numbered in alphabetical order.
-    4. The text column with the fewest different texts: at least two, of which one is repeated. If several columns
-       qualify, the last one. Rules 3 and 4 do not use columns of ten or more different texts if most texts differ, or
-       if the column has a name such as id or patient.
+    4. The text column with the fewest different texts: at least two, of which one is repeated. Columns without missing
+       cells come first. If several columns qualify, the last one. Rules 3 and 4 do not use columns of ten or more
+       different texts if most texts differ, or if the column has a name such as id or patient.
     5. No labels, if the table has no names and its columns make a square image of at least 8 × 8.
-    6. The last column, if it has integers of more than one value. If these integers look like a quantity, rule 7 comes
-       first.
+    6. The last column, if it has integers of more than one value and no missing cells. If these integers look like a
+       quantity, rule 7 comes first.
     7. The first column, if it has integers of more than one value and the other columns make a square image. This rule
        comes before rule 6 if the integers of the first column are consecutive from 0 or 1, and the last column looks
        like a pixel. The last column looks like a pixel in three cases:
@@ -263,7 +263,7 @@ class TableLayout:
         codes = [b"%d" % known.setdefault(name, len(known)) for name in names]
         missing = next(filter(is_missing, islice(known, n_known, None)), None)
         if missing is not None:
-            others = "leave the row out, or choose no label column; if this is a class name, choose another name"
+            others = "leave the row out, choose another label column or none, or write another name for this class"
             raise DataError(
                 f"line {lines[names.index(missing)]}, column {column + 1}: the {kind} is missing (found {missing!r}); "
                 f"fill it in, {others if kind == 'class' else 'or leave the row out'}",
@@ -578,8 +578,11 @@ def _label_column(
     repeated = [k for k in text - identifiers if 2 <= n_texts[k] < len(_filled(rows, k))]
     if not repeated and (identifiers or not text):
         return None, []
-    label = min(repeated, key=lambda k: (n_texts[k], -k), default=min(text, key=lambda k: (n_texts[k], -k)))
+    # A column with missing cells is refused as labels, but not as a column that is left out.
+    complete = [k for k in repeated if len(_filled(rows, k)) == len(rows)] or repeated
+    label = min(complete, key=lambda k: (n_texts[k], -k), default=min(text, key=lambda k: (n_texts[k], -k)))
     why = "it has the fewest distinct values" if len(text) > 1 else "it is the only column of text or codes"
+    why += " of columns without missing cells" * (complete != repeated)
     ends = {int(_counts_on([row[0] for row in rows])), len(columns) - 1} - text
     doubtful = len(text) > 1 or any(2 <= len({row[k].strip() for row in rows}) <= _FEW_LEVELS for k in ends)
     return label, [Guess(f"labels in column {_shown(label, columns)}", f"{why} in the first lines", sure=not doubtful)]
@@ -649,7 +652,8 @@ def _count_up(values: NDArray[np.floating]) -> bool:
 
 def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple[Guess, ...], str]:
     """Choose a label column of numbers. Return its index or None, the guess, and the reason if there are no labels."""
-    values, d = np.unique(table.column[~np.isnan(table.column)]), len(layout.columns)
+    known, d = ~np.isnan(table.column), len(layout.columns)
+    values = np.unique(table.column[known])
     if layout.reading.label_column is not None or d - 1 in layout.left_out:
         why = "the last column is left out" if layout.reading.label_column is None else "all columns are features"
         return None, (), f"{why}; choose the label column"
@@ -664,7 +668,7 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
         last, largest = values[-1], table.rows[:, 1:].max()
         wide = last > _FEW_LEVELS if not counts else _FEW_LEVELS <= last == largest > classes[-1]
         is_pixel = wide or (alike and (few or (not counts and values[0] == 0)))
-    if not unlabelled_image and (layout.reading.bins or (look_like_labels(values) and not is_pixel)):
+    if not unlabelled_image and (layout.reading.bins or (look_like_labels(values) and known.all() and not is_pixel)):
         why = "it is the last one and has numbers" if layout.reading.bins else "it is the last one and has integers"
         return d - 1, (Guess(f"labels in column {_shown(d - 1, layout.columns)}", why),), ""
     if not unlabelled_image and is_first:
@@ -674,6 +678,8 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
         why = f"its {d} columns were read as an image without labels"
     elif not len(values):
         why = "all cells of the last column are missing"
+    elif look_like_labels(values):
+        why = "the last column has missing cells, but labels must be complete"
     elif len(values) == 1:
         why = f"the last column has only the value {values[0]:g}, so all rows would be of one class"
     else:
