@@ -304,8 +304,9 @@ def table_layout(
     if decimal_commas:
         rows = [[_with_point(cell) for cell in row] for row in rows]
     first, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
-    if line.count(b'"') % 2 and 2 * len(below) < len(rows) - 1:
-        raise DataError(f"line {number} has an unpaired quotation mark; write each row on one line", place)
+    unpaired = next((at for each, at, _ in lines if each.count(b'"') % 2), None)
+    if unpaired and 2 * len(below) < len(rows) - 1:
+        raise DataError(f"line {unpaired} has an unpaired quotation mark; write each row on one line", place)
     ((n_cells, n_such),) = Counter(map(len, rows)).most_common(1)
     if not below and n_such > 2:
         problem = f"line {number} has {counted(len(first), 'cell')}, but {n_such} of the next lines have {n_cells}"
