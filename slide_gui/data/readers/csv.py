@@ -311,6 +311,9 @@ def table_layout(
     if not below and n_such > 2:
         problem = f"line {number} has {counted(len(first), 'cell')}, but {n_such} of the next lines have {n_cells}"
         raise DataError(f"{problem}; remove a title above the table, or correct the line", place)
+    # Spreadsheets write empty cells after a title. The line below it has the names of the columns.
+    if below and sum(map(bool, first)) == 1 < sum(map(bool, below[0])) and not any(map(is_number, first + below[0])):
+        raise DataError(f"line {number} has a title and empty cells; remove the title above the table", place)
     if len(first) == 1:
         raise DataError(f"line {number} has one column; separate the numbers with commas, semicolons or tabs", place)
     known = known if like is None else like.feature_names
@@ -562,9 +565,8 @@ def _label_column(
 ) -> tuple[int | None, list[Guess]]:
     """Return the label column according to the options, the column names or the text columns, and guesses about it."""
     if reading.label_column is not None:
-        if reading.label_column.lower() == NO_COLUMN:
-            return None, []
-        return requested_column(reading.label_column, columns, place), []
+        is_none = reading.label_column.lower() == NO_COLUMN
+        return None if is_none else requested_column(reading.label_column, columns, place), []
     used = {k: name.lower() for k, name in enumerate(columns) if name not in reading.left_out}
     likely = [k for k, name in used.items() if name in LABEL_NAMES and not (name == "y" and "x" in used.values())]
     if likely:
@@ -595,20 +597,18 @@ def _options_like(
     """Return the options for a test set, with the label column and the left-out columns of the training set."""
     if like is None or not like.opened.columns:
         return reading
-    trained_on = like.opened.columns
+    trained_on, k = like.opened.columns, like.opened.label_column
     if like.opened.header != named:
-        k = like.opened.label_column
         if k is None or reading.label_column is not None or len(columns) != len(trained_on):
             return reading
         return replace(reading, label_column=f"#{k + 1}")
-    place_of_label = like.opened.label_column
-    label = None if place_of_label is None else trained_on[place_of_label]
+    label = None if k is None else trained_on[k]
     n_known = len(trained_on) - (label is not None)
-    if place_of_label is not None and not named and len(columns) == n_known:  # only the label column is missing
-        numbers = tuple(str(k + (k < place_of_label)) for k in like.opened.left_out)
+    if k is not None and not named and len(columns) == n_known:  # only the label column is missing
+        numbers = tuple(str(n + (n < k)) for n in like.opened.left_out)
         return replace(reading, label_column=NO_COLUMN, left_out=numbers, group=None)
     group = reading.group and trained_on[requested_column(reading.group, trained_on, place)]
-    left_out = [trained_on[k] for k in like.opened.left_out if trained_on[k] != group]
+    left_out = [trained_on[n] for n in like.opened.left_out if trained_on[n] != group]
     others = set(columns) - {*like.feature_names, *left_out, group} if named else columns[n_known:]
     return replace(
         reading,
