@@ -297,7 +297,9 @@ def test_that_the_memory_of_all_pictures_is_checked(tmp_path, monkeypatch):
 def test_that_a_folder_without_readable_pictures_is_refused(tmp_path):
     with pytest.raises(DataError, match="contains no pictures of classes; open a folder with one sub-folder"):
         read_image_folder(tmp_path)
-    for content in (b"", b"\x89PNG\r\n\x1a\n", b"hello"):
-        write(tmp_path / "0.png", content)
-        with pytest.raises(DataError, match=r"0\.png: is not a readable picture; remove it"):
+    save_all(tmp_path, "cat/0.png", "cat/1.png")
+    for name, content in (("png", b""), ("png", b"\x89PNG\r\n\x1a\n"), ("jfif", b"hello"), ("heic", b"\0\0\0")):
+        write(tmp_path / "cat" / f"0.{name}", content)
+        with pytest.raises(DataError, match=rf"0\.{name}: is not a readable picture; remove it"):
             read_image_folder(tmp_path)
+        (tmp_path / "cat" / f"0.{name}").unlink()

@@ -17,7 +17,9 @@ from slide_gui.data.reading import Guess, ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import clean_name, counted, plural
 
+# Pictures in the last four formats are refused. If they were left out, they would not be missed.
 IMAGE_SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"))
+IMAGE_SUFFIXES |= {".jfif", ".pbm", ".heic", ".heif", ".avif", ".jp2"}
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 _MOST_PIXELS = 1 << 16
 _MOST_BYTES = 64 << 20
@@ -120,7 +122,7 @@ def read_image(path: Path) -> NDArray[np.float32]:
     except DataError:
         raise
     except Exception as error:  # Pillow raises many types of errors, also decompression bomb warnings
-        raise DataError("is not a readable picture; remove it from the folder or save it again", str(path)) from error
+        raise DataError("is not a readable picture; remove it from the folder or save it as PNG", str(path)) from error
 
 
 def _folders(folder: Path) -> list[Path]:
