@@ -1,5 +1,6 @@
 """Damaged or hostile files are refused in one sentence, their sizes checked to the byte, their names cleaned."""
 
+import bz2
 import gzip
 import os
 import struct
@@ -160,6 +161,8 @@ BINARIES = [
     ("x.png", b"\x89PNG\r\n\x1a\n", "is a single picture; open a folder"),
     ("x.bmp", b"BM" + struct.pack("<IHHI", 90, 0, 0, 54), "is a single picture"),
     ("data_batch_1", b"\x80\x02}q\x01", "is a Python pickle, which is never read; save its arrays as X and y"),
+    ("x.csv.bz2", bz2.compress(b"1,2"), "is a packed file; extract it"),
+    ("x.csv.gz", gzip.compress(b"1,2"), "begins with 31 2c 32, expected .*; extract it if it is a packed table, or choose"),
     ("x.gz", b"\x1f\x8bnonsense", "is a damaged or truncated gzip file; download it again"),
     ("x.npy", NPY[:-8], r"its header declares 96 bytes \(3 × 4 float64\), but 88 follow; it is truncated or damaged"),
     ("x.npy", NPY + b"more", "but 100 follow"),
