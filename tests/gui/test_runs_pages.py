@@ -395,6 +395,10 @@ def test_that_an_opened_run_names_the_rows_of_its_error_and_its_method_and_leave
     on_validation = replace(given, evaluate="validation", training="split").checked()
     assert open_result(window, tmp_path, run(labelled(), on_validation)).startswith("validation error on ")
     assert open_result(window, tmp_path, run(labelled(), given)).startswith("test error on ")
+    few = run(labelled(), replace(given, svm=replace(QUICK, C=100.0), test_rows=20))
+    assert open_result(window, tmp_path, few).startswith("test error on 20 images")
+    expected = "All 20 test rows are classified correctly."
+    assert (few.error, window.pages.shown().gallery._placeholder) == (0.0, expected)
 
 
 def test_that_the_runs_are_read_while_the_window_computes_and_the_page_reports_it(window, tmp_path):

@@ -397,7 +397,7 @@ class ClassifierPage(Page):
             note = f"test {self._unit()} {count(row + 1)}: {name}, predicted as {names[predicted]}"
             images.append(Thumbnail(row, shaped, caption, note))
         if not len(result.misclassified):
-            self.gallery.set_placeholder(f"All {counted(dataset.n_test, 'test row')} are classified correctly.")
+            self.gallery.set_placeholder(f"All {counted(result.n_test, 'test row')} are classified correctly.")
         self.gallery.set_images(images, stale)
         words = "" if cell is None else f"{names[cell[0]]}, predicted as {names[cell[1]]}"
         self._show_filter(len(images), len(result.misclassified), words)
