@@ -9,7 +9,7 @@ from statistics import stdev
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.text import count, count_range
+from slide_gui.text import count, count_range, percentage
 
 LEVEL = 0.05
 """The probability that an interval misses the true value, and the p-value below which a difference is significant."""
@@ -127,7 +127,7 @@ class ErrorRate:
     @property
     def value(self) -> str:
         """The error in per cent, without the per cent sign: ``1.20``."""
-        return f"{100 * self.error:.2f}"
+        return percentage(100 * self.error)
 
     @property
     def interval(self) -> str:
@@ -202,8 +202,9 @@ class ClassRates:
             return ""
         pairs = [(recall, name) for name, recall in self.recall.items() if recall is not None]
         few = len(pairs) <= _LISTED
-        listed = ", ".join(f"{name}: {100 * r:.1f} %" for r, name in (pairs if few else sorted(pairs)[:_LISTED]))
-        text = f"The classes differ in size: the balanced error is {100 * self.balanced_error:.1f} %, "
+        shown = pairs if few else sorted(pairs)[:_LISTED]
+        listed = ", ".join(f"{name}: {percentage(100 * r, 1)} %" for r, name in shown)
+        text = f"The classes differ in size: the balanced error is {percentage(100 * self.balanced_error, 1)} %, "
         return f"{text}the {'recall by class is' if few else 'lowest recalls are'} {listed}."
 
     @property

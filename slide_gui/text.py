@@ -113,6 +113,19 @@ def count_range(values: Collection[int]) -> str:
     return " to ".join(map(count, dict.fromkeys(ends)))
 
 
+def percentage(value: float, decimals: int = 2) -> str:
+    """Return a percentage without its unit, with up to two more decimals if it would be rounded to 0 or 100.
+
+    Otherwise, a few errors in many rows would look like none.
+
+    Examples
+    --------
+    >>> percentage(1.3), percentage(0.002), percentage(99.98, 1), percentage(100.0, 1)
+    ('1.30', '0.002', '99.98', '100.0')
+    """
+    return fixed(value, next((n for n in range(decimals, decimals + 3) if 0 < round(value, n) < 100), decimals))
+
+
 def per_cent(value: float, decimals: int = 2) -> str:
     """Return a percentage with its unit.
 
@@ -121,7 +134,7 @@ def per_cent(value: float, decimals: int = 2) -> str:
     >>> per_cent(1.3)
     '1.30\u202f%'
     """
-    return f"{fixed(value, decimals)}{THIN}%"
+    return f"{percentage(value, decimals)}{THIN}%"
 
 
 def duration(seconds: float | None) -> str:

@@ -20,7 +20,7 @@ from slide_gui.error_rate import ErrorRate, row_errors
 from slide_gui.experiments.documents import checked_value, from_document
 from slide_gui.experiments.runs.spec import RunSpec, document_hash
 from slide_gui.results_version import RESULTS_VERSION, is_current, version_in_hashes
-from slide_gui.text import counted, unmarked
+from slide_gui.text import counted, percentage, unmarked
 
 
 def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -126,7 +126,7 @@ def describe_chosen(chosen: ChosenBy) -> str:
     """Describe how the widths were selected, with the errors on the rows that were held out for the selection."""
     if chosen.learned_error is None or chosen.median_error is None or not chosen.n_held_out:
         return describe_widths(chosen.name)
-    learned, median = (f"{100 * error:.1f} %" for error in (chosen.learned_error, chosen.median_error))
+    learned, median = (f"{percentage(100 * error, 1)} %" for error in (chosen.learned_error, chosen.median_error))
     rows, by = counted(chosen.n_held_out, "held-out row"), width_criterion(chosen.criterion)
     if chosen.guarded:
         return f"median widths (guard): they misclassify {median} of {rows}; widths by {by} misclassify {learned}"

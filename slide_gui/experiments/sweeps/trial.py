@@ -24,7 +24,7 @@ from slide_gui.experiments.sweeps.cluster import Cluster
 from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_spec, pooled
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
-from slide_gui.text import about, count, counted, fixed, label_names, number, significant
+from slide_gui.text import about, count, counted, label_names, number, percentage, significant
 
 BUDGET = 60.0
 """Default time budget of a trial, in seconds."""
@@ -132,7 +132,7 @@ class Trial:
         result, rate, other, depth = self.result, self.result.rate, self.other, self.result.spec.stack.depth
         rows = "held-out row" if result.spec.evaluate == "test" else "validation row"
         plain = f"plain SVM on your {'columns' if self.dataset.image_shape is None else 'pixels'}"
-        error, low, high, correct = (fixed(100 * x, 1) for x in (rate.error, rate.low, rate.high, 1 - rate.error))
+        error, low, high, correct = (percentage(100 * x, 1) for x in (rate.error, rate.low, rate.high, 1 - rate.error))
         guess, guessing = self.largest_class[1], f"{significant(100 * self.largest_class[1], 2)} % of the rows"
         trained = f"{count(result.n_train)} of {count(len(self.dataset.train))} rows"
         if other is None:
@@ -148,7 +148,7 @@ class Trial:
             p = self.p_value or 0.0
             verdict = f"SLIDE is significantly {better}" if p <= LEVEL else "no significant difference"
             written = f"p = {significant(p, 2)}" if p >= 0.001 else "p < 0.001"
-            compared = f"{rival} misclassifies {fixed(100 * other.error, 1)} %: {verdict} ({written})."
+            compared = f"{rival} misclassifies {percentage(100 * other.error, 1)} %: {verdict} ({written})."
         parts = (
             first,
             f"{'SLIDE' if depth else f'A {plain}'} classifies {correct} % of {counted(rate.n, rows)} correctly "

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 from slide_gui.gui.pages.curves.points import ErrorPoint, best_words, lines_of
 from slide_gui.gui.theme import BLUE
 from slide_gui.gui.widgets.color_table import ColorCell, ColorTable
-from slide_gui.text import counted, fixed, level
+from slide_gui.text import counted, level, percentage
 
 
 class HeatMap(ColorTable):
@@ -39,12 +39,12 @@ class HeatMap(ColorTable):
         low, high = min(errors, default=0.0), max(errors, default=1.0)
         digits, cells = 2 if high < 10.0 else 1, {}
         for place, point in self._points.items():
-            text, tip = fixed(point.error, digits) if point.is_known else "…", "\n".join(lines_of(point))
+            text, tip = percentage(point.error, digits) if point.is_known else "…", "\n".join(lines_of(point))
             if point.state == "done":
                 cells[place] = ColorCell(text, tip, (point.error - low) / max(high - low, 1e-12))
             else:
                 cells[place] = ColorCell(f"≈ {text}" if point.is_known else text, tip)
-        bounds = f" {fixed(low, 2)} to {fixed(high, 2)} %," if errors else ""
+        bounds = f" {percentage(low)} to {percentage(high)} %," if errors else ""
         legend = f"{part} error,{bounds} by depth and noise level 1 − p"
         words = [counted(len(points), "point"), *filter(None, [best_words(points)])]
         self.set_outlined([place for place, point in self._points.items() if point.is_selected])

@@ -332,7 +332,7 @@ def _describe(result: RunResult | StoredRun) -> str:
 def _sentence(shown: RunComparison) -> str:
     first, second = shown.first, shown.second
     difference = signed(100 * (first.error - second.error), 2)
-    errors = f"Error of A {100 * first.error:.2f} %, of B {100 * second.error:.2f} %, A − B = {difference}"
+    errors = f"Error of A {first.rate.value} %, of B {second.rate.value} %, A − B = {difference}"
     if len(_complete(shown)) < 2:
         return f"{errors} percentage points · no significance test: some shipped runs contain no predictions"
     test = compare_errors(first, second)
