@@ -57,6 +57,17 @@ def significant(value: float, digits: int = 4) -> str:
     return fixed(value, max(0, digits - 1 - size))
 
 
+def mean_square(value: float) -> str:
+    """Return a mean squared difference with four decimals, or outside 0.001 … 1000 with two significant digits.
+
+    Examples
+    --------
+    >>> mean_square(0.0646), mean_square(2.479e-8), mean_square(6147243513.8), mean_square(0.0)
+    ('0.0646', '2.5·10⁻⁸', '6.1·10⁹', '0.0000')
+    """
+    return f"{value:.4f}" if not value or 0.001 <= value < 1000 else significant(value, 2)
+
+
 def number(value: float) -> str:
     """Return the shortest decimal text of a number, with at most six digits.
 

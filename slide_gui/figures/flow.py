@@ -13,7 +13,7 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.export import FigureExport, export_of_model
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
-from slide_gui.text import counted, dataset_title, layer_name, power
+from slide_gui.text import counted, dataset_title, layer_name, mean_square, power
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -88,18 +88,18 @@ class _Painter:
         limit = self._limit_of(flow.clean) if flow.clean.min() < 0.0 else None
         if k == 0:
             self._tile(x, top, "x", flow.clean, limit)
-            line = f"{flow.corruption_error:.4f} from x" if corrupted else "not corrupted"
+            line = f"{mean_square(flow.corruption_error)} from x" if corrupted else "not corrupted"
             self._tile(x, second, entered, np.where(flow.survivors, flow.corrupted, np.nan), limit, line)
             down = "corrupt" if corrupted else ""
         else:
             layer, below = flow.layers[k - 1], layer_name(k - 1) if k > 1 else entered
-            lines = [f"{layer.target_error:.4f} from {below}"] if k > 1 else []
+            lines = [f"{mean_square(layer.target_error)} from {below}"] if k > 1 else []
             limit = self._limit_of(layer.squashed) if layer.squashed.min() < 0.0 else None
             # Without a limit, the bars of T would have the axis of x, whose values may be much larger.
             if limit is None and self._result.model.image_shape is None:
                 limit = float(np.abs(layer.squashed).max(initial=1.0))
             self._tile(x, top, f"T({below})", layer.squashed, limit)
-            lines.append(f"{layer.input_error:.4f} from x")
+            lines.append(f"{mean_square(layer.input_error)} from x")
             self._tile(x, second, layer_name(k), layer.output, self._limit_of(layer.output), *lines)
             down = power("W", k)
         middle, between = x + 0.5 * self._wide, 0.5 * (top + self._high + second) - 0.8 * s

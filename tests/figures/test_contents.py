@@ -85,6 +85,8 @@ def test_that_the_flow_figure_shows_the_values_and_the_errors():
     assert len(figure.axes) == 6
     second = flow.flow.layers[1]
     assert {f"{second.target_error:.4f} from h¹", f"{second.input_error:.4f} from x"} <= set(texts(figure))
+    layers = flow.flow.layers[0], replace(second, target_error=2.07e-8)
+    assert "2.1·10⁻⁸ from h¹" in texts(drawn(draw_flow, replace(flow, flow=replace(flow.flow, layers=layers))))
     squashed = next(axes for axes in figure.axes if axes.get_label().startswith("T(h¹)")).images[0].get_array()
     dark = np.asarray(squashed)[::8, ::8].sum(axis=-1) < 200
     np.testing.assert_array_equal(dark.reshape(-1), second.squashed == 1)

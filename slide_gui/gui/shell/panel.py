@@ -30,7 +30,7 @@ from slide_gui.gui.widgets.controls import (
 )
 from slide_gui.gui.widgets.layouts import VerticalScroll, flush, nested, placed
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from slide_gui.text import count, counted, level, plural, printable, significant
+from slide_gui.text import count, counted, level, mean_square, plural, printable, significant
 
 _WIDTH, _BAR = 240, 10  # widths of panel and scroll bar in pixels; the style sheet also sets the width of scroll bars
 _OPEN = "open"
@@ -523,7 +523,7 @@ class ParameterPanel(VerticalScroll):
             fresh = min(workspace.fitting.n_fresh, depth)
             self._note.setText(f"{doing} {fresh} of {depth} layers are fitted")
         else:
-            errors = f"{stack.layers[0].error:.4f} → {stack.layers[depth - 1].error:.4f}"
+            errors = f"{mean_square(stack.layers[0].error)} → {mean_square(stack.layers[depth - 1].error)}"
             text, seconds = f"Fitted · reconstruction error {errors}", workspace.fitting.seconds
             if seconds and len(stack.layers) == depth:
                 text = f"Fitted in {significant(seconds, 2)} s · reconstruction error {errors}"

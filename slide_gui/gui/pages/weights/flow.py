@@ -37,7 +37,7 @@ from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.painted import INK
 from slide_gui.gui.widgets.tiles import Shape
 from slide_gui.progress import Progress
-from slide_gui.text import count, counted, dataset_title, layer_name, number, power
+from slide_gui.text import count, counted, dataset_title, layer_name, mean_square, number, power
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
@@ -451,7 +451,7 @@ def _input(flow: Flow, entered: str, shape: Shape) -> FlowColumn:
     lines: tuple[str, ...] = ("not corrupted",)
     if entered != "x":
         corrupted = f"{count(int(np.count_nonzero(~flow.survivors)))} of {count(flow.clean.size)} set to 0"
-        lines = (corrupted, f"{flow.corruption_error:.4f} from x")
+        lines = (corrupted, f"{mean_square(flow.corruption_error)} from x")
     seen = np.where(flow.survivors, flow.corrupted, np.nan)
     return FlowColumn(
         _tile("x", flow.clean, shape, lines=(_lit(flow.clean),), tip="h⁰, the input"),
@@ -465,9 +465,9 @@ def _layer(
     k: int, layer: FlowLayer, below: str, shape: Shape, scales: tuple[ColorScale, ColorScale], stale: bool
 ) -> FlowColumn:
     name, weights = layer_name(k), power("W", k)
-    lines: tuple[str, ...] = (f"{layer.input_error:.4f} from x",)
+    lines: tuple[str, ...] = (f"{mean_square(layer.input_error)} from x",)
     if k > 1:
-        lines = (f"{layer.target_error:.4f} from {below}", *lines)
+        lines = (f"{mean_square(layer.target_error)} from {below}", *lines)
     lit, tip = (_lit(layer.squashed),), f"{name} = {weights} T({below}), values {_reach(layer.output)}"
     upper = _tile(f"T({below})", layer.squashed, shape, scales[0], () if stale else lit, f"T applied to {below}")
     lower = _tile(name, layer.output, shape, scales[1], () if stale else lines, "" if stale else tip)
