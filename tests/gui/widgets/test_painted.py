@@ -83,6 +83,8 @@ def ink_of(bar):
 def test_that_widths_have_the_same_decimals_and_an_unused_layer_is_infinite(bars):
     texts = "h⁰: 50.0\u202f%, σ 3.18; h¹: 30.0\u202f%, σ 12.60; white: 20.0\u202f%, σ ∞"
     assert bars.accessibleDescription() == texts
+    bars.set_shares(NAMES, SHARES, (3.18, 4.2e-7, math.inf))
+    assert "σ 3.1800; h¹: 30.0\u202f%, σ 4.20·10⁻⁷" in bars.accessibleDescription()
     bars.set_placeholder("Press Train.")
     bars.set_shares((), (), ())
     assert bars.accessibleDescription() == "Press Train."

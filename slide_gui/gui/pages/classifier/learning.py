@@ -245,9 +245,10 @@ class ShareBars(QWidget):
         for bar, share in zip(self.bars, shares, strict=False):
             bar.setValue(round(1000 * min(share, 1.0)))
         least = min((width for width in widths if 0.0 < width < math.inf), default=1.0)
-        # The smallest width has three significant digits, but at most 4 decimals.
+        # The smallest width has three significant digits, but at most 4 decimals unless it would be rounded to 0.
         decimals = min(max(2 - math.floor(math.log10(least)), 0), 4)
-        sigmas = ["∞" if math.isinf(width) else fixed(width, decimals) for width in widths]
+        sigmas = [fixed(width, decimals) if round(width, decimals) else significant(width, 3) for width in widths]
+        sigmas = ["∞" if math.isinf(width) else text for width, text in zip(widths, sigmas, strict=True)]
         self._texts = list(zip(names, [per_cent(100 * share, 1) for share in shares], sigmas, strict=True))
         self._stale = stale
         self._show()
