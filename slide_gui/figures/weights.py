@@ -348,8 +348,10 @@ def _plain(value: float) -> str:
 
 
 def _limit_text(limit: float) -> str:
-    """Return a colour limit as text, such as ±0.25."""
-    return f"±{limit:.2f}" if 0.01 <= limit < 100 else f"±{limit:.0e}".replace("e-0", "e−").replace("e+0", "e")
+    """Return a colour limit as text, such as ±0.25, with at least two significant digits."""
+    if not limit or 0.1 <= limit < 100:
+        return f"±{limit:.2f}"
+    return f"±{limit:.2g}".replace("e-0", "e−").replace("e-", "e−").replace("e+0", "e")
 
 
 def weights_export(weights: Sequence[WeightRows], sources: Sequence[DataSource]) -> FigureExport:

@@ -292,6 +292,9 @@ def test_that_biases_and_limits_are_below_tiles_on_request():
     found = texts(drawn(draw_weights, [weights], style=Style(bias=True, levels="tile")))
     assert "bias −0.12" in found
     assert "±0.75" in found
+    for size, text in ((0.0, "±0.00"), (0.0149, "±0.015"), (2.6e-12, "±2.6e−12"), (149.0, "±1.5e2")):
+        weights.rows[:] = size
+        assert text in texts(drawn(draw_weights, [weights], style=Style(levels="tile", show="weights")))
 
 
 def test_that_the_colour_bar_has_pointed_ends_only_if_weights_exceed_the_limits():

@@ -103,8 +103,12 @@ def row_tile(
 
 
 def short_size(size: float) -> str:
-    """Format a magnitude between 1e−9 and 9999 in at most four characters."""
-    if 0 < size < 0.005:
+    """Format a magnitude between 1e−9 and 9999 in at most four characters.
+
+    >>> short_size(12.34), short_size(0.25), short_size(0.0051)
+    ('12.3', '0.25', '5e-3')
+    """
+    if 0 < size < 0.0095:
         return f"{size:.0e}".replace("e-0", "e-")  # the short hyphen saves space in captions
     return f"{size:.2f}" if size < 10 else f"{size:.1f}" if size < 100 else f"{size:.0f}"
 
