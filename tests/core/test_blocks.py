@@ -161,6 +161,7 @@ def _fitted(*blocks):
         (lambda: SLIDE().fit(Blocks([np.eye(3)], (5, 3))), ValueError, "delivered 3 rows, but 5 were expected"),
         (lambda: _fitted(np.eye(3), np.eye(4)), ValueError, "block 1 has 4 features, but the blocks before it have 3"),
         (lambda: _fitted(np.eye(3), np.ones(3)), ValueError, "block 1 is a 1-D array of float64; it must be"),
+        (lambda: _fitted(np.ma.masked_equal(np.eye(3), 0.0)), ValueError, "block 0 has masked cells; fill them in"),
         (lambda: _fitted(), ValueError, r"X has shape \(0, 0\); at least 2 samples"),
         (lambda: _fitted(np.ones((1, 2)), np.ones((0, 2))), ValueError, r"X has shape \(1, 2\); at least 2 samples"),
         (lambda: SLIDE().fit(Blocks([np.eye(3)]), sample_weight=[1, 2, 3]), ValueError, "give the rows as one array"),

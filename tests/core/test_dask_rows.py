@@ -124,7 +124,7 @@ def test_that_a_transform_of_a_dask_array_is_lazy_and_block_by_block():
     )
 
 
-def test_that_a_transform_of_other_rows_is_refused_at_once_and_of_a_nan_when_it_is_computed():
+def test_that_a_transform_of_other_rows_is_refused_at_once_and_of_a_nan_or_a_masked_cell_when_it_is_computed():
     slide = SLIDE(depth=1).fit(GREY)
     with pytest.raises(ValueError, match="X has 5 features, but this stack was fitted on 24"):
         slide.transform(da.ones((10, 5)))
@@ -132,6 +132,8 @@ def test_that_a_transform_of_other_rows_is_refused_at_once_and_of_a_nan_when_it_
     bad[777, 3] = np.nan
     with pytest.raises(ValueError, match="row 777, feature 3 is nan"):
         slide.transform(chunked(bad)).compute(scheduler="synchronous")
+    with pytest.raises(ValueError, match="X has masked cells; fill them in"):
+        slide.transform(da.ma.masked_greater(chunked(), 0.5)).compute(scheduler="synchronous")
 
 
 def test_that_only_values_of_the_rows_are_checked_and_not_those_of_hidden_representations():
@@ -152,7 +154,7 @@ def test_that_two_workers_give_the_bits_of_one_machine(client, parameters):
         same_layers(fit_stack(chunked(), parameters), fit_stack(blocks(), parameters))
 
 
-def test_that_a_fit_on_workers_reports_every_chunk_and_layer_and_names_a_value_that_is_not_finite(client):
+def test_that_a_fit_on_workers_reports_every_chunk_and_layer_and_refuses_missing_values(client):
     listener, rows = StopAfter(), GREY.copy()
     slide = SLIDE(depth=3).fit(slowly(), progress=listener)
     assert listener.complete
@@ -162,6 +164,8 @@ def test_that_a_fit_on_workers_reports_every_chunk_and_layer_and_names_a_value_t
     rows[1203, 7] = np.inf
     with pytest.raises(ValueError, match="row 1203, feature 7 is inf"):
         fit_stack(chunked(rows), StackParameters())
+    with pytest.raises(ValueError, match="X has masked cells"):
+        fit_stack(da.ma.masked_greater(chunked(), 0.5), StackParameters())
 
 
 def slowly():

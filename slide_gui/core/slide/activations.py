@@ -31,8 +31,10 @@ def block_of(given: Any, name: str = "X") -> Any:
     Raises
     ------
     ValueError
-        If the rows are not a 2-D array of numbers. The message calls them `name`.
+        If the rows are not a 2-D array of numbers, or have masked cells. The message calls them `name`.
     """
+    if np.ma.is_masked(given):
+        raise ValueError(f"{name} has masked cells; fill them in, or leave their rows out")
     block = given.tocsr() if is_sparse(given) else np.asarray(given)
     if block.ndim != 2 or block.dtype.kind not in "fbiu":
         raise ValueError(f"{name} is a {block.ndim}-D array of {block.dtype}; it must be a 2-D array of numbers")

@@ -45,8 +45,8 @@ class Blocks:
     TypeError
         If `blocks` is not iterable, or can be iterated only once.
     ValueError
-        If a block is not a 2-D array of numbers, if the blocks differ in their number of features, or if `shape` is
-        not a pair of integers.
+        If a block is not a 2-D array of numbers or has masked cells, if the blocks differ in their number of features,
+        or if `shape` is not a pair of integers.
 
     Examples
     --------
@@ -273,7 +273,7 @@ def _sum_block(
     scatter_pass, starts, topic = shared
     with PRODUCTS:
         limit_threads(1)
-        scatters = scatter_pass.of(block, starts[block_id[0]])
+        scatters = scatter_pass.of(block_of(block), starts[block_id[0]])
     get_worker().log_event(topic, block_id[0])
     return scatters
 
@@ -291,4 +291,4 @@ def _apply_to_block(block: Any, shared: tuple[Apply, Sequence[int]], block_id: t
     """Apply a function to one chunk of rows. Any Dask scheduler can call this function."""
     apply, starts = shared
     with PRODUCTS:
-        return apply(block, starts[block_id[0]])
+        return apply(block_of(block), starts[block_id[0]])
