@@ -106,6 +106,9 @@ def labelled_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any], ND
     """
     if np.ma.is_masked(y):
         raise ValueError("y has masked labels; fill them in, or leave their rows out")
+    for row, label in enumerate(() if y is None else np.ravel(np.asarray(y, object))):
+        if not isinstance(label, (str, int)) and str(label) in ("None", "nan", "<NA>", "NaT"):
+            raise ValueError(f"y has no label in row {row}; fill it in, or leave the row out")
     rows, labels = checked_rows(estimator, X, y, dtype=_DTYPES, ensure_min_samples=2, accept_sparse="csr")
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
