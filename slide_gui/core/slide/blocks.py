@@ -82,7 +82,7 @@ class Blocks:
             block = block_of(given, f"block {number}")
             d = block.shape[1] if d is None else d
             if block.shape[1] != d:
-                raise ValueError(f"block {number} has {block.shape[1]} features, but the blocks before it have {d}")
+                raise ValueError(f"block {number} has {block.shape[1]} features, but the first block or shape has {d}")
             yield block
 
     def total(self, scatter_pass: ScatterPass, progress: Progress = NO_PROGRESS) -> tuple[Scatter, ...]:
