@@ -64,6 +64,8 @@ def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -
 
     Raises
     ------
+    TypeError
+        If X is not a collection of rows.
     ValueError
         If the rows contain text, dates or masked cells, or fail scikit-learn's checks.
     """
@@ -73,6 +75,8 @@ def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -
         values = np.asarray(X)
     except (TypeError, ValueError):  # X cannot be converted to an array; `validate_data` raises the error
         values = np.empty(0)
+    if values.ndim == 0 and not hasattr(X, "tocsr"):
+        raise TypeError(f"X is of type {type(X).__name__}; give an array, a data frame or a sparse matrix")
     if values.dtype.kind in "Mm":
         raise ValueError("X contains dates; convert them to numbers, such as days since a date")
     if values.dtype.kind in "OSTU":
