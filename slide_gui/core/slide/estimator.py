@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from slide_gui.core.estimators import AcceptsSparse, checked_rows, remember_layers, row_weights, store_parameters
@@ -231,13 +231,15 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         return self.stack_.noise_path(layer)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the column names ``h0_x0, …, h{l}_x{d−1}``. If features have names, these replace ``x0, x1, …``."""
+        """Return the column names ``h0_x0, …, h{l}_x{d−1}``. If features have names, these replace ``x0, x1, …``.
+
+        Raises
+        ------
+        ValueError
+            If `input_features` are not d names, or differ from the names of the features that the stack was fitted to.
+        """
         check_is_fitted(self)
-        names, d = input_features, self.n_features_in_
-        if names is None:
-            names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(d)])
-        if len(names) != d:
-            raise ValueError(f"input_features has {len(names)} names; it must have {d}")
+        names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)  # the names of one layer, checked
         return np.array([f"h{k}_{name}" for k in range(len(self.weights_) + 1) for name in names], dtype=object)
 
     def _rows(self, X: Any, reset: bool) -> Any:
