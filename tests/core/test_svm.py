@@ -350,6 +350,8 @@ def test_that_rows_of_weight_zero_take_no_part_and_support_counts_the_rows_given
     np.testing.assert_array_equal(svm.support_, used[alone.support_])
     np.testing.assert_array_equal(svm.support_, svm.model_.trained.support)
     assert svm.n_support_.sum() == len(svm.support_)
+    bound = MultiWidthSVC(3, criterion="radius-margin", starts=1)  # this criterion is not defined with weights
+    np.testing.assert_array_equal(bound.fit(Z, y, weights > 0.0).widths_, bound.fit(Z[used], y[used]).widths_)
     with pytest.raises(ValueError, match="every row of class 1 has weight 0"):
         svm.fit(Z, y, np.where(y == 1, 0.0, 1.0))
 

@@ -214,7 +214,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         weights = self._weights(sample_weight, classes, codes)
         used = None if weights is None or weights.all() else np.flatnonzero(weights)
         if weights is not None and used is not None:
-            rows, codes, weights = rows[used], codes[used], weights[used]
+            rows, codes, weights = rows[used], codes[used], row_weights(weights[used], len(used))
             if (missing := np.bincount(codes, minlength=len(classes)) == 0).any():
                 name = classes[missing].tolist()[0]
                 raise ValueError(
