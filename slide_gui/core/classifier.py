@@ -119,8 +119,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         """
         fitted = copy(self)  # `self` keeps the earlier model until the fit succeeds
         rows, classes, codes = labelled_rows(fitted, X, y)
-        given = self.get_params(deep=False)
-        slide = SLIDE(**{name: given[name] for name in SLIDE().get_params(deep=False)})
+        slide = SLIDE(**{name: getattr(self, name) for name in SLIDE().get_params(deep=False)})
         # The result must be an array, even if scikit-learn is configured to return data frames.
         slide.set_output(transform="default")
         Z = slide.fit_transform(rows, sample_weight=sample_weight, progress=progress.part(0.0, 0.3))
@@ -129,7 +128,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
             raise ValueError("include_input is False, but depth is 0; use at least one layer")
         fitted._first = 0 if include_input else rows.shape[1]
         svm = MultiWidthSVC(len(slide.weights_) + include_input)
-        svm.set_params(**{name: given[name] for name in svm.get_params(deep=False) if name != "groups"})
+        svm.set_params(**{name: getattr(self, name) for name in svm.get_params(deep=False) if name != "groups"})
         svm.fit(Z[:, fitted._first :], classes[codes], sample_weight, progress=progress.part(0.3, 1.0))
         self.__dict__ = fitted.__dict__
         self.slide_ = slide

@@ -161,6 +161,20 @@ def test_that_the_svm_sees_only_the_layers_above_the_input_if_it_is_left_out_and
         SLIDEClassifier(include_input="no").fit(X, y)
 
 
+@pytest.mark.parametrize("base", [SLIDE, MultiWidthSVC, SLIDEClassifier])
+def test_that_a_subclass_can_set_parameters_that_its_own_init_does_not_have(base):
+    of_svm = {"widths": [4.0], "loss": "hinge", "C": 1.0}
+    fixed = {SLIDE: {"depth": 1}, MultiWidthSVC: of_svm, SLIDEClassifier: {"depth": 0, **of_svm}}[base]
+
+    class Fixed(base):
+        def __init__(self):
+            super().__init__(**fixed)
+
+    X, y = squares()
+    method = "transform" if base is SLIDE else "decision_function"
+    np.testing.assert_array_equal(*(getattr(each.fit(X, y), method)(X) for each in (Fixed(), base(**fixed))))
+
+
 def test_that_a_fit_reports_to_the_end_and_can_be_cancelled_in_both_parts():
     X, y = squares()
     model, listener = SLIDEClassifier(depth=2, widths="median", C=1.0), StopAfter()

@@ -166,8 +166,8 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
     def _fit(self, X: Any, sample_weight: Any, progress: Progress, *, transform: bool = False) -> Any:
         """Fit every layer. With `transform`, return the representations, otherwise None."""
         fitted = copy(self)  # `self` keeps the earlier model until the fit succeeds
-        given, X = self.get_params(deep=False), fitted._rows(X, reset=True)
-        parameters = StackParameters(**{item.name: given[item.name] for item in fields(StackParameters)}).checked()
+        X = fitted._rows(X, reset=True)
+        parameters = StackParameters(*(getattr(self, each.name) for each in fields(StackParameters))).checked()
         out = feature_array(X.shape, parameters) if transform else None
         shape = None if self.image_shape is None else checked_shape(self.image_shape, X.shape[1])
         weights = row_weights(sample_weight, X.shape[0])

@@ -264,9 +264,9 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         return row_weights(of_class[codes] * (1.0 if weights is None else weights), len(codes))
 
     def _parameters(self) -> SvmParameters:
-        given = self.get_params(deep=False)
+        # A subclass may set parameters that its own `__init__` does not have, so `get_params` is not used.
+        known = {field.name: getattr(self, field.name) for field in fields(SvmParameters) if hasattr(self, field.name)}
         normal = {"groups": self._groups(), "widths": listed(self.widths), "seed": seed_of(self.random_state)}
-        known = {field.name: given[field.name] for field in fields(SvmParameters) if field.name in given}
         return SvmParameters(**known | normal).checked()
 
     def _groups(self) -> tuple[int, ...] | int | None:
