@@ -88,7 +88,8 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     memory : int, default=2 GiB
         Number of bytes that training may use in addition to its input.
     random_state : int, RandomState instance or None, default=None
-        Seed of the subset, the held-out rows and the rows that the solver starts with.
+        Seed of the subset, the held-out rows and the rows that the solver starts with. None means the seed 0, so
+        repeated fits give the same model.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. In training at the final widths, the C of a row is C times the weight of its class.
         "balanced" uses the weights n / (n_classes · rows of the class). The criterion "radius-margin" is not defined
