@@ -95,9 +95,9 @@ def _draw_cells(axes: "Axes", result: RunResult, s: float, cell: float) -> None:
 
 
 def draw_widths(figure: "Figure", result: RunResult, style: Style) -> None:
-    """Draw the criterion against the iteration and, below it, each layer's share of the kernel's exponent.
+    """Draw the sum of criterion and prior against the iteration and, below it, each layer's share of the exponent.
 
-    Learning starts from several points, each of which has its own line.
+    Learning minimises this sum. It starts from several points, each of which has its own line.
 
     Parameters
     ----------
@@ -125,10 +125,10 @@ def draw_widths(figure: "Figure", result: RunResult, style: Style) -> None:
     height = (plot.height - top - 10.0 * s - 5.0 * s) / 2
     upper, lower = (left, top, width, height), (left, top + height + 5.0 * s, width, height)
     axes = plot.axes(upper, "criterion")
-    _draw_steps(axes, history, [step.criterion for step in history], INK, s)
+    _draw_steps(axes, history, [step.objective for step in history], INK, s)
     axes.yaxis.get_offset_text().set_fontsize(SMALL_SIZE * s)
     axes.set_xticklabels([])
-    axes.set_ylabel("criterion J", fontsize=6.0 * s, color=INK)
+    axes.set_ylabel("criterion J + prior", fontsize=6.0 * s, color=INK)
     axes = plot.axes(lower, "shares")
     first = int(names[0] != layer_name(0))  # without h⁰, the colours of the other layers stay the same
     colors = [line_color(first + number) for number in range(len(names))]

@@ -158,14 +158,15 @@ def test_that_published_errors_are_drawn_for_the_benchmark_but_not_for_a_file_of
         assert any("published error" in text for text in texts(figure)) == bool(key)
 
 
-def test_that_the_axis_of_the_criterion_names_the_power_of_ten_of_its_numbers():
+def test_that_the_sum_of_criterion_and_prior_is_drawn_and_its_axis_names_the_power_of_ten_of_its_numbers():
     run = result()
-    history = tuple(replace(step, criterion=1e-9 * step.criterion) for step in run.classifier.history)
+    history = tuple(replace(step, criterion=1e-9 * step.criterion, prior=1e-10) for step in run.classifier.history)
     small = replace(run, classifier=replace(run.classifier, history=history))
     criterion = drawn(draw_widths, small).axes[0]
     exponent = criterion.yaxis.get_offset_text()
     assert exponent.get_text()
     assert exponent.get_size() == criterion.get_yticklabels()[0].get_size()
+    assert [y for line in criterion.lines for y in line.get_ydata()] == [step.objective for step in history]
 
 
 def tiles(figure):
