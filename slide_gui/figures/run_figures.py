@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _RIGHT, _WRONG = np.array([0x24, 0x68, 0xB0]) / 255, np.array([0xBF, 0x35, 0x40]) / 255
+_SHARP = 400  # least width of the cells' picture in pixels, because many viewers blur the edges of enlarged pixels
 
 
 def draw_confusion(figure: "Figure", result: RunResult, style: Style, names: Sequence[str]) -> None:
@@ -83,7 +84,9 @@ def _draw_cells(axes: "Axes", result: RunResult, s: float, cell: float) -> None:
     off = shares - np.diag(np.diag(shares))
     strength = 0.75 * off / (off.max() or 1.0) + np.diag(0.75 * np.diag(shares))
     tint = np.where(np.eye(len(counts), dtype=bool)[:, :, None], _RIGHT, _WRONG)
-    axes.imshow(1.0 + strength[:, :, None] * (tint - 1.0), interpolation="none")
+    k, times = len(counts), -(-_SHARP // len(counts))
+    colors = (1.0 + strength[:, :, None] * (tint - 1.0)).repeat(times, axis=0).repeat(times, axis=1)
+    axes.imshow(colors, interpolation="none", extent=(-0.5, k - 0.5, k - 0.5, -0.5))
     axes.grid(False)
     for spine in axes.spines.values():
         spine.set_visible(False)

@@ -65,10 +65,11 @@ def test_that_labels_at_equal_heights_do_not_overlap_and_real_data_have_no_mark(
     assert generated.texts[0].get_text() == "Rectangles (generated): test error"
 
 
-def test_that_a_matrix_shows_every_count_and_how_the_widths_were_selected():
+def test_that_a_matrix_shows_every_count_on_sharp_cells_and_how_the_widths_were_selected():
     figure = drawn(DRAWINGS["confusion"])
     (axes,) = figure.axes
     assert [int(text.get_text()) for text in axes.texts] == result().confusion.ravel().tolist()
+    assert min(axes.get_images()[0].get_size()) >= 400
     assert result().widths in {"widths by press", "median widths (guard)"} & set(texts(figure))
 
 
