@@ -95,6 +95,10 @@ def test_that_every_word_of_the_filter_must_occur(table):
     table.set_filter("nothing like it")
     assert order(table) == ""
     assert "No run matches “nothing like it”" in table.view.accessibleDescription()
+    table.set_rows([*ROWS, replace(MORE, noise=0.304)])
+    for text, wanted in (("noise 0.3", "dc"), ("noise 0.304", "e")):
+        table.set_filter(text)
+        assert order(table) == wanted, text
     table.set_rows([*ROWS, replace(MORE, generated=True)])
     table.set_filter("(generated)")
     assert order(table) == "e"

@@ -49,7 +49,7 @@ from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.controls import UndoOfWindow, add_button, keys_text, label, with_keys
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.painted import ARROWS, MIDDLE, RIGHT, paint_placeholder
-from slide_gui.text import count, counted, plain, spreadsheet_text
+from slide_gui.text import count, counted, level, plain, spreadsheet_text
 
 Index = QModelIndex | QPersistentModelIndex
 NONE = QModelIndex()
@@ -190,7 +190,7 @@ def _words_of(text: str) -> list[tuple[str, bool]]:
 
     def exact(match: re.Match[str]) -> str:
         sign, name, value = match[1], match[2], float(match[3])
-        return f" {sign}{name}={value:.2f}; " if name == "noise" else f" {sign}{name}={value:.0f}; "
+        return f" {sign}{name}={level(value)}; " if name == "noise" else f" {sign}{name}={value:.0f}; "
 
     named = r"((?<!\S)-|\b)(noise|depth|seed)[ =:]+(\d+\.?\d*)(?![\d.])"
     words = re.sub(named, exact, text.lower()).split()
