@@ -59,7 +59,7 @@ def draw_flow(figure: "Figure", result: FlowResult, style: Style) -> None:
     limits = "± largest value" if style.levels == "tile" else f"±{painter.limit:g}"
     plot.note(
         "below hᵏ: mean squared difference from hᵏ⁻¹ and x; "
-        f"{limited} limits of hᵏ and of tiles with negative values: {limits}"
+        f"{limited} limits of {'T, ' * painter.is_signed}hᵏ and of tiles with negative values: {limits}"
     )
 
 
@@ -78,6 +78,8 @@ class _Painter:
         self._plot, self._result, self._style = plot, result, style
         self._wide, self._high = wide, high
         self.limit = max(1.0, float(np.abs(result.flow.clean).max(initial=0.0)))
+        # If a tile of T has negative values, all tiles of T have the colours of hᵏ, as in the window.
+        self.is_signed = any(layer.squashed.min() < 0.0 for layer in result.flow.layers)
 
     def column(self, k: int, x: float, top: float, second: float) -> None:
         """Draw the two tiles of the input (k = 0) or of layer k, and the arrows that start at them."""
@@ -94,7 +96,7 @@ class _Painter:
         else:
             layer, below = flow.layers[k - 1], layer_name(k - 1) if k > 1 else entered
             lines = [f"{mean_square(layer.target_error)} from {below}"] if k > 1 else []
-            limit = self._limit_of(layer.squashed) if layer.squashed.min() < 0.0 else None
+            limit = self._limit_of(layer.squashed) if self.is_signed else None
             # Without a limit, the bars of T would have the axis of x, whose values may be much larger.
             if limit is None and self._result.model.image_shape is None:
                 limit = float(np.abs(layer.squashed).max(initial=1.0))

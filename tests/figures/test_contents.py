@@ -102,15 +102,16 @@ def test_that_the_flow_figure_shows_the_values_and_the_errors():
 
 
 @pytest.mark.parametrize(("levels", "limit"), [("layer", 1.0), ("tile", 0.5)])
-def test_that_negative_values_of_t_have_the_colours_of_h_with_limits_of_their_own(levels, limit):
+def test_that_all_tiles_of_t_have_the_colours_of_h_with_limits_of_their_own_if_one_is_negative(levels, limit):
     flow = flow_of(DATA)
-    layers = tuple(replace(layer, squashed=layer.squashed - 0.5) for layer in flow.flow.layers)
+    layers = tuple(replace(layer, squashed=layer.squashed / 2 - k / 2) for k, layer in enumerate(flow.flow.layers))
     signed = replace(flow, flow=replace(flow.flow, layers=layers))
     figure = drawn(draw_flow, signed, style=Style(levels=levels))
-    assert any("colour limits of hᵏ and of tiles with negative values: ±" in text for text in texts(figure))
-    shown = colors(next(axes for axes in figure.axes if axes.get_label().startswith("T(h¹)")))
+    assert any("colour limits of T, hᵏ and of tiles with negative values: ±" in text for text in texts(figure))
     scale = ColorScale.symmetric(Style().colors, limit)
-    np.testing.assert_array_equal(shown, scale.lut()[scale.indices(layers[1].squashed.reshape(8, 8))])
+    for name, layer in zip(("T(x̃)", "T(h¹)"), layers, strict=True):
+        shown = colors(next(axes for axes in figure.axes if axes.get_label().startswith(name)))
+        np.testing.assert_array_equal(shown, scale.lut()[scale.indices(layer.squashed.reshape(8, 8))])
 
 
 def test_that_a_flow_without_corruption_is_marked():
