@@ -152,16 +152,16 @@ Z, CLASSES = layers(90)
 def test_that_a_grid_is_searched_on_a_stratified_sample(monkeypatch):
     monkeypatch.setattr(fitting, "MOST_ROWS", 50)
     asked = spec(DATA, method="median", seed=3)
-    own = replace(asked, svm=replace(asked.svm, retune_rows=50))
-    found = train_svm(Z, CLASSES, (4, 3, 5), own, None, NO_PROGRESS).trained
+    own, whole = replace(asked, svm=replace(asked.svm, retune_rows=50)), TrainingSet(Z, CLASSES, (4, 3, 5))
+    found = train_svm(whole, own, None, NO_PROGRESS).trained
     rows = np.sort(stratified_sample(CLASSES, 50, 3))
     grid = median_width_search(TrainingSet(Z[rows], CLASSES[rows], (4, 3, 5)), SvmParameters(seed=3))
     assert found.grid == grid.grid
     assert (found.widths, found.C) == (pytest.approx(grid.widths), grid.C)
     assert found.medians == pytest.approx(median_distances(Z, (4, 3, 5), seed=3))
     own = replace(own, svm=replace(own.svm, retune_rows=90))
-    again = train_svm(Z, CLASSES, (4, 3, 5), own, None, NO_PROGRESS).trained
-    tuned = adjusted(TrainingSet(Z, CLASSES, (4, 3, 5)), grid, own.svm)
+    again = train_svm(whole, own, None, NO_PROGRESS).trained
+    tuned = adjusted(whole, grid, own.svm)
     assert (again.widths, again.C) == (pytest.approx(tuned.widths), tuned.C)
     assert found.support.max() >= 50
     assert found.history == ()
@@ -173,7 +173,7 @@ def test_that_a_run_starts_where_its_neighbour_ended_scaled_by_the_medians(monke
         fit = MagicMock(side_effect=Cancelled)
         monkeypatch.setattr(fitting, "fit_svm", fit)
         with pytest.raises(Cancelled):
-            train_svm(rows, CLASSES, (4, 4), spec(DATA), near, NO_PROGRESS)
+            train_svm(TrainingSet(rows, CLASSES, (4, 4)), spec(DATA), near, NO_PROGRESS)
         return fit.call_args.args[2], fit.call_args.kwargs["start"]
 
     near = run(DATA, spec(DATA, noise=0.3))

@@ -17,7 +17,7 @@ from slide_gui.core.sda.training import fine_tune, into_range, pretrain
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import InputScatter, input_scatter
 from slide_gui.core.slide.stack import Stack, check_fit, entry_share, fit_stack
-from slide_gui.core.svm.kernel import block_sizes, median_distances
+from slide_gui.core.svm.kernel import median_distances
 from slide_gui.core.svm.model import SvmModel, TrainedSvm
 from slide_gui.core.svm.selection import MOST_ROWS, adjusted, fit_svm, median_width_search
 from slide_gui.core.svm.training import StepLog, TrainingSet, train
@@ -350,53 +350,36 @@ def feature_seconds(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_
     return computing_time() - started
 
 
-def train_svm(
-    Z: NDArray[np.floating],
-    codes: Indices,
-    groups: int | tuple[int, ...],
-    spec: RunSpec,
-    neighbour: RunResult | None,
-    progress: Progress,
-    *,
-    row_groups: Indices | None = None,
-    log: StepLog | None = None,
-) -> SvmModel:
+def train_svm(data: TrainingSet, spec: RunSpec, neighbour: RunResult | None, progress: Progress) -> SvmModel:
     """Select kernel widths and the penalty C as the method requires, and train an SVM with them.
 
     Parameters
     ----------
-    Z : ndarray of shape (n, k)
-        Representation of the training rows.
-    groups : int or tuple of int
-        Blocks of the columns of Z, as in `Fitted`. Each block has its own kernel width.
+    data : TrainingSet
+        Representation of the training rows, without weights. Each of its layers has its own kernel width.
     spec : RunSpec
         Spec of the run. Its method determines whether widths are learned, or whether one global width and C are
         selected by cross-validation.
     neighbour : RunResult or None
         Result of the run whose widths, C and coefficients the training starts from.
-    row_groups : ndarray of int, shape (n,), or None
-        Group of each row. The splits that select widths and C keep the rows of a group together.
-    log : StepLog, optional
-        Steps that an earlier, cancelled computation of the same training completed. They are not computed again.
     """
-    svm = replace(spec.svm, groups=groups)
-    sizes = block_sizes(Z.shape[1], groups)
-    medians = median_distances(Z, sizes, seed=spec.seed, progress=progress.part(0.0, 0.0))
+    svm = replace(spec.svm, groups=data.sizes)
+    medians = median_distances(data.Z, data.sizes, seed=spec.seed, progress=progress.part(0.0, 0.0))
     method = METHODS[spec.method]
     if not method.learns or ((method.network or method.regroups) and spec.svm.widths == "median"):
-        data = TrainingSet(Z, codes, sizes, None, row_groups, StepLog() if log is None else log)
         most = min(MOST_ROWS, int((svm.memory / 8) ** 0.5))
-        rows = np.sort(stratified_sample(codes, most, svm.seed))
+        rows = np.sort(stratified_sample(data.codes, most, svm.seed))
         first = progress.part(0.0, 0.95)
-        grid = median_width_search(data if len(rows) == len(Z) else data.take(rows), svm, progress=first)
-        if svm.retune_rows > MOST_ROWS and len(Z) > len(rows):
+        grid = median_width_search(data if len(rows) == len(data.Z) else data.take(rows), svm, progress=first)
+        if svm.retune_rows > MOST_ROWS and len(data.Z) > len(rows):
             grid = adjusted(data, grid, svm, first)
         return train(data, grid, svm, medians=medians, progress=progress.part(0.95, 1.0))
     start = None
     if neighbour is not None and neighbour.classifier is not None:
         start = neighbour.classifier
         svm = replace(svm, near=_near(start, medians))
-    model = fit_svm(Z, codes, svm, row_groups=row_groups, start=start, progress=progress, log=log)
+    groups, log = data.row_groups, data.log
+    model = fit_svm(data.Z, data.codes, svm, row_groups=groups, start=start, progress=progress, log=log)
     return replace(model, trained=replace(model.trained, medians=tuple(medians.tolist())))
 
 

@@ -18,7 +18,7 @@ from slide_gui.core.slide.stack import Stack
 from slide_gui.core.svm.kernel import Embedding, block_sizes
 from slide_gui.core.svm.model import SvmModel, TrainedSvm
 from slide_gui.core.svm.parameters import ChosenBy, GridPoint, WidthsStep
-from slide_gui.core.svm.training import TrainingStep, rows_of
+from slide_gui.core.svm.training import TrainingSet, TrainingStep, rows_of
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.runs.cost import RunShape, run_parts
@@ -380,8 +380,9 @@ def _trained(
         other = spec.classifier.fit("classifier", spec.seed, Z, codes[data.rows], progress=progress)
         return predictor_of(representation, OtherClassifier(other)), None, None
     neighbour = None if spec.neighbour is None else reuse.results[spec.neighbour.hash]
-    groups, log = rows_of(data.classes.groups, data.rows), reuse.logs[spec.hash]
-    model = train_svm(Z, codes[data.rows], fitted.groups, spec, neighbour, progress, row_groups=groups, log=log)
+    sizes, groups = block_sizes(Z.shape[1], fitted.groups), rows_of(data.classes.groups, data.rows)
+    training = TrainingSet(Z, codes[data.rows], sizes, None, groups, reuse.logs[spec.hash])
+    model = train_svm(training, spec, neighbour, progress)
     return predictor_of(representation, model), model.trained, None
 
 
