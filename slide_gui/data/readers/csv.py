@@ -29,7 +29,7 @@ from slide_gui.data.readers.parts import (
     square_guess,
     square_shape,
 )
-from slide_gui.data.readers.tables import Table, is_number, read_table, split_line
+from slide_gui.data.readers.tables import RowFormat, Table, is_number, read_table, split_line
 from slide_gui.data.reading import (
     AS_GUESSED,
     LABEL_NAMES,
@@ -126,26 +126,18 @@ def read_csv(
     with path.open("rb") as file:
         stream, size, encoding = utf8_stream(file, size, place, progress=progress)
         layout = table_layout(stream, reading, place, like)
+        d = len(layout.columns)
         has_texts = layout.label in layout.text or layout.left_out or layout.decimal_commas
         stream.seek(layout.start)
-        table = read_table(
-            stream,
-            size,
-            place,
-            columns=len(layout.columns),
-            label=layout.label,
-            delimiter=layout.delimiter,
-            first_line=layout.first_line,
-            replace_texts=layout.replace_texts if has_texts else None,
-            progress=progress,
-        )
+        replace_texts = layout.replace_texts if has_texts else None
+        row_format = RowFormat(d, layout.label, layout.delimiter, layout.first_line, replace_texts)
+        table = read_table(stream, size, place, row_format, progress=progress)
     label, guesses, unlabelled = layout.label, layout.guesses, ""
     rows: NDArray[np.floating]
     labels: NDArray[np.generic] | None
     if label is None:
         label, guess, unlabelled = _guessed_label(table, layout)
         guesses = (*guesses, *guess)
-    d = len(layout.columns)
     if label is not None and label in (layout.label, d - 1):
         columns = [k for k in range(d) if k != label]
         rows, labels = table.rows, layout.labels(table.column) if label in layout.text else table.column

@@ -7,7 +7,7 @@ characters, and a block of such numbers is decoded at once, which is faster.
 import csv
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -237,17 +237,37 @@ class Table:
         self.column.resize(rows, refcheck=False)
 
 
+@dataclass(frozen=True)
+class RowFormat:
+    """How the rows of a table are written.
+
+    Attributes
+    ----------
+    columns : int
+        Number of cells in each row, or 0 to count the cells of the first row.
+    label : int or None
+        Index of the label column, which is stored separately. With None, the last column is stored separately.
+    delimiter : bytes
+        The character between two numbers; empty if they are separated by blanks.
+    first_line : int
+        Number of the first line of the text, for error messages.
+    replace_texts : callable or None
+        Replaces texts by numbers. It receives the cells of complete rows, which may be quoted if there is a delimiter,
+        and the number of each row's line.
+    """
+
+    columns: int = 0
+    label: int | None = -1
+    delimiter: bytes = b""
+    first_line: int = 1
+    replace_texts: Replacement | None = None
+
+
+_NUMBERS = RowFormat()  # rows of numbers that are separated by blanks, as in .amat files
+
+
 def read_table(
-    stream: BinaryIO,
-    size: int,
-    place: str,
-    *,
-    columns: int = 0,
-    label: int | None = -1,
-    delimiter: bytes = b"",
-    first_line: int = 1,
-    replace_texts: Replacement | None = None,
-    progress: Progress = NO_PROGRESS,
+    stream: BinaryIO, size: int, place: str, rows: RowFormat = _NUMBERS, *, progress: Progress = NO_PROGRESS
 ) -> Table:
     """Read a table of numbers with one row per line. All rows have the same number of cells.
 
@@ -261,17 +281,7 @@ def read_table(
         Number of bytes of the text, or an estimate. It determines the first allocation and the progress reports.
     place : str
         The file or the member of an archive, for messages.
-    columns : int
-        Number of cells in each row, or 0 to count the cells of the first row.
-    label : int or None
-        Index of the label column, which is stored separately. With None, the last column is stored separately.
-    delimiter : bytes
-        The character between two numbers; empty if they are separated by blanks.
-    first_line : int
-        Number of the first line of the text, for error messages.
-    replace_texts : callable, optional
-        Replaces texts by numbers. It receives the cells of complete rows, which may be quoted if there is a delimiter,
-        and the number of each row's line.
+    rows : RowFormat
     progress : Progress
         Reports the fraction of the text read.
 
@@ -282,7 +292,7 @@ def read_table(
         missing, a number is not finite as float32, or the rows do not fit into memory. Other missing cells become NaN.
     """
     table: Table | None = None
-    rest, done, line, step = b"", 0, first_line, _BLOCK
+    rest, done, line, step = b"", 0, rows.first_line, _BLOCK
     comments = blanks = 0
     while True:
         # Each block ends at a line end; if a line is longer than a block, the number of bytes to read is doubled.
@@ -292,21 +302,21 @@ def read_table(
         if len(rest) > _LONGEST_LINE:
             raise DataError(f"line {line} is longer than 16 MiB; expected one row of numbers per line", place)
         if table is None:
-            beginning = b"" if delimiter else cast(re.Match[bytes], _BEGINNING.match(text))[0]
+            beginning = b"" if rows.delimiter else cast(re.Match[bytes], _BEGINNING.match(text))[0]
             text = text[len(beginning) :]
             n_comments, n_lines = len(re.findall(rb"^#", beginning, re.MULTILINE)), beginning.count(b"\n")
             comments, blanks, line = comments + n_comments, blanks + n_lines - n_comments, line + n_lines
             if text:
                 row = text[: text.index(b"\n") + 1].splitlines(keepends=True)[0]
-                columns = columns or len(row.split())
+                columns = rows.columns or len(row.split())
                 if columns < 2:
                     problem = "its rows have one column, expected features and a label"
                     raise DataError(f"{problem} (785 columns for images of 28 × 28)", place)
                 # Limit the estimated number of rows: each number takes two bytes or more (a digit and a separator).
-                table = Table(columns, label, min(size // len(row), size // (2 * columns)) + 1, place)
+                table = Table(columns, rows.label, min(size // len(row), size // (2 * columns)) + 1, place)
                 step = max(1, _BLOCK // len(row)) * len(row)
         if text and table is not None:
-            n_rows, n_lines = table.filled, _append(table, text, delimiter, place, line, replace_texts)
+            n_rows, n_lines = table.filled, _append(table, text, rows, place, line)
             blanks += n_lines - (table.filled - n_rows)
             line += n_lines
         progress.report(min(1.0, done / size) if size else 1.0)
@@ -336,17 +346,15 @@ def fits_float32(values: NDArray[np.generic]) -> bool:
     return bool(equal.all() or (equal | (values != values)).all())
 
 
-def _append(
-    table: Table, text: bytes, delimiter: bytes, place: str, line: int, replace_texts: Replacement | None
-) -> int:
+def _append(table: Table, text: bytes, rows: RowFormat, place: str, line: int) -> int:
     """Append the rows of complete lines; return the number of lines."""
     columns, width = table.columns, CELL * table.columns + 1
-    if not delimiter and replace_texts is None and len(text) % width == 0:
+    if not rows.delimiter and rows.replace_texts is None and len(text) % width == 0:
         block = decode(np.frombuffer(text, np.uint8).reshape(-1, width), columns)
         if block is not None and (block.dtype == bool or np.abs(block).max() < _FLOAT32_BOUND):
             table.append(block)
             return len(block)
-    counts, tokens = _split_lines(text, delimiter, place, line, may_hold_text=replace_texts is not None)
+    counts, tokens = _split_lines(text, rows.delimiter, place, line, may_hold_text=rows.replace_texts is not None)
     wrong = (counts > 0) & (counts != columns)
     if wrong.any():
         at = int(np.argmax(wrong))
@@ -354,14 +362,14 @@ def _append(
             raise DataError(f"line {line + at} {_LATE_COMMENT}", place)
         if text.split(b"\n", at + 1)[at].count(b'"') % 2:
             raise DataError(f"line {line + at} has an unpaired quotation mark; write each row on one line", place)
-        n = counted(counts[at], "cell" if delimiter else "number")
+        n = counted(counts[at], "cell" if rows.delimiter else "number")
         raise DataError(f"line {line + at} has {n}, expected {columns}; correct the line, or leave it out", place)
     lines = np.flatnonzero(counts) + line
-    if replace_texts is not None:
-        tokens = replace_texts(tokens, lines)
+    if rows.replace_texts is not None:
+        tokens = rows.replace_texts(tokens, lines)
     labels = b"\n".join([b"", *tokens[table.apart :: columns], b""])  # one search is faster than one per label
     table.has_codes |= re.search(rb"\n\s*0\d+\s*\n", labels) is not None
-    underscores = b"_" in (text if replace_texts is None else b"".join(tokens))
+    underscores = b"_" in (text if rows.replace_texts is None else b"".join(tokens))
     numbers = _floats(tokens, table, lines, place, underscores=underscores)
     table.append(numbers.reshape(-1, columns))
     return len(counts)
