@@ -68,12 +68,9 @@ def check_alive(client: "Client") -> None:
         If the connection is lost.
     """
     if client.status != "running":
-        if client.scheduler is None:
-            raise ClusterError("the connection to the scheduler is lost; check that it is running, then try again")
-        raise ClusterError(
-            f"the connection to the scheduler at {client.scheduler.address} is lost; check that it is running, "
-            "then try again"
-        )
+        place = "" if client.scheduler is None else f" at {client.scheduler.address}"
+        problem = f"the connection to the scheduler{place} is lost"
+        raise ClusterError(f"{problem}; check that it is running, then try again")
 
 
 def results_of(client: "Client", futures: "Sequence[Future]", progress: Progress = NO_PROGRESS) -> list[Any]:
