@@ -228,16 +228,11 @@ def located(record: SessionRecord, path: Path, folders: Iterable[Path] = ()) -> 
     """
     session_folders = [path.absolute()] * path.is_dir() + [path.absolute().parent]
     all_folders = [*session_folders, *folders]
-    paths, missing = [], []
-    for name in record.source.paths:
-        place = _place(Path(name), session_folders, all_folders)
-        if place is None:
-            missing.append(name)
-        else:
-            paths.append(os.path.normpath(place))
-    if missing:
-        raise MissingData(missing, str(path))
-    return _with_paths(record, tuple(paths))
+    names = record.source.paths
+    places = [_place(Path(name), session_folders, all_folders) for name in names]
+    if None in places:
+        raise MissingData([name for name, place in zip(names, places, strict=True) if place is None], str(path))
+    return _with_paths(record, tuple(os.path.normpath(place) for place in places if place is not None))
 
 
 def _place(name: Path, session_folders: list[Path], all_folders: list[Path]) -> Path | None:
