@@ -350,10 +350,8 @@ def _cell(key: str, method: str, table: Mapping[str, Any], splits: int | None) -
     axes = table[axes] if isinstance(axes, str) else axes
     plan = CellPlan(key, method, table["splits"] if splits is None else splits, tuple(axes.items()), **alike)
     kind = plan.kind
-    known = (_OF_STACK if kind.stacked else _OF_SDA if kind.network else set()) | (
-        {"kept"} if kind.projection else set()
-    )
-    unknown = axes.keys() - known
+    known = _OF_STACK if kind.stacked else _OF_SDA if kind.network else set()
+    unknown = axes.keys() - known - ({"kept"} if kind.projection else set())
     if unknown:
         raise ValueError(f"protocol.toml, {key}, {method}: {sorted(unknown)[0]} is not a parameter of this method")
     return plan
