@@ -125,9 +125,7 @@ def refuse_other(place: str, theirs: Versions, mine: Versions) -> None:
         if known.get(name) != wanted:
             remedy = "install the same version there"
             if name == "BLAS":
-                remedy = (
-                    "install the same BLAS there; if the processors differ, start all with the same OPENBLAS_CORETYPE"
-                )
+                remedy += "; if the processors differ, start all with the same OPENBLAS_CORETYPE"
             raise ClusterError(f"worker {place} has {name} {known.get(name, 'unknown')}, here it is {wanted}; {remedy}")
 
 
