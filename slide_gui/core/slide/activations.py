@@ -82,11 +82,9 @@ def in_dtype(block: NDArray[Any], dtype: DTypeLike, start: int) -> NDArray[Any]:
 
 def refuse_not_finite(block: NDArray[np.floating], start: int) -> None:
     """Raise a ValueError that names the row and feature of a value that is not finite; the first row is `start`."""
-    bad = np.flatnonzero(~np.isfinite(block).all(axis=1))
-    if bad.size:
-        row = block[bad[0]]
-        column = int(np.flatnonzero(~np.isfinite(row))[0])
-        refuse_value(start + int(bad[0]), column, row[column])
+    if not np.isfinite(block).all():
+        row, column = np.argwhere(~np.isfinite(block))[0].tolist()
+        refuse_value(start + row, column, block[row, column])
 
 
 def refuse_value(row: int, column: int, value: float, dtype: str = "") -> NoReturn:
