@@ -5,6 +5,7 @@ import os
 import re
 import time
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -221,12 +222,9 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
 
     The arrays in the file are not read.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-    except BROKEN:
-        return False
-    return f"{_MANIFEST}.npy" in names
+    with suppress(*BROKEN), zipfile.ZipFile(path) as archive:
+        return f"{_MANIFEST}.npy" in archive.namelist()
+    return False
 
 
 def load_model(path: str | os.PathLike[str]) -> FittedModel:
