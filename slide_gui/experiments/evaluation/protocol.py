@@ -42,11 +42,9 @@ def published(key: str) -> tuple[Published, ...]:
     """
     document = toml_resource("paper.toml")
     table = document["table1"]
-    marks = [Published(name, error / 100, table["place"]) for name, error in table["errors"].get(key, {}).items()]
-    for other in document["others"]:
-        if key in other["errors"]:
-            marks.append(Published(other["method"], other["errors"][key] / 100, other["place"]))
-    return tuple(marks)
+    marks = (Published(name, error / 100, table["place"]) for name, error in table["errors"].get(key, {}).items())
+    others = (other for other in document["others"] if key in other["errors"])
+    return (*marks, *(Published(other["method"], other["errors"][key] / 100, other["place"]) for other in others))
 
 
 def published_seconds(key: str) -> tuple[float | None, float | None, float | None]:
