@@ -74,9 +74,7 @@ class DenoisingDescent:
         self._inputs: Values = np.empty((2 * batch_size, inputs), dtype)
         self._hidden: Values = np.empty((2 * batch_size, units), dtype)
         self._spare: Values = np.empty(batch_size * max(inputs, units), dtype)
-        self.gradient_of = DenoisingLayer(
-            np.empty_like(layer.weights), np.empty_like(layer.hidden_bias), np.empty_like(layer.visible_bias)
-        )
+        self.gradient_of = DenoisingLayer(*map(np.empty_like, vars(layer).values()))
 
     def rows(self, m: int) -> tuple[Values, Values]:
         """Return two arrays of shape (m, n_inputs): one for the next m rows, one for corrupted copies of these rows."""
