@@ -468,9 +468,8 @@ class _Comparison:
             if seen[fold] >= _FEW:
                 left = sorted(sorted(left, key=lambda number: points[number].wrong)[:_BEST])
                 left = [n for n in left if not _clearly_worse(wrong[n], wrong[best], sample.weights)]
-                if len(left) == 1 or (
-                    baseline is not None and _clearly_worse(wrong[best], baseline & now, sample.weights)
-                ):
+                worse = baseline is not None and _clearly_worse(wrong[best], baseline & now, sample.weights)
+                if worse or len(left) == 1:
                     break
                 # The search for the best learned widths may have stopped after this fold. Because `baseline` may then
                 # have no results for the following folds, it is not used for them.
