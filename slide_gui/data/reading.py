@@ -66,9 +66,7 @@ class ParseOptions:
             raise ValueError("features that are not pixels cannot be transposed; give the shape of the images")
         if self.scaled and self.shape:
             raise ValueError("pixels cannot be scaled one by one; scale only features that are not pixels")
-        if self.bins is not None and (
-            type(self.bins) is not int or not (self.bins == 0 or 2 <= self.bins <= _MOST_BINS)
-        ):
+        if self.bins is not None and (type(self.bins) is not int or self.bins not in (0, *range(2, _MOST_BINS + 1))):
             raise ValueError(f"bins is {self.bins!r}; give 2 to {_MOST_BINS} ranges, or 0 for none")
         if self.label_column is not None and not self.label_column.strip():
             raise ValueError("the name of the label column is empty; give its name, its number from 1, or none")
