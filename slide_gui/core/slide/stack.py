@@ -195,18 +195,17 @@ def fit_stack(
     activations = (
         None if isinstance(rows, BlockRows) else Activations(rows, parameters, passes, out, sample_weight=sample_weight)
     )
-    stack, passed = Stack(parameters, (), d, n, image_shape), 0
+    stack = Stack(parameters, (), d, n, image_shape)
     for k in range(parameters.depth):
-        below = k - 2 if values else k - 1  # index of the layer whose squashed output is summed in the next pass
-        if below >= 0:
-            passed += 1
+        passed = max(k - 1, 0) if values else k  # number of lower layers whose squashed output was summed in a pass
+        if passed:
             step = (1.0 - entry) / passes
             part = progress.part(entry + step * (passed - 1), entry + step * passed)
             if activations is None:
-                applied = tuple(layer.weights for layer in stack.layers[: below + 1])
+                applied = tuple(layer.weights for layer in stack.layers[:passed])
                 squashed = rows.total(ScatterPass(parameters, weights=applied), part)[0].matrix
             else:
-                squashed = squashed_scatter(activations, stack.layers[below].weights, part).matrix
+                squashed = squashed_scatter(activations, stack.layers[passed - 1].weights, part).matrix
         reached = entry + (1.0 - entry) * passed / max(passes, 1)
         here = progress.part(reached, reached)
         if not values:
@@ -221,7 +220,7 @@ def fit_stack(
         stack = replace(stack, layers=(*stack.layers, Layer(weights, error, layer_scatter)))
         progress.report(reached, stack)
     if out is not None:
-        _forward(stack, rows, out, passed, progress.part(1.0, 1.0))
+        _forward(stack, rows, out, passes, progress.part(1.0, 1.0))
     return stack
 
 
