@@ -27,7 +27,7 @@ from slide_gui.figures.canvas import (
     marked_line,
 )
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.figures.export import FigureExport, export_of_model, pixel_argument
+from slide_gui.figures.export import FigureExport, export_of, pixel_argument, reproducible
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from slide_gui.text import count, counted, dataset_title, fixed, pixel_name
@@ -172,4 +172,5 @@ def copies_export(result: CopiesResult, source: DataSource) -> FigureExport:
     words = ["--layer", copies.layer, "--most", most, "--shown", result.shown, "--seeds", copies.seeds]
     pixel = pixel_argument(result.feature, model.image_shape, model.feature_names)
     words += ["--rows", copies.n_rows, "--pixel", pixel]
-    return export_of_model("copies", result, draw_copies, copies_csv, model, source, words, (imports, body))
+    export = export_of("copies", result, draw_copies, copies_csv)
+    return reproducible(export, model, source, words, (imports, body))

@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -385,18 +385,10 @@ for suffix in (".pdf", ".svg", ".png", ".csv"):
 '''
 
 
-def export_of_model(
-    name: str,
-    result: T,
-    draw: Callable[[Figure, T, Style], None],
-    table: Callable[[Path, T], None],
-    model: FittedModel,
-    source: DataSource,
-    words: Sequence[object],
-    script: tuple[str, str],
-    **further: Any,
+def reproducible(
+    export: FigureExport, model: FittedModel, source: DataSource, words: Sequence[object], script: tuple[str, str]
 ) -> FigureExport:
-    """Return the export of a result of one model. Its command line and its script fit the model again.
+    """Add a command line and a script to the export of a result of one model. Both fit the model again.
 
     Parameters
     ----------
@@ -405,17 +397,17 @@ def export_of_model(
     source : DataSource
         Source of the data of the fit.
     words : sequence
-        Options of the subcommand `name`, except those that select the data, the fit and the style.
+        Options of the subcommand `export.name`, except those that select the data, the fit and the style.
     script : tuple of (imports, body)
         As in `FigureExport`. The body can also use ``dataset`` and ``model``.
     """
-    parameters, (imports, body) = model.stack.parameters, script
+    name, parameters, (imports, body) = export.name, model.stack.parameters, script
 
     def commands(style: Style) -> str:
         return all_forms(name, [name, source.argument, *fit_words(source, parameters), *words, *style_words(style)])
 
     fit = f"dataset, model = fitted({source!r}, {parameters!r}, {model.fingerprint!r})\n"
-    return export_of(name, result, draw, table, commands=commands, script=(imports, fit + body), **further)
+    return replace(export, commands=commands, script=(imports, fit + body))
 
 
 def all_forms(name: str, words: Sequence[object]) -> str:

@@ -10,7 +10,7 @@ from slide_gui.experiments.files.source import DataSource, image_text
 from slide_gui.experiments.inspection.flow import FlowResult
 from slide_gui.figures.canvas import MUTED, SMALL_SIZE, TEXT_SIZE, Plot, draw_bars, draw_image
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.figures.export import FigureExport, export_of_model
+from slide_gui.figures.export import FigureExport, export_of, reproducible
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from slide_gui.text import counted, dataset_title, layer_name, mean_square, power
@@ -196,5 +196,5 @@ def flow_export(result: FlowResult, source: DataSource) -> FigureExport:
     corruption = ["--clean"] if result.seed is None else ["--corruption", result.seed]
     words = ["--image", _IMAGE, f"--name={result.image}", *corruption]
     extra = {_IMAGE: image_text(result.flow.clean)}
-    script = imports, body
-    return export_of_model("flow", result, draw_flow, flow_csv, result.model, source, words, script, extra=extra)
+    export = export_of("flow", result, draw_flow, flow_csv, extra=extra)
+    return reproducible(export, result.model, source, words, (imports, body))
