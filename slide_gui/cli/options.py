@@ -297,13 +297,9 @@ def warn_of_threshold(dataset: Dataset, parameters: StackParameters) -> None:
 
 
 def check_outputs(
-    arguments: argparse.Namespace,
-    outputs: Iterable[Path | None],
-    sources: Sequence[DataSource] = (),
-    *,
-    store: Path | None = None,
+    arguments: argparse.Namespace, outputs: Iterable[Path | None], sources: Sequence[DataSource] = ()
 ) -> None:
-    """Refuse to overwrite an input or a store, before any data are read.
+    """Refuse to overwrite an input or the store ``arguments.store``, before any data are read.
 
     Parameters
     ----------
@@ -311,16 +307,14 @@ def check_outputs(
         Files to write. Entries that are None are skipped.
     sources : sequence of DataSource
         Data to read.
-    store : Path, optional
-        A run store to protect, in addition to ``arguments.store``.
 
     Raises
     ------
     UsageError
         If an output is an input, a store, or one of the store's files.
     """
-    stores = [each for each in (store, getattr(arguments, "store", None)) if each is not None]
-    inputs = [*_inputs(arguments, sources), *(path for each in stores for path in store_files(each))]
+    store = getattr(arguments, "store", None)
+    inputs = [*_inputs(arguments, sources), *(() if store is None else store_files(store))]
     with usage():
         files.check_outputs([path for path in outputs if path is not None], inputs)
 

@@ -43,7 +43,8 @@ def _train_options(parser: argparse.ArgumentParser) -> None:
     options.add_method_options(parser)
     text = "number of the split (default: 0); splits 0 to 4 are the folds of one cross-validation"
     parser.add_argument("--split", type=int, default=0, metavar="N", help=text)
-    parser.add_argument("-o", "--output", type=Path, metavar="STORE", help="load the run from this store, or add it")
+    text = "load the run from this store, or add it"
+    parser.add_argument("-o", "--output", dest="store", type=Path, metavar="STORE", help=text)
     text = "draw the confusion matrix (confusion*.pdf) or the learning of widths (widths*.pdf); also .svg, .png or .csv"
     parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=text)
     options.add_save_model(parser)
@@ -54,8 +55,8 @@ def _train(arguments: argparse.Namespace) -> int:
     for option, outputs in (("--save-model", arguments.save_model), ("--figure", figures)):
         if outputs and arguments.folds is not None:
             raise UsageError(f"{option} is for one run, but --folds makes several; leave out one of them")
-    source, output = options.data_source(arguments, evaluate=arguments.evaluate), arguments.output
-    options.check_outputs(arguments, [*arguments.figure, arguments.save_model], [source], store=output)
+    source, output = options.data_source(arguments, evaluate=arguments.evaluate), arguments.store
+    options.check_outputs(arguments, [*arguments.figure, arguments.save_model], [source])
     options.check_model_output(arguments.save_model)
     choices = options.run_choices(arguments) | {"split": arguments.split, "seed": arguments.seed}
     method = METHODS[choices["method"]]
@@ -113,7 +114,7 @@ def _print_folds(dataset: Dataset, results: Sequence[RunResult], arguments: argp
     together += "; each row is in the test set once" * (part == "test")
     lines = [line for result in results for line in (*result_lines(result), "")]
     folds = [describe_result(result) for result in results]
-    document = {**describe_rate(rate), "output": arguments.output, "folds": folds}
+    document = {**describe_rate(rate), "output": arguments.store, "folds": folds}
     return print_answer(arguments, document, [*lines, together])
 
 

@@ -169,7 +169,7 @@ def test_that_a_command_that_cannot_run_prints_a_sentence_and_writes_nothing(
 
 INPUTS = {"store", "image", "provenance", "model"}
 OUTPUTS = {
-    ("train", "figure"), ("train", "output"), ("train", "save_model"), ("sweep", "figure"), ("try", "out"),
+    ("train", "figure"), ("train", "save_model"), ("sweep", "figure"), ("try", "out"),
     ("try", "save_model"), ("predict", "output"), ("features", "output"), ("fit", "output"),
     ("fill", "output"), ("weights", "output"), ("weights", "bundle"), ("flow", "output"), ("flow", "bundle"),
     ("copies", "output"), ("copies", "bundle"), ("draw", "output"), ("demo", "out"), ("benchmark", "tables"),
