@@ -266,9 +266,8 @@ class RunController(QObject):
             self.estimate.changed.emit()
             return
         setting = Setting.of(spec)
-        same_depth = [run for run in self.current_runs() if run.depth == spec.stack.depth and not run.is_shipped]
-        settings = [Setting.from_text(run.setting) for run in same_depth]
-        same = [run for run, its in zip(same_depth, settings, strict=True) if its is not None and setting.covers(its)]
+        stored = [run for run in self.current_runs() if run.depth == spec.stack.depth and not run.is_shipped]
+        same = [run for run in stored if (its := Setting.from_text(run.setting)) and setting.covers(its)]
         nearest = min(same, key=lambda run: abs(run.noise - spec.stack.noise), default=None)
 
         def work(progress: Progress) -> None:

@@ -388,12 +388,8 @@ class WeightTiles(PaintedWidget):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         spot, remove = self._spot(event.position()), self._remove_at(event.position())
-        shape = Qt.CursorShape.ArrowCursor
-        if spot is not None:
-            shape = Qt.CursorShape.CrossCursor
-        elif remove is not None:
-            shape = Qt.CursorShape.PointingHandCursor
-        self.setCursor(shape)
+        outside = Qt.CursorShape.ArrowCursor if remove is None else Qt.CursorShape.PointingHandCursor
+        self.setCursor(outside if spot is None else Qt.CursorShape.CrossCursor)
         self._hover(spot)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
