@@ -7,7 +7,6 @@ from PySide6.QtTest import QTest
 from slide_gui.gui.pages.benchmark.table import (
     SIGNIFICANCE_MARKS,
     EvaluationCell,
-    EvaluationHead,
     EvaluationRow,
     EvaluationTable,
     mark_color,
@@ -15,7 +14,7 @@ from slide_gui.gui.pages.benchmark.table import (
 from slide_gui.gui.theme import DARK, LIGHT
 from tests.gui.helpers import record, settle
 
-HEADS = (EvaluationHead("Rectangles", "generated"), EvaluationHead("MNIST", "no runs yet"))
+HEADS = (("Rectangles", "generated"), ("MNIST", "no runs yet"))
 EMPTY = EvaluationCell(aside="paper 1.40", note="not asked", tip="No result: not asked")
 
 
@@ -90,13 +89,13 @@ def test_that_new_numbers_keep_order_and_current_cell(table):
 
 
 def test_that_a_heading_that_does_not_fit_ends_in_an_ellipsis_until_it_fits(table):
-    long = EvaluationHead("Digits 8 × 8 enlarged (stand-in for MNIST)", "real")
+    long = ("Digits 8 × 8 enlarged (stand-in for MNIST)", "real")
     table.set_table((HEADS[0], long), ROWS)
     for width, is_cut in ((400, True), (1400, False)):
         table.resize(width, 400)
         settle()
         title, note = table.horizontalHeaderItem(1).text().split("\n")
-        assert (title.endswith("…"), title == long.title, note) == (is_cut, not is_cut, long.note)
+        assert (title.endswith("…"), title == long[0], note) == (is_cut, not is_cut, long[1])
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])

@@ -8,7 +8,7 @@ from slide_gui.experiments.evaluation.protocol import REFERENCE, is_extra, publi
 from slide_gui.experiments.evaluation.table import Cell, Comparison, DataInfo, EvaluationState, SplitProgress, TimeRow
 from slide_gui.experiments.runs.run import RunProgress
 from slide_gui.figures.evaluation import COLUMNS, comparison_result, starred
-from slide_gui.gui.pages.benchmark.table import EvaluationCell, EvaluationHead, EvaluationRow
+from slide_gui.gui.pages.benchmark.table import EvaluationCell, EvaluationRow
 from slide_gui.gui.state.evaluation import EvaluationChoice
 from slide_gui.text import THIN, count, counted, dataset_title, duration, fixed, per_cent
 
@@ -16,8 +16,8 @@ _ORDER = {"better": 0, "reference": 1, "equal": 1, "worse": 2}
 _PHASES = {"fit": "fitting", "learn": "learning", "train": "training", "validation": "validating", "test": "testing"}
 
 
-def heads_of(state: EvaluationState, choice: EvaluationChoice) -> tuple[EvaluationHead, ...]:
-    """Return the column headings of the table, one per data set."""
+def heads_of(state: EvaluationState, choice: EvaluationChoice) -> tuple[tuple[str, str], ...]:
+    """Return the column headings of the table with their notes, one per data set."""
     infos = {info.key: info for info in state.data}
     heads = []
     for key in dict.fromkeys(cell.data for cell in choice.table):
@@ -27,7 +27,7 @@ def heads_of(state: EvaluationState, choice: EvaluationChoice) -> tuple[Evaluati
             kind = "generated" if info.generated else "real"
             note = f"{kind}, {count(info.n_train)} / {count(info.n_test)}"
             title = info.title
-        heads.append(EvaluationHead(title, note))
+        heads.append((title, note))
     return tuple(heads)
 
 

@@ -85,17 +85,6 @@ class EvaluationCell:
 
 
 @dataclass(frozen=True)
-class EvaluationHead:
-    """The heading of a column: the name of a data set, and a note such as "generated, 1 200 / 50 000".
-
-    The numbers count the training and test rows.
-    """
-
-    title: str
-    note: str
-
-
-@dataclass(frozen=True)
 class EvaluationRow:
     """The title and the cells of one row of the table.
 
@@ -214,8 +203,9 @@ class EvaluationTable(QTableWidget):
 
     Attributes
     ----------
-    heads : tuple of EvaluationHead
-        Column headings of the data sets.
+    heads : tuple of (title, note)
+        Column headings: the name of a data set, and a note such as "generated, 1 200 / 50 000", the numbers of training
+        and test rows.
     rows : tuple of EvaluationRow
         Rows in their current order.
     ordered : bool
@@ -229,7 +219,7 @@ class EvaluationTable(QTableWidget):
 
     def __init__(self, parent: QWidget | None = None, *, name: str = "Benchmark", ordered: bool = True) -> None:
         super().__init__(parent)
-        self.heads: tuple[EvaluationHead, ...] = ()
+        self.heads: tuple[tuple[str, str], ...] = ()
         self.rows: tuple[EvaluationRow, ...] = ()
         self.ordered = ordered
         self.order: int | None = None
@@ -256,14 +246,14 @@ class EvaluationTable(QTableWidget):
         head.sectionResized.connect(self._set_head)
         self.clicked.connect(self._request_runs)
 
-    def set_table(self, heads: Sequence[EvaluationHead], rows: Sequence[EvaluationRow]) -> None:
+    def set_table(self, heads: Sequence[tuple[str, str]], rows: Sequence[EvaluationRow]) -> None:
         """Replace column headings and rows; the table remains sorted by the same column."""
         self.heads, self._given = tuple(heads), tuple(rows)
         self.setColumnCount(len(heads))
         self.setRowCount(len(rows))
-        for section, head in enumerate(heads):
+        for section, (title, _) in enumerate(heads):
             item = QTableWidgetItem()
-            tips = (f"{head.title}: number of training / test rows", "Click to sort; click again for the paper’s order")
+            tips = (f"{title}: number of training / test rows", "Click to sort; click again for the paper’s order")
             item.setToolTip("\n".join(tips[: 1 + self.ordered]))
             self.setHorizontalHeaderItem(section, item)
             self._set_head(section, 0, self.horizontalHeader().sectionSize(section))
@@ -274,8 +264,8 @@ class EvaluationTable(QTableWidget):
         """Show the two lines of a column heading; a line that is too long is cut off and ends in …"""
         item, metrics = self.horizontalHeaderItem(section), self.horizontalHeader().fontMetrics()
         if item is not None:
-            head, room, end = self.heads[section], width - 2 * _PAD - 2, Qt.TextElideMode.ElideRight
-            item.setText("\n".join(metrics.elidedText(line, end, room) for line in (head.title, head.note)))
+            room, end = width - 2 * _PAD - 2, Qt.TextElideMode.ElideRight
+            item.setText("\n".join(metrics.elidedText(line, end, room) for line in self.heads[section]))
 
     def set_order(self, column: int | None) -> None:
         """Sort the rows by the column with this index, or restore their original order if `column` is None."""
@@ -303,7 +293,7 @@ class EvaluationTable(QTableWidget):
         """Return the displayed table as tab-separated text, with numbers in a format that other programs can read."""
         if not self.heads:
             return ""
-        lines = ["\t".join(["", *(part for head in self.heads for part in (f"{head.title} ({head.note})", "paper"))])]
+        lines = ["\t".join(["", *(part for head in self.heads for part in ("{} ({})".format(*head), "paper"))])]
         paper = "paper "  # The columns of these cells are titled "paper"; the cells therefore omit this word.
         for row in self.rows:
             cells = (part for cell in row.cells for part in (cell.main or cell.note, cell.aside.removeprefix(paper)))
