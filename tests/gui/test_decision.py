@@ -30,7 +30,7 @@ def part(window):
     runs.train(runs.spec_of(SvmParameters(widths="median", C=10.0)))
     wait(lambda: runs.result is not None)
     flow = window.weights_page.set_view("flow")
-    flow.toggle_corruption()
+    flow.corrupt.click()
     wait(lambda: shown(flow).controller.decision is not None)
     return flow
 

@@ -81,9 +81,9 @@ def test_that_negative_t_has_the_colours_of_h_and_the_legend_names_only_what_the
         assert all((column.upper.scale.map == "grey") == (depth == 6) for column in part.view.columns[1:])
         assert ("hᵏ⁻¹" in part.notice.text()) == names_layer
         assert ("corrupted" in part.notice.text()) == (depth > 0)
-        part.toggle_corruption()
+        part.corrupt.click()
         assert "corrupted" not in part.notice.text()
-        part.toggle_corruption()
+        part.corrupt.click()
 
 
 def test_that_a_narrow_caption_of_the_image_omits_the_number_of_images(window):

@@ -421,7 +421,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         *(_weights_view(number, view) for number, view in enumerate((*VIEWS, *EXPERIMENTS), 1)),
         _image(
             "corrupt", "Corrupt or restore the image", "Ctrl+K",
-            lambda w: w.weights_page.set_view(FLOW).toggle_corruption(),
+            lambda w: w.weights_page.set_view(FLOW).corrupt.click(),
         ),
         _image(
             "corrupt_again", "New corruption", "Ctrl+Shift+K",

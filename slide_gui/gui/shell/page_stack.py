@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import cast
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QStackedWidget, QWidget
@@ -167,9 +168,7 @@ class PageStack(QStackedWidget):
 
     def shown(self) -> Page:
         """Return the visible page."""
-        page = self.currentWidget()
-        assert isinstance(page, Page)
-        return page
+        return cast(Page, self.currentWidget())
 
     def turn_to(self, name: str) -> Page:
         """Show the named page and return it."""

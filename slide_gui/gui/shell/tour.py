@@ -18,6 +18,7 @@ from slide_gui.gui.help.tour_card import OFFER, Outline, TourCard, card_texts
 from slide_gui.gui.state.workspace import Opened, State, panel_parameters
 
 if TYPE_CHECKING:
+    from slide_gui.core.slide.parameters import StackParameters
     from slide_gui.error_rate import ErrorRate
     from slide_gui.experiments.runs.result import RunResult
     from slide_gui.gui.shell.main_window import MainWindow
@@ -62,17 +63,10 @@ def _pixel_of_outline(window: MainWindow) -> int | None:
     return feature if feature is not None and values is not None and values[feature] > 0.5 else None
 
 
-def _fitted(window: MainWindow, **parameters: float | str) -> bool | None:
-    """Return True if the layers are fitted and the parameters match those given; otherwise return None.
-
-    A number matches if it is at least as large as the given one, a text if it is equal.
-    """
-    state = window.workspace.state.parameters
-    matches = [
-        getattr(state, name) == value if isinstance(value, str) else getattr(state, name) >= value
-        for name, value in parameters.items()
-    ]
-    return (all(matches) and window.workspace.model() is not None) or None
+def _fitted(window: MainWindow, is_changed: Callable[[StackParameters], bool]) -> bool | None:
+    """Return True if the layers are fitted with parameters for which `is_changed` is True; otherwise return None."""
+    workspace = window.workspace
+    return (is_changed(workspace.state.parameters) and workspace.model() is not None) or None
 
 
 def _copies(window: MainWindow) -> object:
@@ -160,9 +154,9 @@ _TABLE = "Error rates"
 STOPS = (
     Stop("view_weights", "Next image", lambda w: w.workspace.state.selection.sample),
     Stop("view_weights", "Image for selecting pixels", _pixel_of_outline),
-    Stop("view_weights", "Noise level", lambda w: _fitted(w, noise=0.75), {"noise": 0.1}),
-    Stop("view_flow", "Squashing", lambda w: _fitted(w, squashing="threshold"), {"squashing": "identity"},
-         lambda w: w.panel.more.setChecked(True)),
+    Stop("view_weights", "Noise level", lambda w: _fitted(w, lambda p: p.noise >= 0.75), {"noise": 0.1}),
+    Stop("view_flow", "Squashing", lambda w: _fitted(w, lambda p: p.squashing == "threshold"),
+         {"squashing": "identity"}, lambda w: w.panel.more.setChecked(True)),
     Stop("view_explain", "Input, and row a of S, E[P], E[Q] and W: tiles", lambda w: w.weights_page.pixels.source),
     Stop("view_copies", "Start", _copies),
     Stop("view_shuffle", "Shuffle pixels", _shuffled),

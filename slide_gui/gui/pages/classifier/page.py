@@ -254,8 +254,7 @@ class ClassifierPage(Page):
         self.criterion.set_placeholder("The criterion is drawn while the widths are learned on all training rows.")
         spec = self._controller.spec
         at = f"{_place(spec)} (the panel has other parameters)" if spec is not None and stale else ""
-        if seen.history:
-            assert spec is not None
+        if seen.history and spec is not None:
             criterion = resolved(spec.svm.criterion, self._controller.n_classes)  # replaces "auto" with a criterion
             self.criterion.set_name(_criterion_title(criterion))
             self._shares.set_shares(spec.group_names, seen.history[-1].shares, seen.history[-1].widths, stale)

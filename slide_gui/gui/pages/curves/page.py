@@ -273,16 +273,12 @@ class CurvesPage(Page):
         points = [(p, p.rate) for p in self.points() if p.rate is not None and p.state == "done"]
         if not points:
             return ""
-        cells = [
-            (
-                *(f"{number:.3f}" for number in (p.error, p.low, p.high)),
-                rate.n,
-                "" if p.validation is None else f"{p.validation:.3f}",
-                "yes" if p.chosen else "",
-            )
-            for p, rate in points
-        ]
-        names = [(f"{p.noise:g}", str(p.depth)) for p, _ in points]
+        names, cells = [], []
+        for p, rate in points:
+            errors = (f"{number:.3f}" for number in (p.error, p.low, p.high))
+            validation = "" if p.validation is None else f"{p.validation:.3f}"
+            names.append((f"{p.noise:g}", str(p.depth)))
+            cells.append((*errors, rate.n, validation, "yes" if p.chosen else ""))
         heads = ("error %", "low %", "high %", "n", "validation %", "best on validation")
         return table_text(("noise", "depth"), names, heads, cells)
 

@@ -171,10 +171,6 @@ class FlowPart(View):
 
     # Methods that the window calls -----------------------------------------------------------------------------
 
-    def toggle_corruption(self) -> None:
-        """Switch the corruption of the input on or off."""
-        self.corrupt.click()
-
     def set_corrupted(self, corrupted: bool) -> None:
         """Switch the corruption on or off. The classifier predicts the class of the image that the view shows."""
         self.corrupt.setChecked(corrupted)
