@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QSizePolicy, QSpinBox, QVBoxLayout, QWidget
@@ -250,11 +249,6 @@ def _column(dataset: Dataset, column: int) -> str:
     return f"“{name}”" if dataset.opened.header else f"column {name}"
 
 
-def _settings(state: State) -> dict[str, Any]:
-    """Return the parameters of the stack, and the pins, image and tile settings of `state.selection`, by name."""
-    return vars(state.parameters) | vars(state.selection)
-
-
 class ParameterPanel(VerticalScroll):
     """The panel on the left, whose controls show and set the workspace's parameters.
 
@@ -331,7 +325,7 @@ class ParameterPanel(VerticalScroll):
 
     def _name_more(self, state: State) -> None:
         """Show on the button More how many of the hidden parameters differ from their defaults."""
-        settings, usual = _settings(state), _settings(State())
+        settings, usual = state.settings, State().settings
         changed = [text for name, text in _MORE.items() if settings[name] != usual[name]]
         count_text = f" · {len(changed)} changed" if changed and not self.more.isChecked() else ""
         self.more.setText(f"{'▾' if self.more.isChecked() else '▸'} More{count_text}")
@@ -451,13 +445,8 @@ class ParameterPanel(VerticalScroll):
         box, is_image = self._boxes["sharing"], dataset.image_shape is not None
         box.setEnabled(is_image)
         box.setToolTip(_BOXES["sharing"][1] if is_image else "The features of these data are not pixels")
-        lines = [
-            *(f"{guess.what}: {guess.why}" for guess in dataset.checks),
-            printable(dataset.source),
-            f"Licence: {dataset.licence}",
-            dataset.citation,
-        ]
-        tip = "\n".join(line for line in lines if line)
+        origin = printable(dataset.source), f"Licence: {dataset.licence}", dataset.citation
+        tip = "\n".join(filter(None, [*(f"{guess.what}: {guess.why}" for guess in dataset.checks), *origin]))
         self._badge.setToolTip(tip)
         # If `source.generated` is set, the user chose generated data although real files may be present.
         self._fetch.setVisible(dataset.generated and source is not None and bool(dataset.key) and not source.generated)
@@ -496,8 +485,8 @@ class ParameterPanel(VerticalScroll):
     @Slot(object, object)
     def _show_state(self, state: State, old: State | None) -> None:
         """Update the controls whose settings differ between `old` and `state`, or all controls if `old` is None."""
-        before = {} if old is None else _settings(old)
-        changed = {name: value for name, value in _settings(state).items() if old is None or before[name] != value}
+        before = {} if old is None else old.settings
+        changed = {name: value for name, value in state.settings.items() if old is None or before[name] != value}
         for name in self.sliders.keys() & changed:
             self.sliders[name].set_value(changed[name])
         for name in self._boxes.keys() & changed:

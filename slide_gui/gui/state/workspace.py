@@ -1,7 +1,7 @@
 """The open data set with its parameters and selection, and signals for changes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,6 +55,11 @@ class State:
     selection: Selection = field(default_factory=Selection)
     test_row: int | None = None
     drawing: NDArray[np.float32] | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The parameters of the stack, and the pins, image and tile settings of `selection`, by name."""
+        return vars(self.parameters) | vars(self.selection)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -440,12 +445,8 @@ _CHANGES = {
 
 def _changed(state: State, old: State) -> str:
     """Return the name of the change between two states, which the menu shows after "Undo"."""
-    names = [
-        each.name
-        for now, before in ((state.parameters, old.parameters), (state.selection, old.selection))
-        for each in fields(now)
-        if getattr(now, each.name) != getattr(before, each.name)
-    ]
+    before = old.settings
+    names = [name for name, value in state.settings.items() if value != before[name]]
     return f"change of {_CHANGES.get(names[0], names[0]) if len(names) == 1 else 'parameters'}"
 
 
