@@ -66,29 +66,24 @@ def draw_copies(figure: "Figure", result: CopiesResult, style: Style) -> None:
     )
     names = ["all rows", row]
     left, top = 11.0 * s, 10.5 * s
-    high = plot.height - top - tiles - 19.0 * s
-    box = (left, top, width - left - label_width([*names, "slope −0.50"], s), high)
+    height = plot.height - top - tiles - 19.0 * s
+    box = (left, top, width - left - label_width([*names, "slope −0.50"], s), height)
     axes = plot.axes(box, "error against copies")
     ends = []
     for name, feature, color in zip(names, (None, result.feature), (line_color(5), line_color(4)), strict=True):
         curve, slope = copies.curve(feature), copies.slope(feature)
+        reference = copies.reference(feature)
         if curve:
-            _draw_line(axes, curve, copies.reference(feature), color, s)
+            m, mean, low, high = (np.array(column) for column in zip(*curve, strict=True))
+            marked_line(axes, m, mean, color, s)
+            axes.vlines(m, low, high, color=color, linewidth=0.7 * s)
+            if reference is not None:
+                axes.plot(m, reference / np.sqrt(m), color=color, linewidth=0.6 * s, linestyle=(0, (4, 3)))
             ends.append((curve[-1][1], name if slope is None else f"{name}\nslope {fixed(slope, 2)}", color))
     _set_scales(axes, [point.copies for point in copies.points])
     plot.axis_titles(axes, "corrupted copies m (dashed: c/√m)", "‖Wₘ − W‖ / ‖W‖")
     plot.end_labels(axes, box, ends)
     _draw_tiles(plot, result, style, (2.0 * s, plot.height - tiles - 4.5 * s, width - 4.0 * s, tiles))
-
-
-def _draw_line(
-    axes: "Axes", curve: Sequence[tuple[int, float, float, float]], reference: float | None, color: str, s: float
-) -> None:
-    m, mean, low, high = (np.array(column) for column in zip(*curve, strict=True))
-    marked_line(axes, m, mean, color, s)
-    axes.vlines(m, low, high, color=color, linewidth=0.7 * s)
-    if reference is not None:
-        axes.plot(m, reference / np.sqrt(m), color=color, linewidth=0.6 * s, linestyle=(0, (4, 3)))
 
 
 def _set_scales(axes: "Axes", counts: Sequence[int]) -> None:

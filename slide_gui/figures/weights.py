@@ -368,14 +368,9 @@ def weights_export(weights: Sequence[WeightRows], sources: Sequence[DataSource])
     )
     imports = "from slide_gui.experiments.inspection.rows import weight_rows\n"
     imports += "from slide_gui.figures.weights import weights_export"
-    return export_of(
-        "weights",
-        weights,
-        draw_weights,
-        weights_csv,
-        commands=lambda style: _weights_commands(weights, sources, style),
-        script=(imports, f"weights = [\n{fits}]\nexport = weights_export(weights, {list(sources)!r})"),
-    )
+    script = imports, f"weights = [\n{fits}]\nexport = weights_export(weights, {list(sources)!r})"
+    commands = partial(_weights_commands, weights, sources)
+    return export_of("weights", weights, draw_weights, weights_csv, commands=commands, script=script)
 
 
 def _weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSource], style: Style) -> str:
