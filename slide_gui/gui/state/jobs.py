@@ -233,7 +233,7 @@ class JobQueue(QObject):
         int
             Number of the job, for `cancel`.
         """
-        self._drop(channel=channel)
+        self.cancel(channel=channel)
         self._count += 1
         callbacks = on_result, on_payload, on_failure, on_stop
         job = _Job(self, self._count, title, channel, function, *callbacks, failure, background, automatic, restarts)
@@ -257,7 +257,13 @@ class JobQueue(QObject):
 
     def cancel(self, number: int | None = None, *, channel: str | None = None) -> None:
         """Cancel one job, the jobs of one channel, or all jobs. Cancelled jobs deliver nothing more."""
-        self._drop(number, channel=channel)
+        for job in list(self._jobs.values()):
+            if number in (None, job.number) and channel in (None, job.channel):
+                job.unwanted.set()
+                if job.future is not None:
+                    job.future.cancel()
+                del self._jobs[job.number]
+        self._announce()
         self._report_busy()
 
     def stop(self, number: int | None = None) -> None:
@@ -267,15 +273,6 @@ class JobQueue(QObject):
         for job in jobs:
             if job.on_stop is not None:
                 job.on_stop()
-
-    def _drop(self, number: int | None = None, *, channel: str | None = None) -> None:
-        for job in list(self._jobs.values()):
-            if number in (None, job.number) and channel in (None, job.channel):
-                job.unwanted.set()
-                if job.future is not None:
-                    job.future.cancel()
-                del self._jobs[job.number]
-        self._announce()
 
     def close(self, *, finish: bool = False) -> None:
         """Cancel all jobs, or complete them without delivering results if `finish`. Wait until the worker ends."""
