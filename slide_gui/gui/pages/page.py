@@ -146,7 +146,7 @@ class Page(QWidget):
         if button is not None and not button.isChecked():
             button.click()
 
-    def show_item(self, item: object) -> None:
+    def show_item(self, item: Any) -> None:
         """Show an object that another page passed; each page defines the type that it accepts."""
 
     def export_options(self) -> tuple[ExportOption, ...]:

@@ -107,12 +107,8 @@ class CommandPalette(QDialog):
         words = text.lower().split()
         fitting = [each for each in self._entries if _contains(f"{each.text} {each.hint} {each.tip}", words)]
         if words:  # entries that begin with the first typed word come first, entries that match only by tooltip last
-            fitting.sort(
-                key=lambda each: (
-                    not each.text.lower().startswith(words[0]),
-                    not _contains(f"{each.text} {each.hint}", words),
-                )
-            )
+            fitting.sort(key=lambda each: _contains(f"{each.text} {each.hint}", words), reverse=True)
+            fitting.sort(key=lambda each: each.text.lower().startswith(words[0]), reverse=True)
         self._shown = fitting[:_MOST_LINES]
         self._list.clear()
         for entry in self._shown:

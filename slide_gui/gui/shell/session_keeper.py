@@ -86,17 +86,11 @@ class SessionKeeper(QObject):
 
     def record(self) -> SessionRecord | None:
         """Return the current state, or None if no data are open."""
-        workspace = self._workspace
-        if workspace.source is None or workspace.dataset is None:
+        source, dataset, state = self._workspace.source, self._workspace.dataset, self._workspace.state
+        if source is None or dataset is None:
             return None
-        return SessionRecord(
-            workspace.source,
-            workspace.dataset.fingerprint,
-            workspace.state.parameters,
-            workspace.state.selection,
-            self._pages.name,
-            self._pages.choices(),
-        )
+        page, choices = self._pages.name, self._pages.choices()
+        return SessionRecord(source, dataset.fingerprint, state.parameters, state.selection, page, choices)
 
     def picture_text(self) -> str:
         """Return the current state as text to embed in an exported picture, or "" if no data are open."""

@@ -1,6 +1,7 @@
 """The Runs page lists all stored runs; the user can filter, compare, load, delete and export them."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QColor, QShowEvent
@@ -18,7 +19,6 @@ from slide_gui.figures.tables import runs_csv
 from slide_gui.gui.dialogs.export import TABLE, ExportOption
 from slide_gui.gui.pages.page import Page, PageView, confusion_text, table_text
 from slide_gui.gui.pages.runs.table import RunTable
-from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.theme import theme_changed, theme_of
 from slide_gui.gui.widgets.color_bar import ColorBar
@@ -99,9 +99,8 @@ class RunsPage(Page):
         super().choose(choices)
         self.run_table.set_filter(choices.get("filter", self.run_table.filter))
 
-    def show_item(self, item: object) -> None:
+    def show_item(self, item: Any) -> None:
         """Show the runs of a `RunSelection` and select them once they are listed."""
-        assert isinstance(item, RunSelection)
         self._show_view(0)
         self.run_table.set_filter(item.words)
         self._wanted = item.keys

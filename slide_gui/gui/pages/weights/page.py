@@ -174,9 +174,8 @@ class WeightsPage(Page):
         if drawing is not None and (state.drawing is None or not np.array_equal(drawing, state.drawing)):
             self._workspace.draw(drawing)
 
-    def show_item(self, item: object) -> None:
+    def show_item(self, item: Any) -> None:
         """Show a test image and the predicted class in the Flow view; `item` is the row number in the test set."""
-        assert isinstance(item, int)
         self.shown.show_test(item)
         self.set_view(FLOW).set_corrupted(False)
 
