@@ -161,6 +161,7 @@ TRAIN = "a,b,class\n.1,.2,0\n.3,.4,1\n.5,.6,0\n"
         ("id,a,kind\n7,.1,0\n7,.3,1\n", "kind,a\n1,.5\n", ParseOptions(left_out=("1",)), [[0.5]], [1]),
         ("a,b,species\n.1,.2,p\n.3,.4,q\n", "class,b,a\nq,0,.5\n", AS_GUESSED, [[0.5, 0.0]], [1]),
         (TRAIN, "b,a\n1,.5\n0,.25\n", AS_GUESSED, [[0.5, 1], [0.25, 0]], None),
+        (TRAIN, ",a,b,class\n" + "".join(f"{k},.5,1,0\n" for k in range(10)), AS_GUESSED, [[0.5, 1]] * 10, [0] * 10),
         (".1,.2,0\n.3,.4,1\n", ".5,1\n.25,0\n", AS_GUESSED, [[0.5, 1], [0.25, 0]], None),
         ("7,p,1,2\n8,q,3,4\n9,p,5,6\n", "7,1,2\n", ParseOptions(left_out=("1", "3")), [[0.0]], None),
         (".1,.5\n.3,.6\n", ".5,1\n.25,0\n", AS_GUESSED, [[0.5, 1], [0.25, 0]], None),

@@ -235,12 +235,10 @@ class TableLayout:
 
     def replace_texts(self, cells: list[bytes], lines: NDArray[np.int64]) -> list[bytes]:
         """Replace class and group names by codes, cells of left-out columns by 0, and decimal commas by points."""
-        label, group, d = self.label, self.group, len(self.columns)
-        coded = {}
-        if group is not None:
-            coded[group] = self._codes(cells[group::d], lines, group)
-        if label is not None and label in self.text:
-            coded[label] = self._codes(cells[label::d], lines, label)
+        d, named = len(self.columns), self.text | {self.group}
+        coded = {
+            k: self._codes(cells[k::d], lines, k) for k in (self.group, self.label) if k is not None and k in named
+        }
         for k in self.left_out | coded.keys():
             cells[k::d] = coded.get(k, [b"0"] * len(lines))
         if not self.decimal_commas:
@@ -340,7 +338,8 @@ def table_layout(
     numbered = len({row[0] for row in samples if row[0].strip().isdecimal()}) == len(samples)
     numbered &= lacks_name or len(samples) >= _IDENTIFIERS
     # pandas and R write such an index. If a model uses it as a feature, `header` is given when new rows are read.
-    if numbered and reading.header is None and columns[0] in ("column 1", "Unnamed: 0") and 0 not in (label, *left_out):
+    numbered &= columns[0] in ("column 1", "Unnamed: 0") and columns[0] not in known and 0 not in (label, *left_out)
+    if numbered and (known or reading.header is None):
         guesses.append(Guess("column 1 left out", "it has no name and numbers the rows"))
         left_out |= {0}
     if label is not None and label in left_out:
