@@ -233,7 +233,8 @@ def _with_columns_of(train: DataPart, test: DataPart) -> DataPart:
             if names
         ]
         problem = f"{' and '.join(differences)}, compared with the training set {train.place}"
-        raise DataError(f"{problem}; give both files the same column names", test.place)
+        remedy = ", or choose the label column" if train.labels is None else ""
+        raise DataError(f"{problem}; give both files the same column names{remedy}", test.place)
     if test.feature_names == train.feature_names:
         return test
     position = {name: column for column, name in enumerate(test.feature_names)}

@@ -176,19 +176,20 @@ def test_that_a_test_table_follows_the_columns_of_the_training_table(tmp_path, t
 
 
 @pytest.mark.parametrize(
-    ("test", "sentence"),
+    ("train", "test", "sentence"),
     [
-        ("a,c,class\n.7,.8,1\n", "lacks column “b” and has the additional column “c”, compared with the training"),
-        ("a,b,c,d,class\n.7,.8,1,1,1\n", r"x_test\.csv: has the additional columns “c”, “d”, compared with"),
-        ("a,class\n.7,1\n", "lacks column “b”, .*x_train.csv; give both files the same column names"),
-        ("A,b,class\n.7,.8,1\n", "lacks column “a” and has the additional column “A”"),
-        ("a,b,class\n.7,.8,p\n", r"x_test\.csv: its classes must be written as in the training set"),
-        ("a,b,class\n.7,inf,1\n", r"x_test\.csv: line 2, column 2"),
+        (TRAIN, "a,c,class\n.7,.8,1\n", "lacks column “b” and has the additional column “c”, compared with"),
+        (TRAIN, "a,b,c,d,class\n.7,.8,1,1,1\n", r"x_test\.csv: has the additional columns “c”, “d”, compared with"),
+        (TRAIN, "a,class\n.7,1\n", "lacks column “b”, .*x_train.csv; give both files the same column names"),
+        ("k,a,b\n0,.1,.5\n", "a,b\n.1,.5\n", "lacks column “k”, .*; give .*, or choose the label column"),
+        (TRAIN, "A,b,class\n.7,.8,1\n", "lacks column “a” and has the additional column “A”"),
+        (TRAIN, "a,b,class\n.7,.8,p\n", r"x_test\.csv: its classes must be written as in the training set"),
+        (TRAIN, "a,b,class\n.7,inf,1\n", r"x_test\.csv: line 2, column 2"),
     ],
 )
-def test_that_a_test_table_that_does_not_fit_is_refused(tmp_path, test, sentence):
+def test_that_a_test_table_that_does_not_fit_is_refused(tmp_path, train, test, sentence):
     with pytest.raises(DataError, match=sentence):
-        open_pair(tmp_path, TRAIN, test)
+        open_pair(tmp_path, train, test)
 
 
 def test_that_tables_without_names_are_matched_by_position(tmp_path):
