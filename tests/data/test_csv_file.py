@@ -330,7 +330,9 @@ def test_that_numbers_with_thousands_separators_or_units_are_refused_and_not_lef
         read("a,b,kind\n" + "".join(f"{cell if k else '-'},{k},{'xy'[k % 2]}\n" for k in range(12)))
 
 
-@pytest.mark.parametrize(("first", "names"), [("t,900.5,920,9", ("900.5", "920", "9")), ("a,?,3.5,9", ())])
+@pytest.mark.parametrize(
+    ("first", "names"), [("t,900.5,920,9", ("900.5", "920", "9")), ("a,?,3.5,9", ()), ("a,?,NA,", ())]
+)
 def test_that_a_first_line_has_names_only_if_its_texts_are_new_where_classes_repeat(first, names):
     part = read("\n".join([first, *(f"{'abc'[k % 3]},{k},2.5,{3 * k}" for k in range(12))]) + "\n")
     assert (part.feature_names, len(part.rows)) == (names, 12 + (not names))

@@ -498,7 +498,7 @@ def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions)
     if not named:
         return many or (counts and bool(words)), bool(words) or not counts
     known = any(first[k].strip().lower() in LABEL_NAMES for k in new)
-    classes_alone = len(words) < len(first) and named <= _text_columns(below, len(first))
+    classes_alone = len(named) < len(first) and named <= _text_columns(below, len(first))
     sure = known or counts or not below or not classes_alone
     several = new == named and len(below) >= _IDENTIFIERS
     several = several and any(min(Counter(row[k] for row in below).values()) > 1 for k in new)
