@@ -259,6 +259,7 @@ SDA = SdaParameters((100, 50), noise=(0.1, 0.25), pretraining_epochs=1, pretrain
         ),
         ({"method": "raw-svm"}, "Raw-SVM"),
         ({"method": "pca-svm", "kept": 0.955}, "PCA-SVM, 95.5 % of variance"),
+        ({"method": "pca-svm", "kept": 0.9999}, "PCA-SVM, 99.99 % of variance"),
         ({"method": "randproj-svm", "kept": 200}, "Rand Proj-SVM, 200 directions"),
         ({"method": "sda-svm", "sda": SDA}, "SdA-SVM, units 100–50, noise 0.1/0.25, 1 epoch per layer at rate 0.02"),
         (

@@ -433,7 +433,7 @@ def describe_choice(spec: RunSpec) -> str:
     if spec.kept is not None:
         projection = METHODS[spec.method].projection
         directions = projection is not None and projection.keeps == "directions"
-        parts.append(f"{spec.kept:g} directions" if directions else f"{100 * spec.kept:.3g} % of variance")
+        parts.append(f"{spec.kept:g} directions" if directions else f"{100 * spec.kept:g} % of variance")
     if spec.sda is not None:
         parts.append(_describe_sda(spec.sda, spec.method))
     parts += [str(part) for part in (spec.transformer, spec.classifier) if part is not None]
