@@ -135,9 +135,10 @@ class ShuffleView(Experiment):
     def _sentence(self, ready: bool) -> str:
         if self.fit is not None:
             worst, most = significant(max(self.fit.differences), 2), significant(max(self.fit.largest), 2)
+            size = f"largest weight or bias is {most}."
             if self.fit.stack.windows is not None:
-                return f"A kernel depends on pixel positions: W put back differs by {worst} (largest weight {most})."
-            return f"With all pixels put back, W differs by at most {worst}; its largest weight is {most}."
+                return f"A kernel depends on pixel positions: W put back differs by {worst}; the {size}"
+            return f"With all pixels put back, W differs by at most {worst}; its {size}"
         if self._workspace.queue.wants(_CHANNEL):
             return f"Fitting to shuffled pixels, seed {self._seed}…"
         if not self._workspace.state.parameters.depth:
@@ -149,4 +150,4 @@ class ShuffleView(Experiment):
             return ""
         names = [(str(k),) for k in range(1, len(self.fit.differences) + 1)]
         cells = list(zip(self.fit.differences, self.fit.largest, strict=True))
-        return table_text(("layer",), names, ("largest difference", "largest weight"), cells)
+        return table_text(("layer",), names, ("largest difference", "largest weight or bias"), cells)
