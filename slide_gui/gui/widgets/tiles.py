@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QPointF, QRectF
 from PySide6.QtGui import QColor, QImage
 
-from slide_gui.figures.color_scale import ColorScale, signed
+from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import Theme
 from slide_gui.gui.widgets.painted import PixelGrid, colour_table, coloured_image, crosshair, integer_scale, snapped
 
@@ -96,9 +96,14 @@ def row_tile(
     ----------
     quantity : str
         Name of the values if they are not weights.
+
+    Examples
+    --------
+    >>> row_tile(np.array([0.5, -0.004]), None, ColorScale.symmetric("jet", 1.0), 0).caption
+    'max 0.50 · b −4e-3'
     """
     largest = float(np.abs(row[:-1]).max(initial=0.0))
-    caption = "≈ " * quantity.startswith("≈") + f"max {short_size(largest)} · b {signed(float(row[-1]), 2)}"
+    caption = "≈ " * quantity.startswith("≈") + f"max {short_size(largest)} · b {short_signed(float(row[-1]))}"
     return Tile.of(row[:-1], shape, scale, caption, feature, quantity, stale)
 
 
@@ -111,6 +116,11 @@ def short_size(size: float) -> str:
     if 0 < size < 0.0095:
         return f"{size:.0e}".replace("e-0", "e-")  # the short hyphen saves space in captions
     return f"{size:.2f}" if size < 10 else f"{size:.1f}" if size < 100 else f"{size:.0f}"
+
+
+def short_signed(value: float) -> str:
+    """Return a number as a short text with its sign."""
+    return f"{'−' if value < 0 else '+'}{short_size(abs(value))}"
 
 
 @dataclass(frozen=True, eq=False)

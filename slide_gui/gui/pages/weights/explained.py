@@ -122,7 +122,8 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
     """Return the steps that compute the weight W_ab of feature b in the reconstruction of feature a."""
     s_ab, s_aa, p_ab = _amount(e.s_row[e.b]), _amount(e.s_row[e.a]), _amount(e.p_row[e.b])
     q, ridge = number(e.survival), significant(e.ridge, 1 if float(f"{e.ridge:.0e}") == e.ridge else 3)
-    product = e.product if abs(e.product) > _ROUNDING * e.q_row[e.a] else 0.0
+    product, w = e.product if abs(e.product) > _ROUNDING * e.q_row[e.a] else 0.0, float(e.w_row[e.b])
+    weight = signed(w, 4) if not w or abs(w) >= 0.001 else f"{'+' * (w > 0)}{significant(w, 2)}"
     lines = [
         ExplainLine(
             "S_{ab}", "Σ_{i} x_{ia} x_{ib}", f"{count(e.n)} samples", s_ab, "Scatter: a times b, summed over samples"
@@ -137,7 +138,7 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
             "a alone survives with probability q, not q² (eq. 10)",
         ),
         ExplainLine(
-            "W_{ab}", "(E[P] (E[Q] + λI)^{−1})_{ab}", f"λ = {ridge}", signed(e.w_row[e.b], 4),
+            "W_{ab}", "(E[P] (E[Q] + λI)^{−1})_{ab}", f"λ = {ridge}", weight,
             "The weight, which depends on all pixels (eq. 8)",
         ),
         ExplainLine(

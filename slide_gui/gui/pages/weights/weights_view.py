@@ -17,7 +17,7 @@ from slide_gui.gui.widgets.image import MARGIN, DrawingCanvas, FeatureBars
 from slide_gui.gui.widgets.layouts import flush, placed
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, integer_scale, write
-from slide_gui.gui.widgets.tiles import TileRow, short_size
+from slide_gui.gui.widgets.tiles import TileRow, short_signed
 from slide_gui.gui.widgets.weight_tiles import TileScroll
 from slide_gui.text import layer_name, level
 
@@ -239,12 +239,7 @@ def _numbers(row: ShownRow, source: int) -> tuple[str, str, str, str, str]:
     """Return a weight, its contribution, its rank in the row, the bias, and its share of the row, as texts."""
     size, weight = np.abs(row.shown[:-1]), float(row.weights[source])
     rank, total = int(np.count_nonzero(size > size[source])) + 1, float(size.sum())
-    contribution = "–" if row.rms is None else _short(weight * float(row.rms[source]))
+    contribution = "–" if row.rms is None else short_signed(weight * float(row.rms[source]))
     share = 100 * float(size[source]) / total if total > 0 else 0.0
     part = f"{share:.{0 if share >= 9.95 else 1}f}\u00a0%"
-    return _short(weight), contribution, str(rank), _short(float(row.weights[-1])), part
-
-
-def _short(value: float) -> str:
-    """Return a number as a short text with its sign."""
-    return f"{'−' if value < 0 else '+'}{short_size(abs(value))}"
+    return short_signed(weight), contribution, str(rank), short_signed(float(row.weights[-1])), part
