@@ -59,6 +59,11 @@ def layer_sizes(names: Sequence[str]) -> tuple[int, ...] | None:
     return tuple(np.unique(layers, return_counts=True)[1].tolist())
 
 
+def _computed(values: Any) -> Any:
+    """Compute a Dask collection, because `np.asarray` would drop the mask of its cells. Return all else unchanged."""
+    return values.compute() if hasattr(values, "__dask_graph__") else values
+
+
 def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -> Any:
     """Check rows with scikit-learn's `validate_data` and return its result. Numbers given as text are rejected.
 
@@ -69,6 +74,7 @@ def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -
     ValueError
         If the rows contain text, dates or masked cells, or fail scikit-learn's checks.
     """
+    X = _computed(X)
     if np.ma.is_masked(X):
         raise ValueError("X has masked cells; call X.astype(float).filled(np.nan), then fill NaN with LinearImputer")
     try:
@@ -108,6 +114,7 @@ def labelled_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any], ND
     ValueError
         If the rows or labels are unsuitable for training a classifier, for example if they have only one class.
     """
+    y = _computed(y)
     if np.ma.is_masked(y):
         raise ValueError("y has masked labels; fill them in, or leave their rows out")
     for row, label in enumerate(() if y is None else np.ravel(np.asarray(y, object))):
@@ -131,6 +138,7 @@ def row_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
     """
     if sample_weight is None:
         return None
+    sample_weight = _computed(sample_weight)
     if np.ma.is_masked(sample_weight):
         raise ValueError("sample_weight has masked weights; give one number per row, 0 or more")
     try:

@@ -16,7 +16,7 @@ import pytest
 from distributed import Client, LocalCluster
 from threadpoolctl import threadpool_limits
 
-from slide_gui import SLIDE, Blocks
+from slide_gui import SLIDE, Blocks, LinearImputer
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import fit_stack
 from slide_gui.core.svm.estimator import MultiWidthSVC
@@ -132,8 +132,10 @@ def test_that_a_transform_of_other_rows_is_refused_at_once_and_of_a_nan_or_a_mas
     bad[777, 3] = np.nan
     with pytest.raises(ValueError, match="row 777, feature 3 is nan"):
         slide.transform(chunked(bad)).compute(scheduler="synchronous")
-    with pytest.raises(ValueError, match="X has masked cells; fill them in"):
-        slide.transform(da.ma.masked_greater(chunked(), 0.5)).compute(scheduler="synchronous")
+    masked, imputer = da.ma.masked_greater(chunked(), 0.5), LinearImputer()
+    for refused in (imputer.fit, lambda rows: slide.transform(rows).compute(scheduler="synchronous")):
+        with pytest.raises(ValueError, match="X has masked cells"):
+            refused(masked)
 
 
 def test_that_only_values_of_the_rows_are_checked_and_not_those_of_hidden_representations():

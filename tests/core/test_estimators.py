@@ -163,8 +163,7 @@ def test_that_the_svm_sees_only_the_layers_above_the_input_if_it_is_left_out_and
 
 @pytest.mark.parametrize("base", [SLIDE, MultiWidthSVC, SLIDEClassifier])
 def test_that_a_subclass_can_set_parameters_that_its_own_init_does_not_have(base):
-    of_svm = {"widths": [4.0], "loss": "hinge", "C": 1.0}
-    fixed = {SLIDE: {"depth": 1}, MultiWidthSVC: of_svm, SLIDEClassifier: {"depth": 0, **of_svm}}[base]
+    fixed = {"depth": 1} if base is SLIDE else {"widths": "median", "loss": "hinge", "C": 1.0}
 
     class Fixed(base):
         def __init__(self):
