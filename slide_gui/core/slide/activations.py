@@ -94,7 +94,8 @@ def refuse_value(row: int, column: int, value: float, dtype: str = "") -> NoRetu
             f"X contains {value:.3g} in row {row}, feature {column}, which is too large for {dtype}; "
             "scale the features to about 1"
         )
-    raise ValueError(f"X contains NaN or infinity: row {row}, feature {column} is {value}")
+    place = f"row {row}, feature {column} is {value}"
+    raise ValueError(f"X contains NaN or infinity: {place}; fill it in, or leave the row out")
 
 
 class SquashBuffer:
