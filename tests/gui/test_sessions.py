@@ -189,6 +189,20 @@ def test_that_a_saved_session_opens_in_another_window_though_folder_and_data_wer
     assert is_changed(window)
 
 
+@pytest.mark.parametrize("content", [None, b"no table"])
+def test_that_a_session_waits_for_data_that_cannot_be_opened(windows, table, content):
+    tear_down(changed(windows, table))
+    before = table.read_bytes()
+    table.unlink() if content is None else table.write_bytes(content)
+    for _ in range(2):
+        window = windows()
+        shows_example(window)
+        window.pages.turn_to("curves")
+        tear_down(window)
+    table.write_bytes(before)
+    assert is_changed(windows())
+
+
 def test_that_missing_data_can_be_located(windows, table, tmp_path, monkeypatch):
     tear_down(changed(windows, table))
     (tmp_path / "elsewhere").mkdir()
@@ -196,7 +210,9 @@ def test_that_missing_data_can_be_located(windows, table, tmp_path, monkeypatch)
     again = windows()
     shows_example(again)
     assert "needs the data table.csv; locate the file" in again.notice.accessibleName()
+    again.workspace.set_parameters(noise=0.2)
     again.keeper._store_session()  # as it does when the window is idle
+    assert read_session(tmp_path / "session" / "last.slide-session").parameters.noise == 0.2
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "elsewhere"))
     again.notice.remedy.click()
     assert is_changed(again)

@@ -1,7 +1,6 @@
 """Store the window's state, and restore it at the next start or from a session file or a picture."""
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -25,6 +24,7 @@ from slide_gui.experiments.files.session import (
     read_session,
     write_session,
 )
+from slide_gui.experiments.files.source import DataSource
 from slide_gui.figures.style import LEVELS, SHOWN
 from slide_gui.gui.shell.page_stack import PageStack
 from slide_gui.gui.shell.panel import COLORS
@@ -76,6 +76,10 @@ class SessionKeeper(QObject):
         self.inputs: Callable[[], Callable[[], Sequence[Path]]] = lambda: list
         self.snapshot: SessionRecord | None = None
         self._pending: SessionRecord | None = None
+        self._resumes = False
+        # The example data that replace those of the last session, with their state. As long as the user changes
+        # neither, the last session stays stored, because its data may be available again at the next start.
+        self._example: tuple[DataSource | None, State] | None = None
         self._lock: QLockFile | None = None
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
         self._rest.timeout.connect(self._store_session)
@@ -129,36 +133,34 @@ class SessionKeeper(QObject):
             if record is None:
                 return False
             _check(record.selection, path)
-            self._pending = located(record, path, [*folders, *self.known_folders()])
-            self._workspace.open(self._pending.source, State(record.parameters, record.selection))
-        except MissingData as error:
-            title = "The data of the session were not found"
-            locate = partial(self._locate, self._copy_of_last_session(path))
-            self.message.emit(UserMessage(title, sentence(error), "Locate…", locate))
-            self._workspace.fall_back()
+            self._restore(record, path, folders)
         except DataError as error:
             self.message.emit(UserMessage(_TITLE, sentence(error)))
         return True
 
-    def _locate(self, path: Path) -> None:
+    def _restore(self, record: SessionRecord, path: Path, folders: Iterable[Path]) -> None:
+        """Open the data of a session that was read from `path`, or offer to locate them."""
+        try:
+            self._pending = located(record, path, [*folders, *self.known_folders()])
+            self._workspace.open(self._pending.source, State(record.parameters, record.selection))
+        except MissingData as error:
+            title = "The data of the session were not found"
+            locate = partial(self._locate, record, path)
+            self.message.emit(UserMessage(title, sentence(error), "Locate…", locate))
+            self._workspace.fall_back()
+
+    def _locate(self, record: SessionRecord, path: Path) -> None:
         folder = self.ask_where_data_are()
         if folder is not None:
-            self.open(path, [folder])
-
-    def _copy_of_last_session(self, path: Path) -> Path:
-        """Return `path`, or the path of a copy if `path` is the session that is stored automatically.
-
-        The automatically stored session is copied because the next change of the state overwrites it.
-        """
-        if path == self._path:
-            with suppress(OSError):
-                return shutil.copyfile(path, path.with_name(f"missing{SUFFIX}"))
-        return path
+            self._restore(record, path, [folder])
 
     @Slot(object)
     def restore_choices(self, dataset: Dataset) -> None:
         """Restore the page settings of an opened session; the pages must show the data of this session already."""
         record, self._pending = self._pending, None
+        if self._resumes and self._workspace.fallback is None:  # the data of the last session could not be opened
+            self._example = self._workspace.source, self._workspace.state
+        self._resumes = False
         if record is not None and record.source == self._workspace.source:
             self._pages.choose(record.page, record.choices)
             if record.fingerprint not in ("", dataset.fingerprint):
@@ -200,6 +202,7 @@ class SessionKeeper(QObject):
                 text = "The last session was saved; for now, the example data are open."
                 self.message.emit(UserMessage(title, text, "Restore it", restore, "information"))
         elif resume and path.is_file():
+            self._resumes = True
             self.open(path)
 
     def _keep_recovered(self, path: Path) -> Path:
@@ -228,6 +231,8 @@ class SessionKeeper(QObject):
     @Slot()
     def _store_session(self) -> None:
         record = self.snapshot or self.record()
+        if (self._workspace.source, self._workspace.state) == self._example:
+            return
         if record is not None and self._lock is not None and self._path is not None:
             # If automatic storing fails, for example because the disk is full, no message is shown. If the user saves
             # the session, `save` reports the error.
