@@ -335,7 +335,7 @@ def _draw_color_bar(
     )
     measured = ("contribution (weight × RMS)", "contribution") if contributions else ("weight",)
     per = "" if shared else f" / limit of the {style.levels}"
-    titles = [*(f"{name}{per}" for name in measured), *["of the limit"] * bool(per)]
+    titles = [*(f"{name}{per}" for name in measured), *[f"{measured[-1]} / limit"] * bool(per)]
     title = next((each for each in titles if width_mm(each, SMALL_SIZE * s) <= h), titles[-1])
     right = x + w + widest * shrink + 3.6 * s
     plot.text(right, y + h / 2, title, SMALL_SIZE, h, rotation=90, va="center", ha="center", color=MUTED)

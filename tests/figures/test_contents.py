@@ -212,6 +212,8 @@ def test_that_contributions_are_weights_times_the_rms_of_their_pixel_and_the_col
         np.testing.assert_array_equal(colors(one), colors(other))
     assert "contribution (weight × RMS) / limit of the layer" in texts(figure)
     assert "weight / limit of the layer" in texts(as_weights)
+    low = with_rms(weight_rows(shape=None, pixels=(9,), depth=3), False)
+    assert "contribution / limit" in texts(drawn(draw_weights, [low], style=Style(show="contribution")))
 
 
 def test_that_contributions_are_shown_by_default_if_one_set_is_drowned():
