@@ -523,6 +523,15 @@ def test_that_a_cell_selects_its_images_and_classes_of_unequal_size_get_a_balanc
     assert all(text in classifier.details.text() for text in texts)
 
 
+def test_that_a_matrix_of_ten_classes_shows_their_names_in_a_low_window(window):
+    result = replace(trained(window, SvmParameters(widths="median", C=1.0)), labels=tuple(range(10)))
+    window.resize(960, 540)
+    classifier = show_page(window, "classifier")
+    window.session.runs.show(replace(result, confusion=np.eye(10, dtype=np.int64)))
+    settle()
+    assert classifier.confusion.verticalHeader().isVisible()
+
+
 def test_that_a_try_of_the_data_ends_in_the_command_lines_sentence_with_points_and_bundle(
     window, tmp_path, monkeypatch
 ):

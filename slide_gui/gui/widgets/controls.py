@@ -343,14 +343,14 @@ def widest(button: QPushButton, least: int, words: tuple[str, ...]) -> int:
 
 
 class LowScroll(VerticalScroll):
-    """A scroll area around `inner`. It scrolls only if its height is less than `least_height`."""
+    """A scroll area around `inner`. It scrolls only if its height is less than the minimum height of `filled`."""
 
     def __init__(self, least_height: int, parent: QWidget) -> None:
         super().__init__(parent)
-        filled = _Filled(self)
-        filled.setMinimumHeight(least_height)
-        self.inner = filled.inner
-        self.setWidget(filled)
+        self.filled = _Filled(self)
+        self.filled.setMinimumHeight(least_height)
+        self.inner = self.filled.inner
+        self.setWidget(self.filled)
 
 
 class _Filled(QWidget):

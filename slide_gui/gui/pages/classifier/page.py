@@ -43,7 +43,9 @@ _VARIANCES = [
     for variance in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 ]
 _CAPTION = 7  # number of characters of the longest class name that fits below an image
-_LEAST_HEIGHT = 440  # least height in pixels; below this height, the widgets of the page would overlap
+# Least heights in pixels: of the page with up to five classes, because its widgets would otherwise overlap, and of a
+# row of the confusion matrix, because its name would otherwise be hidden.
+_LEAST_HEIGHT, _ROW = 440, 14
 
 
 class ClassifierPage(Page):
@@ -57,8 +59,8 @@ class ClassifierPage(Page):
         self._cell: tuple[int, int] | None = None  # true and predicted class of the images shown
         self._gallery_of: object = None  # result, matrix cell, staleness and data set of the displayed images
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=4))
-        scroll = placed(self.column, LowScroll(_LEAST_HEIGHT, self), 1)
-        body = flush(QHBoxLayout(scroll.inner), 20)
+        self._scroll = placed(self.column, LowScroll(_LEAST_HEIGHT, self), 1)
+        body = flush(QHBoxLayout(self._scroll.inner), 20)
         left, right = nested(body, QVBoxLayout(), 1), nested(body, QVBoxLayout(), 1, spacing=4)
         self.criterion = placed(left, CriterionPlot(self), 3)
         self._shares = placed(left, ShareBars(self), 2)
@@ -319,6 +321,9 @@ class ClassifierPage(Page):
             self._shown, self._cell = result, None
             self.confusion.set_outlined(())
         self.confusion.set_counts(result.confusion, self._names(result), stale)
+        more = _ROW * min(max(len(result.labels) - 5, 0), 10)
+        self.confusion.setMinimumHeight(140 + more)
+        self._scroll.filled.setMinimumHeight(_LEAST_HEIGHT + more)
         self._show_gallery(result, self._cell, stale)
 
     def _describe_error(self, result: RunResult) -> str:
