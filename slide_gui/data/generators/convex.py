@@ -85,9 +85,8 @@ def _other_regions(random: np.random.Generator, progress: Progress) -> Bits:
     counts = random.integers(_PIECES[0], _PIECES[1] + 1, size=_BLOCK)
     ends = np.cumsum(counts)
     ends = ends[ends <= len(pieces)]
-    regions = np.bitwise_or.reduceat(pieces[: ends[-1]], np.append(0, ends[:-1]), axis=0)
-    hollow: Bits = regions[~is_convex(regions)]
-    return hollow
+    regions: Bits = np.bitwise_or.reduceat(pieces[: ends[-1]], np.append(0, ends[:-1]), axis=0)
+    return regions[~is_convex(regions)]
 
 
 def intersections(
