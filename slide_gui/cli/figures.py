@@ -167,10 +167,8 @@ def _weights(arguments: argparse.Namespace) -> int:
     for source, texts in zip(sources, wanted, strict=True):
         dataset = options.read_data(source)
         model = options.fit_data(dataset, parameters)
-        if texts:
-            pixels = tuple(_pixel_named(text, model) for text in texts)
-        else:
-            pixels = default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64"))
+        pixels = tuple(_pixel_named(text, model) for text in texts)
+        pixels = pixels or default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64"))
         datasets.append(dataset)
         models.append(model)
         weights.append(weight_rows(model, pixels))

@@ -55,13 +55,10 @@ def draw_copies(figure: "Figure", result: CopiesResult, style: Style) -> None:
     plot = Plot(figure, style, 0.5 * width + tiles + 21.0 * s)
     pixel = pixel_name(result.feature, model.image_shape, model.feature_names, transposed=style.transposed)
     row, _ = fitted(f"row {pixel}", SMALL_SIZE * s, 0.35 * width, SMALL_SIZE * s)
-    if copies.n_rows == copies.n_all:
-        rows = f"{count(copies.n_rows)} rows"
-    else:
-        rows = f"{count(copies.n_rows)} rows of {count(copies.n_all)}, also for W"
+    sample = f" of {count(copies.n_all)}, also for W" if copies.n_rows < copies.n_all else ""
     plot.title(
         f"{dataset_title(model.dataset, model.generated)}: m corrupted copies against their limit",
-        f"layer {copies.layer}, noise 1 − p = {copies.noise:g}; {rows}; "
+        f"layer {copies.layer}, noise 1 − p = {copies.noise:g}; {count(copies.n_rows)} rows{sample}; "
         f"geometric mean over {counted(copies.seeds, 'seed')}",
     )
     names = ["all rows", row]

@@ -442,8 +442,7 @@ def draw_times(figure: "Figure", rows: Sequence[TimeRow], style: Style) -> None:
     axes.set_ylim(len(rows) - 0.5, -0.5)
     _name_lines(axes, [dataset_title(row.data.title, row.data.generated) for row in rows], left - 1.5 * s, s)
     axes.set_xlabel("seconds (log)", fontsize=TEXT_SIZE * s, color=INK, labelpad=1.5 * s)
-    keys = (("SLIDE", INK), ("SdA as selected", _SDA))
-    for number, (name, color) in enumerate(keys):
+    for number, (name, color) in enumerate((("SLIDE", INK), ("SdA as selected", _SDA))):
         plot.key(2.0 * s + number * (plot.width - 4.0 * s) / 3, plot.height - 2.4 * s, name, color)
 
 
