@@ -27,7 +27,7 @@ def test_that_dropped_changes_release_their_images(app):
 
 def test_that_layers_fitted_before_are_restored_at_once_without_the_preview_of_others(workspace, every_payload):
     first = workspace.fitting.stack
-    workspace.fitting.watch((5,))
+    workspace.fitting.watched = (5,)
     for is_awaited in (lambda: workspace.fitting.preview is not None, lambda: not workspace.queue.busy):
         workspace.set_parameters(noise=0.6)
         wait(lambda is_awaited=is_awaited: is_awaited() or workspace.model() is not None)

@@ -25,7 +25,7 @@ from tests.gui.helpers import StubSource, all_fitted, at_rest, labelled, record,
 def test_that_earlier_layers_are_shown_as_such_soon_even_if_their_scatter_fits_no_preview(workspace, monkeypatch):
     update, watched, seen = Explorer.update, [], []
     monkeypatch.setattr(Explorer, "update", lambda *a, **options: watched.append(a[2]) or update(*a, **options))
-    workspace.fitting.watch((9,))
+    workspace.fitting.watched = (9,)
     for changes in ({"threshold": 0.4}, {"fit_on": "thresholded"}, {"noise": 0.5}):
         workspace.set_parameters(**changes)
         all_fitted(workspace)
@@ -38,7 +38,7 @@ def test_that_earlier_layers_are_shown_as_such_soon_even_if_their_scatter_fits_n
 
 def test_that_approximate_layers_are_marked_until_each_is_fitted(workspace, every_payload):
     seen, source = [], TileSource(workspace)
-    workspace.fitting.watch((9,))
+    workspace.fitting.watched = (9,)
 
     def look():
         table, n_fresh = source.tiles((9,)), workspace.fitting.n_fresh
@@ -64,7 +64,7 @@ def test_that_rows_of_all_layers_follow_the_noise_slider_soon_after_the_fit(work
     source, seen = TileSource(workspace), []
     monkeypatch.setattr(fitting, "_SLOW_SECONDS", 0.0)
     workspace.set_parameters(ridge=1e-4)
-    workspace.fitting.watch((9,))
+    workspace.fitting.watched = (9,)
     wait(lambda: not workspace.queue.busy)
     workspace.set_parameters(depth=3)  # needs no fit
     workspace.set_parameters(depth=4)
@@ -89,7 +89,7 @@ def test_that_rows_of_all_layers_follow_the_noise_slider_soon_after_the_fit(work
 
 def test_that_layers_of_an_earlier_noise_are_pale_and_a_failed_fit_is_reported(workspace, every_payload):
     source, (problems,) = TileSource(workspace), record(workspace.problem)
-    workspace.fitting.watch((9,))
+    workspace.fitting.watched = (9,)
     workspace.set_parameters(noise=0.6)
     wait(lambda: workspace.fitting.preview is not None and workspace.fitting.preview.layers)
     workspace.set_parameters(noise=0.7)

@@ -24,6 +24,8 @@ class Fitting(QObject):
     ----------
     explorer : Explorer or None
         Fits layers to the open data.
+    watched : tuple of int
+        The rows of the first layer's weights that are previewed while the noise slider moves.
     parameters : StackParameters
         The current parameters; `stack` may have been fitted with earlier parameters.
     stack : Stack or None
@@ -52,7 +54,7 @@ class Fitting(QObject):
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
         self._rest.timeout.connect(self._prepare_interpolation)
         self.explorer: Explorer | None = None
-        self._watched: tuple[int, ...] = ()
+        self.watched: tuple[int, ...] = ()
         self.parameters = StackParameters()
         self.stack: Stack | None = None
         self.preview: Preview | None = None
@@ -66,15 +68,11 @@ class Fitting(QObject):
         """
         self.explorer, self.parameters, self._shown = explorer, parameters, shown
         self.stack = self.preview = None
-        self._watched = ()
+        self.watched = ()
 
     def close(self) -> None:
         """Prepare no more interpolations, because the job queue is about to be closed."""
         self._rest.stop()
-
-    def watch(self, features: tuple[int, ...]) -> None:
-        """Set which rows of the first layer's weights are previewed while the noise slider moves."""
-        self._watched = features
 
     @property
     def n_fresh(self) -> int:
@@ -95,7 +93,7 @@ class Fitting(QObject):
     @Slot()
     def fit(self, *, settle: bool = False) -> None:
         """Fit with the current parameters if needed. With `settle`, first wait until the slider stops moving."""
-        explorer, parameters, features = self.explorer, self.parameters, self._watched
+        explorer, parameters, features = self.explorer, self.parameters, self.watched
         if explorer is None:
             return
         self._rest.stop()

@@ -57,7 +57,7 @@ class PixelSelection(QObject):
 
     def watch(self) -> None:
         """Request previews of the rows of W of the pixels of `features` while the noise slider moves."""
-        self._workspace.fitting.watch(self.features())
+        self._workspace.fitting.watched = self.features()
 
     @Slot(object)
     def point_at(self, feature: int | None) -> None:
