@@ -181,9 +181,8 @@ class ExportController(QObject):
 
     @Slot(object)
     def _not_written(self, error: Exception) -> None:
-        reason = sentence(error)
-        reason = f"{reason} Choose another path." if isinstance(error, OSError) else reason
-        self.message.emit(UserMessage("The export could not be written", reason))
+        remedy = " Choose another path." if isinstance(error, OSError) else ""
+        self.message.emit(UserMessage("The export could not be written", sentence(error) + remedy))
 
 
 _SAME = "Exporting the same figure again gives an identical file."

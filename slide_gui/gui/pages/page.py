@@ -122,7 +122,7 @@ class Page(QWidget):
 
     @Slot(int)
     def _show_view(self, view: int) -> None:
-        self.tabs.choose(view)
+        self.tabs.button(view).setChecked(True)
         self.stack.setCurrentIndex(view)
         if self._page_views[view].about:
             self.subtitle.setText(self._page_views[view].about)

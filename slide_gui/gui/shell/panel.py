@@ -99,7 +99,6 @@ class _ParameterSlider(NumberSlider):
 
     def __init__(self, workspace: Workspace, name: str, parent: QWidget) -> None:
         label, limits, tip = _SLIDERS[name]
-        self._is_integer = name in ("depth", "window")
         super().__init__(label, limits, tip, parent, _RIDGES if name == "ridge" else ())
         self._workspace, self._name = workspace, name
         self.value_changed.connect(self._change)
@@ -107,7 +106,7 @@ class _ParameterSlider(NumberSlider):
 
     @Slot(float)
     def _change(self, value: float) -> None:
-        number = round(value) if self._is_integer else value
+        number = round(value) if self._name in ("depth", "window") else value
         self._workspace.set_parameters(gesture=self._name, **{self._name: number})
 
 

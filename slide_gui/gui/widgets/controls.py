@@ -299,10 +299,6 @@ class ChoiceButtons(QButtonGroup):
         stop_at_checked(button, button.isChecked())
         return button
 
-    def choose(self, number: int) -> None:
-        """Check a button without emitting a signal."""
-        self.button(number).setChecked(True)
-
 
 class StartPause(QWidget):
     """A button that starts and cancels a job, and a button that pauses it.

@@ -183,18 +183,17 @@ class NumberSlider(QWidget):
             return True
         if watched is self._number and event.type() == QEvent.Type.MouseButtonPress:
             self._number.setFocus(Qt.FocusReason.MouseFocusReason)
-        if watched is not self._number or not isinstance(event, QKeyEvent):
+        if watched is not self._number or not isinstance(event, QKeyEvent) or event.type() != QEvent.Type.KeyPress:
             return False
-        if event.type() == QEvent.Type.KeyPress:
-            steps = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}.get(Qt.Key(event.key()))
-            if steps is not None:
-                self._slider.setValue(self._slider.value() + steps)
-                return True
-            if event.key() == Qt.Key.Key_Escape:
-                self._number.setText(self._shown_text)
-                self._slider.setFocus()
-                return True
-        return False
+        steps = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}.get(Qt.Key(event.key()))
+        if steps is not None:
+            self._slider.setValue(self._slider.value() + steps)
+        elif event.key() == Qt.Key.Key_Escape:
+            self._number.setText(self._shown_text)
+            self._slider.setFocus()
+        else:
+            return False
+        return True
 
 
 def _shortest(value: float) -> str:

@@ -41,7 +41,7 @@ def test_that_tab_stops_only_at_the_checked_button_and_arrows_lead_to_the_others
     buttons[0].setFocus()
     press(buttons[0], Qt.Key.Key_Right)
     assert (clicked, buttons[1].hasFocus()) == ([1], True)
-    for choose, checked in ((lambda: None, 1), (buttons[2].click, 2), (lambda: tabs.choose(0), 0)):
+    for choose, checked in ((lambda: None, 1), (buttons[2].click, 2), (lambda: buttons[0].setChecked(True), 0)):
         choose()
         stops = [number for number in range(3) if buttons[number].focusPolicy() & Qt.FocusPolicy.TabFocus]
         assert stops == [checked]

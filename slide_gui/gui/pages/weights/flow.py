@@ -157,7 +157,7 @@ class FlowPart(View):
     @Slot(int)
     def set_erasing(self, erases: int) -> None:
         """Let the left button erase (1) or draw (0)."""
-        self._modes.choose(erases)
+        self._modes.button(erases).setChecked(True)
         self.view.canvas.erases = bool(erases)
 
     def toggle_erasing(self) -> None:

@@ -99,7 +99,7 @@ class WeightsPage(Page):
         """Show and return the named view: one of `VIEWS`, or an experiment of the view Why it works."""
         is_experiment = name in [spec.name for spec in EXPERIMENTS]
         number = [view.name for view in VIEWS].index(WHY if is_experiment else name)
-        self.tabs.choose(number)
+        self.tabs.button(number).setChecked(True)
         self._views.setCurrentWidget(self._view(VIEWS[number]))
         shown = self.shown_view()
         if is_experiment:
