@@ -276,9 +276,8 @@ def _unseen_classes(train: DataPart, test: DataPart) -> tuple[Guess, ...]:
             test.place,
         )
     n = int(counts[unseen].sum())
-    listed = ", ".join(
-        f"{name}: {counted(int(k), 'row')}" for name, k in zip(lacking[:6], counts[unseen], strict=False)
-    )
+    rows = zip(lacking[:6], counts[unseen].tolist(), strict=False)
+    listed = ", ".join(f"{name}: {counted(k, 'row')}" for name, k in rows)
     what = f"the training set lacks the classes of {counted(n, 'test row')} (of {len(test.labels)})"
     return (Guess(what, f"{listed}{', …' if len(lacking) > 6 else ''}; a classifier misclassifies all of them"),)
 

@@ -47,7 +47,7 @@ _LONGEST_LINE = 1 << 24
 _INSPECTED = 200  # number of lines at the start from which the program detects text columns
 _INSPECTED_BYTES = 1 << 22
 _MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
-_FEW_LEVELS = 16  # a column of pixels usually has more than this number of different values
+_FEW_LEVELS = 16  # most columns of pixels have more different values, most columns of classes have fewer
 _COUNTED = 4  # a first line 0, 1, 2, … of at least this length has column names, unless the next line counts up, too
 _ORDERED = 7  # a first line of this length with ordered numbers has column names; by chance, 1 in 2500 rows is ordered
 _IDENTIFIERS = 10  # a column with this number of different texts may have dates or names of rows or groups, not classes
@@ -578,7 +578,8 @@ def _label_column(
     why = "it has the fewest distinct values" if len(text) > 1 else "it is the only column of text or codes"
     why += " of columns without missing cells" * (complete != repeated)
     ends = {int(_counts_on([row[0] for row in rows])), len(columns) - 1} - text
-    doubtful = len(text) > 1 or any(2 <= len({row[k].strip() for row in rows}) <= _FEW_LEVELS for k in ends)
+    doubtful = len(text) > 1 or n_texts[label] > _FEW_LEVELS  # many texts may be dates or places
+    doubtful |= any(2 <= len({row[k].strip() for row in rows}) <= _FEW_LEVELS for k in ends)
     return label, [Guess(f"labels in column {_shown(label, columns)}", f"{why} in the first lines", sure=not doubtful)]
 
 
