@@ -381,8 +381,8 @@ def _refuse_formatted(features: Iterable[int], samples: list[list[str]], columns
         formatted = all(_FORMATTED_NUMBER.fullmatch(cell) or not re.search(r"\w", cell) for cell in cells)
         if formatted and re.search(r"\d", str(cells)):
             example = next(cell for cell in cells if not is_number(cell))
-            what = f"column {_shown(k, columns)} has cells like {example!r}"
-            raise DataError(f"{what}; write numbers with a decimal point and without separators or units, or NA", place)
+            what = f"column {_shown(k, columns)} has cells like {example!r}; write numbers with a decimal point"
+            raise DataError(f"{what} and without separators or units, write NA, or leave the column out", place)
 
 
 def _possible_thousands(samples: list[list[str]], columns: tuple[str, ...], features: set[int]) -> Iterator[Guess]:
