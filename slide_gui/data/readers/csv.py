@@ -672,7 +672,7 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
     elif not len(values):
         why = "all cells of the last column are missing"
     elif look_like_labels(values):
-        why = "the last column has missing cells, but labels must be complete"
+        why = f"the last column has no value in row {1 + int(known.argmin())}, but labels must be complete"
     elif len(values) == 1:
         why = f"the last column has only the value {values[0]:g}, so all rows would be of one class"
     else:
