@@ -254,11 +254,13 @@ def test_that_further_frames_and_pixels_of_more_than_16_bits_are_reported(tmp_pa
         read_image(save(tmp_path / "x.tiff", np.full((4, 4), 70_000, np.int32)))
 
 
-def test_that_arrays_of_other_names_are_reported(tmp_path):
+def test_that_arrays_of_other_names_or_axes_are_reported(tmp_path):
     images = np.zeros((4, 8, 8))
     path = write(tmp_path / "x.npz", npz_bytes(train_images=images, val_images=images, test_images=images))
     (guess,) = open_data([path]).opened.guesses
     assert (guess.what, guess.sure) == ("left out: val_images", False)
+    (guess,) = open_data([write(tmp_path / "x.npz", npz_bytes(images=np.zeros((5, 4, 9))))]).opened.guesses
+    assert (guess.what, guess.sure) == ("5 images of 4 × 9", False)
 
 
 def test_that_large_pictures_are_refused(tmp_path):

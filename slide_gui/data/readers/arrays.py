@@ -100,7 +100,7 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
         if not (label_name or shape or guesses) and d > n and square_shape(n, SMALLEST_SQUARE):
             why = f"if its {d} columns are the samples instead, save the transposed array"
             guesses = (Guess(f"{n} rows of {d} features", why),)
-        if shape and not label_name and n == shape[0] != shape[1]:
+        if shape and not label_name and (n == shape[0] != shape[1] or shape[1] > max(n, shape[0])):
             guesses = (Guess(f"{n} images of {shape[0]} × {shape[1]}", "the first axis counts the images"),)
         opened = ParseReport(guesses=guesses, unlabelled="" if label_name else _UNLABELLED)
         role = role or role_of(file_name)
