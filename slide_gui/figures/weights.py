@@ -325,7 +325,7 @@ def _draw_color_bar(
     bar.outline.set(linewidth=0.35 * s, edgecolor=PALE)
     assert bar.solids is not None
     bar.solids.set_edgecolor("face")  # avoids light lines between the colours in vector files
-    ticks = scale.ticks() if shared else (-1.0, -0.5, 0.0, 0.5, 1.0)
+    ticks = scale.ticks(5 if h > 9.0 * s else 3)  # the labels of more ticks would overlap
     names = [scale.label(tick) for tick in ticks]
     bar.set_ticks(ticks, labels=names)
     widest = max(width_mm(name, SMALL_SIZE * s) for name in names)

@@ -343,11 +343,13 @@ def test_that_weights_of_features_that_are_not_pixels_are_bars():
         ("double", "global", 2),
         ("double", "tile", 2),
         ("slide", "layer", 4),
+        ("single", "layer", 0),
     ],
 )
 def test_that_no_two_parts_overlap(width, levels, count):
     names = ["Rectangles", "Rectangles-Images", "Convex", "MNIST"]
     weights = [weight_rows(name, shape=(28, 28), pixels=(90, 300, 420, 700), depth=4) for name in names[:count]]
+    weights = weights or [weight_rows(shape=None, pixels=(9,), depth=8)]  # low tiles
     figure = drawn(draw_weights, weights, style=Style(width=width, levels=levels, bias=True))
     boxes = [part.get_window_extent() for part in [*figure.axes, *figure.texts]]
     bar = next(axes for axes in figure.axes if axes.get_label() == "colour bar")
