@@ -60,7 +60,7 @@ def runs_csv(path: str | os.PathLike[str], lines: Sequence[StoredRun]) -> None:
     """Write the table of runs as CSV, without the errors of single rows.
 
     Errors and the ends of their confidence intervals are fractions of 1. The column `created` contains the seconds
-    since 1970. Tags are separated by spaces.
+    since 1970. Tags are separated by commas.
 
     Raises
     ------

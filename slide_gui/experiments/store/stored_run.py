@@ -400,8 +400,8 @@ def _held_out(text: str) -> HeldOut:
 
 
 def tags_of(text: str) -> tuple[str, ...]:
-    """Return the tags in a comma-separated text."""
-    return tuple(filter(None, (clean_name(part.strip()) for part in text.split(",")))) if text else ()
+    """Return the different tags in a comma-separated text."""
+    return tuple(dict.fromkeys(filter(None, (clean_name(part.strip()) for part in text.split(","))))) if text else ()
 
 
 def is_time(created: object) -> bool:
