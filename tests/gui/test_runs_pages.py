@@ -436,6 +436,9 @@ def test_that_an_unreadable_store_is_reported_and_not_waited_for(window, tmp_pat
     wait(lambda: not window.session.library.reading)
     assert runs.subtitle.text() == "could not be read"
     assert "The runs could not be read" in window.notice.accessibleName()
+    window.session.library.tag("a" * 64, "best")
+    wait(lambda: not window.session.library.reading)
+    assert "The runs could not be changed" in window.notice.accessibleName()
     evaluation = show_page(window, "evaluation")
     wait(lambda: not window.session.evaluation.is_reading)
     assert evaluation.status.text() == ""

@@ -218,7 +218,7 @@ class RunLibrary(QObject):
             channel=f"store-{self._jobs}",
             on_result=self._list,
             on_failure=lambda _error: self.changed.emit(),
-            failure=_FAILURE,
+            failure=_FAILURE if change is None else "The runs could not be changed",
         )
         self.changed.emit()
 
