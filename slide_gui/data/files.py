@@ -13,7 +13,7 @@ import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -87,6 +87,12 @@ def read_only(path: Path) -> str:
     target = Path(os.path.realpath(path))
     folder = next(each for each in (target, *target.parents) if each.is_dir())
     return "" if os.access(folder, os.W_OK) else f"the folder {folder} is read-only"
+
+
+def unused(path: Path) -> Path:
+    """Return the path, with a number added to the name if the path exists already."""
+    numbered = (path.with_name(f"{path.stem} {number}{path.suffix}") for number in count(2))
+    return next(each for each in chain([path], numbered) if not each.exists())
 
 
 def check_outputs(outputs: Iterable[Path], inputs: Sequence[Path]) -> None:

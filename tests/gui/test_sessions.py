@@ -261,13 +261,15 @@ def test_that_a_session_with_invalid_values_is_refused_and_nothing_is_lost(windo
         assert window.workspace.state == before
 
 
-def test_that_a_session_never_replaces_the_open_data(windows, table, tmp_path):
+def test_that_a_session_never_replaces_the_open_data_or_a_file_without_a_question(windows, table, tmp_path):
     window = start(windows, table)
     before = table.read_bytes()
     (tmp_path / "mine.slide-session").symlink_to(table)
-    window.keeper.save(tmp_path / "mine")
+    window.keeper.save(tmp_path / "mine.slide-session")
     assert "The session could not be saved" in window.notice.accessibleName()
     assert "is an input" in window.notice.accessibleName()
+    window.keeper.save(tmp_path / "mine")  # the file dialog has not asked whether to replace mine.slide-session
+    assert (tmp_path / "mine 2.slide-session").exists()
     assert table.read_bytes() == before
 
 

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from slide_gui.data.files import check_outputs
+from slide_gui.data.files import check_outputs, unused
 from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import ANIMATION_DPI, LEVELS, WIDTHS, Style
 from slide_gui.gui.dialogs.export_preview import FigurePreview
@@ -452,9 +451,3 @@ def _fill(box: QComboBox, choices: dict[str, str], chosen: object = None) -> Non
 def _choose(box: QComboBox, key: object) -> None:
     """Select the entry with this key, or the first entry if no entry has this key."""
     box.setCurrentIndex(max(box.findData(key), 0))
-
-
-def unused(path: Path) -> Path:
-    """Return the path, with a number added to the name if the path exists already."""
-    numbered = (path.with_name(f"{path.stem} {number}{path.suffix}") for number in count(2))
-    return next(each for each in chain([path], numbered) if not each.exists())

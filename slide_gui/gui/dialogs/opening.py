@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.data.files import unused
 from slide_gui.data.readers.parts import SMALLEST_SQUARE
 from slide_gui.data.reading import NO_COLUMN, ParseOptions, ParseReport, requested_column
 from slide_gui.experiments.files.session import SUFFIX
@@ -73,7 +74,7 @@ class Opening(QObject):
 
     def ask_where_to_save(self) -> Path | None:
         """Ask for the path of a new session file, and return it; return None if the user cancels."""
-        place, kinds = Path(self._folder()) / f"session{SUFFIX}", f"Sessions (*{SUFFIX})"
+        place, kinds = unused(Path(self._folder()) / f"session{SUFFIX}"), f"Sessions (*{SUFFIX})"
         name, _ = QFileDialog.getSaveFileName(self._window, "Save session", str(place), kinds)
         return Path(name) if name else None
 

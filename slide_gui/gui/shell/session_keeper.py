@@ -13,7 +13,7 @@ from PySide6.QtCore import QLockFile, QObject, QTimer, Signal, Slot
 from slide_gui.core.choices import check_choice
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
-from slide_gui.data.files import check_outputs
+from slide_gui.data.files import check_outputs, unused
 from slide_gui.experiments.files.session import (
     SUFFIX,
     MissingData,
@@ -102,13 +102,13 @@ class SessionKeeper(QObject):
         return "" if record is None else picture_text(record)
 
     def save(self, path: Path) -> None:
-        """Write the current state to a session file; a missing suffix is added to its path."""
+        """Write the current state to a session file. A missing suffix is added to its path, which replaces no file."""
         record = self.record()
         if record is None:
             self.message.emit(UserMessage("The session could not be saved", "No data set is open. Open one first."))
             return
         if path.suffix.lower() != SUFFIX:
-            path = path.with_name(path.name + SUFFIX)
+            path = unused(path.with_name(path.name + SUFFIX))  # the file dialog has not checked this path
         try:
             check_outputs([path], self.inputs()())
             write_session(record, path)
