@@ -196,20 +196,14 @@ _FORMATS = {
     "tex": ("LaTeX, the table", "A table float with notes in its caption."),
     "md": ("Markdown, the table", "A table with notes below it."),
     "bundle": (
-        "Folder: figure, numbers, command line and script",
-        "The files are written to the folder you choose if it is empty, or else to a new folder in it. Open this "
-        "folder in the program to restore data, parameters and view.",
+        "Folder with the script",
+        "Figure, numbers, command line and script are written to the folder you choose if it is empty, or else to a "
+        "new folder in it. Open this folder in the program to restore data, parameters and view.",
     ),
 }
 _TEXTS = ("csv", "tex", "md")
-_WIDTH_TITLES = {
-    "single": "single column",
-    "one-and-a-half": "one and a half columns",
-    "double": "double column",
-    "slide": "slide, 16:9",
-}
 # Largest size of the dialog in pixels and as a fraction of the window, and width of the column of choices in pixels.
-_SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 300
+_SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 316
 _ENTRY_MARGINS = 24
 _FINE = 100  # below this number of dots per inch, a preview is drawn twice as large and reduced, to keep text legible
 _REST_MILLISECONDS = 120  # the preview is drawn this long after the last change of an option
@@ -255,7 +249,8 @@ class ExportDialog(QDialog):
         self.figure_box, self.format_box = self._add_box("Figure"), self._add_box("Format")
         self.width_box, self._levels = self._add_box("Width"), self._add_box("Colour limits")
         self._colors = self._add_box("Colour map")
-        _fill(self.width_box, {key: f"{_WIDTH_TITLES[key]} ({mm:.0f} mm)" for key, mm in WIDTHS.items()})
+        names = {"one-and-a-half": "1½ columns", "slide": "slide, 16:9"}
+        _fill(self.width_box, {key: f"{names.get(key, f'{key} column')} ({mm:.0f} mm)" for key, mm in WIDTHS.items()})
         add_choices(self._levels, LEVELS.values())
         _fill(self._colors, {key: MAPS[key] for key in (*DIVERGING, "jet")})
         self.bias_box = QCheckBox("Write biases below tiles", self)
