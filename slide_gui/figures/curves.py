@@ -99,8 +99,10 @@ def _second(curves: ErrorCurves) -> str:
 
 
 def _set_limits(axes: "Axes", curves: ErrorCurves, marks: Sequence[Published]) -> None:
-    noises = [q.noise for q in curves.points]
-    reach = max(noises) - min(noises) or 0.1
+    noises = {q.noise for q in curves.points}
+    # The axis of a single noise level is as long as in the window; a short axis would have ticks such as 0.297.
+    noises = noises if len(noises) > 1 else {0.0, 1.0}
+    reach = max(noises) - min(noises)
     axes.set_xlim(min(noises) - 0.04 * reach, max(noises) + 0.01 * reach)
     highest = max([100 * q.rate.high for q in curves.points] + [100 * mark.error for mark in marks])
     axes.set_ylim(0.0, 1.05 * highest or 1.0)

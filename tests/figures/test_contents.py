@@ -44,7 +44,9 @@ def test_that_points_selected_on_validation_rows_are_ringed():
     assert ring.get_xdata().tolist() == [0.3]
 
 
-def test_that_a_line_of_one_point_shows_its_interval_too():
+def test_that_a_line_of_one_point_shows_its_interval_too_on_an_axis_of_all_noise_levels():
+    (axes,) = drawn(draw_curves, replace(CURVES, points=CURVES.points[3::10])).axes
+    assert axes.get_xlim() == pytest.approx((-0.04, 1.01))
     points = CURVES.points[:11]
     (axes,) = drawn(draw_curves, replace(CURVES, points=points)).axes
     band, bar = axes.collections
