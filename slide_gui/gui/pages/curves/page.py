@@ -270,17 +270,15 @@ class CurvesPage(Page):
         return self._controller.why_not() or "No error has been computed. Press Sweep, or train on the Classifier page."
 
     def numbers(self) -> str:
-        points = [(p, p.rate) for p in self.points() if p.rate is not None and p.state == "done"]
-        if not points:
-            return ""
         names, cells = [], []
-        for p, rate in points:
-            errors = (f"{number:.3f}" for number in (p.error, p.low, p.high))
-            validation = "" if p.validation is None else f"{p.validation:.3f}"
-            names.append((f"{p.noise:g}", str(p.depth)))
-            cells.append((*errors, rate.n, validation, "yes" if p.chosen else ""))
+        for p in self.points():
+            if p.rate is not None and p.state == "done":
+                names.append((f"{p.noise:g}", str(p.depth)))
+                errors = (f"{number:.3f}" for number in (p.error, p.low, p.high))
+                validation = "" if p.validation is None else f"{p.validation:.3f}"
+                cells.append((*errors, p.rate.n, validation, "yes" if p.chosen else ""))
         heads = ("error %", "low %", "high %", "n", "validation %", "best on validation")
-        return table_text(("noise", "depth"), names, heads, cells)
+        return table_text(("noise", "depth"), names, heads, cells) if cells else ""
 
     # Display ----------------------------------------------------------------------------------------------------
 
