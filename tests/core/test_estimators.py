@@ -189,8 +189,7 @@ def test_that_one_class_and_missing_labels_are_refused_before_anything_is_fitted
         SLIDEClassifier().fit(images(n=10), np.ones(10, int), progress=StopAfter(1))
     with pytest.raises(ValueError, match="y has masked labels; fill them in, or leave their rows out"):
         SLIDEClassifier().fit(images(n=10), np.ma.masked_equal(np.arange(10) % 3, 2), progress=StopAfter(1))
-    days = np.array(["2026-11-27", "NaT", "2026-11-28"], "datetime64[D]")
-    for labels in (["a", None, "b"], [1.0, np.nan, 2.0], pd.Series(["a", pd.NA, "b"], dtype="string"), days):
+    for labels in (["a", None, "b"], pd.Series(["a", pd.NA, "b"]), np.array(["2026", "NaT", "2027"], "M8[D]")):
         with pytest.raises(ValueError, match="y has no label in row 1; fill it in, or leave the row out"):
             SLIDEClassifier().fit(images(n=3), labels, progress=StopAfter(1))
 

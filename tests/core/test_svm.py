@@ -340,7 +340,7 @@ def test_that_an_svm_counts_a_row_as_often_as_its_integer_weight(loss, estimator
     np.testing.assert_allclose(*margins, atol=1e-5)
 
 
-def test_that_rows_of_weight_zero_take_no_part_and_support_counts_the_rows_given():
+def test_that_rows_of_zero_or_negligible_weight_take_no_part_and_support_counts_the_rows_given():
     (Z, y), weights = layers(120), row_weights(120)
     weights[::3] = 0.0
     used = np.flatnonzero(weights)
@@ -352,6 +352,8 @@ def test_that_rows_of_weight_zero_take_no_part_and_support_counts_the_rows_given
     assert svm.n_support_.sum() == len(svm.support_)
     bound = MultiWidthSVC(3, criterion="radius-margin", starts=1)  # this criterion is not defined with weights
     np.testing.assert_array_equal(bound.fit(Z, y, weights > 0.0).widths_, bound.fit(Z[used], y[used]).widths_)
+    both = (MultiWidthSVC(3, WIDTHS, C=1.0).fit(Z, y, np.maximum(weights, w)).decision_function(Z) for w in (0, 5e-324))
+    np.testing.assert_allclose(*both, atol=1e-3)
     with pytest.raises(ValueError, match="every row of class 1 has weight 0"):
         svm.fit(Z, y, np.where(y == 1, 0.0, 1.0))
 
