@@ -307,7 +307,8 @@ class CurvesPage(Page):
         parameters = self._workspace.state.parameters
         self._plot.set_cursor(parameters.noise)
         self._plot.set_depth(parameters.depth)
-        paper, dataset = self._paper_error(part), self._workspace.dataset
+        has_all_labels = setting is None or setting.spec.labels is None
+        paper, dataset = self._paper_error(part) if has_all_labels else None, self._workspace.dataset
         self._plot.set_paper(paper)
         key, statements = sensitivity()
         is_paper_figure = paper is not None and dataset is not None and dataset.key == key
