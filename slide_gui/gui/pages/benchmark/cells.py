@@ -21,13 +21,12 @@ def heads_of(state: EvaluationState, choice: EvaluationChoice) -> tuple[tuple[st
     infos = {info.key: info for info in state.data}
     heads = []
     for key in dict.fromkeys(cell.data for cell in choice.table):
-        info, title = infos.get(key), data_entry(key).title
-        note = "no runs yet"
-        if info is not None:
+        info = infos.get(key)
+        if info is None:
+            heads.append((data_entry(key).title, "no runs yet"))
+        else:
             kind = "generated" if info.generated else "real"
-            note = f"{kind}, {count(info.n_train)} / {count(info.n_test)}"
-            title = info.title
-        heads.append((title, note))
+            heads.append((info.title, f"{kind}, {count(info.n_train)} / {count(info.n_test)}"))
     return tuple(heads)
 
 

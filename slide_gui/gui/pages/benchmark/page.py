@@ -167,15 +167,10 @@ class EvaluationPage(Page):
         if splits.isdecimal() and len(splits) < 4 and int(splits) <= _MOST_SPLITS:
             choice = replace(choice, splits=int(splits) or None)
         everything = EvaluationChoice.everything()
-        data, methods = (
-            choices.get(name, ",".join(now)).split(",")
-            for name, now in (("data sets", choice.data), ("methods", choice.methods))
-        )
-        choice = replace(
-            choice,
-            data=tuple(key for key in everything.data if key in data),
-            methods=tuple(key for key in everything.methods if key in methods),
-        )
+        data = choices.get("data sets", ",".join(choice.data)).split(",")
+        methods = choices.get("methods", ",".join(choice.methods)).split(",")
+        choice = replace(choice, data=tuple(key for key in everything.data if key in data))
+        choice = replace(choice, methods=tuple(key for key in everything.methods if key in methods))
         self._controller.choose(choice)
         self.refresh()
 
