@@ -156,9 +156,10 @@ def test_that_deletions_and_tags_of_runs_are_undone_with_other_changes_but_alone
 
 def test_that_tags_and_deletions_of_another_window_survive_those_of_this_one(window):
     library, workspace, key = window.session.library, window.workspace, RESULT.spec.hash
+    wait(lambda: library.listed)
     with RunStore(library.path) as other:
         other.save(RESULT)
-        library.refresh()
+        show_page(window, "runs")
         wait(lambda: [run.hash for run in library.runs] == [key])
         other.tag(key, ["theirs"])  # this window has not read it
         library.tag(key, "mine")

@@ -63,7 +63,7 @@ class RunsPage(Page):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if self._sweep.running:
+        if not self._library.reading:  # other windows and commands may have changed the store
             self._library.refresh()
         self.refresh()
 
