@@ -84,8 +84,7 @@ def test_that_long_names_of_classes_remain_different():
 
 def test_that_columns_of_many_classes_remain_different_and_apart():
     names, run = [f"letter {number}" for number in range(30)], replace(result(), confusion=np.eye(30, dtype=np.int64))
-    (axes,) = drawn(lambda figure, style: draw_confusion(figure, run, style, names)).axes
-    columns = axes.get_xticklabels()
+    columns = drawn(lambda figure, style: draw_confusion(figure, run, style, names)).axes[0].get_xticklabels()
     assert [text.get_text() for text in columns] == [str(number) for number in range(30)]
     assert all(one.x1 < other.x0 for one, other in pairwise(text.get_window_extent() for text in columns))
 
