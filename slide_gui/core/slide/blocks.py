@@ -29,7 +29,7 @@ _AGAIN = "give a list of blocks, or a function that returns a new iterator each 
 
 
 class Blocks:
-    """Rows in consecutive blocks. `SLIDE.fit` reads all blocks once for each layer.
+    """Rows in consecutive blocks. `SLIDE.fit` reads all blocks at most once per layer.
 
     Each block is an array, a memmap or a CSR matrix. Blocks of a few thousand rows are fastest.
 

@@ -107,14 +107,15 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         ----------
         X : array_like of shape (n, d)
             An array or memmap is read in blocks and never copied as a whole. A CSR matrix needs up to 32 additional
-            bytes per stored value. `Blocks` and Dask arrays are read once for each layer. Chunks of a Dask array are
+            bytes per stored value. `Blocks` and Dask arrays are read at most once per layer. Chunks of a Dask array are
             processed on the workers of the active `distributed` client, or in the calling thread without a client. If
             BLAS uses one thread, the same blocks give bit-identical results in both cases.
         y : ignored
             SLIDE uses no labels.
         sample_weight : array_like of shape (n,), optional
             Weights of the rows, 0 or more and not all 0. A layer minimises the weighted error, so an integer weight
-            has the same effect as repeating the row. Weighted sums are computed in float64. `Blocks` and Dask arrays
+            has the same effect as repeating the row. The ridge is not multiplied by the weights, so weights far below 1
+            have the same effect as a larger ridge. Weighted sums are computed in float64. `Blocks` and Dask arrays
             accept no weights.
         progress : Progress
             Receives progress reports; raises `Cancelled` to stop the fit.

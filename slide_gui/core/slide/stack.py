@@ -150,7 +150,7 @@ def fit_stack(
     ----------
     rows : array_like of shape (n, d)
         Array, memmap or CSR matrix with at least 2 rows, which is read in blocks. `Blocks` and Dask arrays are also
-        accepted; they are read once for each layer.
+        accepted; they are read at most once per layer.
     parameters : StackParameters
     scatter : InputScatter, optional
         Result of `input_scatter` for the same rows. With it, the fit needs no first pass over the rows.
