@@ -286,10 +286,9 @@ def _classes_of_one_row(train: DataPart) -> tuple[Guess, ...]:
     """Return a warning if fewer than half of the classes have only one row. Such a row may be a total, not a sample."""
     classes, counts = np.unique([] if train.labels is None else train.labels, return_counts=True)
     rare = label_names(classes[counts == 1].tolist(), train.label_names)
-    if not 0 < 2 * len(rare) < len(classes):
-        return ()
+    is_few = 0 < 2 * len(rare) < len(classes)
     what = f"only one training row in {plural('class', 'each of the classes', len(rare))} {listed_names(rare)}"
-    return (Guess(what, "if it is a total or a typing error, leave it out"),)
+    return (Guess(what, "if it is a total or a typing error, leave it out"),) * is_few
 
 
 def _shared_groups(train: DataPart, test: DataPart) -> tuple[Guess, ...]:

@@ -51,7 +51,7 @@ TEXTS = [
     ("x.csv", "an a|b|label\n1|2|0\n", "line 1 has one column; separate the numbers with commas, semicolons or tabs"),
     ("x.json", '[{"a": 1, "label": 0}]', "is a JSON file; save its table as CSV"),
     ("x.jsonl", '{"a": 1, "label": 0}\n{"a": 2, "label": 1}\n', "is a JSON file; save its table as CSV"),
-    ("x.csv", "# x\n" * 1024 + "5\n6\n", "line 1025 has one column; separate the numbers with commas"),
+    ("x.csv", "# x\n" * 1024 + "5\n6\n", "line 1025 has one column; separate the numbers .*, or add the labels"),
     ("x.csv", "1,2,0\n3,4,1\n5,0\n", "line 3 has 2 cells, expected 3; correct the line, or leave it out"),
     ("x.csv", "a,b,k\n1,2,p\n1,2\n", "line 3 has 2 cells, expected 3"),
     ("x.csv", "1,2,0\n1,2 3,1\n", "line 2, column 2: found '2 3', expected a finite number; correct it, write NA if"),

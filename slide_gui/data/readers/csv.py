@@ -305,7 +305,8 @@ def table_layout(
     if below and sum(map(bool, first)) == 1 < sum(map(bool, below[0])) and not any(map(is_number, first + below[0])):
         raise DataError(f"line {number} has a title and empty cells; remove the title above the table", place)
     if len(first) == 1:
-        raise DataError(f"line {number} has one column; separate the numbers with commas, semicolons or tabs", place)
+        remedy = "separate the numbers with commas, semicolons or tabs, or add the labels to the table of features"
+        raise DataError(f"line {number} has one column; {remedy}", place)
     known = known if like is None else like.feature_names
     if known and reading.header is None and set(known) <= set(_unique_names(first)):
         reading = replace(reading, header=True)
