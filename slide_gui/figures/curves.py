@@ -2,16 +2,18 @@
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from slide_gui.error_rate import ErrorRate, describe_rows
 from slide_gui.experiments.evaluation.protocol import Published
 from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.experiments.sweeps.curves import ErrorCurves
-from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, Plot, label_width, line_color, marked_line
+from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, Plot, fitted, label_width, line_color, marked_line
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
-from slide_gui.text import count_range, counted, dataset_title
+from slide_gui.text import count_range, counted, dataset_title, fixed, level
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +40,8 @@ def draw_curves(figure: "Figure", curves: ErrorCurves, style: Style, marks: Sequ
     s = plot.scale
     names = ["raw input" if depth == 0 else counted(depth, "layer") for depth in curves.depths]
     names = [curves.method] if any(m.text == curves.method and not m.stacked for m in METHODS.values()) else names
-    plot.title(f"{dataset_title(curves.dataset, curves.generated)}: {curves.evaluate} error", _second(curves))
+    covered = " or ".join(dict.fromkeys(q.rate.covers for q in curves.points))
+    _write_title(plot, curves, f"95 % intervals over {covered}", "ringed")
     left, top = 11.0 * s, 10.5 * s
     box = (left, top, plot.width - left - label_width(names, s), plot.height - top - (8.5 if not marks else 11.5) * s)
     axes = plot.axes(box, "error against noise")
@@ -46,11 +49,8 @@ def draw_curves(figure: "Figure", curves: ErrorCurves, style: Style, marks: Sequ
         line, color = curves.line(depth), line_color(depth)
         _draw_rates(axes, [q.noise for q in line], [q.rate for q in line], color, s)
     if chosen := [point for point in curves.points if point.chosen]:
-        axes.plot(
-            [q.noise for q in chosen], [100 * q.rate.error for q in chosen], marker="o", markersize=6.4 * s,
-            markerfacecolor="none", markeredgecolor=INK, markeredgewidth=0.8 * s, linestyle="none", clip_on=False,
-            zorder=6,
-        )  # fmt: skip
+        errors = [100 * q.rate.error for q in chosen]
+        _draw_rings(axes, [q.noise for q in chosen], errors, 6.4 * s, markeredgewidth=0.8 * s, zorder=6)
     _set_limits(axes, curves, marks)
     plot.axis_titles(axes, "noise 1 − p", f"{curves.evaluate} error (%)")
     ends = [(100 * curves.line(d)[-1].rate.error, n, line_color(d)) for d, n in zip(curves.depths, names, strict=True)]
@@ -58,6 +58,34 @@ def draw_curves(figure: "Figure", curves: ErrorCurves, style: Style, marks: Sequ
     if marks:
         _draw_marks(axes, marks, s)
         plot.note(f"○ published error, at an unpublished noise level: {marks[0].place}")
+
+
+def draw_heat_map(figure: "Figure", curves: ErrorCurves, style: Style) -> None:
+    """Draw the error at each noise level (columns) and depth (rows) as a number on a cell; more error is darker.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        An empty figure. Its size comes from the style.
+    curves : ErrorCurves
+        Curves with at least one point.
+    """
+    plot, noises = Plot(figure, style, 0.5 * style.width_mm), sorted({q.noise for q in curves.points})
+    s, errors = plot.scale, np.full((len(curves.depths), len(noises)), np.nan)
+    _write_title(plot, curves, "errors in %", "framed")
+    axes = plot.axes((9.0 * s, 10.5 * s, plot.width - 12.0 * s, plot.height - 19.0 * s), "errors")
+    size = fitted("99.99", SMALL_SIZE * s, 0.9 * (plot.width - 12.0 * s) / len(noises), 0.1)[1]
+    for q in curves.points:
+        y, x, error = curves.depths.index(q.depth), noises.index(q.noise), 100 * q.rate.error
+        errors[y, x], frame = error, {"fill": False, "edgecolor": INK, "linewidth": 0.8 * s * q.chosen}
+        axes.text(x, y, fixed(error, 2), ha="center", va="center", fontsize=size, color=INK, bbox=frame)
+    low, high = np.nanmin(errors), np.nanmax(errors)
+    # The dark half of the colour map, on which the numbers would be hard to read, is not used.
+    axes.imshow(errors, cmap="Blues", vmin=low, vmax=2 * high - low + 1e-9, aspect="auto", interpolation="none")
+    axes.grid(False)
+    axes.set_xticks(range(len(noises)), [level(noise) for noise in noises], fontsize=size)
+    axes.set_yticks(range(len(curves.depths)), [str(depth) for depth in curves.depths])
+    plot.axis_titles(axes, "noise 1 − p", "depth")
 
 
 def curves_csv(path: str | os.PathLike[str], curves: ErrorCurves) -> None:
@@ -89,13 +117,19 @@ def _draw_rates(axes: "Axes", x: Sequence[float], rates: Sequence[ErrorRate], co
     marked_line(axes, x, [100 * rate.error for rate in rates], color, s)
 
 
-def _second(curves: ErrorCurves) -> str:
+def _draw_rings(axes: "Axes", x: Sequence[float], y: Sequence[float], size: float, **properties: Any) -> None:
+    ring = {"marker": "o", "markersize": size, "markerfacecolor": "none", "markeredgecolor": INK, **properties}
+    axes.plot(x, y, linestyle="none", clip_on=False, **ring)
+
+
+def _write_title(plot: Plot, curves: ErrorCurves, numbers: str, mark: str) -> None:
+    """Write the title. `numbers` describes the numbers, and `mark` the points that were selected on validation rows."""
     rates = [q.rate for q in curves.points]
-    runs, covered = count_range([rate.n_splits for rate in rates]), dict.fromkeys(rate.covers for rate in rates)
+    runs = count_range([rate.n_splits for rate in rates])
     what = f"{curves.method}, {describe_rows(rates)} {curves.evaluate} rows"
-    what += f", mean of {runs} runs" if runs != "1" else ""
-    what += f"; 95 % intervals over {' or '.join(covered)}"
-    return what + ("; ringed: best on validation" if any(q.chosen for q in curves.points) else "")
+    what += f", mean of {runs} runs; {numbers}" if runs != "1" else f"; {numbers}"
+    what += f"; {mark}: best on validation" if any(q.chosen for q in curves.points) else ""
+    plot.title(f"{dataset_title(curves.dataset, curves.generated)}: {curves.evaluate} error", what)
 
 
 def _set_limits(axes: "Axes", curves: ErrorCurves, marks: Sequence[Published]) -> None:
@@ -111,12 +145,10 @@ def _set_limits(axes: "Axes", curves: ErrorCurves, marks: Sequence[Published]) -
 def _draw_marks(axes: "Axes", marks: Sequence[Published], s: float) -> None:
     left = axes.get_xlim()[0]
     for mark in marks:
-        axes.plot(
-            [left], [100 * mark.error], marker="o", markersize=3.4 * s, markerfacecolor="white", markeredgecolor=INK,
-            markeredgewidth=0.6 * s, linestyle="none", clip_on=False, zorder=5,
-        )  # fmt: skip
+        error = 100 * mark.error
+        _draw_rings(axes, [left], [error], 3.4 * s, markerfacecolor="white", markeredgewidth=0.6 * s, zorder=5)
         axes.annotate(
-            f"{mark.method} {100 * mark.error:.2f}", (left, 100 * mark.error), xytext=(3.2 * s, 1.6 * s),
+            f"{mark.method} {error:.2f}", (left, error), xytext=(3.2 * s, 1.6 * s),
             textcoords="offset points", fontsize=SMALL_SIZE * s, color=MUTED, va="bottom", parse_math=False, zorder=6,
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.4 * s},
         )  # fmt: skip

@@ -13,13 +13,13 @@ from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.sweeps.curves import error_curves
 from slide_gui.experiments.sweeps.selection import PointResult
 from slide_gui.experiments.sweeps.trial import BUDGET, Trial
-from slide_gui.figures.curves import curves_csv, draw_curves
+from slide_gui.figures.curves import curves_csv, draw_curves, draw_heat_map
 from slide_gui.figures.export import FigureExport, all_forms, export_of
 from slide_gui.figures.run_figures import confusion_csv, draw_confusion, draw_widths, widths_csv
 from slide_gui.figures.style import Style
 from slide_gui.text import label_names
 
-CURVES = "curves"
+CURVES, HEAT_MAP = "curves", "heat-map"
 _MARKED = ("SLIDE-SVM", "Raw-SVM")
 _IMPORTS = """from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.figures.run_exports import run_export"""
@@ -43,14 +43,14 @@ def run_export(provenance: FigureProvenance, dataset: Dataset, results: Sequence
     ValueError
         If the runs are unsuitable for the figure: curves of different methods, or widths that were not learned.
     """
-    if provenance.figure == CURVES:
+    if provenance.figure not in RUN_FIGURES:
         return curves_bundle(provenance, dataset, list(map(PointResult.of, provenance.points, results)))
     return _bundled(RUN_FIGURES[provenance.figure].export(results[0], dataset.label_names), provenance)
 
 
 def curves_bundle(provenance: FigureProvenance, dataset: Dataset, answers: Sequence[PointResult]) -> FigureExport:
-    """Return the export of error curves with the files that reproduce them."""
-    return _bundled(curves_export(dataset, answers), provenance)
+    """Return the export of error curves, or of their heat map, with the files that reproduce it."""
+    return _bundled(curves_export(dataset, answers, provenance.figure), provenance)
 
 
 def _bundled(export: FigureExport, provenance: FigureProvenance, first: str = "", **texts: str) -> FigureExport:
@@ -68,9 +68,14 @@ def _bundled(export: FigureExport, provenance: FigureProvenance, first: str = ""
     return replace(export, commands=commands, script=(_IMPORTS, _BODY.format(name=name)), extra=extra)
 
 
-def curves_export(dataset: Dataset, answers: Sequence[PointResult]) -> FigureExport:
-    """Return the export of error curves, without a bundle. Curves of test errors include published errors."""
+def curves_export(dataset: Dataset, answers: Sequence[PointResult], name: str = CURVES) -> FigureExport:
+    """Return the export of error curves, or of their heat map, without a bundle.
+
+    Curves of test errors include published errors.
+    """
     curves = error_curves(dataset, answers)
+    if name == HEAT_MAP:
+        return export_of(name, curves, draw_heat_map, curves_csv)
     marks: list[Published] = []
     if curves.evaluate == "test" and answers[0].point.spec.labels is None:
         marks = [mark for mark in published(dataset.key) if mark.method in _MARKED]
@@ -133,5 +138,5 @@ RUN_FIGURES = {
 }
 
 
-FIGURE_NAMES = (CURVES, *RUN_FIGURES)
+FIGURE_NAMES = (CURVES, HEAT_MAP, *RUN_FIGURES)
 """Names of the figures whose provenance can be recorded."""

@@ -20,7 +20,7 @@ from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.sweeps.curves import CurvePoint, ErrorCurves
 from slide_gui.figures.copies import draw_copies
-from slide_gui.figures.curves import draw_curves
+from slide_gui.figures.curves import draw_curves, draw_heat_map
 from slide_gui.figures.evaluation import draw_errors, draw_times
 from slide_gui.figures.flow import draw_flow
 from slide_gui.figures.run_figures import draw_confusion, draw_widths
@@ -106,6 +106,7 @@ LONG = weight_rows("a name that is far too long for the figure " * 2, shape=None
 
 DRAWINGS: dict[str, Callable[[Figure, Style], None]] = {
     "curves": lambda figure, style: draw_curves(figure, CURVES, style, MARKS),
+    "heat map": lambda figure, style: draw_heat_map(figure, CURVES, style),
     "confusion": lambda figure, style: draw_confusion(figure, result(), style, ["wide", "tall", "other things"]),
     "widths": lambda figure, style: draw_widths(figure, result(), style),
     "flow": lambda figure, style: draw_flow(figure, flow_of(DATA), style),

@@ -15,7 +15,7 @@ from slide_gui.experiments.runs.spec import SweepPoint
 from slide_gui.experiments.sweeps.selection import PointResult
 from slide_gui.figures.color_scale import DIVERGING, MAPS, NEUTRAL, ColorScale, signed
 from slide_gui.figures.copies import copies_csv, draw_copies
-from slide_gui.figures.curves import curves_csv, draw_curves
+from slide_gui.figures.curves import curves_csv, draw_curves, draw_heat_map
 from slide_gui.figures.flow import draw_flow, flow_csv
 from slide_gui.figures.run_exports import curves_export
 from slide_gui.figures.run_figures import confusion_csv, draw_confusion, draw_widths, widths_csv
@@ -37,11 +37,14 @@ def test_that_each_depth_has_its_line_its_band_and_its_label():
     assert any("unpublished" in text for text in texts(figure))
 
 
-def test_that_points_selected_on_validation_rows_are_ringed():
+def test_that_points_selected_on_validation_rows_are_ringed_and_framed_in_the_heat_map():
     points = tuple(replace(point, chosen=(point.depth, point.noise) == (2, 0.3)) for point in CURVES.points)
     (axes,) = drawn(draw_curves, replace(CURVES, points=points)).axes
     (ring,) = (line for line in axes.lines if line.get_markerfacecolor() == "none")
     assert ring.get_xdata().tolist() == [0.3]
+    (axes,) = drawn(draw_heat_map, replace(CURVES, points=points)).axes
+    assert [text.get_text() for text in axes.texts] == [f"{100 * point.rate.error:.2f}" for point in points]
+    assert [text.get_bbox_patch().get_linewidth() > 0 for text in axes.texts] == [point.chosen for point in points]
 
 
 def test_that_a_line_of_one_point_shows_its_interval_too_on_an_axis_of_all_noise_levels():
@@ -287,12 +290,9 @@ def test_that_titles_name_data_set_layers_noise_and_generated_data():
     assert "noise 1 − p = 0.99999, p = 0.00001" in texts(drawn(draw_weights, [high]))
 
 
-def test_that_a_long_name_is_cut_but_never_the_mark_of_generated_data():
+def test_that_a_long_name_is_cut_but_never_the_mark_of_generated_data_or_the_difference_of_features():
     found = texts(drawn(draw_weights, [weight_rows("a very long name " * 20), weight_rows()]))
     assert any(text.startswith("a very long") and text.endswith("… (generated)") for text in found)
-
-
-def test_that_long_names_of_features_remain_different():
     names = tuple(f"concentration in the blood of the patient of salt {k} (mmol/l)" for k in range(48))
     rows = replace(weight_rows(shape=None), feature_names=names)
     assert {"…9…", "…20…", "…37…"} <= set(texts(drawn(draw_weights, [rows])))

@@ -44,7 +44,7 @@ def source(tmp_path, monkeypatch):
 
 def provenance_of(figure, source):
     dataset = source.load()
-    if figure != "curves":
+    if figure not in ("curves", "heat-map"):
         return FigureProvenance.of_run(figure, source, spec(dataset, noise=0.3, C=10.0))
     sweep = SweepSpec(RunSpec(dataset.fingerprint, "tiny.npz", svm=SvmParameters(starts=1, C=10.0)), (0.1, 0.4), (0, 1))
     return FigureProvenance(figure, source, sweep.points())
@@ -65,7 +65,7 @@ def export_of(figure, source):
     return run_export(provenance, dataset, provenance.answers(dataset))
 
 
-@pytest.mark.parametrize("figure", ["curves", "confusion", "widths", "flow", "copies", "weights"])
+@pytest.mark.parametrize("figure", ["curves", "heat-map", "confusion", "widths", "flow", "copies", "weights"])
 def test_that_a_bundle_reproduces_itself_by_script_and_by_command(source, figure):
     save_bundle(Path("bundle"), export_of(figure, source), STYLE)
     figures = [f"{figure}{suffix}" for suffix in (".csv", ".pdf", ".png", ".svg")]

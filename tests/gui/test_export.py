@@ -31,7 +31,8 @@ def forms(name):
 
 
 def test_that_each_page_exports_its_own_figure_with_the_files_that_reproduce_it(trained, tmp_path, monkeypatch):
-    for page, number, name in (("curves", 0, "curves"), ("classifier", 0, "confusion"), ("classifier", 1, "widths")):
+    classifier = ("classifier", 0, "confusion"), ("classifier", 1, "widths")
+    for page, number, name in (("curves", 0, "curves"), ("curves", 1, "heat-map"), *classifier):
         dialog = dialog_of(trained, page)
         choose(dialog.figure_box, str(number))
         choose(dialog.format_box, "bundle")

@@ -498,7 +498,7 @@ def test_that_a_run_opened_during_a_training_neither_replaces_it_nor_is_lost(win
     assert "depth 4" in classifier.cancelled.text()
 
 
-def test_that_a_cell_selects_its_images_and_classes_of_unequal_size_get_a_balanced_error_and_recalls(window):
+def test_that_a_cell_selects_its_images_unequal_classes_get_a_balanced_error_and_ten_classes_their_names(window):
     classifier = show_page(window, "classifier")
     result = trained(window, SvmParameters(widths="median", C=0.001))
     total = len(result.misclassified)
@@ -524,13 +524,8 @@ def test_that_a_cell_selects_its_images_and_classes_of_unequal_size_get_a_balanc
     window.session.runs.show(replace(result, confusion=confusion, classifier=replace(result.classifier, C=1e3)))
     texts = "The classes differ in size: the balanced error is 10.0 %, the recall by class is", "C = 1\u202f000 · "
     assert all(text in classifier.details.text() for text in texts)
-
-
-def test_that_a_matrix_of_ten_classes_shows_their_names_in_a_low_window(window):
-    result = replace(trained(window, SvmParameters(widths="median", C=1.0)), labels=tuple(range(10)))
     window.resize(960, 540)
-    classifier = show_page(window, "classifier")
-    window.session.runs.show(replace(result, confusion=np.eye(10, dtype=np.int64)))
+    window.session.runs.show(replace(result, labels=tuple(range(10)), confusion=np.eye(10, dtype=np.int64)))
     settle()
     assert classifier.confusion.verticalHeader().isVisible()
 
@@ -557,7 +552,7 @@ def test_that_a_try_of_the_data_ends_in_the_command_lines_sentence_with_points_a
     wait(lambda: len([point for point in curves.points() if point.state == "done"]) == 4)
     assert curves.shown.currentText() == "validation error · trained on 80 % · median widths"
     options = curves.export_options()
-    assert [option.name for option in options] == ["try", "curves"]
+    assert [option.name for option in options] == ["try", "heat-map", "curves"]
     assert sentence in options[0].export(NO_PROGRESS).extra["try.txt"]
     window.session.runs.estimate.stop()
     open_file(window, saved(tmp_path / "second.npz", 2))

@@ -323,8 +323,6 @@ def test_that_copies_pause_on_cancel_resume_restart_after_a_new_fit_and_say_why_
     assert not part.export_options(Style())
     assert not part.numbers()
     assert not any(each.isVisible() for each in start_buttons(part))
-    window.workspace.set_parameters(noise=0.5)
-    wait(lambda: part.copies is not None and part.copies.noise == 0.5)
 
 
 def test_that_copies_of_small_images_are_dropped_before_larger_images_are_shown(window):

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Slot
@@ -22,7 +23,7 @@ from slide_gui.experiments.sweeps.selection import Place, PointResult, choose, c
 from slide_gui.experiments.sweeps.sweep import SweepState
 from slide_gui.experiments.sweeps.trial import Trial, TrialState
 from slide_gui.figures.export import FigureExport
-from slide_gui.figures.run_exports import curves_bundle, trial_export
+from slide_gui.figures.run_exports import CURVES, HEAT_MAP, curves_bundle, trial_export
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.heat_map import HeatMap
@@ -250,16 +251,15 @@ class CurvesPage(Page):
         if dataset is None or source is None or not shown:
             return ()
 
-        def export(progress: Progress) -> FigureExport:
+        def export(figure: str, progress: Progress) -> FigureExport:
             specs = dict(zip(complete, (result.spec for result in load(complete, progress)), strict=True))
-            answers = [
-                replace(answer, point=replace(answer.point, spec=specs.get(key, answer.point.spec)))
-                for answer, key in shown
-            ]
-            points = tuple(answer.point for answer in answers)
-            return curves_bundle(FigureProvenance("curves", source, points), dataset, answers)
+            points = tuple(replace(each.point, spec=specs.get(key, each.point.spec)) for each, key in shown)
+            answers = [replace(each, point=point) for (each, _), point in zip(shown, points, strict=True)]
+            return curves_bundle(FigureProvenance(figure, source, points), dataset, answers)
 
-        options = [ExportOption("curves", "the error curves", export)]
+        titles = {CURVES: "the error curves", HEAT_MAP: "the heat map of errors"}
+        options = [ExportOption(name, title, partial(export, name)) for name, title in titles.items()]
+        options.sort(key=lambda option: (option.name == HEAT_MAP) != self.tabs.checkedId())  # the visible figure first
         trial = self._controller.trial.latest
         if isinstance(trial, Trial):
             title = "the trial on these data"

@@ -71,13 +71,10 @@ class SweepDialog(QDialog):
         self.start.clicked.connect(self._request)
         self._wait = QTimer(self, singleShot=True, interval=_PAUSE_MILLISECONDS)
         self._wait.timeout.connect(self.count)
-        for edit in (self.noises, self.depths, self.seeds):
-            edit.textChanged.connect(self._changed)
-        for spin in (self.splits, self.labels):
-            spin.valueChanged.connect(self._changed)
-        for box in (self.criterion, self.part):
-            box.currentIndexChanged.connect(self._changed)
-        self.choice.toggled.connect(self._changed)
+        texts = self.noises.textChanged, self.depths.textChanged, self.seeds.textChanged
+        boxes = self.criterion.currentIndexChanged, self.part.currentIndexChanged, self.choice.toggled
+        for changed in (*texts, self.splits.valueChanged, self.labels.valueChanged, *boxes):
+            changed.connect(self._changed)
 
     def _add(self, name: str, field: Field, hint: str) -> Field:
         row = self._grid.rowCount()
