@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _RIGHT, _WRONG = np.array([0x24, 0x68, 0xB0]) / 255, np.array([0xBF, 0x35, 0x40]) / 255
 _SHARP = 400  # least width of the cells' picture in pixels, because many viewers blur the edges of enlarged pixels
-_MANY = 20  # from this number of classes, columns are too narrow for a number before the name
 
 
 def draw_confusion(figure: "Figure", result: RunResult, style: Style, names: Sequence[str]) -> None:
@@ -45,24 +44,25 @@ def draw_confusion(figure: "Figure", result: RunResult, style: Style, names: Seq
     second = f"{wrong}; trained on {counted(result.n_train, 'row')}; {describe_spec(result.spec)}"
     plot.title(title, second)
     columns: Sequence[str] = [name.strip("…") for name in told_apart(names)]
-    cut = {fitted(name, SMALL_SIZE * s, 0.6 * plot.width / k, SMALL_SIZE * s) for name in columns}
-    foot = 0.0
-    if len(cut) < k < _MANY:
+    if len({fitted(name, SMALL_SIZE * s, 0.6 * plot.width / k, SMALL_SIZE * s) for name in columns}) < k < 20:
         names = [f"{number} {name}" for number, name in enumerate(names, start=1)]
-    elif len(cut) < k:  # the names of the columns are written upwards
-        foot = min(max(width_mm(name, SMALL_SIZE * s) for name in columns), 0.2 * plot.width)
     rows = told_apart(names) if _too_wide(names, SMALL_SIZE * s, 0.25 * plot.width) else names
     space = min(max(width_mm(name, SMALL_SIZE * s) for name in rows), 0.25 * plot.width) + 8.0 * s
     if result.widths:
         plot.note(result.widths)
-    side = min(plot.width - space - 3.0 * s, plot.height - 10.5 * s - (11.5 if result.widths else 9.0) * s - foot)
+    foot = (11.5 if result.widths else 9.0) * s
+    side = min(plot.width - space - 3.0 * s, plot.height - 10.5 * s - foot)
+    columns = [name.strip("…") for name in told_apart(names)] if _too_wide(names, SMALL_SIZE * s, side / k) else names
+    room, upwards = side / k, False
+    if len({fitted(name, SMALL_SIZE * s, room, SMALL_SIZE * s) for name in columns}) < k:
+        # The names of the columns would be cut to the same letters, so they are written upwards.
+        upwards, room = True, min(max(width_mm(name, SMALL_SIZE * s) for name in columns), 0.2 * plot.width)
+        side = min(side, plot.height - 10.5 * s - foot - room)
     axes = plot.axes((space, 10.5 * s, side, side), "confusion")
     _draw_cells(axes, result, s, side / k)
     labels = [fitted(name, SMALL_SIZE * s, space - 5.5 * s, SMALL_SIZE * s)[0] for name in rows]
-    room = foot or side / k
-    columns = [name.strip("…") for name in told_apart(names)] if _too_wide(names, SMALL_SIZE * s, room) else names
     below = [fitted(name, SMALL_SIZE * s, room, SMALL_SIZE * s)[0] for name in columns]
-    axes.set_xticks(range(k), below, parse_math=False, rotation=90 if foot else 0)
+    axes.set_xticks(range(k), below, parse_math=False, rotation=90 if upwards else 0)
     axes.set_yticks(range(k), labels, parse_math=False)
     axes.tick_params(length=0, labelsize=min(SMALL_SIZE * s, 2.3 * side / k))
     plot.axis_titles(axes, "predicted as", "class")
