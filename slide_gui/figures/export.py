@@ -6,6 +6,7 @@ import io
 import os
 import re
 import shlex
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -101,11 +102,12 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
     buffer = io.BytesIO()
     metadata = _METADATA[suffix] | ({_SESSION_ENTRY[suffix]: session} if session else {})
     defaults: Any = {k: v for k, v in matplotlib.rcParamsDefault.items() if k not in _NOT_OURS}
-    with matplotlib.rc_context():
+    with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcParams.update(defaults | _SETTINGS)
+        if suffix == ".svg":  # an SVG viewer itself selects fonts for letters that DejaVu Sans lacks
+            warnings.filterwarnings("ignore", "Glyph")
         figure = Figure()
         draw(figure)
-        # An SVG viewer itself selects fonts for letters that DejaVu Sans lacks.
         for text in [] if suffix == ".svg" else figure.findobj(Text):
             families = font_families(text.get_text())
             text.set_fontfamily(families)

@@ -235,7 +235,6 @@ def svg_texts(result, names):
     return [each.text for each in ElementTree.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
 
 
-@pytest.mark.filterwarnings("ignore:Glyph")
 def test_that_names_are_text_in_installed_fonts_and_a_picture_is_valid_xml(result, monkeypatch):
     monkeypatch.setattr(canvas, "_FALLBACKS", ("STIXGeneral",))
     texts = svg_texts(result, ["$\\foo{$", "$10-$20"])
