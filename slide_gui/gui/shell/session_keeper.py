@@ -230,10 +230,8 @@ class SessionKeeper(QObject):
 
     @Slot()
     def _store_session(self) -> None:
-        record = self.snapshot or self.record()
-        if (self._workspace.source, self._workspace.state) == self._example:
-            return
-        if record is not None and self._lock is not None and self._path is not None:
+        record, shown = self.snapshot or self.record(), (self._workspace.source, self._workspace.state)
+        if record is not None and shown != self._example and self._lock is not None and self._path is not None:
             # If automatic storing fails, for example because the disk is full, no message is shown. If the user saves
             # the session, `save` reports the error.
             with suppress(OSError):
