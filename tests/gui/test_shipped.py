@@ -121,8 +121,8 @@ def test_that_the_benchmark_fills_its_table_at_the_first_click_and_states_its_co
     assert "shipped with the program" in page.subtitle.text()
     wait(lambda: all(part in page.status.text() for part in ("Start computes up to", "runs, about")))
     assert set(jobs) <= READING
-    assert all("generated" in head.note for head in page.errors.heads[:3])
-    assert "stand-in for MNIST" in page.errors.heads[3].title
+    assert all("generated" in note for _, note in page.errors.heads[:3])
+    assert "stand-in for MNIST" in page.errors.heads[3][0]
 
 
 def test_that_the_benchmark_shows_the_full_table_first_if_it_is_shipped(with_full, fresh):
@@ -177,7 +177,7 @@ def test_that_a_new_run_replaces_the_shipped_one_and_keeps_the_shipped_benchmark
     benchmark = show_page(fresh, "evaluation")
     wait(lambda: fresh.session.evaluation.known)
     assert all(cell.rate for cell in fresh.session.evaluation.state().cells if cell.data == "rectangles")
-    assert "generated" in benchmark.errors.heads[0].note
+    assert "generated" in benchmark.errors.heads[0][1]
 
 
 def test_that_flow_predicts_with_the_shipped_classifier_at_the_first_click(fresh):
