@@ -127,7 +127,7 @@ def count_range(values: Collection[int]) -> str:
 def percentage(value: float, decimals: int = 2) -> str:
     """Return a percentage without its unit, with up to two more decimals if it would be rounded to 0 or 100.
 
-    Otherwise, a few errors in many rows would look like none.
+    Otherwise, a few errors in many rows would look like no errors.
 
     Examples
     --------

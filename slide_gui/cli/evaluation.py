@@ -83,7 +83,7 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     planned = {cell.data: cell for cell in cells}
     for name in (*keys, *arguments.methods):
         if name not in planned and all(name != cell.method for cell in cells):
-            raise UsageError(f"{name} is in no requested cell of the {extent} protocol; leave it out")
+            raise UsageError(f"no requested cell of the {extent} protocol uses {name}; leave it out")
         if name in files and keys.count(name) > 1:
             raise UsageError(f"{name} is given {keys.count(name)} times; give each data set only once")
     read = [DataSource.parse(files.get(key, key)) for key in planned if key in files or is_known(key)]

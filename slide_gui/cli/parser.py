@@ -50,7 +50,7 @@ the files of one data set; `slide-gui FILE --help` lists the options for reading
 
 
 class _StoreOnce(argparse.Action):
-    """Stores the value of an option, and refuses an option that is given twice instead of using only its last value."""
+    """Action that stores the value of an option, and refuses a second value instead of using only the last one."""
 
     is_given = False
 

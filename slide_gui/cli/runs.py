@@ -370,8 +370,8 @@ def _decision_lines(document: dict[str, Any], dataset: Dataset) -> Iterator[str]
         yield f"support vector {row} ({each['class']}): kernel value {kernel:.3g}, adds {pull:+.3g} to the margin"
     flip = document["flip"]
     if flip is not None and flip["features"]:
-        smaller = "no smaller set is" if flip["fewest"] else "a smaller set may be"
-        which = f"the farther end of its range ({smaller} enough)"
+        smaller = "no smaller set is enough" if flip["fewest"] else "a smaller set may be enough"
+        which = f"the farther end of its range ({smaller})"
         features = "; ".join(pixel_name(k, shape, dataset.feature_names) for k in flip["features"])
         yield f"the class becomes {flip['class']} if each of these features is set to {which}: {features}"
     elif flip is not None:

@@ -60,7 +60,7 @@ def layer_sizes(names: Sequence[str]) -> tuple[int, ...] | None:
 
 
 def _computed(values: Any) -> Any:
-    """Compute a Dask collection, because `np.asarray` would drop the mask of its cells. Return all else unchanged."""
+    """Compute a Dask collection, because `np.asarray` would drop the mask of its cells. Return others unchanged."""
     return values.compute() if hasattr(values, "__dask_graph__") else values
 
 

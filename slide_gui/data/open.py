@@ -38,7 +38,7 @@ _OTHER_FORMATS = {
         "is a single picture; open a folder with one sub-folder of pictures per class"
     ),
     rb"\A\x80[\2-\5]": "is a Python pickle, which is never read; save its arrays as X and y with numpy.savez",
-    rb"\ABZh|\A\xfd7zXZ|\A7z\xbc\xaf|\ARar!|\A\x28\xb5\x2f\xfd": "is a packed file; extract it, and open its contents",
+    rb"\ABZh|\A\xfd7zXZ|\A7z\xbc\xaf|\ARar!|\A\x28\xb5\x2f\xfd": "is compressed; extract it, and open its contents",
     rb"\APAR1|\A\xd0\xcf\x11\xe0": "is a Parquet or Excel file; save its table as CSV",
     rb"\A# Created by Octave": "is a text file of Octave; save it with -v7",
     rb'\A\s*(\[\s*)?\{\s*"|\A\s*\[\s*\[': "is a JSON file; save its table as CSV",

@@ -61,7 +61,7 @@ def draw_curves(figure: "Figure", curves: ErrorCurves, style: Style, marks: Sequ
 
 
 def draw_heat_map(figure: "Figure", curves: ErrorCurves, style: Style) -> None:
-    """Draw the error at each noise level (columns) and depth (rows) as a number on a cell; more error is darker.
+    """Draw the error at each noise level (columns) and depth (rows) as a number on a cell; larger errors are darker.
 
     Parameters
     ----------

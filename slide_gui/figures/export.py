@@ -104,7 +104,7 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
     defaults: Any = {k: v for k, v in matplotlib.rcParamsDefault.items() if k not in _NOT_OURS}
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcParams.update(defaults | _SETTINGS)
-        if suffix == ".svg":  # an SVG viewer itself selects fonts for letters that DejaVu Sans lacks
+        if suffix == ".svg":  # an SVG viewer finds its own font for letters that DejaVu Sans lacks
             warnings.filterwarnings("ignore", "Glyph")
         figure = Figure()
         draw(figure)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _RIGHT, _WRONG = np.array([0x24, 0x68, 0xB0]) / 255, np.array([0xBF, 0x35, 0x40]) / 255
-_SHARP = 400  # least width of the cells' picture in pixels, because many viewers blur the edges of enlarged pixels
+_SHARP = 400  # minimum width of the cells' picture in pixels, because many viewers blur the edges of enlarged pixels
 
 
 def draw_confusion(figure: "Figure", result: RunResult, style: Style, names: Sequence[str]) -> None:
@@ -55,7 +55,7 @@ def draw_confusion(figure: "Figure", result: RunResult, style: Style, names: Seq
     columns = [name.strip("…") for name in told_apart(names)] if _too_wide(names, SMALL_SIZE * s, side / k) else names
     room, upwards = side / k, False
     if len({fitted(name, SMALL_SIZE * s, room, SMALL_SIZE * s) for name in columns}) < k:
-        # The names of the columns would be cut to the same letters, so they are written upwards.
+        # Names of columns that are cut to fit would look alike, so they are written upwards.
         upwards, room = True, min(max(width_mm(name, SMALL_SIZE * s) for name in columns), 0.2 * plot.width)
         side = min(side, plot.height - 10.5 * s - foot - room)
     axes = plot.axes((space, 10.5 * s, side, side), "confusion")

@@ -107,7 +107,7 @@ USAGE = {
     "benchmark --splits 0 --store r": "splits",
     "benchmark --store r --tables errors.doc": "must end in",
     "benchmark --store r --stored --workers 2 --generated": "computes nothing; leave out --workers, --generated",
-    "benchmark rectangles-101=a.csv --quick --store r": "rectangles-101 is in no requested cell of the quick protocol",
+    "benchmark rectangles-101=a.csv --quick --store r": "no requested cell of the quick protocol uses rectangles-101",
     "reproduce": "--out",
     "datasets get convex cifar": "unknown data set 'cifar'",
     "x.slide-session --header": "is a session, which stores how its data are read",

@@ -254,7 +254,7 @@ def test_that_further_frames_and_pixels_of_more_than_16_bits_are_reported(tmp_pa
         read_image(save(tmp_path / "x.tiff", np.full((4, 4), 70_000, np.int32)))
 
 
-def test_that_arrays_of_other_names_or_axes_are_reported(tmp_path):
+def test_that_arrays_with_other_names_or_axes_are_reported(tmp_path):
     images = np.zeros((4, 8, 8))
     path = write(tmp_path / "x.npz", npz_bytes(train_images=images, val_images=images, test_images=images))
     (guess,) = open_data([path]).opened.guesses

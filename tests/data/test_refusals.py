@@ -81,7 +81,7 @@ TEXTS = [
     ("x.arff", "% by me\n@RELATION r\n@DATA\n1,2,a\n", "is an ARFF file; save it as CSV, with the names"),
     ("x.arff", "% by me\n\n" * 900, "is an ARFF file"),
     ("x.txt", "# by me\n0 \n-1 1:0.5 7:1e-3 \n", "is a LIBSVM file; load it with scikit-learn's"),
-    ("x.txt", "1 12:30 5\n2 12:45\n", "line 2 has 2 numbers, expected 3"),  # times, and not features of LIBSVM
+    ("x.txt", "1 12:30 5\n2 12:45\n", "line 2 has 2 numbers, expected 3"),  # times, not LIBSVM features
     ("x.mat", "# Created by Octave 6.4.0\n# name: X\n1 2\n", "is a text file of Octave; save it with -v7"),
     ("x.csv", "\n<!doctype HTML>\n<html></html>\n", "is a web page instead of data; download the file again"),
     ("x.npz", "version https://git-lfs.github.com/spec/v1\noid 1\n", "is only a pointer to a file; fetch it"),
@@ -162,8 +162,8 @@ BINARIES = [
     ("x.png", b"\x89PNG\r\n\x1a\n", "is a single picture; open a folder"),
     ("x.bmp", b"BM" + struct.pack("<IHHI", 90, 0, 0, 54), "is a single picture"),
     ("data_batch_1", b"\x80\x02}q\x01", "is a Python pickle, which is never read; save its arrays as X and y"),
-    ("x.csv.bz2", bz2.compress(b"1,2"), "is a packed file; extract it"),
-    ("x.csv.gz", gzip.compress(b"1,2"), "begins with 31 2c 32, .* extract it if it is a packed table, or"),
+    ("x.csv.bz2", bz2.compress(b"1,2"), "is compressed; extract it"),
+    ("x.csv.gz", gzip.compress(b"1,2"), "begins with 31 2c 32, .* extract it if it is a compressed table, or"),
     ("x.gz", b"\x1f\x8bnonsense", "is a damaged or truncated gzip file; download it again"),
     ("x.npy", NPY[:-8], r"its header declares 96 bytes \(3 × 4 float64\), but 88 follow; it is truncated or damaged"),
     ("x.npy", NPY + b"more", "but 100 follow"),

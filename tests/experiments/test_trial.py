@@ -244,6 +244,6 @@ def test_that_a_trial_repeats_no_fold_of_few_groups_and_names_the_smallest_and_t
 def test_that_too_many_classes_for_the_budget_are_refused():
     labels = np.repeat(np.arange(200), 6)
     many = Dataset("many", np.zeros((1200, 4), np.float32), np.zeros((200, 4), np.float32), labels, labels[::6])
-    with pytest.raises(DataError, match="has 200 classes, with which one setting takes about 10 min; raise the budget"):
+    with pytest.raises(DataError, match="has 200 classes, so one setting takes about 10 min; raise the budget"):
         plan_trial(many)
     assert plan_trial(many, budget=600.0)

@@ -47,7 +47,7 @@ def test_that_points_selected_on_validation_rows_are_ringed_and_framed_in_the_he
     assert [text.get_bbox_patch().get_linewidth() > 0 for text in axes.texts] == [point.chosen for point in points]
 
 
-def test_that_a_line_of_one_point_shows_its_interval_too_on_an_axis_of_all_noise_levels():
+def test_that_a_line_of_one_point_also_shows_its_interval_on_an_axis_of_all_noise_levels():
     (axes,) = drawn(draw_curves, replace(CURVES, points=CURVES.points[3::10])).axes
     assert axes.get_xlim() == pytest.approx((-0.04, 1.01))
     points = CURVES.points[:11]
@@ -85,7 +85,7 @@ def test_that_long_names_of_classes_remain_different():
     assert [text.get_text() for text in axes.get_xticklabels()] == ["1", "2", "3"]
 
 
-def test_that_columns_of_many_classes_remain_different_and_apart():
+def test_that_column_names_of_many_classes_remain_distinct_and_apart():
     names, run = [f"letter {number}" for number in range(30)], replace(result(), confusion=np.eye(30, dtype=np.int64))
     columns = drawn(lambda figure, style: draw_confusion(figure, run, style, names)).axes[0].get_xticklabels()
     assert [text.get_text() for text in columns] == [str(number) for number in range(30)]

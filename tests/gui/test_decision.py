@@ -60,7 +60,7 @@ def test_that_flow_shows_the_decision_of_the_model(window, part, data):
 def test_that_flow_says_that_the_decision_was_made_with_other_parameters(window, part):
     assert "panel" not in shown(part).about.text()
     refit(window, ridge=2.0)
-    assert shown(part).about.text().endswith("(the panel has other parameters)")
+    assert shown(part).about.text().endswith("(not the parameters in the panel)")
 
 
 @pytest.mark.parametrize("data", [replace(labelled(), image_shape=None)], ids=["table"])

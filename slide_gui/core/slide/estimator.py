@@ -240,7 +240,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
             If `input_features` are not d names, or differ from the names of the features that the stack was fitted to.
         """
         check_is_fitted(self)
-        names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)  # the names of one layer, checked
+        names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)  # checked names of one layer
         return np.array([f"h{k}_{name}" for k in range(len(self.weights_) + 1) for name in names], dtype=object)
 
     def _rows(self, X: Any, reset: bool) -> Any:

@@ -124,7 +124,7 @@ class StackParameters:
     window: int = 9
 
     def document(self) -> dict[str, Any]:
-        """Return the parameters as values for JSON. `sharing` and `window` are left out if they have default values."""
+        """Return the parameters as JSON-compatible values, without `sharing` and `window` if these are defaults."""
         default = StackParameters()
         added = {name for name in ("sharing", "window") if getattr(self, name) == getattr(default, name)}
         return {name: value for name, value in vars(self).items() if name not in added}

@@ -182,7 +182,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
             are selected, errors are weighted. If C is selected, the weights are first divided by the mean of those
             above 0, so that their unit has no effect; `C_` refers to these weights. The subset, the held-out rows and
             the median distances ignore weights, so repeating rows may give other widths and another C than weighting
-            them. Rows of weight 0 are left out, but they count in the class weights "balanced". Other weights below
+            them. Rows of weight 0 are left out, but they count towards "balanced" class weights. Other weights below
             1e-15 times the largest weight are raised to this value.
         progress : Progress
             Receives progress reports; raises `Cancelled` to stop the training.
@@ -222,7 +222,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
                 raise ValueError(
                     f"every row of class {name!r} has weight 0; leave its rows out, or give one a weight above 0"
                 )
-        if weights is not None:  # without this limit, tiny weights make the solver inaccurate, or overflow in 1 / (C w)
+        if weights is not None:  # without this limit, tiny weights make the solver inaccurate, or 1 / (C w) overflows
             weights = np.maximum(weights, 1e-15 * weights.max())
         if client is not None and not callable(getattr(client, "submit", None)):
             raise TypeError(f"client is {client!r}; it must be a distributed.Client, or None")

@@ -361,7 +361,7 @@ def learn_widths(
     Raises
     ------
     ValueError
-        If the criterion is unknown, or if the criterion has no finite value at any start.
+        If the criterion is unknown, or is not finite at any starting point.
     """
     steady = MonotonicProgress(progress)
     objective = Objective(sample, parameters, steady.pulse)
@@ -383,7 +383,7 @@ def learn_widths(
         return learn_widths(sample, parameters, progress=steady)
     if not history:
         raise ValueError(
-            f"the {objective.criterion} criterion has no finite value at any start on these {len(sample.rows)} rows "
+            f"the {objective.criterion} criterion is not finite at any starting point on these {len(sample.rows)} rows "
             "because the SVM did not converge; give C or the widths, or learn on fewer rows"
         )
     best = best_step(history)
@@ -398,8 +398,8 @@ _Start = tuple[int, Array, Array, Array | None]
 def _descended(part: Objective, starts: list[_Start], progress: MonotonicProgress) -> list[_Start]:
     """Descend from every start on a subset of the rows, which is faster, and return only the best start.
 
-    The best start continues from the end point of its descent. If the criterion has no finite value at any start on the
-    subset, all starts are returned unchanged.
+    The best start continues from the end point of its descent. If the criterion is not finite at any starting point
+    on the subset, all starts are returned unchanged.
     """
     ends = []
     for done, (number, origin, begin, curvature) in enumerate(starts):

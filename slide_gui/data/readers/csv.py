@@ -47,10 +47,10 @@ _LONGEST_LINE = 1 << 24
 _INSPECTED = 200  # number of lines at the start from which the program detects text columns
 _INSPECTED_BYTES = 1 << 22
 _MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
-_FEW_LEVELS = 16  # most columns of pixels have more different values, most columns of classes have fewer
-_COUNTED = 4  # a first line 0, 1, 2, … of at least this length has column names, unless the next line counts up, too
-_ORDERED = 7  # a first line of this length with ordered numbers has column names; by chance, 1 in 2500 rows is ordered
-_IDENTIFIERS = 10  # a column with this number of different texts may have dates or names of rows or groups, not classes
+_FEW_LEVELS = 16  # most columns of pixels have more distinct values, most columns of classes have fewer
+_COUNTED = 4  # a first line 0, 1, 2, … of at least this length has column names, unless the next line also counts up
+_ORDERED = 7  # an ordered first line of at least this length has column names; by chance, 1 in 2500 rows is ordered
+_IDENTIFIERS = 10  # a column with this number of distinct texts may have dates or names of rows or groups, not classes
 _IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
 _COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes #N/A cells and a first line sep=;
 # A number with a decimal comma and optional points between groups of three digits.
@@ -67,34 +67,34 @@ def read_csv(
 ) -> DataPart:
     """Read a table of numbers, one sample per line, with or without a line of column names.
 
-    The first line contains column names if a column has numbers below it but no number in it.
+    The first line contains column names if a column has no number in this line, but has numbers below it.
 
     The first rule that applies decides the labels:
 
     1. The column of the option `label_column`.
     2. A column named label, labels, class, y or target; if there are several, a text column comes first. If there is
        also a column x, column y is a coordinate and not the labels.
-    3. The only text column. Each different text is a class, numbered in alphabetical order.
-    4. The text column with the fewest different texts: at least two, of which one is repeated. Columns without missing
+    3. The only text column. Each distinct text is a class, numbered in alphabetical order.
+    4. The text column with the fewest distinct texts: at least two, of which one is repeated. Columns without missing
        cells come first. If several columns qualify, the last one. Rules 3 and 4 do not use columns of ten or more
-       different texts if most texts differ, or if the column has a name such as id or patient.
-    5. No labels, if the table has no names and its columns make a square image of at least 8 × 8.
+       distinct texts if most texts differ, or if the column has a name such as id or patient.
+    5. No labels, if the table has no names and its columns form a square image of at least 8 × 8.
     6. The last column, if it has integers of more than one value and no missing cells. If these integers look like a
        quantity, rule 7 comes first.
-    7. The first column, if it has integers of more than one value and the other columns make a square image. This rule
+    7. The first column, if it has integers of more than one value and the other columns form a square image. This rule
        comes before rule 6 if the integers of the first column are consecutive from 0 or 1, and the last column looks
        like a pixel. The last column looks like a pixel in three cases:
 
        - It has gaps between its integers and a value above 16.
        - It has consecutive integers from 0 or 1 to 16 or more, its largest value is also the largest value of the
          columns before it, and the values of the first column are smaller.
-       - Most of its different values occur in the column before it, and the first column has values that the second
+       - Most of its distinct values occur in the column before it, and the first column has values that the second
          column lacks. In addition, the last column has gaps and its smallest value is 0, or (in a table without names)
-         it has fewer different values than the first column.
+         it has fewer distinct values than the first column.
 
-    A column of integers, some of which have leading zeros, such as 01, has codes. In a label column, codes are class
-    names unless the option `bins` is given. A last column of codes is a text column if there is no other and the column
-    before it has no codes.
+    A column of integers contains codes if some of them have leading zeros, such as 01. In a label column, codes are
+    class names unless the option `bins` is given. A last column of codes counts as a text column if there is no other
+    text column and the column before it contains no codes.
 
     All other text columns are left out. A first column without a name is also left out if it numbers the rows.
 
@@ -573,13 +573,13 @@ def _label_column(
     repeated = [k for k in text - identifiers if 2 <= n_texts[k] < len(_filled(rows, k))]
     if not repeated and (identifiers or not text):
         return None, []
-    # A column with missing cells is refused as labels, but not as a column that is left out.
+    # Missing cells are refused in the label column, but not in a column that is left out.
     complete = [k for k in repeated if len(_filled(rows, k)) == len(rows)] or repeated
     label = min(complete, key=lambda k: (n_texts[k], -k), default=min(text, key=lambda k: (n_texts[k], -k)))
     why = "it has the fewest distinct values" if len(text) > 1 else "it is the only column of text or codes"
     why += " of columns without missing cells" * (complete != repeated)
     ends = {int(_counts_on([row[0] for row in rows])), len(columns) - 1} - text
-    doubtful = len(text) > 1 or n_texts[label] > _FEW_LEVELS  # many texts may be dates or places
+    doubtful = len(text) > 1 or n_texts[label] > _FEW_LEVELS  # many distinct texts may be dates or places
     doubtful |= any(2 <= len({row[k].strip() for row in rows}) <= _FEW_LEVELS for k in ends)
     return label, [Guess(f"labels in column {_shown(label, columns)}", f"{why} in the first lines", sure=not doubtful)]
 

@@ -58,7 +58,7 @@ def _read(stream: BinaryIO, packed: int, ratio: int, place: str, progress: Progr
     start = stream.read(4)
     if not is_idx_start(start):
         problem = f"begins with {start.hex(' ') or 'no bytes'}, expected an IDX header such as 00 00 08 03"
-        raise DataError(f"{problem}; extract it if it is a packed table, or choose another file", place)
+        raise DataError(f"{problem}; extract it if it is a compressed table, or choose another file", place)
     axes = start[3]
     sizes = stream.read(4 * axes)
     if len(sizes) < 4 * axes:

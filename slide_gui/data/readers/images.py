@@ -17,7 +17,7 @@ from slide_gui.data.reading import Guess, ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import clean_name, counted, plural
 
-# Pictures in the last four formats are refused. If they were left out, they would not be missed.
+# Pictures in the last four formats are refused, because users might not notice that they were left out.
 IMAGE_SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"))
 IMAGE_SUFFIXES |= {".jfif", ".pbm", ".heic", ".heif", ".avif", ".jp2"}
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")

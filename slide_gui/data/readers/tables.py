@@ -239,7 +239,7 @@ class Table:
 
 @dataclass(frozen=True)
 class RowFormat:
-    """How the rows of a table are written.
+    """Format of the rows of a table.
 
     Attributes
     ----------

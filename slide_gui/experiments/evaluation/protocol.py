@@ -175,7 +175,7 @@ class CellPlan:
 
     @property
     def _first_candidates(self) -> tuple[RunSpec, ...]:
-        return _first_candidates(replace(self, data="", n_splits=0))  # cells of several data sets share the candidates
+        return _first_candidates(replace(self, data="", n_splits=0))  # shared by the cells of several data sets
 
     @property
     def selects(self) -> bool:
@@ -264,7 +264,7 @@ class CellPlan:
         return SelectedCandidate(self.final(chosen.point, chosen.best_epoch), chosen.validation_error)
 
 
-@lru_cache(maxsize=256)  # the protocol has fewer cells
+@lru_cache(maxsize=256)  # more than the cells of the protocol
 def _first_candidates(cell: CellPlan) -> tuple[RunSpec, ...]:
     """Return one candidate for each combination of values of the axes, without data, on validation set 0 with seed 0.
 

@@ -26,7 +26,7 @@ def image_text(image: NDArray[Any]) -> str:
 
 
 def read_image(path: str | os.PathLike[str]) -> NDArray[np.float32]:
-    """Return the numbers in a text file in their order. Commas, spaces or line breaks separate them.
+    """Return the numbers in a text file in order. They are separated by commas, spaces or line breaks.
 
     Raises
     ------

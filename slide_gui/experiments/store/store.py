@@ -552,7 +552,7 @@ def get_or_run(
     Cancelled
         If `progress` cancels the computation.
     """
-    from slide_gui.experiments.runs.fitting import Reuse  # imported here, so that reading a store starts fast
+    from slide_gui.experiments.runs.fitting import Reuse  # a slow import that reading a store does not need
     from slide_gui.experiments.runs.run import RunProgress, run
 
     if store is not None:

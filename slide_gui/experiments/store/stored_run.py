@@ -360,7 +360,7 @@ class StoredRun:
         """Reason why the run is not reused for new requests. Empty if it is reused."""
         if self.is_current:
             return ""
-        return f"Computed by results version {self.numerics or 'unknown'}: not reused for new requests"
+        return f"Computed with results version {self.numerics or 'unknown'}: not reused for new requests"
 
     @property
     def widths(self) -> str:
@@ -400,7 +400,7 @@ def _held_out(text: str) -> HeldOut:
 
 
 def tags_of(text: str) -> tuple[str, ...]:
-    """Return the different tags in a comma-separated text."""
+    """Return the distinct tags in a comma-separated text."""
     return tuple(dict.fromkeys(filter(None, (clean_name(part.strip()) for part in text.split(","))))) if text else ()
 
 

@@ -191,7 +191,7 @@ class _Sweep:
         self._numbers: dict[str, list[int]] = {}  # hash of a run without a result → indices of the points with this run
         for number, point in enumerate(points):
             self._numbers.setdefault(point.spec.hash, []).append(number)
-        self._n_points = len(self._numbers)  # number of distinct runs of the points
+        self._n_points = len(self._numbers)  # number of distinct runs among the points
         self._done: dict[int, PointResult] = {}
         self._groups: dict[tuple[int, ...], list[int]] = {}  # group of points (`_group`) → their indices
         for number, point in enumerate(points if choose != "none" else ()):

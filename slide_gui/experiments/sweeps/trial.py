@@ -265,7 +265,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
         labels = max(round(_FEWER * labels), _FEWEST_LABELS)
     seconds = typical_seconds(first.points()[0].spec, shape)
     if seconds > 2 * budget:
-        problem = f"has {shape.classes} classes, with which one setting takes {about(seconds)}"
+        problem = f"has {shape.classes} classes, so one setting takes {about(seconds)}"
         remedy = f"raise the budget to {seconds:.0f} s or more (Settings or --budget), or use fewer classes"
         raise DataError(f"{problem}; {remedy}", dataset.name)
     return sweep

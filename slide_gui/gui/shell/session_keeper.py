@@ -77,8 +77,8 @@ class SessionKeeper(QObject):
         self.snapshot: SessionRecord | None = None
         self._pending: SessionRecord | None = None
         self._resumes = False
-        # The example data that replace those of the last session, with their state. As long as the user changes
-        # neither, the last session stays stored, because its data may be available again at the next start.
+        # The example data that are shown instead of the last session's data, and their state. Until the user changes
+        # either, the last session stays stored, because its data may be available again at the next start.
         self._example: tuple[DataSource | None, State] | None = None
         self._lock: QLockFile | None = None
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
@@ -102,7 +102,7 @@ class SessionKeeper(QObject):
         return "" if record is None else picture_text(record)
 
     def save(self, path: Path) -> None:
-        """Write the current state to a session file. A missing suffix is added to its path, which replaces no file."""
+        """Write the current state to a session file. If the suffix is missing, it is added, and no file is replaced."""
         record = self.record()
         if record is None:
             self.message.emit(UserMessage("The session could not be saved", "No data set is open. Open one first."))

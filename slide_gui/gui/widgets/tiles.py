@@ -127,7 +127,7 @@ def short_signed(value: float) -> str:
 class Mosaic(Tile):
     """All rows of W of a layer in one picture, or the matrix W if the features are not pixels.
 
-    The field of a pixel is the row of W of this pixel as a small image, drawn at the position of the pixel.
+    The field of a pixel is its row of W, drawn as a small image at the position of the pixel.
 
     Attributes
     ----------
@@ -502,7 +502,7 @@ class TileLayout(ImageLayout):
         box = self.tile(row, column)
         if self.lines == 1:
             return QRectF(box.x(), EDGE, box.width() + self.gap - 2, HEAD - 2)
-        # Mosaics have no captions, so that a heading above a mosaic can have the full width.
+        # A mosaic has no caption, so its heading can use the full width.
         width = box.width() if self._is_mosaics(row) else LABEL - 2
         return QRectF(box.x(), box.y() - HEAD, width, HEAD - 2)
 

@@ -227,7 +227,7 @@ def test_that_mosaics_and_two_rows_fit_and_further_pins_change_no_sizes(app, siz
     assert layout.size[0] >= least
 
 
-def test_that_long_names_of_pins_remain_different(view):
+def test_that_long_names_of_pins_remain_distinct(view):
     names = [f"concentration in the blood of the patient of {salt} (mmol/l)" for salt in ("sodium", "calcium")]
     view.set_content(COLUMNS, tuple(row(tile(1), tile(2), title=name) for name in names))
     boxes = [view.layout_of().label(number).toRect().adjusted(0, 0, 0, -4) for number in range(2)]

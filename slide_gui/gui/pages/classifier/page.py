@@ -43,8 +43,8 @@ _VARIANCES = [
     for variance in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 ]
 _CAPTION = 7  # number of characters of the longest class name that fits below an image
-# Least heights in pixels: of the page with up to five classes, because its widgets would otherwise overlap, and of a
-# row of the confusion matrix, because its name would otherwise be hidden.
+# Minimum heights in pixels: of the page with up to five classes, whose widgets would otherwise overlap, and of a row of
+# the confusion matrix, whose name would otherwise be hidden.
 _LEAST_HEIGHT, _ROW = 440, 14
 
 
@@ -255,7 +255,7 @@ class ClassifierPage(Page):
             self._clear()
         self.criterion.set_placeholder("The criterion is drawn while the widths are learned on all training rows.")
         spec = self._controller.spec
-        at = f"{_place(spec)} (the panel has other parameters)" if spec is not None and stale else ""
+        at = f"{_place(spec)} (not the parameters in the panel)" if spec is not None and stale else ""
         if seen.history and spec is not None:
             criterion = resolved(spec.svm.criterion, self._controller.n_classes)  # replaces "auto" with a criterion
             self.criterion.set_name(_criterion_title(criterion))
@@ -299,7 +299,7 @@ class ClassifierPage(Page):
         at = _place(result.spec)
         if not (result.spec.stacked and METHODS[result.spec.method].plain):
             at = describe_spec(replace(result.spec, held_out=None))
-        parts = [self._describe_error(result), f"{at} (the panel has other parameters)" if stale else at]
+        parts = [self._describe_error(result), f"{at} (not the parameters in the panel)" if stale else at]
         if not self._controller.shows_open_data:
             parts[1] = f"{result.dataset} at {at} (another data set is open)"
         if not result.is_current:

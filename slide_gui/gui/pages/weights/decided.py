@@ -306,7 +306,7 @@ class DecidedPart(QWidget):
         if not result.spec.stacked or METHODS[result.spec.method].regroups:
             return f"input {self._input}, {describe_spec(result.spec)}"
         about = f"input {self._input}, SVM trained at noise {number(stack.noise)}, {counted(stack.depth, 'layer')}"
-        return about if self._workspace.has_parameters(stack) else f"{about} (the panel has other parameters)"
+        return about if self._workspace.has_parameters(stack) else f"{about} (not the parameters in the panel)"
 
     def _share_texts(self, shares: tuple[float, ...]) -> list[str]:
         """Return the name of each layer with its share of the squared distance to support vectors."""

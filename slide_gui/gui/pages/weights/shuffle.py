@@ -137,7 +137,7 @@ class ShuffleView(Experiment):
             worst, most = significant(max(self.fit.differences), 2), significant(max(self.fit.largest), 2)
             size = f"largest weight or bias is {most}."
             if self.fit.stack.windows is not None:
-                return f"A kernel depends on pixel positions: W put back differs by {worst}; the {size}"
+                return f"A kernel depends on pixel positions: put back, W differs by {worst}; the {size}"
             return f"With all pixels put back, W differs by at most {worst}; its {size}"
         if self._workspace.queue.wants(_CHANNEL):
             return f"Fitting to shuffled pixels, seed {self._seed}…"
