@@ -157,6 +157,13 @@ def test_that_the_gap_holds_in_float64_if_coefficients_are_too_large_for_float32
     assert kkt_gap(y - exact.kernel(np.arange(n)) @ found.beta, found.beta, Box.of(y, C))[0] < 2 * tol
 
 
+def test_that_only_support_vectors_and_points_near_the_margin_are_computed_again_in_float64(monkeypatch):
+    monkeypatch.setattr(decomposition, "exact_product", products := Mock(wraps=exact_product))
+    source, y = _problem(900)
+    found = solve(source, y, SolverOptions(False, 10.0))
+    assert np.count_nonzero(found.beta) <= len(products.call_args.args[2]) < 600
+
+
 def test_that_a_second_training_and_used_scratch_memory_change_no_bit():
     source, y = _problem(1500)
     other, labels = _problem(1200)
