@@ -245,6 +245,7 @@ def test_that_collapsed_widths_are_overruled_and_good_ones_kept(make, squared, s
     assert (found.chosen.guarded, found.chosen.name) == (False, "radius-margin")
     assert (found.chosen.learned_error, found.chosen.median_error) == (0.0, 0.0)
     assert found.widths == pytest.approx(good)
+    assert min(each.C for each in found.chosen.candidates if each.kind == "learned") == found.C
     assert (7.0 if squared else 1.0) == found.C
 
 
@@ -256,6 +257,8 @@ def test_that_widths_are_evaluated_on_folds_that_they_were_not_learned_on(n, fol
     assert [len(rows) for rows in held_out] == [n // 5] * folds
     assert len(np.unique(np.concatenate(held_out))) == found.chosen.n_held_out == folds * n // 5
     assert [len(rows) for rows in samples[folds:]] == ([] if found.chosen.guarded else [n])
+    # A single candidate with learned widths is not evaluated on more folds once it is evaluated on 250 rows.
+    assert all(each.n_rows < 400 for each in found.chosen.candidates if each.kind == "learned")
     of_held_out = [each for each in found.chosen.candidates if each.n_rows == n // 5][-2 * folds :]
     for kind, error in (("learned", found.chosen.learned_error), ("median", found.chosen.median_error)):
         counts = [each.wrong for each in of_held_out if each.kind == kind]
