@@ -226,6 +226,7 @@ def test_that_an_endless_comment_of_a_gif_is_not_read_far(monkeypatch):
 )
 def test_that_an_argument_reads_back_as_its_source(source):
     assert DataSource.parse(source.argument, source.seed) == source
+    assert DataSource.of(source.paths or [source.argument], source.seed) == source
     assert source.key or source.argument == os.pathsep.join(source.paths)
 
 
