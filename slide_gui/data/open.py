@@ -20,7 +20,7 @@ from slide_gui.data.readers.arrays import NPY_MAGIC, read_npy, read_npz, real_ro
 from slide_gui.data.readers.csv import DELIMITERS, read_csv
 from slide_gui.data.readers.encoding import utf8_start
 from slide_gui.data.readers.idx import GZIP_MAGIC, is_idx_start, read_idx
-from slide_gui.data.readers.images import has_pictures, read_image_folder
+from slide_gui.data.readers.images import IMAGE_SUFFIXES, has_pictures, read_image, read_image_folder
 from slide_gui.data.readers.matlab import MATLAB_73, MATLAB_MAGIC, read_mat
 from slide_gui.data.readers.parts import DataPart, role_of
 from slide_gui.data.readers.tables import read_amat, read_amat_zip
@@ -33,10 +33,9 @@ DATA_SUFFIXES = (".amat", ".zip", ".npz", ".npy", ".csv", ".tsv", ".mat", ".gz",
 
 _KINDS = ".amat (or a .zip of it), IDX (or .gz), .npz, .npy, .csv or .mat (version 5)"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_SINGLE_PICTURE = "is a single picture; open a folder with one sub-folder of pictures per class"
 _OTHER_FORMATS = {
-    rb"(?s)\A(\x89PNG|\xff\xd8\xff|GIF8[79]a|BM.{4}\0{4}|II\*\0|MM\0\*|RIFF.{4}WEBP)": (
-        "is a single picture; open a folder with one sub-folder of pictures per class"
-    ),
+    rb"(?s)\A(\x89PNG|\xff\xd8\xff|GIF8[79]a|BM.{4}\0{4}|II\*\0|MM\0\*|RIFF.{4}WEBP)": _SINGLE_PICTURE,
     rb"\A\x80[\2-\5]": "is a Python pickle, which is never read; save its arrays as X and y with numpy.savez",
     rb"\ABZh|\A\xfd7zXZ|\A7z\xbc\xaf|\ARar!|\A\x28\xb5\x2f\xfd": "is compressed; extract it, and open its contents",
     rb"\APAR1|\A\xd0\xcf\x11\xe0": "is a Parquet or Excel file; save its table as CSV",
@@ -189,6 +188,9 @@ def _read_file(path: Path, start: bytes, read_table: Callable[[Path], DataPart],
     for pattern, problem in _OTHER_FORMATS.items():
         if re.search(pattern, start):
             raise DataError(problem, str(path))
+    if path.suffix.lower() in IMAGE_SUFFIXES:
+        read_image(path)  # raises an error if the picture is damaged
+        raise DataError(_SINGLE_PICTURE, str(path))
     if not start or any(code < 9 or 13 < code < 32 or code == 127 for code in start):  # not text
         raise DataError(f"has an unknown format (it begins with {start[:8].hex(' ')}), expected {_KINDS}", str(path))
     lines = [line for line in start.splitlines() if line.strip()]

@@ -271,7 +271,7 @@ def test_that_large_pictures_are_refused(tmp_path):
     content = bytearray(path.read_bytes())
     content[16:24] = (100_000).to_bytes(4, "big") * 2
     path.write_bytes(bytes(content))
-    with pytest.raises(DataError, match=r"0\.png: is not a readable picture"):
+    with pytest.raises(DataError, match=r"0\.png: is a damaged picture"):
         read_image(path)
 
 
@@ -302,6 +302,6 @@ def test_that_a_folder_without_readable_pictures_is_refused(tmp_path):
     save_all(tmp_path, "cat/0.png", "cat/1.png")
     for name, content in (("png", b""), ("png", b"\x89PNG\r\n\x1a\n"), ("jfif", b"hello"), ("heic", b"\0\0\0")):
         write(tmp_path / "cat" / f"0.{name}", content)
-        with pytest.raises(DataError, match=rf"0\.{name}: is not a readable picture; remove it"):
+        with pytest.raises(DataError, match=rf"0\.{name}: is a damaged picture or of an unsupported format; remove it"):
             read_image_folder(tmp_path)
         (tmp_path / "cat" / f"0.{name}").unlink()

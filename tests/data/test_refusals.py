@@ -160,6 +160,8 @@ BINARIES = [
     ("x.amat", b"", r"is empty \(0 bytes\), expected .*; choose another file"),
     ("x.bin", b"\x7fELF\x02\x01\x01\x00", r"has an unknown format \(it begins with 7f 45 4c 46"),
     ("x.png", b"\x89PNG\r\n\x1a\n", "is a single picture; open a folder"),
+    ("x.png", b"\x89PN", "is a damaged picture or of an unsupported format; remove it, or save it as PNG"),
+    ("x.pgm", b"P2\n2 1\n255\n0 9\n", "is a single picture"),
     ("x.bmp", b"BM" + struct.pack("<IHHI", 90, 0, 0, 54), "is a single picture"),
     ("data_batch_1", b"\x80\x02}q\x01", "is a Python pickle, which is never read; save its arrays as X and y"),
     ("x.csv.bz2", bz2.compress(b"1,2"), "is compressed; extract it"),

@@ -122,7 +122,8 @@ def read_image(path: Path) -> NDArray[np.float32]:
     except DataError:
         raise
     except Exception as error:  # Pillow raises many types of errors, also decompression bomb warnings
-        raise DataError("is not a readable picture; remove it from the folder or save it as PNG", str(path)) from error
+        problem = "is a damaged picture or of an unsupported format; remove it, or save it as PNG"
+        raise DataError(problem, str(path)) from error
 
 
 def _folders(folder: Path) -> list[Path]:
