@@ -8,9 +8,11 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.data.reading import Guess
 from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.text import counted
 
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BLOCK = 1 << 20  # bytes
+_LONGEST_END = 1 << 24  # number of last bytes that are searched for rows of empty cells
 
 
 def utf8_start(start: bytes) -> bytes:
@@ -48,7 +50,9 @@ def unmarked_stream(stream: BinaryIO, size: int, place: str) -> tuple[BinaryIO, 
 def utf8_stream(
     stream: BinaryIO, size: int, place: str, *, progress: Progress = NO_PROGRESS
 ) -> tuple[BinaryIO, int, tuple[Guess, ...]]:
-    """Convert a text to UTF-8. Return the stream, its remaining size in bytes, and the encoding if it was guessed.
+    """Convert a table to UTF-8, and leave out the rows of empty cells that spreadsheets write at its end.
+
+    Return the stream, its remaining size in bytes, and a note for the user about each of the two changes.
 
     Parameters
     ----------
@@ -64,13 +68,24 @@ def utf8_stream(
     """
     text, size = unmarked_stream(stream, size, place)
     first = text.tell()
-    line = _first_line_not_utf8(text, progress)
+    line, notes = _first_line_not_utf8(text, progress), []
     text.seek(first)
-    if line is None:
-        return text, size, ()
-    refusal = f"line {line} is neither UTF-8 nor Windows-1252; save the file as UTF-8"
-    why = f"line {line} is not UTF-8; if letters are wrong, save the file as UTF-8"
-    return *_converted(text, size, "cp1252", refusal, place), (Guess("text read as Windows-1252", why),)
+    if line is not None:
+        refusal = f"line {line} is neither UTF-8 nor Windows-1252; save the file as UTF-8"
+        why = f"line {line} is not UTF-8; if letters are wrong, save the file as UTF-8"
+        text, size = _converted(text, size, "cp1252", refusal, place)
+        notes.append(Guess("text read as Windows-1252", why))
+    first = text.tell()
+    text.seek(max(first, first + size - _LONGEST_END))
+    end = text.read()
+    empty = end[len(end.rstrip(b',;\t" \r\n')) :].partition(b"\n")[2]
+    text.seek(first)
+    if empty.strip(b"\r\n "):
+        check_memory(size, place)
+        text, size = io.BytesIO(text.read(size - len(empty))), size - len(empty)
+        what = f"{counted(len(empty.splitlines()), 'line')} at the end left out"
+        notes.append(Guess(what, "all cells are empty", sure=True))
+    return text, size, tuple(notes)
 
 
 def _first_line_not_utf8(stream: BinaryIO, progress: Progress) -> int | None:
