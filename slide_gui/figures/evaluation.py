@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.experiments.evaluation.data_sets import data_entry
@@ -238,7 +239,10 @@ def _tex(text: str) -> str:
 
 
 def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
-    """Write the errors as CSV: one line per method and data set, then one per published error of another method."""
+    """Write the errors as CSV: one line per method and data set, then one per published error of another method.
+
+    The notes on the whole table are in the last column of its first row, because lines below would be read as data.
+    """
     head = [
         "dataset", "generated", "method", "this project’s", *RATE_HEAD, "splits requested", "chosen",
         "feature generation (s)", "difference from SLIDE-SVM",
@@ -258,16 +262,16 @@ def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
             if other.method not in _NAMES:
                 empty = [None] * (len(head) - 6)
                 rows.append([data_entry(info.key).title, False, other.method, False, *empty, other.error, other.place])
-    save_table(path, head, rows, notes=[*notes_below("p by Holm < 0.05"), *_notes_on(state.data)])
+    notes = " ".join([*notes_below("p by Holm < 0.05"), *_notes_on(state.data)])
+    save_table(path, [*head, "notes"], ([*row, None if k else notes] for k, row in enumerate(rows)))
 
 
 def times_csv(path: str | os.PathLike[str], rows: Sequence[TimeRow]) -> None:
     """Write the running times as CSV, one line per data set, in seconds."""
     head = ["dataset", "generated", "SLIDE (s)", "SdA as selected (s)", "speed-up"]
-    head += ["paper SLIDE (s)", "paper SdA (s)", "paper speed-up", "SdA as selected"]
-    names = ("slide", "sda", "speedup", "paper_slide", "paper_sda", "paper_speedup", "sda_chosen")
-    lines = [[row.data.title, row.data.generated, *(getattr(row, name) for name in names)] for row in rows]
-    save_table(path, head, lines, notes=[row.data.reduced for row in rows if row.data.reduced])
+    head += ["paper SLIDE (s)", "paper SdA (s)", "paper speed-up", "SdA as selected", "notes"]
+    names = ("data.title", "data.generated", "slide", "sda", "speedup", "paper_slide", "paper_sda", "paper_speedup")
+    save_table(path, head, map(attrgetter(*names, "sda_chosen", "data.reduced"), rows))
 
 
 COMPARED = {

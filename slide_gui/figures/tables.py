@@ -28,9 +28,7 @@ def rate_cells(rate: ErrorRate | None) -> list[object]:
     return [rate.error, rate.low, rate.high, rate.n, rate.n_splits, rate.spread, rate.covers]
 
 
-def save_table(
-    path: str | os.PathLike[str], head: Sequence[str], rows: Iterable[Sequence[object]], notes: Sequence[str] = ()
-) -> None:
+def save_table(path: str | os.PathLike[str], head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Write a table atomically.
 
     Parameters
@@ -39,8 +37,6 @@ def save_table(
         Column names.
     rows : iterable of sequences
         Strings, integers or floats. None leaves a cell empty. Strings are converted by `slide_gui.text.csv_text`.
-    notes : sequence of str
-        Notes below the table. Each is written as a line with one cell, which begins with ``# ``.
 
     Raises
     ------
@@ -52,7 +48,6 @@ def save_table(
     for row in (head, *rows):
         cells = [csv_text(cell) if isinstance(cell, str) else cell for cell in row]
         writer.writerow([repr(cell) if isinstance(cell, float) else cell for cell in cells])
-    writer.writerows([f"# {note}"] for note in notes)
     write_whole(Path(path), text.getvalue().encode())
 
 

@@ -76,6 +76,7 @@ def test_that_markdown_and_latex_have_every_cell():
 def test_that_tables_of_numbers_read_back(tmp_path):
     errors_csv(tmp_path / "errors.csv", state())
     by_method = {row["method"]: row for row in numbers(tmp_path / "errors.csv")}
+    assert None not in by_method  # there are no lines of notes
     raw = by_method["Raw-SVM"]
     rate, comparison = state().cells[1].rate, state().comparisons["rectangles", "raw-svm"]
     assert [float(raw[name]) for name in ("error", "low end of 95 % interval", "high end")] == [
