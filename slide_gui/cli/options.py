@@ -268,6 +268,8 @@ def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
         raise ValueError("--fold needs --folds; give both")
     if arguments.held_out is None:
         return None if arguments.split_seed is None else HeldOut(seed=seed).checked()
+    if arguments.held_out == 0 and arguments.split_seed is not None:
+        raise ValueError("--split-seed has no effect with --held-out 0; leave one of them out")
     return HeldOut(arguments.held_out, seed).checked()
 
 

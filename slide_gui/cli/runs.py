@@ -64,8 +64,7 @@ def _train(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--save-model cannot save {method.text}; use slide-svm, median or raw-svm")
 
     def check(base: RunSpec) -> None:
-        learns = base.checked().svm.widths == "learn" and method.learns
-        if not learns and RUN_FIGURES["widths"] in figures.values():
+        if not _learns(base) and RUN_FIGURES["widths"] in figures.values():
             raise ValueError("--figure widths shows how widths are learned, but this run learns none; leave it out")
 
     dataset, base = _checked_and_read(arguments, source, choices, check)
@@ -86,6 +85,11 @@ def _train(arguments: argparse.Namespace) -> int:
     lines[2:2] = filter(None, [rates.sentence])
     print_answer(arguments, document | rates.document, lines, arguments.figure)
     return options.save_trained(arguments, dataset, result)
+
+
+def _learns(base: RunSpec) -> bool:
+    """Check a run and return True if it learns widths."""
+    return base.checked().svm.widths == "learn" and METHODS[base.method].learns
 
 
 def _checked_and_read(
@@ -171,6 +175,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
         raise UsageError("--choose needs validation rows; add --on-split")
     if arguments.pooled and not arguments.choose:
         raise UsageError("--pooled needs --choose; give both")
+    if arguments.dry_run and arguments.figure:
+        raise UsageError("--figure has no effect with --dry-run; leave one of them out")
     usual, seeds = StackParameters(), arguments.seeds or [arguments.seed]
     noises, depths = arguments.noises or (usual.noise,), arguments.depths or (usual.depth,)
     where = options.cluster_choice(arguments)
@@ -179,8 +185,12 @@ def _sweep(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{choices['method']} has no SLIDE layers to compare; leave out --noise and --depth")
     source = options.data_source(arguments, evaluate="test" if arguments.choose else arguments.evaluate)
     options.check_outputs(arguments, arguments.figure, [source])
+    if arguments.seeds and arguments.seed and source.paths:
+        raise UsageError("--seed has no effect on files if --seeds is given; leave one of them out")
 
     def sweep_of(base: RunSpec) -> SweepSpec:
+        if arguments.cold and not _learns(base):
+            raise ValueError("--cold has no effect on this sweep, which learns no widths; leave it out")
         splits, warm = tuple(range(arguments.splits)), not arguments.cold
         choose = ("pooled" if arguments.pooled else "each") if arguments.choose else "none"
         return SweepSpec(base, noises, depths, splits, tuple(seeds), warm=warm, choose=choose)
