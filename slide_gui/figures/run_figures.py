@@ -14,7 +14,7 @@ from slide_gui.experiments.runs.spec import METHODS, describe_spec
 from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted, label_width, line_color, width_mm
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
-from slide_gui.text import count, counted, dataset_title, layer_name, told_apart
+from slide_gui.text import count, counted, dataset_title, told_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -139,7 +139,7 @@ def draw_widths(figure: "Figure", result: RunResult, style: Style) -> None:
     axes.set_xticklabels([])
     axes.set_ylabel("criterion J + prior", fontsize=6.0 * s, color=INK)
     axes = plot.axes(lower, "shares")
-    first = int(names[0] != layer_name(0))  # without h⁰, the colours of the other layers stay the same
+    first = METHODS[spec.method].omits_input  # without h⁰, the colours of the other layers stay the same
     colors = [line_color(first + number) for number in range(len(names))]
     for number, color in enumerate(colors):
         _draw_steps(axes, history, [step.shares[number] for step in history], color, s)

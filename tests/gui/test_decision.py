@@ -17,6 +17,7 @@ from slide_gui.experiments.runs.run import restore
 from slide_gui.gui.pages.weights import flow
 from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.state import decision
+from slide_gui.gui.theme import theme_of
 from tests.gui.helpers import StubSource, button, dataset, draw, labelled, open_data, refit, settle, wait
 from tests.gui.test_jobs import working
 
@@ -55,6 +56,12 @@ def test_that_flow_shows_the_decision_of_the_model(window, part, data):
             for row, column in ((1, 1), (3, 4), (4, 2)):
                 dark = image.pixelColor(10 * column + 5, 10 * row + 5).lightness() < 128
                 assert dark == bool(data.train[card.row].reshape(6, 6)[row, column])
+
+
+def test_that_the_colours_of_the_layers_in_flow_do_not_depend_on_the_input_h0(window, part):
+    window.session.runs.train(window.session.runs.spec_of(SvmParameters(C=10.0, starts=1), "slide-svm-without-input"))
+    wait(lambda: (now := shown(part).controller.decision) is not None and len(now.shares) == 4)
+    assert shown(part)._legend.pixmap().toImage().pixelColor(4, 8) == theme_of(part).pin(1)
 
 
 def test_that_flow_says_that_the_decision_was_made_with_other_parameters(window, part):

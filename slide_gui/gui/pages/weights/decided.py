@@ -65,9 +65,9 @@ class SupportVectorCard(QWidget):
         column.addWidget(self._shares)
         self._shares.setFixedHeight(6)
 
-    def show_vector(self, vector: SupportVector, name: str, picture: QPixmap, tip: str) -> None:
-        """Show a support vector with the name of its class."""
-        theme, self.row = theme_of(self), vector.row
+    def show_vector(self, vector: SupportVector, name: str, picture: QPixmap, tip: str, colors: list[QColor]) -> None:
+        """Show a support vector with the name of its class. `colors` are the colours of the layers."""
+        self.row = vector.row
         self.image.setIconSize(picture.deviceIndependentSize().toSize())
         self.image.setIcon(QIcon(picture))
         self.image.setToolTip(tip)
@@ -78,8 +78,8 @@ class SupportVectorCard(QWidget):
         set_look(self._pull, "role", role)
         bar, start = QPixmap(_CARD, 6), 0
         with QPainter(bar) as painter:
-            for layer, share in enumerate(vector.shares):
-                painter.fillRect(QRectF(start, 0, _CARD - start, 6), theme.pin(layer))
+            for color, share in zip(colors, vector.shares, strict=True):
+                painter.fillRect(QRectF(start, 0, _CARD - start, 6), color)
                 start += round(share * _CARD)
         self._shares.setPixmap(bar)
 
@@ -289,7 +289,8 @@ class DecidedPart(QWidget):
                 f"K = {fixed(vector.kernel, 3)}; contribution to the margin: {pull} for {favoured}\n"
                 f"squared distance by layer: {shares}"
             )
-            card.show_vector(vector, told_apart(names)[vector.code], self._picture(dataset.train[vector.row]), tip)
+            name, picture = told_apart(names)[vector.code], self._picture(dataset.train[vector.row])
+            card.show_vector(vector, name, picture, tip, self._layer_colors(vector.shares))
         self._legend.setAccessibleName(", ".join(self._share_texts(decision.shares)))
         self._flip_image.setVisible(flip is not None and bool(flip.features))
         if flip is None:
@@ -314,6 +315,12 @@ class DecidedPart(QWidget):
         names = self.controller.result.spec.group_names
         return [f"{name} {per_cent(100 * share, 0)}" for name, share in zip(names, shares, strict=False)]
 
+    def _layer_colors(self, shares: tuple[float, ...]) -> list[QColor]:
+        """Return the colour of each layer with a share. Without h⁰, the colours of the other layers stay the same."""
+        assert self.controller.result is not None
+        first = METHODS[self.controller.result.spec.method].omits_input
+        return [theme_of(self).pin(first + number) for number in range(len(shares))]
+
     def _legend_of(self, shares: tuple[float, ...], width: int) -> QPixmap:
         """Return a legend with each layer's colour and share of the squared distance, for as many layers as fit."""
         theme, font, ratio = theme_of(self), figure_font(self, SECONDARY), self.devicePixelRatioF()
@@ -326,10 +333,10 @@ class DecidedPart(QWidget):
         with QPainter(legend) as painter:
             painter.setFont(font)
             painter.setPen(QColor(theme.muted))
-            for layer, (text, needed) in enumerate(zip(texts, widths, strict=True)):
+            for color, text, needed in zip(self._layer_colors(shares), texts, widths, strict=True):
                 if left + needed - 12 > width:
                     break
-                painter.fillRect(QRectF(left, 4, 8, 8), theme.pin(layer))
+                painter.fillRect(QRectF(left, 4, 8, 8), color)
                 painter.drawText(QRectF(left + 12, 0, needed, 16), MIDDLE, text)
                 left += needed
         return legend
