@@ -25,7 +25,7 @@ from slide_gui.figures.color_scale import MAPS
 from slide_gui.figures.copies import copies_export
 from slide_gui.figures.export import FigureExport, save_bundle, save_export
 from slide_gui.figures.flow import flow_export
-from slide_gui.figures.run_exports import FIGURE_NAMES, RUN_FIGURES, run_export
+from slide_gui.figures.run_exports import FIGURE_NAMES, HEAT_MAP, RUN_FIGURES, run_export
 from slide_gui.figures.style import ANIMATION_DPI, LEVELS, SHOWN, WIDTHS, Style
 from slide_gui.figures.weights import as_shown, noise_animation, tile_limits, weights_export
 from slide_gui.text import counted
@@ -358,7 +358,9 @@ def _draw(arguments: argparse.Namespace) -> int:
         results = provenance.answers(dataset, progress=progress)
     export = run_export(provenance, dataset, results)
     page = "classifier" if provenance.figure in RUN_FIGURES else "curves"
-    record = SessionRecord(provenance.source, dataset.fingerprint, provenance.points[0].spec.stack, page=page)
+    choices = (("curves", "view", str(int(provenance.figure == HEAT_MAP))),) if page == "curves" else ()
+    stack = provenance.points[0].spec.stack
+    record = SessionRecord(provenance.source, dataset.fingerprint, stack, page=page, choices=choices)
     document = {"figure": provenance.figure, "errors": [result.error for result in results]}
     return _write(export, style, outputs, arguments, document, session=picture_text(record))
 

@@ -16,6 +16,7 @@ from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.files import RECORD
 from slide_gui.experiments.files.model_file import fit_model
 from slide_gui.experiments.files.provenance import FigureProvenance
+from slide_gui.experiments.files.session import read_session
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.flow import flow_result
 from slide_gui.experiments.inspection.rows import weight_rows
@@ -96,6 +97,12 @@ def test_that_an_unknown_figure_is_refused_before_training(source, capsys):
     assert main(["draw", "pie.json"]) == 1
     known = ", ".join(FIGURE_NAMES)
     assert capsys.readouterr().err == f"slide-gui: pie.json: unknown figure 'pie', expected one of {known}\n"
+
+
+def test_that_a_drawn_heat_map_holds_a_session_that_opens_the_heat_map(source):
+    Path("m.json").write_text(provenance_of("heat-map", source).text(), encoding="utf-8")
+    assert main(["draw", "m.json", "-o", "m.svg"]) == 0
+    assert read_session(Path("m.svg")).choices == (("curves", "view", "1"),)
 
 
 @pytest.mark.parametrize(("numerics", "warning"), [("1", "computed by results version 1"), ("", ""), (None, "")])
