@@ -387,8 +387,8 @@ class StoredRun:
     def words(self) -> str:
         """Lower-case text that the filter of the table searches. It contains values with names, such as depth=2."""
         numbers = f"noise={level(self.noise)}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
-        words = (self.date, self.title, self.method_name, self.split_name, numbers, *self.tags, self.note, self.widths)
-        return " ".join((*words, self.setting_words, str(self.held_out or ""))).lower()
+        words = (self.date, self.title, "gen." * self.generated, self.method_name, self.split_name, numbers, *self.tags)
+        return " ".join((*words, self.note, self.widths, self.setting_words, str(self.held_out or ""))).lower()
 
 
 @lru_cache(maxsize=64)

@@ -192,7 +192,7 @@ def _words_of(text: str) -> list[tuple[str, bool]]:
         sign, name, value = match[1], match[2], float(match[3])
         return f" {sign}{name}={level(value)}; " if name == "noise" else f" {sign}{name}={value:.0f}; "
 
-    named = r"((?<!\S)-|\b)(noise|depth|seed)[ =:]+(\d+\.?\d*)(?![\d.])"
+    named = r"((?<!\S)-|\b)(noise|depth|seed)[ =:]+(\d+\.?\d*|\.\d+)(?![\d.])"
     words = re.sub(named, exact, text.lower()).split()
     return [(word[1:], False) if word[0] == "-" and len(word) > 1 else (word, True) for word in words]
 
