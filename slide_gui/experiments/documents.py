@@ -10,20 +10,20 @@ from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type
 
 T = TypeVar("T")
 
-# Largest absolute value of the integers in a JSON document. SQLite stores integers in 64 bits.
+# Largest absolute value that an integer in a JSON document may have. SQLite stores integers in 64 bits.
 _MOST = (1 << 63) - 1
 
 
 def from_document(
     kind: Callable[..., T], document: object, name: str = "", given: Mapping[str, Any] = MappingProxyType({})
 ) -> T:
-    """Create an object of a dataclass from a JSON object with its field values. Omitted fields have their defaults.
+    """Create an instance of a dataclass from a JSON object of field values. Omitted fields get their defaults.
 
     Parameters
     ----------
     kind : type
-        A dataclass whose fields are numbers, strings, booleans, None, tuples or other dataclasses. Nested dataclasses
-        with a ``from_document`` method are read by this method.
+        A dataclass whose fields are numbers, strings, booleans, None, tuples or other dataclasses. A nested
+        dataclass with a ``from_document`` method is read by that method.
     document : object
         Result of `json.loads`.
     name : str
@@ -56,7 +56,7 @@ def checked_value(hint: Any, value: object, name: str) -> Any:
     Raises
     ------
     ValueError
-        If the value has another type, is a number that is not finite, or is a text with invalid characters.
+        If the value has a different type, is a number that is not finite, or is text with invalid characters.
     """
     return _reader(hint)(value, name)
 
@@ -66,7 +66,7 @@ _Reader = Callable[[object, str], Any]
 
 @lru_cache(maxsize=64)
 def _fields(kind: Any) -> tuple[dict[str, _Reader], tuple[str, ...]]:
-    """Return the checking function of each field of a dataclass, and the names of the required fields."""
+    """Return the function that checks each field of a dataclass, and the names of the required fields."""
     hints, settable = get_type_hints(kind), [each for each in fields(kind) if each.init]
     needed = (each.name for each in settable if each.default is MISSING and each.default_factory is MISSING)
     return {each.name: _reader(hints[each.name]) for each in settable}, tuple(needed)

@@ -132,7 +132,7 @@ FAILURES = {
     "train three-rows.csv --group a --held-out 0 --on-split --evaluate validation": "the training rows are all of one",
     "try flowers.csv --label-column none": "choose the label column",
     "train three-rows.csv --leave-out label": "three-rows: the last column is left out; choose the label column",
-    "train flowers.csv --held-out 0 -o r.sqlite": "flowers: has no test rows; hold rows of the training file out",
+    "train flowers.csv --held-out 0 -o r.sqlite": "flowers: has no test rows; hold out rows of the training file",
     "sweep flowers.csv --held-out 0 --store r --on-split --evaluate validation --choose": "flowers: has no test rows;",
     "try alone.csv": "alone: no class has two rows, so no row can be held out for a test; add rows",
     "try three-rows.csv": "three-rows: no row can be held out, because no class has two training rows; add rows",

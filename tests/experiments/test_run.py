@@ -212,7 +212,7 @@ def test_that_wrong_data_are_refused():
     with pytest.raises(DataError, match="not the data of the run"):
         run(other, spec(DATA))
     no_test = replace(DATA, test=DATA.test[:0], test_labels=None)
-    with pytest.raises(DataError, match="no test rows; hold rows of the training file out, or evaluate"):
+    with pytest.raises(DataError, match="no test rows; hold out rows of the training file, or evaluate"):
         run(no_test, spec(no_test))
     unlabelled = replace(DATA, test_labels=None)
     with pytest.raises(DataError, match="no labels for its test rows"):

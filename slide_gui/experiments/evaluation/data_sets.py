@@ -1,4 +1,4 @@
-"""The data sets of the evaluation: data sets of the catalogue, and variants of them that the protocol defines."""
+"""The data sets of the evaluation: those of the catalogue, and variants that the protocol defines."""
 
 from dataclasses import replace
 from functools import lru_cache

@@ -60,16 +60,16 @@ def published_seconds(key: str) -> tuple[float | None, float | None, float | Non
 
 
 def sensitivity() -> tuple[str, str]:
-    """Return the key of the data set in the paper's figure of error against noise and depth, and its conclusions.
+    """Return the data set's key and the conclusions of the paper's study of error against noise and depth.
 
-    The conclusions are statements from the paper's text, because the paper does not contain the values of the curves.
+    The conclusions are statements from the paper's text, because the paper shows the curves without their values.
     """
     table = toml_resource("paper.toml")["sensitivity"]
     return table["data"], "\n· ".join(["The paper:", *table["statements"]])
 
 
 EXTENTS = ("full", "quick")
-"""Names of the full evaluation and of a small version of it."""
+"""Names of the full evaluation and of its small version."""
 
 _OF_STACK = {"noise", "depth", "ridge", "sharing", "window"}
 _OF_SDA = {item.name for item in fields(SdaParameters)}
@@ -80,13 +80,13 @@ _SEEDS = 10_000
 
 
 def row_title(key: str) -> str:
-    """Return the title of a row of the tables: its title in the protocol if it has one, otherwise its method's name."""
+    """Return the title of a row of the tables: its title in the protocol if given, otherwise the name of its method."""
     settings = toml_resource("protocol.toml")["rows"].get(key, {})
     return str(settings["title"]) if "title" in settings else METHODS[settings.get("method", key)].text
 
 
 def is_extra(key: str) -> bool:
-    """Return True for a row that this project adds: the paper's Table 1 has no row with its title."""
+    """Return True if this project added the row, that is, if the paper's Table 1 has no row with this title."""
     return all(row_title(key) not in errors for errors in toml_resource("paper.toml")["table1"]["errors"].values())
 
 
@@ -175,17 +175,17 @@ class CellPlan:
 
     @property
     def _first_candidates(self) -> tuple[RunSpec, ...]:
-        return _first_candidates(replace(self, data="", n_splits=0))  # shared by the cells of several data sets
+        return _first_candidates(replace(self, data="", n_splits=0))  # data sets with equal cells share one cache entry
 
     @property
     def selects(self) -> bool:
-        """True if validation rows are needed, to select a candidate or the number of epochs of a fine-tuned network."""
+        """True if validation rows are needed to select a candidate or the number of fine-tuning epochs."""
         return self.n_candidates > 1 or self.kind.fine_tunes
 
     def candidates(self, fingerprint: str, source: str, split: int) -> tuple[SweepPoint, ...]:
         """Return the runs of all candidates of a split: first on its first validation set, then on its second, etc.
 
-        All runs have the seed of the split. The run of the selected candidate on the test set has the same seed.
+        All runs have the seed of the split, as does the test run of the selected candidate.
 
         Parameters
         ----------
@@ -210,8 +210,8 @@ class CellPlan:
         """Return the candidates to evaluate next, all on one validation set, or () if the available results suffice.
 
         A candidate with clearly more errors than the best one so far is not evaluated on further validation sets. This
-        is the case if the difference between the two numbers of errors exceeds twice the square root of their sum,
-        which is about two standard errors. The best `averaged` candidates are always evaluated further.
+        is the case if the two numbers of errors differ by more than twice the square root of their sum, which is about
+        two standard errors. The best `averaged` candidates are always evaluated further.
 
         Parameters
         ----------
@@ -264,11 +264,11 @@ class CellPlan:
         return SelectedCandidate(self.final(chosen.point, chosen.best_epoch), chosen.validation_error)
 
 
-@lru_cache(maxsize=256)  # more than the cells of the protocol
+@lru_cache(maxsize=256)  # more entries than the protocol has cells
 def _first_candidates(cell: CellPlan) -> tuple[RunSpec, ...]:
     """Return one candidate for each combination of values of the axes, without data, on validation set 0 with seed 0.
 
-    Of several combinations that give the same run, only one is returned. The result is cached, because checking the
+    If several combinations give the same run, only one is returned. The result is cached, because checking the
     candidates again for each validation set would be slow.
     """
     kind, axes = cell.kind, dict(cell.axes)

@@ -58,7 +58,7 @@ class RecordFolder:
                     self.rows |= {row.hash: row} if row.is_current else {}
 
     def add(self, key: str, row: StoredRun) -> None:
-        """Append a run to the file of a data set, unless the folder contains it, and flush the file to the disk."""
+        """Append a run to a data set's file, unless the folder already contains it, and flush the file to the disk."""
         if row.hash in self.rows:
             return
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ class RecordFolder:
                 file.write(line + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
-        except OSError as error:  # errors during writing, such as a full disk, do not contain the name of the file
+        except OSError as error:  # an error during writing, such as a full disk, does not name the file
             error.filename = str(path)
             raise
         self.rows[row.hash] = row

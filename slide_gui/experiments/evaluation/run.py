@@ -247,8 +247,8 @@ class _Evaluation:
         if self._records is not None:
             self._records.add(split.task.plan.data, row)
         answer = split.add(spec, row)
-        # The last run completes the split. The number of complete runs therefore also increases by the number of runs
-        # that were not needed, because their candidates were excluded.
+        # When a split is complete, its remaining runs are also counted as complete. They are not needed, because their
+        # candidates were excluded.
         done = 1 if answer is None else split.n_runs - len(split.runs)
         self._state = replace(with_answer(self._state, split.task.plan, answer), done=self._state.done + done)
         if answer is not None:

@@ -93,7 +93,7 @@ def _table_file(extent: str) -> str:
 
 
 def _cell(state: EvaluationState, cell: Cell) -> dict[str, object]:
-    """Return a cell of the table as values for JSON.
+    """Return a cell of the table as JSON-compatible values.
 
     Its mean error and its comparison with SLIDE-SVM are stored in place of the error of each test row.
     """

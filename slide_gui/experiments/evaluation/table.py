@@ -130,7 +130,7 @@ def stored_evaluation(
 
 
 def _sized(info: DataInfo, state: EvaluationState) -> DataInfo:
-    """Return a data set's description with the numbers of rows on which its last result in the tables was computed.
+    """Return a data set's description with the numbers of rows that its last result in the tables used.
 
     If the tables contain no result on the data set, return the description unchanged.
     """
@@ -173,7 +173,7 @@ def with_answer(state: EvaluationState, target: CellPlan | Cell, answer: SplitAn
 
 
 def readable(rows: Iterable[StoredRun]) -> dict[str, StoredRun]:
-    """Return the stored runs by their hashes, without runs of earlier versions whose results cannot be read."""
+    """Map hashes to stored runs, leaving out runs of earlier versions whose results cannot be read."""
     return {row.hash: row for row in rows if row.n_train is not None}
 
 
@@ -302,8 +302,8 @@ class Comparison:
     """Comparison of a method with SLIDE-SVM on the same splits and test rows.
 
     With several splits, the test is a t-test of the mean difference over rows and splits (`crossed_mean`). With one
-    split, or one test row, it is McNemar's exact test. McNemar's test is also used if the difference of the errors is
-    the same in all splits for every row.
+    split, or one test row, it is McNemar's exact test. McNemar's test is also used if, for every
+    row, the difference of the errors is the same in all splits.
 
     Attributes
     ----------
@@ -442,7 +442,7 @@ class EvaluationState:
     def comparisons(self) -> dict[tuple[str, str], Comparison]:
         """Comparisons with SLIDE-SVM: keys of data set and method → comparison.
 
-        A method is included on a data set if at least one split has results of the method and of SLIDE-SVM.
+        A method is included on a data set if at least one split has results of both the method and SLIDE-SVM.
         """
         tests = {}
         for cell in self.cells:
@@ -458,7 +458,7 @@ class EvaluationState:
     def comparison(self, cell: Cell) -> Comparison | None:
         """Return the comparison of a cell with the cell of SLIDE-SVM on the same data set.
 
-        Return None if the cell is that of SLIDE-SVM, or if no split has results of both methods.
+        Return None for the cell of SLIDE-SVM itself, or if no split has results of both methods.
         """
         return self.comparisons.get((cell.data, cell.method))
 
@@ -494,7 +494,7 @@ def _compare(ours: tuple[bytes, ...], theirs: tuple[bytes, ...]) -> Comparison:
     mean = int(differences.sum()) / differences.size
     identical = bool((differences == differences[0]).all())
     crossed = None if identical or differences.shape[1] < 2 else crossed_mean(differences)
-    # With few rows, all sums of rows and all sums of splits can be equal, which estimates a variance of exactly 0.
+    # With few rows, all rows and all splits can have equal sums, so that the estimated variance is exactly 0.
     if crossed is None or crossed.variance == 0.0:
         test = mcnemar(first[0], second[0])
         return Comparison(test.exact, test.exact, mean, None, None, len(ours), test)

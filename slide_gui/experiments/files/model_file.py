@@ -58,8 +58,8 @@ class FittedModel:
     feature_names : tuple of str
         Names of the features, empty if the features have no names.
     label_column : str
-        Name of the label column of the table that was read, or its number, where 1 is the first column. Empty if the
-        table had no label column.
+        Name of the label column in the data table, or its number, counted from 1. Empty if the table had no
+        label column.
     scaling : ndarray of shape (2, d), or None
         Offset and divisor of each feature, as in `Dataset.scaling`.
     class_names : tuple of str
@@ -176,7 +176,7 @@ _REMEDY = "save the model again with slide-gui fit, train or try"
 
 
 def save_model(path: str | os.PathLike[str], model: FittedModel) -> None:
-    """Write a model to one .npz file, atomically by way of a temporary file.
+    """Write a model to one .npz file, atomically through a temporary file.
 
     Parameters
     ----------
@@ -204,9 +204,9 @@ def save_model(path: str | os.PathLike[str], model: FittedModel) -> None:
 
 
 def _document(model: FittedModel) -> dict[str, Any]:
-    """Return the manifest of a model file as values for JSON.
+    """Return the manifest of a model file as JSON-compatible values.
 
-    The names of features and classes and the label column are left out if they are empty.
+    The feature names, the class names and the label column are left out if they are empty.
     """
     stack = model.stack
     version = FORMAT_VERSION if model.svm is not None or model.scaling is not None else 1
@@ -351,7 +351,7 @@ def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> No
         raise DataError(f"the archive has {len(infos)} members, expected at most {most}; {_REMEDY}", place)
     for info in infos:
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
-            raise DataError(f"{info.filename} is compressed or encrypted, unlike a model file; {_REMEDY}", place)
+            raise DataError(f"{info.filename} must be neither compressed nor encrypted; {_REMEDY}", place)
     claimed = sum(info.file_size for info in infos)
     if claimed > file_size:
         raise DataError(f"its members have {claimed} bytes, but the file has {file_size}; copy the file again", place)

@@ -31,7 +31,7 @@ class FigureProvenance:
     Attributes
     ----------
     points : tuple of SweepPoint
-        Points of a sweep that the figure shows: one, or several for error curves.
+        The sweep points shown in the figure: one, or several for error curves.
     numerics : str
         Version of the computed results (`RESULTS_VERSION`) when the figure was drawn. Empty if it is not recorded.
     """
@@ -131,7 +131,7 @@ class FigureProvenance:
 
 
 def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:
-    """Return the run with this index in `specs`, the runs that have been read from the JSON file so far.
+    """Return the run with this index in `specs`, which contains the runs read from the JSON file so far.
 
     Raises
     ------
@@ -139,5 +139,5 @@ def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:
         If `number` is not an index of one of these runs.
     """
     if type(number) is not int or not 0 <= number < len(specs):
-        raise ValueError(f"run {ascii(number)[:20]} is not among the runs that the file lists before it")
+        raise ValueError(f"run {ascii(number)[:20]} must be listed before it is used")
     return specs[number]

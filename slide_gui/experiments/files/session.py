@@ -84,7 +84,7 @@ class SessionRecord:
     choices: tuple[tuple[str, str, str], ...] = ()
 
     def document(self) -> dict[str, Any]:
-        """Return the record as values for JSON, which `from_document` reads."""
+        """Return the record as JSON-compatible values, which `from_document` reads."""
         plain = asdict(self) | {"source": self.source.document(), "parameters": self.parameters.document()}
         return {"format": _FORMAT, "version": _VERSION, "session": plain}
 

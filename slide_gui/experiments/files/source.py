@@ -84,7 +84,7 @@ class DataSource:
         return f"DataSource({arguments}{'' if self.held_out is None else f', held_out={self.held_out!r}'})"
 
     def document(self) -> dict[str, Any]:
-        """Return the source as values for JSON, with `reading` and `held_out` only if they are not the defaults."""
+        """Return the source as JSON-compatible values, leaving out default values of `reading` and `held_out`."""
         document: dict[str, Any] = {"key": self.key, "paths": list(self.paths)}
         document |= {"seed": self.seed, "generated": self.generated}
         if self.reading != AS_GUESSED:
@@ -125,7 +125,7 @@ class DataSource:
         key = text.removeprefix(_GENERATED)
         if is_known(key):
             return cls(key=key, seed=seed, generated=key != text)
-        # The name of an existing file may contain `os.pathsep`, so it is not split, nor is a misspelt key.
+        # The path of an existing file may contain `os.pathsep`. It is therefore not split, nor is a misspelt key.
         parts = [text] if os.path.exists(text) or key != text else text.split(os.pathsep)
         return cls(paths=tuple(filter(None, parts)), seed=seed)
 

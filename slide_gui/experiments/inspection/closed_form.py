@@ -82,7 +82,7 @@ class Copies:
     def curve(self, feature: int | None = None) -> list[tuple[int, float, float, float]]:
         """Return one tuple for each m: m, and the geometric mean, minimum and maximum of the errors over the seeds.
 
-        The errors are those of the whole matrix W_m, or of its row for `feature` if it is given. Values of m are left
+        The errors are those of the whole matrix W_m or, if `feature` is given, of its row of W_m. Values of m are left
         out if an error is undefined, or so small that it may come from rounding.
         """
         lines = []
@@ -249,7 +249,7 @@ class ShuffledFit:
     shuffled : Stack
         Stack fitted to the shuffled rows.
     differences : tuple of float
-        For each layer, the largest absolute difference between the weights and biases of both stacks. Before the
+        For each layer, the largest absolute difference between the weights and biases of the two stacks. Before the
         comparison, the weights of `shuffled` are put into the original order of the pixels.
     largest : tuple of float
         Largest absolute weight or bias of each layer.
@@ -283,7 +283,7 @@ def unshuffled(weights: NDArray[np.float64], order: NDArray[np.int64]) -> NDArra
 def fit_shuffled(
     rows: NDArray[Any], stack: Stack, order: NDArray[np.int64], *, progress: Progress = NO_PROGRESS
 ) -> ShuffledFit:
-    """Fit a stack to shuffled rows with the parameters of `stack`, and compare the weights of both stacks.
+    """Fit a stack to shuffled rows with the parameters of `stack`, and compare the weights of the two stacks.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Explain how an SVM predicts one image: pairwise votes, nearest support vectors, changes that alter the class."""
+"""Explain how an SVM predicts one image: pairwise votes, nearest support vectors, and changes that alter the class."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,8 +18,8 @@ _NEAREST = 3  # number of nearest support vectors that are reported for each of 
 MOST_CHANGES = 48
 """Largest number of features that `Decider.flip` may change to alter the predicted class."""
 # `Decider.flip` searches in steps, each of which changes one more feature. The first step tries all features. Later
-# steps try the features that `Decider._apart` returns, and this number of further features: those whose changes lowered
-# the margin of the predicted class most in the first step.
+# steps try the features that `Decider._apart` returns. They also try this number of other features, whose changes
+# lowered the margin of the predicted class most in the first step.
 _PROMISING = 64
 _BATCH = 64  # number of images that are evaluated at once; the search can be cancelled between two batches
 
@@ -133,7 +133,7 @@ class Decider:
 
     @property
     def products(self) -> int:
-        """Number of multiplications of one prediction, excluding the computation of the representation."""
+        """Number of multiplications that one prediction needs once the representation is computed."""
         return sum(block.size for block in self._blocks)
 
     @cached_property

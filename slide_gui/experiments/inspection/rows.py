@@ -36,8 +36,8 @@ class Preview:
     Attributes
     ----------
     rows : dict of int to ndarray of shape (layers, d + 1)
-        Feature → the rows of W that reconstruct it, with the bias as their last element: the exact row of the first
-        layer and, if layers can be interpolated, an interpolated row of each other layer.
+        Feature → the rows of W that reconstruct it, each with its bias at the end. The first layer's row is exact. If
+        layers can be interpolated, an interpolated row of each further layer follows.
     rms : ndarray of shape (layers, d), or None
         `input_rms` of the interpolated layers; None if there are none.
     layers : tuple of ApproximateLayer
@@ -139,7 +139,7 @@ class Explorer:
         return stack
 
     def _approximate(self, parameters: StackParameters, progress: Progress) -> tuple[ApproximateLayer, ...]:
-        """Return interpolated layers or, if there are none, approximate ones; in rare cases, return no layers."""
+        """Return interpolated layers if possible, otherwise approximate ones, or () if neither can be computed."""
         layers = () if self.interpolation is None else self.interpolation.layers(parameters)
         if not layers and parameters.noise >= LEAST_NOISE:
             approximation = self.approximation(parameters, MonotonicProgress(progress).pulse)
@@ -182,7 +182,7 @@ class Explorer:
         There is no interpolation before the first fit, or if the layers would need more than 256 MB, or if layers are
         fitted on T(h). With the threshold function, such layers change abruptly: on MNIST, the median error of a row
         in the fourth layer would be 26 % of its norm instead of 3 %. There is also none for the sigmoid and the
-        identity. On generated Rectangles at noise 0.8, the error would be 2700 and 18 % instead of 2 %.
+        identity. On generated Rectangles at noise 0.8, their errors would be 2700 % and 18 % instead of 2 %.
         """
         approximation, d = self.approximation(parameters, progress), self._rows.shape[1]
         n_bytes = 4 * Interpolation.LEVELS * parameters.depth * d * (d + 1)
@@ -196,7 +196,7 @@ class Explorer:
             self.interpolation.compute(progress)
 
     def interpolates(self, parameters: StackParameters) -> bool:
-        """Return True if `prepare_interpolation` has nothing to compute for these parameters."""
+        """Return True if `prepare_interpolation` has nothing left to compute for these parameters."""
         known = self.interpolation
         return known is not None and known.is_complete and known.serves(parameters)
 
@@ -532,7 +532,7 @@ def explain(scatter: Array, row: Array, noise: float, ridge: float, a: int, b: i
 
 
 def strongest(row: Array, a: int) -> int:
-    """Return the index of the feature other than a that has the largest absolute weight in `row`, the row a of W.
+    """Return the index of the feature other than a that has the largest absolute weight in `row`, which is row a of W.
 
     Return a if it is the only feature.
     """

@@ -44,7 +44,7 @@ class RunKind:
     typical: float = field(default=1.0, compare=False)
 
     def is_like(self, other: "RunKind") -> bool:
-        """Return True if both kinds have the same data and method, and if either both or neither learn widths."""
+        """Return True if both kinds have the same data and method, and either both learn widths or neither does."""
         return (self.data, self.method, self.learns) == (other.data, other.method, other.learns)
 
     @classmethod
@@ -151,7 +151,7 @@ def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
     """Return the typical seconds for learning the kernel widths, tuning C and training the SVM."""
     layers, learned = len(spec.group_names) - 1, min(rows, spec.svm.subset_size)
     classes = math.sqrt(2 / n_classes)  # with more classes, the SVM of a pair of classes is trained on fewer rows
-    # number of pairs of classes after the first, which the terms with `_TUNING` and `_LEARNING` include
+    # number of additional pairs of classes; the terms with `_TUNING` and `_LEARNING` include the first pair
     pairs = n_classes * (n_classes - 1) / 2 - 1
     tuning = _TUNING * min(rows, MOST_ROWS) ** 2 * (1 + layers / 3) * classes
     if not _learns(spec):

@@ -1,6 +1,6 @@
 """Fit the representation of a run (SLIDE, a projection, autoencoders or another transformer), and train its SVM.
 
-Autoencoders that several runs have in common are trained once.
+Autoencoders that several runs have in common are trained only once.
 """
 
 import hashlib
@@ -85,7 +85,7 @@ class Tuned:
 
 @dataclass(frozen=True, eq=False)
 class ColumnBlocks:
-    """SLIDE's layers and optionally a projection of the input, side by side as a representation.
+    """A representation that joins SLIDE's layers and, optionally, a projection of the input side by side.
 
     The layers include the input h⁰, unless `omits_input` is True. The output of each layer is a block of columns,
     and the projection is another block.
@@ -111,7 +111,7 @@ class ColumnBlocks:
 
 
 class Networks:
-    """Cache of recently trained networks, so that runs with the same networks share them."""
+    """Cache of recently trained networks, shared by runs that need the same network."""
 
     def __init__(self) -> None:
         self._pretrained: list[tuple[tuple[str, str], SdaFeatures]] = []
@@ -192,7 +192,7 @@ def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progr
 
 
 def _begins(deeper: SdaParameters, wanted: SdaParameters) -> bool:
-    """Return True if the lowest layers of autoencoders with parameters `deeper` equal those with `wanted`."""
+    """Return True if autoencoders with parameters `wanted` equal the lowest layers of those with `deeper`."""
     depth = len(wanted.n_units)
     if deeper.n_units[:depth] != wanted.n_units or deeper.noises[:depth] != wanted.noises:
         return False
@@ -254,7 +254,7 @@ class Reuse:
         return log
 
     def holds(self, dataset: Dataset, parameters: StackParameters) -> bool:
-        """Return True if the duration of calling `stack` would not be the duration of fitting the requested stack.
+        """Return True if a call of `stack` would not take as long as a separate fit of the requested stack.
 
         The call is shorter if it reuses scatter matrices that another run computed. It is longer if it fits more layers
         than requested.
@@ -317,7 +317,7 @@ def represent(data: RunData, reuse: Reuse, progress: Progress) -> Fitted:
 
 
 def stack_of(data: RunData, reuse: Reuse, progress: Progress) -> Stack:
-    """Return the stack of a run. A stack on the whole training set is taken from `reuse` if possible."""
+    """Return the stack of a run. A stack fitted on the whole training set is taken from `reuse` if possible."""
     if data.spec.fit_rows == "training":
         return reuse.stack(data.dataset, data.spec.stack, progress=progress)
     rows, shape = data.take(data.fit_rows), data.dataset.image_shape or ()
@@ -356,7 +356,7 @@ def train_svm(data: TrainingSet, spec: RunSpec, neighbour: RunResult | None, pro
     Parameters
     ----------
     data : TrainingSet
-        Representation of the training rows, without weights. Each of its layers has its own kernel width.
+        Representation of the training rows, without row weights. Each of its layers has its own kernel width.
     spec : RunSpec
         Spec of the run. Its method determines whether widths are learned, or whether one global width and C are
         selected by cross-validation.

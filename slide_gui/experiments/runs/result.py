@@ -77,7 +77,7 @@ class Timings:
     Attributes
     ----------
     fit : float
-        Fitting the representation. The time in which other runs computed reused results is not included.
+        Fitting the representation. The time that other runs spent on reused results is not included.
     widths : float
         Learning the widths and comparing them with the median widths, or the grid search for one width and C.
     train : float
@@ -291,7 +291,7 @@ class RunResult:
         return f"median widths{' times a factor selected by cross-validation' * bool(self.classifier.grid)}"
 
     def document(self) -> dict[str, Any]:
-        """Return all fields except the arrays as values for JSON."""
+        """Return all fields except the arrays as JSON-compatible values."""
         return {
             "spec": self.spec.document(),
             "dataset": self.dataset,
@@ -367,7 +367,7 @@ def _rises(rows: Integers) -> bool:
 
 
 def _plain(classifier: TrainedSvm) -> dict[str, Any]:
-    """Return the fields of a classifier, except its arrays, as values for JSON."""
+    """Return the fields of a classifier, except its arrays, as JSON-compatible values."""
     without_arrays: Any = dict.fromkeys(_OF_CLASSIFIER)
     document = asdict(replace(classifier, **without_arrays))
     return {name: value for name, value in document.items() if name not in _OF_CLASSIFIER}

@@ -228,7 +228,7 @@ _FIELDS: dict[type, str] = {
 }
 
 
-_TRUST = 0.2  # completed fraction of a phase at which its measured and its typical time have the same weight
+_TRUST = 0.2  # completed fraction of a phase at which its measured and its typical time count equally
 
 
 def _pace(spent: float, typical: float) -> float:

@@ -57,7 +57,7 @@ class Method(Choice):
 
     @property
     def plain(self) -> bool:
-        """True if the method is an SVM on the input and all layers of SLIDE, of which there may be none."""
+        """True if the method is an SVM on the input and all layers of SLIDE, if it has any."""
         return not (self.network or self.projection or self.takes_parts or self.omits_input or self.averages)
 
     @property
@@ -197,7 +197,7 @@ class RunSpec:
         Fit the representation, without labels, on the whole training set, on the split's 80 %, or on the labelled rows
         only. With "split", the validation rows do not affect the representation. Test rows never affect it.
     held_out : HeldOut or None
-        Rule that held out the test set, as `Dataset.held_out`. The fingerprint also depends on this rule.
+        Rule by which the test set was held out, as `Dataset.held_out`. The fingerprint also depends on this rule.
     members : tuple of RunSpec
         Two to ten runs of SVMs on the same rows, whose decision values the method "mean-margin" averages. The run
         takes its noise and depth from the first member.
@@ -238,7 +238,7 @@ class RunSpec:
         return cls(source=members[0].source, method="mean-margin", **rows, members=tuple(members)).checked()
 
     def on(self, **rows: Any) -> "RunSpec":
-        """Return the run with the given fields, such as `fingerprint`, replaced in the run and in all its members."""
+        """Return a copy of the run with the given fields, such as `fingerprint`, set in it and in all its members."""
         return replace(self, **rows, members=tuple(replace(each, **rows) for each in self.members))
 
     def checked(self) -> "RunSpec":
@@ -384,7 +384,7 @@ class RunSpec:
         return document_hash(self.checked().document(), version_in_hashes(str(RESULTS_VERSION)))
 
     def document(self) -> dict[str, Any]:
-        """Return the spec as values for JSON, which `from_document` reads.
+        """Return the spec as JSON-compatible values, which `from_document` reads.
 
         Default values are left out, except those of the fields that the first version of the program wrote (`_ALWAYS`).
         """

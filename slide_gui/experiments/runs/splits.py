@@ -53,7 +53,7 @@ class Classes:
         labels = np.concatenate([known, np.setdiff1d(judged, known)])
         if tested and len(judged) == 0:
             what = "no test rows" if dataset.n_test == 0 else "no labels for its test rows"
-            remedy = "hold rows of the training file out, or evaluate on validation rows"
+            remedy = "hold out rows of the training file, or evaluate on validation rows"
             raise DataError(f"has {what}; {remedy}", dataset.name)
         by_label = np.argsort(labels)
         test = by_label[np.searchsorted(labels, judged, sorter=by_label)]
@@ -164,7 +164,7 @@ def can_hold_out(dataset: Dataset) -> bool:
 
 
 def with_filled(dataset: Dataset, progress: Progress = NO_PROGRESS) -> Dataset:
-    """Fill all missing cells with the values that a `LinearImputer` fitted on the training rows predicts.
+    """Fill all missing cells with the predictions of a `LinearImputer` that is fitted on the training rows.
 
     Raises
     ------
@@ -228,7 +228,7 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
     if not held_out.folds and not held_out.share:
         return with_filled(whole, progress)
     if whole.n_test:
-        raise DataError(f"already has a test set of {whole.n_test} rows; hold out no other rows", whole.name)
+        raise DataError(f"already has a test set of {whole.n_test} rows; do not hold out others", whole.name)
     n = len(whole.train)
     codes = np.zeros(n, np.intp)
     if whole.train_labels is not None:

@@ -80,7 +80,7 @@ class Database:
 
     def close(self) -> None:
         """Close the file."""
-        with suppress(*_FAILURES):  # closing a damaged file can report an error, but closes the file
+        with suppress(*_FAILURES):  # closing a damaged file can raise an error, but the file is closed anyway
             self._db.close()
         self._closing.close()
 

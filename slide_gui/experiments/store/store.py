@@ -2,9 +2,9 @@
 
 A run is one row, whose key is the hash of its spec and results version, and one .npz file of arrays. Runs of older
 results versions are kept, but not reused. The .npz is written under a temporary name, synchronised and renamed. After
-this, the row is committed with one SHA-256 of its JSON document and its arrays. The write lock is held from the writing
-of the .npz to the commit. Nothing is overwritten: if a run is computed again, its arrays are written to a new .npz
-file. Only the owner may access the SQLite file and the folder. All values that are read are checked before use.
+this, the row is committed with one SHA-256 of its JSON document and its arrays. The write lock is held while the .npz
+is written and until the commit. Nothing is overwritten: if a run is computed again, its arrays go to a new .npz file.
+Only the owner may access the SQLite file and the folder. All values that are read are checked before use.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FORMAT = 2
 
 _APPLICATION = 0x534C4944  # "SLID", stored as SQLite's application_id
 _FILE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.npz")
-# Columns of stores of earlier versions that this version does not use, because other columns determine them.
+# Columns that only earlier versions use. Their values follow from other columns.
 _DROPPED = ("half",)
 # Possible results versions of a run that does not record its version, newest first.
 _UNRECORDED = ("3", "2", "1")
@@ -98,7 +98,7 @@ class RunStore(AbstractContextManager["RunStore"]):
     Parameters
     ----------
     path : path-like
-        The SQLite file, or a symbolic link to it. The arrays are in a folder with the file's name and ``.arrays``.
+        The SQLite file, or a symbolic link to it. The folder of arrays has the file's name and the suffix ``.arrays``.
     read_only : bool
         True to create and write nothing, so that the store can be on a read-only medium.
 
@@ -279,7 +279,7 @@ class RunStore(AbstractContextManager["RunStore"]):
     def _rescue(self, result: RunResult, line: StoredRun) -> str:
         """Save `result` and all results that this object saved before to a new store.
 
-        Return the end of an error message, which names the new store.
+        Return the end of an error message that names the new store.
         """
         names = (self.path.with_stem(f"{self.path.stem}-rescued{number}") for number in ("", *range(2, 1000)))
         try:
@@ -487,9 +487,9 @@ class RunStore(AbstractContextManager["RunStore"]):
             raise DamagedRun(f"is damaged ({reason}); {_REMEDY}", place) from None
 
     def _numbers(self) -> dict[int, str]:
-        """Map the number of each row in the table or an index to the hash of its run, empty if it is unreadable.
+        """Map the number of each row in the table or an index to the hash of its run, or to "" if it is unreadable.
 
-        All rows before and after the damaged ones are found, because the table and the index are read in both orders.
+        All rows before and after the damaged ones are found, because table and index are read in both directions.
         """
         hashes: dict[int, str] = {}
         for query in ("rowid, '' FROM runs NOT INDEXED ORDER BY rowid", "rowid, hash FROM runs ORDER BY hash"):
@@ -532,7 +532,7 @@ def get_or_run(
 
     If the run starts from the widths of another run (`RunSpec.neighbour`) or averages other runs (`RunSpec.members`),
     these are loaded or computed first. A deleted result is restored, and a damaged result is computed again. A stored
-    result has the name and the source of the given data, whose file may have been renamed since the run.
+    result gets the name and the source of the given data, because their file may have been renamed since the run.
 
     Parameters
     ----------
@@ -552,7 +552,7 @@ def get_or_run(
     Cancelled
         If `progress` cancels the computation.
     """
-    from slide_gui.experiments.runs.fitting import Reuse  # a slow import that reading a store does not need
+    from slide_gui.experiments.runs.fitting import Reuse  # a slow import, not needed for reading a store
     from slide_gui.experiments.runs.run import RunProgress, run
 
     if store is not None:

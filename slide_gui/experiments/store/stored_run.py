@@ -39,7 +39,7 @@ class Setting:
     spec : RunSpec
         Spec from `RunSpec.checked`, without data and with default noise, depth, split and seed.
     warm : bool
-        True if the learning of widths started from the widths of the run at another noise level. The starting point
+        True if the learning of widths started from the widths of a run at another noise level. The starting point
         does not change the objective that the learning minimises.
     """
 
@@ -48,7 +48,7 @@ class Setting:
 
     @classmethod
     def of(cls, spec: RunSpec) -> Setting:
-        """Return the setting of a run: its spec without the values in which runs on one curve can differ."""
+        """Return the setting of a run: its spec without the values that can differ between runs on one curve."""
         usual = StackParameters()
         stack = replace(spec.stack, noise=usual.noise, depth=usual.depth if spec.stack.depth else 0)
         svm = replace(spec.svm, groups=None, seed=0, near=None)
@@ -114,7 +114,7 @@ class Setting:
         return " · ".join(parts)
 
 
-# Fields of `SvmParameters` that `Setting.words` leaves out, or does not describe by their names and values.
+# Fields of `SvmParameters` that `Setting.words` leaves out or describes in its own way.
 _NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")
 
 
@@ -127,7 +127,7 @@ def _widths(svm: SvmParameters, n_classes: int) -> str:
 
 
 def _different(document: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a nested dictionary that differ from the default values, at any level."""
+    """Return the values of a nested dictionary that differ from the default values, at any level of nesting."""
     different = {}
     for name, value in document.items():
         before = usual.get(name)
@@ -214,7 +214,7 @@ class StoredRun:
         Key of the criterion that selected the widths, or `GUARD` if median widths replaced them. Empty if no widths
         were learned, None if unknown.
     held_out : HeldOut or None
-        Rule that held out the test set. None if the data have their own test set, or the rule is unknown.
+        Rule by which the test set was held out. None if the data have their own test set, or the rule is unknown.
     setting : str or None
         The parameters that runs on one curve have in common, as `Setting.text`. None if unknown.
     row_errors : bytes or None
@@ -301,7 +301,7 @@ class StoredRun:
         return {column.name: _to_sql(getattr(self, column.name)) for column in COLUMNS}
 
     def document(self) -> dict[str, Any]:
-        """Return all columns except `row_errors`, as values for JSON and CSV."""
+        """Return all columns except `row_errors`, as values that JSON and CSV support."""
         return {name: getattr(self, name) for name in READABLE} | {"held_out": str(self.held_out or "")}
 
     def with_tags(self, text: str) -> StoredRun:
@@ -385,7 +385,7 @@ class StoredRun:
 
     @cached_property
     def words(self) -> str:
-        """Lower-case text that the filter of the table searches. It contains values with names, such as depth=2."""
+        """Lower-case text that the filter of the table searches. It includes names with values, such as depth=2."""
         numbers = f"noise={level(self.noise)}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
         words = (self.date, self.title, "gen." * self.generated, self.method_name, self.split_name, numbers, *self.tags)
         return " ".join((*words, self.note, self.widths, self.setting_words, str(self.held_out or ""))).lower()

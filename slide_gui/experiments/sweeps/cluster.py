@@ -69,7 +69,7 @@ class ClusterChoice:
     workers : int
         Number of processes to start on this computer.
     scheduler : str
-        Address of a scheduler, ``tcp://HOST:PORT`` or ``tls://HOST:PORT``, or path of the file in which the scheduler
+        Address of a scheduler, ``tcp://HOST:PORT`` or ``tls://HOST:PORT``, or path of the file to which the scheduler
         writes its address.
     """
 

@@ -160,7 +160,7 @@ class ClusterExecutor:
         return len(self._tasks) < 2 * max(self.n_slots, 1)
 
     def submit(self, request: RunRequest, neighbour: RunResult | None, seconds: float) -> None:
-        """Submit a run. Of runs with the same `RunRequest.rank`, the run with the largest `seconds` has priority.
+        """Submit a run. Among runs with the same `RunRequest.rank`, the run with the largest `seconds` has priority.
 
         The arguments are those of `InlineExecutor.submit`.
         """
@@ -300,7 +300,7 @@ class _Pending:
         Typical duration, in seconds, of the longest chain of runs that begins with this run. In a chain, each run waits
         for the run before it.
     order : float
-        Of several runs with the same `RunRequest.rank`, the run with the smallest `order` starts first.
+        Among runs with the same `RunRequest.rank`, the run with the smallest `order` starts first.
     """
 
     request: RunRequest

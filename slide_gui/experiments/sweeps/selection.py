@@ -60,8 +60,8 @@ def choose(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     The point with the smallest error is selected. Several points often have the same error, because validation sets are
     small. Of these, the selected point is the first one by the following criteria:
 
-    - the smallest mean error of the point and its two adjacent points, which have the same depth and the next lower and
-      next higher noise level (for a projection, `RunSpec.kept` takes the place of the noise level)
+    - the smallest mean error over the point and its neighbours of the same depth at the next lower and next higher
+      noise level (for a projection, at the next values of `RunSpec.kept`)
     - the fewest layers
     - the smallest noise level or `kept`
     - the first position in `results`

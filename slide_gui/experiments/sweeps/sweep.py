@@ -41,7 +41,7 @@ class SweepState:
     chosen : tuple of PointResult
         Results on validation rows of the points that are selected by validation error.
     final : tuple of PointResult
-        Results on the test set available so far, for the selected points trained again on the whole training set.
+        Available results on the test set, for the selected points, which are trained again on all training rows.
     """
 
     points: tuple[SweepPoint, ...]
@@ -108,7 +108,7 @@ def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored
     # Splits that select the same noise and depth share one run on the whole training set.
     finals = {(point.fold, point.spec.stack.noise, point.depth, point.seed) for point in points}
     n_final = min(len({_group(point, choose) for point in points}), len(finals)) if choose != "none" else 0
-    # Stored runs that test selected points are counted only if the runs of all points are stored.
+    # Stored test runs of selected points are counted only if the runs of all points are stored.
     n_done = 0 if left else min(n_final, len(known & {final_spec(spec).hash for spec in wanted.values()}))
     kinds = [*(RunKind.of(spec, shape) for spec in left), *[_kind_of_final(points, shape)] * (n_final - n_done)]
     n_stored = len(wanted) - len(left) + n_done

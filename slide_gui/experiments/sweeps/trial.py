@@ -128,7 +128,7 @@ class Trial:
 
     @cached_property
     def sentence(self) -> str:
-        """The answer in sentences: error, error of always predicting one class, best setting, comparison to `other`."""
+        """The answer in sentences: error, error of predicting a single class, best setting, comparison with `other`."""
         result, rate, other, depth = self.result, self.result.rate, self.other, self.result.spec.stack.depth
         rows = "held-out row" if result.spec.evaluate == "test" else "validation row"
         plain = f"plain SVM on your {'columns' if self.dataset.image_shape is None else 'pixels'}"
@@ -186,7 +186,7 @@ class Trial:
         return "; ".join(parts) + "."
 
     def document(self) -> dict[str, object]:
-        """Return the trial as values for JSON."""
+        """Return the trial as JSON-compatible values."""
         rate, other = self.result.rate, self.other
 
         def described(result: RunResult) -> dict[str, object]:
@@ -248,7 +248,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
     dataset.check_classes()
     if dataset.n_test == 0 or dataset.test_labels is None:
         raise DataError(
-            "has no labelled test rows; hold rows of the training file out, and give no test file", dataset.name
+            "has no labelled test rows; hold out rows of the training file, and give no test file", dataset.name
         )
     shape, (noises, depths, n_splits) = RunShape.of(dataset), _GRID
     splits = different_splits(dataset, range(n_splits))
