@@ -148,6 +148,18 @@ def per_cent(value: float, decimals: int = 2) -> str:
     return f"{percentage(value, decimals)}{THIN}%"
 
 
+def p_value_text(p: float) -> str:
+    """Return a p-value with two significant digits, or more if it would otherwise be rounded to 0.05.
+
+    Examples
+    --------
+    >>> p_value_text(0.5), p_value_text(0.0497), p_value_text(0.050003), p_value_text(0.00002)
+    ('p = 0.50', 'p = 0.0497', 'p = 0.050003', 'p < 0.0001')
+    """
+    digits = next((n for n in range(2, 9) if float(f"{p:.{n}g}") != 0.05), 2)
+    return f"p = {significant(p, digits)}" if p >= 1e-4 else "p < 0.0001"
+
+
 def duration(seconds: float | None) -> str:
     """Return a measured duration.
 

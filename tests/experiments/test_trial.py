@@ -86,13 +86,13 @@ def test_that_the_answer_has_whole_sentences_on_error_guessing_setting_and_the_p
         "predicting the largest class would misclassify 53 % of the rows. Best setting: noise 0.1, one layer. A plain "
         "SVM on your columns misclassifies 40.0 %: SLIDE is significantly better (p = 0.031)."
     )
-    assert "(p < 0.001)" in changed(trial, 0, 12).sentence
+    assert "(p = 0.00049)" in changed(trial, 0, 12).sentence
     assert "misclassifies 0.0 %: SLIDE is significantly worse (p = 0.031)." in changed(trial, 6, 0).sentence
     assert "misclassifies 0.0 %: no significant difference (p = 0.50)." in changed(trial, 2, 0).sentence
     few = changed(trial, 4, 0, judged=np.arange(10_000)).sentence
     assert "classifies 99.96 % of 10\u202f000 held-out rows correctly (error 0.04 %, 95 % interval 0.02–0.1 %)." in few
-    monkeypatch.setattr(trial_module.Trial, "p_value", 0.001)
-    assert "(p = 0.0010)" in changed(trial, 0, 12).sentence
+    monkeypatch.setattr(trial_module.Trial, "p_value", 0.0496)
+    assert "SLIDE is significantly better (p = 0.0496)" in changed(trial, 0, 12).sentence
 
 
 def test_that_layers_that_do_not_help_are_the_first_sentence(trial):

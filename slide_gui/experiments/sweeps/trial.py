@@ -24,7 +24,7 @@ from slide_gui.experiments.sweeps.cluster import Cluster
 from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_spec, pooled
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
-from slide_gui.text import about, count, counted, label_names, number, percentage, significant
+from slide_gui.text import about, count, counted, label_names, number, p_value_text, percentage, significant
 
 BUDGET = 60.0
 """Default time budget of a trial, in seconds."""
@@ -147,8 +147,7 @@ class Trial:
             better = "better" if (result.error < other.error) == (depth > 0) else "worse"
             p = self.p_value or 0.0
             verdict = f"SLIDE is significantly {better}" if p <= LEVEL else "no significant difference"
-            written = f"p = {significant(p, 2)}" if p >= 0.001 else "p < 0.001"
-            compared = f"{rival} misclassifies {percentage(100 * other.error, 1)} %: {verdict} ({written})."
+            compared = f"{rival} misclassifies {percentage(100 * other.error, 1)} %: {verdict} ({p_value_text(p)})."
         parts = (
             first,
             f"{'SLIDE' if depth else f'A {plain}'} classifies {correct} % of {counted(rate.n, rows)} correctly "

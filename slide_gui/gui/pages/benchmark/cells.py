@@ -10,7 +10,7 @@ from slide_gui.experiments.runs.run import RunProgress
 from slide_gui.figures.evaluation import COLUMNS, comparison_result, starred
 from slide_gui.gui.pages.benchmark.table import EvaluationCell, EvaluationRow
 from slide_gui.gui.state.evaluation import EvaluationChoice
-from slide_gui.text import THIN, count, counted, dataset_title, duration, fixed, per_cent
+from slide_gui.text import THIN, count, counted, dataset_title, duration, fixed, p_value_text, per_cent
 
 _ORDER = {"better": 0, "reference": 1, "equal": 1, "worse": 2}
 _PHASES = {"fit": "fitting", "learn": "learning", "train": "training", "validation": "validating", "test": "testing"}
@@ -137,7 +137,7 @@ def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str)
     if cell.chosen:
         lines.append(f"Selected on validation rows: {cell.chosen}")
     if other is not None:
-        texts = [_probability(other.p), f"{_probability(other.adjusted)} after Holm’s correction"]
+        texts = [p_value_text(other.p), f"{p_value_text(other.adjusted)} after Holm’s correction"]
         if other.rows is not None:
             here, there = count(other.rows.only_first), count(other.rows.only_second)
             texts.append(f"{here} rows misclassified only by this method, {there} only by SLIDE-SVM")
@@ -150,10 +150,6 @@ def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str)
     if cell.answers:
         lines.append("Click or press Enter to open the runs of this cell on the Runs page")
     return "\n".join(lines)
-
-
-def _probability(p: float) -> str:
-    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
 
 
 def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRow, ...]:

@@ -27,7 +27,7 @@ from slide_gui.gui.widgets.controls import ElidedBox, LowScroll, label, with_key
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.tiles import TileRow, row_tile
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
-from slide_gui.text import count, dataset_title, label_names, pixel_name, significant
+from slide_gui.text import count, dataset_title, label_names, p_value_text, pixel_name
 
 _MOST_PIXELS = 8  # largest number of pinned pixels whose rows of W are compared
 
@@ -337,5 +337,5 @@ def _sentence(shown: RunComparison) -> str:
     test = compare_errors(first, second)
     if test is None:
         return f"{errors} percentage points on different rows: no significance test is possible."
-    n, p = count(first.n_test), f"= {significant(test.exact, 3)}" if test.exact >= 1e-4 else "< 0.0001"
-    return f"{errors} percentage points on the same {n} rows · McNemar p {p}"
+    n, p = count(first.n_test), p_value_text(test.exact).replace(" ", " ")
+    return f"{errors} percentage points on the same {n} rows · McNemar {p}"
