@@ -39,16 +39,20 @@ def fixed(value: float, decimals: int) -> str:
     return f"{round(value, decimals) + 0.0:,.{decimals}f}".replace(",", THIN).replace("-", "−")
 
 
-def significant(value: float, digits: int = 4) -> str:
-    """Return a number rounded to a number of significant digits.
+def significant(value: float, digits: int = 4, unlike: float = 0.0) -> str:
+    """Return a number rounded to a number of significant digits, or to more if it would be rounded to `unlike`.
 
     Examples
     --------
     >>> significant(0.0123456), significant(123456.0, 3), significant(2.5e-9, 2)
     ('0.01235', '123\u202f456', '2.5·10⁻⁹')
+    >>> significant(0.99987, 3, unlike=1.0), significant(1.0, 3, unlike=1.0)
+    ('0.9999', '1.00')
     """
     if not math.isfinite(value):
         return NONE
+    while value != unlike == float(f"{value:.{digits - 1}e}"):
+        digits += 1
     size = math.floor(math.log10(abs(value))) if value else 0
     if not -4 <= size < 7:
         mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
@@ -156,8 +160,7 @@ def p_value_text(p: float) -> str:
     >>> p_value_text(0.5), p_value_text(0.0497), p_value_text(0.050003), p_value_text(0.00002)
     ('p = 0.50', 'p = 0.0497', 'p = 0.050003', 'p < 0.0001')
     """
-    digits = next((n for n in range(2, 9) if float(f"{p:.{n}g}") != 0.05), 2)
-    return f"p = {significant(p, digits)}" if p >= 1e-4 else "p < 0.0001"
+    return f"p = {significant(p, 2, unlike=0.05)}" if p >= 1e-4 else "p < 0.0001"
 
 
 def duration(seconds: float | None) -> str:

@@ -30,7 +30,7 @@ from slide_gui.experiments.sweeps.trial import BUDGET, checked_budget, plan_tria
 from slide_gui.figures.export import save_bundle, save_export
 from slide_gui.figures.run_exports import RUN_FIGURES, RunFigure, curves_export, trial_export
 from slide_gui.figures.style import Style
-from slide_gui.text import label_names, pixel_name, place_name
+from slide_gui.text import label_names, pixel_name, place_name, significant
 
 _FIGURES = (".pdf", ".svg", ".png", ".csv")
 _MOST = 1000  # largest number of splits in a sweep
@@ -376,8 +376,8 @@ def _decision_lines(document: dict[str, Any], dataset: Dataset) -> Iterator[str]
         votes = sorted(document["votes"].items(), key=lambda vote: -vote[1])
         yield "votes: " + ", ".join(f"{name} {count}" for name, count in votes)
     for each in document["nearest"]:
-        row, kernel, pull = each["row"] + 1, each["kernel"], each["pull"]
-        yield f"support vector {row} ({each['class']}): kernel value {kernel:.3g}, adds {pull:+.3g} to the margin"
+        row, kernel, pull = each["row"] + 1, significant(each["kernel"], 3, unlike=1.0), each["pull"]
+        yield f"support vector {row} ({each['class']}): kernel value {kernel}, adds {pull:+.3g} to the margin"
     flip = document["flip"]
     if flip is not None and flip["features"]:
         smaller = "no smaller set is enough" if flip["fewest"] else "a smaller set may be enough"

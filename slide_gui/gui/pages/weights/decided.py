@@ -29,7 +29,7 @@ from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, 
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.painted import INK, MIDDLE, PixelGrid, frame, image_of, integer_scale
 from slide_gui.gui.widgets.tiles import bar_image
-from slide_gui.text import count, counted, fixed, label_names, number, per_cent, told_apart
+from slide_gui.text import count, counted, fixed, label_names, number, per_cent, significant, told_apart
 
 _SIDE, _GAP, _NARROW_GAP = 64, 20, 6
 _BARS, _CARD, _FLIP = 216, 74, 190  # widths in pixels of the class bars, a support vector and the changed image
@@ -286,7 +286,7 @@ class DecidedPart(QWidget):
             shares, pull = ", ".join(self._share_texts(vector.shares)), fixed(abs(vector.pull), 2)
             tip = (
                 f"{self._workspace.worded('training image')} {count(vector.row + 1)}, {names[vector.code]}\n"
-                f"K = {fixed(vector.kernel, 3)}; contribution to the margin: {pull} for {favoured}\n"
+                f"K = {significant(vector.kernel, 3, unlike=1.0)}; contribution to the margin: {pull} for {favoured}\n"
                 f"squared distance by layer: {shares}"
             )
             name, picture = told_apart(names)[vector.code], self._picture(dataset.train[vector.row])
