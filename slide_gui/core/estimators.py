@@ -64,6 +64,11 @@ def _computed(values: Any) -> Any:
     return values.compute() if hasattr(values, "__dask_graph__") else values
 
 
+def _has_masked(values: Any) -> bool:
+    """Return True if an array, or an array in a list, has masked cells, because `np.asarray` would drop the masks."""
+    return any(map(np.ma.is_masked, (values, *(values if isinstance(values, (list, tuple)) else ()))))
+
+
 def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -> Any:
     """Check rows with scikit-learn's `validate_data` and return its result. Numbers given as text are rejected.
 
@@ -75,8 +80,8 @@ def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -
         If the rows contain text, dates or masked cells, or fail scikit-learn's checks.
     """
     X = _computed(X)
-    if np.ma.is_masked(X):
-        raise ValueError("X has masked cells; call X.astype(float).filled(np.nan), then fill NaN with LinearImputer")
+    if _has_masked(X):
+        raise ValueError("X has masked cells; call np.ma.array(X, float).filled(np.nan), then fit a LinearImputer")
     try:
         values = np.asarray(X)
     except (TypeError, ValueError):  # X cannot be converted to an array; `validate_data` raises the error
@@ -115,7 +120,7 @@ def labelled_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any], ND
         If the rows or labels are unsuitable for training a classifier, for example if they have only one class.
     """
     y = _computed(y)
-    if np.ma.is_masked(y):
+    if _has_masked(y):
         raise ValueError("y has masked labels; fill them in, or leave their rows out")
     for row, label in enumerate(() if y is None else np.ravel(np.asarray(y, object))):
         if not isinstance(label, (str, int)) and str(label) in ("None", "nan", "<NA>", "NaT"):
@@ -139,7 +144,7 @@ def row_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
     if sample_weight is None:
         return None
     sample_weight = _computed(sample_weight)
-    if np.ma.is_masked(sample_weight):
+    if _has_masked(sample_weight):
         raise ValueError("sample_weight has masked weights; give one number per row, 0 or more")
     try:
         weights: NDArray[np.float64] = np.array(sample_weight, dtype=np.float64)

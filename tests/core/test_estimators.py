@@ -58,7 +58,8 @@ def test_that_scikit_learns_contract_is_kept(estimator, check):
     [
         ([["1", "2"], ["3", "4"]], "X contains text: row 0, feature 0 is '1'; convert it to a number"),
         (np.array([[0.5, 1.0], [0.0, "1.0"]], object), "X contains text: row 1, feature 1 is '1.0'; convert it"),
-        (np.ma.masked_equal(np.eye(2), 0.0), "X has masked cells; call X.astype"),
+        (np.ma.masked_equal(np.eye(2), 0.0), r"X has masked cells; call np\.ma\.array\(X, float\)\.filled\("),
+        (list(np.ma.masked_equal(np.eye(2), 0.0)), "X has masked cells"),
         (np.array([[0.5, np.datetime64("2026-11-27").item()]] * 2, object), "X contains dates: row 0, feature 1 is"),
         (np.array([["2026-11-27"], ["2026-11-28"]], "datetime64[D]"), "X contains dates; convert them to numbers"),
     ],
