@@ -12,7 +12,6 @@ from slide_gui.text import counted
 
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BLOCK = 1 << 20  # bytes
-_LONGEST_END = 1 << 24  # number of last bytes that are searched for rows of empty cells
 
 
 def utf8_start(start: bytes) -> bytes:
@@ -76,7 +75,7 @@ def utf8_stream(
         text, size = _converted(text, size, "cp1252", refusal, place)
         notes.append(Guess("text read as Windows-1252", why))
     first = text.tell()
-    text.seek(max(first, first + size - _LONGEST_END))
+    text.seek(max(first, first + size - 16 * _BLOCK))  # spreadsheets may write thousands of empty rows
     end = text.read()
     empty = end[len(end.rstrip(b',;\t" \r\n')) :].partition(b"\n")[2]
     text.seek(first)
