@@ -37,34 +37,38 @@ def draw_confusion(figure: "Figure", result: RunResult, style: Style, names: Seq
     names : sequence of str
         Name of each class.
     """
-    plot = Plot(figure, style, style.width_mm)
-    s, k = plot.scale, len(names)
+    s, k, width, size = style.scale, len(names), style.width_mm, SMALL_SIZE * style.scale
+    columns: Sequence[str] = [name.strip("…") for name in told_apart(names)]
+    room = 0.6 * width / k if k < 20 else 0.2 * (style.height_mm or width)
+    if len({fitted(name, size, room, size) for name in columns}) < k:
+        names = [f"{number} {name}" for number, name in enumerate(names, start=1)]
+    around = (22.0 if result.widths else 19.5) * s
+    for _ in range(2):  # names of many classes are measured again at the smaller size that the first pass finds
+        rows = told_apart(names) if _too_wide(names, size, 0.25 * width) else names
+        left = min(max(width_mm(name, size) for name in rows), 0.25 * width) + 8.0 * s
+        across = width - left - 3.0 * s
+        room, below = 0.9 * across / k, 0.0
+        columns = [name.strip("…") for name in told_apart(names)] if _too_wide(names, size, room) else names
+        # Names of columns that would be cut to the same letters are written upwards.
+        if upwards := len({fitted(name, size, room, size) for name in columns}) < k:
+            room = min(max(width_mm(name, size) for name in columns), 0.2 * (style.height_mm or width))
+            below = room - 2.0 * s
+        high = min(across, (style.height_mm or 2.0 * width) - around - below)
+        size = min(size, 2.3 * high / k)
+    across = min(across, 2.0 * high)  # the cells of a slide, whose height is fixed, are wider than high
+    plot = Plot(figure, style, high + around + below)
     title = f"{dataset_title(result.dataset, result.generated)}: error {result.rate}"
     wrong = f"{len(result.misclassified)} of {count(result.n_test)} {result.spec.evaluate} rows misclassified"
-    second = f"{wrong}; trained on {counted(result.n_train, 'row')}; {describe_spec(result.spec)}"
-    plot.title(title, second)
-    columns: Sequence[str] = [name.strip("…") for name in told_apart(names)]
-    if len({fitted(name, SMALL_SIZE * s, 0.6 * plot.width / k, SMALL_SIZE * s) for name in columns}) < k < 20:
-        names = [f"{number} {name}" for number, name in enumerate(names, start=1)]
-    rows = told_apart(names) if _too_wide(names, SMALL_SIZE * s, 0.25 * plot.width) else names
-    space = min(max(width_mm(name, SMALL_SIZE * s) for name in rows), 0.25 * plot.width) + 8.0 * s
+    plot.title(title, f"{wrong}; trained on {counted(result.n_train, 'row')}; {describe_spec(result.spec)}")
     if result.widths:
         plot.note(result.widths)
-    foot = (11.5 if result.widths else 9.0) * s
-    side = min(plot.width - space - 3.0 * s, plot.height - 10.5 * s - foot)
-    columns = [name.strip("…") for name in told_apart(names)] if _too_wide(names, SMALL_SIZE * s, side / k) else names
-    room, upwards = side / k, False
-    if len({fitted(name, SMALL_SIZE * s, room, SMALL_SIZE * s) for name in columns}) < k:
-        # Names of columns that are cut to fit would look alike, so they are written upwards.
-        upwards, room = True, min(max(width_mm(name, SMALL_SIZE * s) for name in columns), 0.2 * plot.width)
-        side = min(side, plot.height - 10.5 * s - foot - room)
-    axes = plot.axes((space, 10.5 * s, side, side), "confusion")
-    _draw_cells(axes, result, s, side / k)
-    labels = [fitted(name, SMALL_SIZE * s, space - 5.5 * s, SMALL_SIZE * s)[0] for name in rows]
-    below = [fitted(name, SMALL_SIZE * s, room, SMALL_SIZE * s)[0] for name in columns]
-    axes.set_xticks(range(k), below, parse_math=False, rotation=90 if upwards else 0)
+    axes = plot.axes((left, 10.5 * s, across, high), "confusion")
+    _draw_cells(axes, result, s, across / k, high / k)
+    labels = [fitted(name, size, left - 5.5 * s, size)[0] for name in rows]
+    texts = [fitted(name, size, room, size)[0] for name in columns]
+    axes.set_xticks(range(k), texts, parse_math=False, rotation=90 if upwards else 0)
     axes.set_yticks(range(k), labels, parse_math=False)
-    axes.tick_params(length=0, labelsize=min(SMALL_SIZE * s, 2.3 * side / k))
+    axes.tick_params(length=0, labelsize=size)
     plot.axis_titles(axes, "predicted as", "class")
 
 
@@ -84,7 +88,7 @@ def _too_wide(names: Sequence[str], size: float, space: float) -> bool:
     return any(width_mm(name, size) > space for name in names)
 
 
-def _draw_cells(axes: "Axes", result: RunResult, s: float, cell: float) -> None:
+def _draw_cells(axes: "Axes", result: RunResult, s: float, width: float, height: float) -> None:
     counts = result.confusion
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     off = shares - np.diag(np.diag(shares))
@@ -92,15 +96,14 @@ def _draw_cells(axes: "Axes", result: RunResult, s: float, cell: float) -> None:
     tint = np.where(np.eye(len(counts), dtype=bool)[:, :, None], _RIGHT, _WRONG)
     k, times = len(counts), -(-_SHARP // len(counts))
     colors = (1.0 + strength[:, :, None] * (tint - 1.0)).repeat(times, axis=0).repeat(times, axis=1)
-    axes.imshow(colors, interpolation="none", extent=(-0.5, k - 0.5, k - 0.5, -0.5))
+    axes.imshow(colors, interpolation="none", extent=(-0.5, k - 0.5, k - 0.5, -0.5), aspect="auto")
     axes.grid(False)
     for spine in axes.spines.values():
         spine.set_visible(False)
     longest = max(width_mm(count(int(n)), TEXT_SIZE * s) for n in counts.flat)
-    size = TEXT_SIZE * s * min(1.0, 0.86 * cell / longest)
+    size = min(TEXT_SIZE * s * min(1.0, 0.86 * width / longest), 2.3 * height)
     for (i, j), n in np.ndenumerate(counts):
-        color = "white" if strength[i, j] > 0.5 else (INK if n else MUTED)
-        axes.text(j, i, count(int(n)), ha="center", va="center", fontsize=size, color=color, parse_math=False)
+        axes.text(j, i, count(int(n)), ha="center", va="center", fontsize=size, color=INK if n else MUTED)
 
 
 def draw_widths(figure: "Figure", result: RunResult, style: Style) -> None:

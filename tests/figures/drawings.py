@@ -107,7 +107,7 @@ LONG = weight_rows("a name that is far too long for the figure " * 2, shape=None
 DRAWINGS: dict[str, Callable[[Figure, Style], None]] = {
     "curves": lambda figure, style: draw_curves(figure, CURVES, style, MARKS),
     "heat map": lambda figure, style: draw_heat_map(figure, CURVES, style),
-    "confusion": lambda figure, style: draw_confusion(figure, result(), style, ["wide", "tall", "other things"]),
+    "confusion": lambda figure, style: draw_confusion(figure, result(), style, ["wide", "tall", "neither of the two"]),
     "widths": lambda figure, style: draw_widths(figure, result(), style),
     "flow": lambda figure, style: draw_flow(figure, flow_of(DATA), style),
     "flow of features": lambda figure, style: draw_flow(figure, flow_of(plain()), style),

@@ -70,9 +70,12 @@ def test_that_labels_at_equal_heights_do_not_overlap_and_real_data_have_no_mark(
     assert generated.texts[0].get_text() == "Rectangles (generated): test error"
 
 
-def test_that_a_matrix_shows_every_count_on_sharp_cells_and_how_the_widths_were_selected():
-    figure = drawn(DRAWINGS["confusion"])
+@pytest.mark.parametrize("width", ["single", "slide"])
+def test_that_a_matrix_fills_the_figure_with_every_count_on_sharp_cells_and_the_selection_of_the_widths(width):
+    figure = drawn(DRAWINGS["confusion"], style=Style(width=width))
     (axes,) = figure.axes
+    assert axes.get_tightbbox().y0 < 0.1 * figure.bbox.height
+    assert axes.bbox.x1 > 0.9 * figure.bbox.width
     assert [int(text.get_text()) for text in axes.texts] == result().confusion.ravel().tolist()
     assert min(axes.get_images()[0].get_size()) >= 400
     assert result().widths in {"widths by press", "median widths (guard)"} & set(texts(figure))

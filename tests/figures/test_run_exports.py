@@ -99,22 +99,20 @@ def test_that_an_unknown_figure_is_refused_before_training(source, capsys):
     assert capsys.readouterr().err == f"slide-gui: pie.json: unknown figure 'pie', expected one of {known}\n"
 
 
-def test_that_a_drawn_heat_map_holds_a_session_that_opens_the_heat_map(source):
-    Path("m.json").write_text(provenance_of("heat-map", source).text(), encoding="utf-8")
-    assert main(["draw", "m.json", "-o", "m.svg"]) == 0
-    assert read_session(Path("m.svg")).choices == (("curves", "view", "1"),)
-
-
-@pytest.mark.parametrize(("numerics", "warning"), [("1", "computed by results version 1"), ("", ""), (None, "")])
-def test_that_a_figure_of_another_results_version_is_drawn_with_a_warning(source, capsys, numerics, warning):
-    document = json.loads(provenance_of("confusion", source).text())
+@pytest.mark.parametrize(
+    ("figure", "numerics", "warning"),
+    [("confusion", "1", "computed by results version 1"), ("confusion", "", ""), ("heat-map", None, "")],
+)
+def test_that_a_figure_is_drawn_with_its_view_and_a_warning_of_other_results(source, capsys, figure, numerics, warning):
+    document = json.loads(provenance_of(figure, source).text())
     if numerics is not None:
         document["numerics"] = numerics
-    Path("confusion.json").write_text(json.dumps(document), encoding="utf-8")
-    assert main(["draw", "confusion.json", "-o", "confusion.csv"]) == 0
+    Path("f.json").write_text(json.dumps(document), encoding="utf-8")
+    assert main(["draw", "f.json", "-o", "f.svg"]) == 0
     assert warning in capsys.readouterr().err
-    assert Path("confusion.csv").stat().st_size > 0
-    assert bool(FigureProvenance.read("confusion.json").difference) == bool(warning)
+    view = (("curves", "view", "1"),) if figure == "heat-map" else ()
+    assert read_session(Path("f.svg")).choices == view
+    assert bool(FigureProvenance.read("f.json").difference) == bool(warning)
 
 
 def test_that_a_table_is_not_exported_as_a_picture(tmp_path):
