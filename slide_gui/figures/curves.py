@@ -70,15 +70,18 @@ def draw_heat_map(figure: "Figure", curves: ErrorCurves, style: Style) -> None:
     curves : ErrorCurves
         Curves with at least one point.
     """
-    plot, noises = Plot(figure, style, 0.5 * style.width_mm), sorted({q.noise for q in curves.points})
-    s, errors = plot.scale, np.full((len(curves.depths), len(noises)), np.nan)
+    n, noises = len(curves.depths), sorted({q.noise for q in curves.points})
+    plot = Plot(figure, style, max(0.5 * style.width_mm, 19.0 + 2.4 * n))
+    s, errors = plot.scale, np.full((n, len(noises)), np.nan)
     _write_title(plot, curves, "errors in %", "framed")
     axes = plot.axes((9.0 * s, 10.5 * s, plot.width - 12.0 * s, plot.height - 19.0 * s), "errors")
     size = fitted("99.99", SMALL_SIZE * s, 0.9 * (plot.width - 12.0 * s) / len(noises), 0.1)[1]
     for q in curves.points:
         y, x, error = curves.depths.index(q.depth), noises.index(q.noise), 100 * q.rate.error
-        errors[y, x], frame = error, {"fill": False, "edgecolor": INK, "linewidth": 0.8 * s * q.chosen}
-        axes.text(x, y, fixed(error, 2), ha="center", va="center", fontsize=size, color=INK, bbox=frame)
+        errors[y, x] = error
+        axes.text(x, y, fixed(error, 2), ha="center", va="center", fontsize=size, color=INK)
+        if q.chosen:
+            axes.bar(x, 1.0, 1.0, y - 0.5, fill=False, edgecolor=INK, linewidth=0.8 * s, zorder=3, clip_on=False)
     low, high = np.nanmin(errors), np.nanmax(errors)
     # The dark half of the colour map, on which the numbers would be hard to read, is not used.
     axes.imshow(errors, cmap="Blues", vmin=low, vmax=2 * high - low + 1e-9, aspect="auto", interpolation="none")
