@@ -372,7 +372,12 @@ class CurvesPage(Page):
         # Results of deleted runs are left out. A running sweep is an exception: it may have computed these runs again.
         deleted = set[str]() if self._controller.sweep.running else set().union(*self._controller.library.deleted)
         done = tuple(each for each in done if each.point.spec.hash not in deleted)
-        arguments = setting, self._controller.bases(), self._controller.library.runs, done
+        runs = self._controller.library.runs
+        if isinstance(trial, Trial) and setting.covers(Setting.of(trial.done[0].point.spec)):
+            # If the time ran out, the store also has a part of the next split, which the trial did not compare.
+            compared = {each.point.split for each in trial.done}
+            runs = tuple(run for run in runs if run.split in compared)
+        arguments = setting, self._controller.bases(), runs, done
         if arguments != self._known_of[0]:  # the results need not be read again while only the noise slider moves
             self._known_of = arguments, known_results(*arguments)
         return self._known_of[1]
