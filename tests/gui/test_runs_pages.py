@@ -325,6 +325,7 @@ def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_a
     assert all(each.height() >= each.heightForWidth(each.width()) > 20 for each in runs.comparison._captions)
     criteria = [each.text().rpartition("widths by ")[2] for each in runs.comparison._captions]
     assert sorted(criteria) == ["press", "radius-margin"]
+    assert all(each.text()[4:].startswith("test error ") for each in runs.comparison._captions)
     tiles = runs.comparison.tiles
     assert [row.title for row in tiles.rows] == ["A", "B", "A − B"]
     shown = [tile for row in tiles.rows for tile in row.tiles]

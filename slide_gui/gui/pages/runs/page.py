@@ -325,7 +325,8 @@ def _describe(result: RunResult | StoredRun) -> str:
     title = result.title if isinstance(result, StoredRun) else dataset_title(result.dataset, result.generated)
     name = METHODS[result.spec.method].text
     by = "" if result.is_current else f"results version {result.numerics}"
-    return " · ".join(filter(None, [str(result.rate), title, f"{name}, {_short(result)}", by]))
+    rate = f"{result.spec.evaluate} error {result.rate}"
+    return " · ".join(filter(None, [rate, title, f"{name}, {_short(result)}", by]))
 
 
 def _sentence(shown: RunComparison) -> str:
