@@ -192,10 +192,10 @@ def _read(content: bytes, path: Path) -> SessionRecord:
     except (ValueError, RecursionError):
         raise DataError(f"is damaged, expected {_EXPECTED}; use an earlier copy", str(path)) from None
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise DataError(f"is not a session of slide-gui; expected {_EXPECTED}", str(path))
+        raise DataError("is not a session of slide-gui; open a file that was saved with Save session", str(path))
     version = document.get("version")
     if type(version) is not int or version < 1:
-        raise DataError(f"has an unknown version ({ascii(version)[:40]}), expected {_VERSION}", str(path))
+        raise DataError(f"has an unknown version ({ascii(version)[:40]}); use an earlier copy", str(path))
     if version > _VERSION:
         raise DataError(f"has version {version}, written by a later slide-gui; update slide-gui to open it", str(path))
     try:
