@@ -308,6 +308,15 @@ def test_that_a_resting_slider_gets_an_estimate_of_the_error_shown_and_moving_dr
     assert controller.estimated is None
 
 
+def test_that_a_sweep_without_the_panels_point_is_followed_by_its_estimate_which_known_raw_input_needs_not(window):
+    curves, controller = show_page(window, "curves"), window.session.runs
+    controller.start_sweep()
+    wait(lambda: not controller.sweep.running and controller.estimated is not None)
+    refit(window, depth=0, noise=0.33)
+    wait(lambda: not curves._rest.isActive())
+    assert controller.estimated is None
+
+
 def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_are_open(window):
     for criterion in ("radius-margin", "press"):
         trained(window, SvmParameters(criterion=criterion))

@@ -74,6 +74,8 @@ class CurvesPage(Page):
         for source in (controller.library, controller.sweep, controller.estimate):
             source.changed.connect(self.refresh)
         controller.result_changed.connect(self.refresh)
+        for task in (controller.sweep, controller.trial):  # no estimate starts while they run
+            task.ended.connect(self._refresh_soon)
 
     def _build_controls(self, row: QHBoxLayout) -> None:
         tip = "Train and evaluate at every noise level and depth; an interrupted sweep resumes where it stopped"
@@ -218,12 +220,13 @@ class CurvesPage(Page):
         busy = self._controller.sweep.running or self._controller.trial.running
         if setting is None or not bases or busy or not self.isVisible():
             return
-        known = self._known(setting)
-        if any(depth == parameters.depth and abs(noise - parameters.noise) < _NEAR for noise, depth in known):
+        noise, depth = parameters.noise, parameters.depth
+        # Without layers, the noise level has no effect.
+        if any(each[1] == depth and (not depth or abs(each[0] - noise) < _NEAR) for each in self._known(setting)):
             return
         base = self._controller.spec_of(self._controller.svm)
         if base is not None:
-            self._controller.request_estimate(setting.at(base, parameters.noise, parameters.depth, split=0, seed=0))
+            self._controller.request_estimate(setting.at(base, noise, depth, split=0, seed=0))
 
     @Slot()
     def _estimate_offered(self) -> None:
