@@ -250,7 +250,7 @@ def files_source(arguments: argparse.Namespace) -> DataSource | None:
         return None
     for name in arguments.data:
         if name.lower().endswith(SUFFIX):
-            raise UsageError(f"{name!r} is a session, which stores how its data are read; leave out the options")
+            raise UsageError(f"{name!r} is a session, which stores how its files are read; leave out these options")
     return replace(source, key="", paths=tuple(arguments.data))
 
 

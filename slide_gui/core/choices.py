@@ -26,7 +26,7 @@ class Choice:
 
     @property
     def short(self) -> str:
-        """The name on screen without the remark in parentheses at its end."""
+        """Display name without the trailing remark in parentheses."""
         return self.text.partition(" (")[0]
 
 

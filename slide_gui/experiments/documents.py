@@ -66,7 +66,7 @@ _Reader = Callable[[object, str], Any]
 
 @lru_cache(maxsize=64)
 def _fields(kind: Any) -> tuple[dict[str, _Reader], tuple[str, ...]]:
-    """Return the function that checks each field of a dataclass, and the names of the required fields."""
+    """Return, for each field of a dataclass, the function that checks it; also return the names of required fields."""
     hints, settable = get_type_hints(kind), [each for each in fields(kind) if each.init]
     needed = (each.name for each in settable if each.default is MISSING and each.default_factory is MISSING)
     return {each.name: _reader(hints[each.name]) for each in settable}, tuple(needed)

@@ -291,12 +291,11 @@ def test_that_method_and_choices_are_described(changes, words):
         (ChosenBy("span", False, 0.2, 0.3), "widths by span"),  # as earlier versions stored it
         (
             ChosenBy("press", False, 0.181, 0.25, 500),
-            "widths by press: they misclassify 18.1 % of 500 held-out rows; median widths misclassify 25.0 %",
+            "widths by press: 18.1 % of 500 held-out rows misclassified; 25.0 % with median widths",
         ),
         (
             ChosenBy("radius-margin", True, 0.334, 0.251, 200),
-            "median widths (guard): they misclassify 25.1 % of 200 held-out rows; "
-            "widths by radius-margin misclassify 33.4 %",
+            "median widths (guard): 25.1 % of 200 held-out rows misclassified; 33.4 % with widths by radius-margin",
         ),
     ],
 )

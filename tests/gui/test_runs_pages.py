@@ -157,7 +157,7 @@ def test_that_pages_name_the_guard_that_overruled_the_criterion(window, tmp_path
     (point,) = [point for point in curves.points() if point.noise == 0.4]
     assert "median widths (guard)" in lines_of(point)
     text = open_result(window, tmp_path, results[1])
-    assert "median widths (guard): they misclassify 25.1 % of 500 held-out rows" in text
+    assert "median widths (guard): 25.1 % of 500 held-out rows misclassified" in text
     assert "widths by span misclassify 33.4 %" in text
 
 

@@ -134,7 +134,7 @@ def checked_shape(image_shape: Any, d: int) -> tuple[int, int, int]:
         raise ValueError("the features are not pixels, so a convolution cannot be fitted; use sharing 'none'")
     sides = [number_or_nan(side) for side in np.ravel(np.asarray(image_shape, dtype=object))]
     if len(sides) not in (2, 3) or not all(side >= 1 and side.is_integer() for side in sides) or prod(sides) != d:
-        needed = f"rows and columns, or rows, columns and channels, of {d} features"
+        needed = f"(rows, columns) or (rows, columns, channels) with a product of {d}, the number of features"
         raise ValueError(f"image_shape is {image_shape!r}; it must be {needed}")
     height, width, channels = (int(side) for side in (*sides, 1)[:3])
     return height, width, channels

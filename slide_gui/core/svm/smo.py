@@ -165,8 +165,10 @@ def pair_steps(
 
 Values = NDArray[np.floating]
 
-_NEAR = 2.0  # the active-set method is tried only below this optimality gap (unit: the margin), after enough SMO steps
-# Below this gap, the SMO steps in earlier working sets are also counted to decide whether enough steps were taken.
+# The active-set method is tried only if the optimality gap, in units of the margin, is below this value and enough SMO
+# steps have been taken.
+_NEAR = 2.0
+# Below this gap, the SMO steps on earlier working sets count as well.
 _VERY_NEAR = 0.3
 _NEARER = 0.25  # after the active-set method has failed, the gap must shrink by this factor before the next attempt
 # A round is one call of `pair_steps`. It has at most this many SMO steps, plus the number of SMO steps that take as

@@ -129,8 +129,8 @@ def describe_chosen(chosen: ChosenBy) -> str:
     learned, median = (f"{percentage(100 * error, 1)} %" for error in (chosen.learned_error, chosen.median_error))
     rows, by = counted(chosen.n_held_out, "held-out row"), width_criterion(chosen.criterion)
     if chosen.guarded:
-        return f"median widths (guard): they misclassify {median} of {rows}; widths by {by} misclassify {learned}"
-    return f"widths by {by}: they misclassify {learned} of {rows}; median widths misclassify {median}"
+        return f"median widths (guard): {median} of {rows} misclassified; {learned} with widths by {by}"
+    return f"widths by {by}: {learned} of {rows} misclassified; {median} with median widths"
 
 
 def describe_convergence(classifier: TrainedSvm) -> str:

@@ -322,7 +322,7 @@ class RunSpec:
         Parameters
         ----------
         data : str
-            New values of `fingerprint` and `source`. If missing, the values of this run are used.
+            New values of the fields `fingerprint` and `source`. A field that is not given keeps its value.
         """
         spec = self.checked()
         split = check_integer("split", split, 0) if spec.training == "split" else 0

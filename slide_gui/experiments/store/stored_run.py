@@ -405,7 +405,7 @@ def tags_of(text: str) -> tuple[str, ...]:
 
 
 def is_time(created: object) -> bool:
-    """Return True if a value can be seconds since 1970."""
+    """Return True if a value is a valid Unix time (seconds since 1970)."""
     return isinstance(created, (int, float)) and 0.0 <= created < _END
 
 

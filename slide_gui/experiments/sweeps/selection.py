@@ -141,7 +141,7 @@ def chosen_places(results: Sequence[PointResult]) -> tuple[Place, ...]:
     """Return the distinct pairs of noise level and depth that `choose` selects from the `pooled` results.
 
     There are several pairs if different folds of the data select different points. The tuple is empty if validation
-    errors are missing, or if the splits have different noise levels and depths so far.
+    errors are missing, or if the splits have not yet been computed at the same noise levels and depths.
     """
     if not results or any(result.validation_error is None for result in results):
         return ()

@@ -162,7 +162,7 @@ STOPS = (
     Stop("view_shuffle", "Shuffle pixels", _shuffled),
     Stop("page_classifier", "Train", _trained),
     Stop("view_flow", "Input image for drawing", _flipped, prepare=_show_misclassified),
-    Stop("page_curves", "Error against noise, one line per depth: plot", _opened_run),
+    Stop("page_curves", "Plot of error against noise level, one line per depth", _opened_run),
     Stop("page_evaluation", _TABLE, _cells),
     Stop("page_evaluation", "", lambda _window: None, None),
 )  # fmt: skip

@@ -64,7 +64,7 @@ class ErrorPlot(Plot):
         self._depth: int | None = None
         self._dots, self._open, self._hollow = self._scatter(2), self._scatter(2), self._scatter(3, symbol="d")
         self.setMinimumSize(320, 140)
-        self.setAccessibleName("Error against noise, one line per depth: plot")
+        self.setAccessibleName("Plot of error against noise level, one line per depth")
 
     # Contents
 
