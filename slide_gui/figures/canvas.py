@@ -48,15 +48,23 @@ _FALLBACKS = (
 @cache
 def font_families(text: str) -> tuple[str, ...]:
     """Return the names of the fonts for a text: DejaVu Sans, and others for letters that it lacks."""
-    from matplotlib.font_manager import findfont, fontManager, get_font
+    from matplotlib.font_manager import fontManager
 
-    font = get_font(findfont("DejaVu Sans"))
-    if all(font.get_char_index(ord(letter)) for letter in text if letter.isprintable()):
+    if not lacking(text, "DejaVu Sans"):
         return ("DejaVu Sans",)
     # The fallbacks may have no bold letters, which matplotlib would report in the terminal.
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     installed = fontManager.get_font_names()
     return "DejaVu Sans", *(name for name in _FALLBACKS if name in installed)
+
+
+@cache
+def lacking(text: str, family: str) -> str:
+    """Return the printable characters of a text that the font with this name lacks."""
+    from matplotlib.font_manager import findfont, get_font
+
+    font = get_font(findfont(family))
+    return "".join(letter for letter in text if letter.isprintable() and not font.get_char_index(ord(letter)))
 
 
 @cache

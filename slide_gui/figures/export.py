@@ -9,6 +9,7 @@ import shlex
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,7 +22,7 @@ from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.experiments.files.session import SUFFIX, file_content
 from slide_gui.experiments.files.source import DataSource, option_words
 from slide_gui.experiments.inspection.rows import WeightRows
-from slide_gui.figures.canvas import font_families
+from slide_gui.figures.canvas import font_families, lacking
 from slide_gui.figures.color_scale import NEUTRAL, ColorScale
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
@@ -104,13 +105,14 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
     defaults: Any = {k: v for k, v in matplotlib.rcParamsDefault.items() if k not in _NOT_OURS}
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcParams.update(defaults | _SETTINGS)
-        if suffix == ".svg":  # an SVG viewer finds its own font for letters that DejaVu Sans lacks
-            warnings.filterwarnings("ignore", "Glyph")
-        figure = Figure()
+        warnings.filterwarnings("ignore", "Glyph")  # matplotlib would warn of each character several times
+        figure, missing = Figure(), ""
         draw(figure)
+        # An SVG viewer itself selects fonts for letters that DejaVu Sans lacks.
         for text in [] if suffix == ".svg" else figure.findobj(Text):
             families = font_families(text.get_text())
             text.set_fontfamily(families)
+            missing += reduce(lacking, families, text.get_text())
             if len(families) > 1:
                 # Text in fonts with PostScript outlines, such as Noto Sans CJK, would be invisible in Type 42.
                 matplotlib.rcParams["pdf.fonttype"] = 3
@@ -119,9 +121,17 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
             needed = int(1.2 * 4 * width * height * style.dpi**2)  # approximate memory for drawing, in bytes
             check_free(needed, "this picture", "give fewer dots per inch")
         figure.savefig(buffer, format=suffix[1:], dpi=style.dpi, metadata=metadata)
+    if missing:
+        _warn_of_boxes("".join(sorted(set(missing))))
     if suffix == ".svg":
         return _NO_XML.sub(lambda sign: printable(sign[0]), buffer.getvalue().decode()).encode()
     return buffer.getvalue()
+
+
+@cache  # once for all pictures with the same letters
+def _warn_of_boxes(letters: str) -> None:
+    text = f"pictures show boxes instead of {letters}, which their fonts lack; an SVG uses the fonts of its viewer"
+    warnings.warn(text, stacklevel=3)
 
 
 def weights_csv(path: str | os.PathLike[str], weights: Sequence[WeightRows]) -> None:

@@ -244,6 +244,9 @@ def test_that_names_are_text_in_installed_fonts_and_a_picture_is_valid_xml(resul
     figure_bytes(lambda figure: draw_weights(figure, weights, Style()), ".pdf", Style())
     drawn = figure_bytes(lambda figure: draw_confusion(figure, result, Style(), ["ℊ", "b"]), ".pdf", Style())
     assert b"STIXGeneral" in drawn
+    with pytest.warns(UserWarning, match="boxes instead of 𒀀𓀀, which their fonts lack") as warned:
+        [figure_bytes(lambda figure: draw_confusion(figure, result, Style(), "𓀀𒀀"), each, Style()) for each in FORMATS]
+    assert len(warned) == 1
 
 
 def test_that_a_long_name_is_cut_quickly_and_fills_the_available_width(monkeypatch):

@@ -128,7 +128,7 @@ _SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _SIDE = 3, 6, 8, 48
 
 
 class _WrappedLabel(PlainLabel):
-    """A label that is never shorter than its wrapped text. A QLabel cuts its text if its layout has too little space."""
+    """A label that is never shorter than its wrapped text. A QLabel cuts its text if its layout is too small."""
 
     def __init__(self, text: str, parent: QWidget) -> None:
         super().__init__(text, parent)
