@@ -114,7 +114,7 @@ USAGE = {
     "benchmark rectangles-101=a.csv --quick --store r": "no requested cell of the quick protocol uses rectangles-101",
     "reproduce": "--out",
     "datasets get convex cifar": "unknown data set 'cifar'",
-    "x.slide-session --header": "is a session, which stores how its data are read",
+    "x.slide-session --header": "is a session, which stores how its files are read",
     "flowers.csv --depth 2": "unrecognized arguments: --depth",
     "nowhere.csv --header": "is neither a file nor one of the subcommands",
 }

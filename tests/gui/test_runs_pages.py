@@ -113,7 +113,7 @@ def test_that_a_training_that_is_cancelled_or_fails_leaves_the_earlier_result_wi
     assert classifier.cancelled.text() == "Cancelled at noise 0.80, depth 4: fitting the layers, 1 of 4."
     assert "noise 0.30, depth 4 (not the parameters in the panel)" in classifier.details.text()
     assert "widths by span" in classifier.details.text()
-    assert "held-out rows; median widths" in classifier.details.toolTip()
+    assert "% with median widths" in classifier.details.toolTip()
     assert classifier.gallery.stale
     assert len(classifier.gallery.images) == len(earlier.misclassified)
     monkeypatch.setattr(runs_module, "get_or_run", lambda *_, **__: 1 / 0)
@@ -158,7 +158,7 @@ def test_that_pages_name_the_guard_that_overruled_the_criterion(window, tmp_path
     assert "median widths (guard)" in lines_of(point)
     text = open_result(window, tmp_path, results[1])
     assert "median widths (guard): 25.1 % of 500 held-out rows misclassified" in text
-    assert "widths by span misclassify 33.4 %" in text
+    assert "33.4 % with widths by span" in text
 
 
 def test_that_the_page_trains_the_methods_of_its_own_with_the_chosen_variance_and_names_each_share(window):
