@@ -275,6 +275,9 @@ def test_that_missing_cells_are_counted_and_crossed_out(window, tmp_path):
         pointer, _ = image_and_tiles(window)
         pointer.set_cursor(crossed[0])
         assert "missing in the file, filled" in pointer.accessibleDescription()
+        drawn = np.where(np.arange(data.n_features) == crossed[0], 2, shown.values)
+        window.workspace.draw(drawn.reshape(data.image_shape or (1, -1)))
+        assert shown.missing == crossed[1:]
         shown.toggle_mean()
         assert shown.missing == ()
 

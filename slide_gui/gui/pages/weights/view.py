@@ -214,7 +214,8 @@ class ShownImage(QObject):
         self.missing = ()
         if dataset.missing is not None and not self.is_mean:
             mask = dataset.missing[sample if row is None else len(dataset.train) + row]
-            self.missing = tuple(np.flatnonzero(mask).tolist())
+            # A stroke replaces the filled value of a missing cell.
+            self.missing = tuple(np.flatnonzero(mask & (self.values == self._given)).tolist())
         if self.missing:
             self.caption = f"{self.caption} · {count(len(self.missing))} missing, filled"
         self.changed.emit()
