@@ -558,8 +558,7 @@ def test_that_a_try_of_the_data_ends_in_the_command_lines_sentence_with_points_a
     assert any({"done", "running"} == set(each) and len(each) == 4 for each in states), "it fills as results come"
     wait(lambda: len([point for point in curves.points() if point.state == "done"]) == 4)
     assert curves.shown.currentText() == "validation error · trained on 80 % · median widths"
-    *_, last = window.session.runs.trial.latest.done
-    save(window, tmp_path, run(window.workspace.dataset, last.point.spec.drawn(1, 0)))
+    save(window, tmp_path, run(window.workspace.dataset, window.session.runs.trial.latest.sweep.base.drawn(1, 0)))
     assert [point.chosen for point in curves.points()].count(True) == 1, "an incomplete split is not compared"
     options = curves.export_options()
     assert [option.name for option in options] == ["try", "heat-map", "curves"]
