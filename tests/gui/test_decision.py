@@ -65,6 +65,8 @@ def test_that_the_colours_of_the_layers_in_flow_do_not_depend_on_the_input_h0(wi
 
 
 def test_that_flow_says_that_the_decision_was_made_with_other_parameters(window, part):
+    window.session.runs.train(replace(window.session.runs.result.spec, method="slide-svm-without-input"))
+    wait(lambda: "without h⁰" in shown(part).about.text())
     assert "panel" not in shown(part).about.text()
     refit(window, ridge=2.0)
     assert shown(part).about.text().endswith("(not the parameters in the panel)")

@@ -8,7 +8,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QSlider, QSpinBox
 
 from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
-from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import RunSpec
@@ -186,8 +185,7 @@ def test_that_the_page_trains_the_methods_of_its_own_with_the_chosen_variance_an
 
 
 def test_that_data_without_labels_can_be_neither_trained_on_nor_tried_and_say_why(window):
-    plain = labelled()
-    open_data(window, Dataset("plain", plain.train, plain.test, image_shape=(6, 6)))
+    open_data(window, replace(labelled(), train_labels=None, test_labels=None, label_names=()))
     classifier = show_page(window, "classifier")
     assert not classifier.train_button.isEnabled()
     assert "no labels" in classifier.details.text()

@@ -303,11 +303,13 @@ class DecidedPart(QWidget):
         result = self.controller.result
         if result is None:
             return ""
-        stack = result.spec.stack
-        if not result.spec.stacked or METHODS[result.spec.method].regroups:
-            return f"input {self._input}, {describe_spec(result.spec)}"
-        about = f"input {self._input}, SVM trained at noise {number(stack.noise)}, {counted(stack.depth, 'layer')}"
-        return about if self._workspace.has_parameters(stack) else f"{about} (not the parameters in the panel)"
+        spec, stack = result.spec, result.spec.stack
+        about = describe_spec(spec)
+        if spec.stacked and not METHODS[spec.method].regroups:
+            layers = f"at noise {number(stack.noise)}, {counted(stack.depth, 'layer')}"
+            about = f"SVM trained {layers if stack.depth else 'on the raw input'}"
+        is_stale = spec.stacked and not self._workspace.has_parameters(stack)
+        return f"input {self._input}, {about}{' (not the parameters in the panel)' if is_stale else ''}"
 
     def _share_texts(self, shares: tuple[float, ...]) -> list[str]:
         """Return the name of each layer with its share of the squared distance to support vectors."""
