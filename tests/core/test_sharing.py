@@ -160,7 +160,7 @@ def test_that_a_classifier_passes_the_shape_on():
     ("changes", "message"),
     [
         ({}, "30 features are not a square image; give image_shape for a convolution"),
-        ({"image_shape": (5, 5)}, r"image_shape is \(5, 5\); it must be rows and columns.* of 30 features"),
+        ({"image_shape": (5, 5)}, r"image_shape is \(5, 5\); it must be \(rows, columns\) or .*product of 30"),
         ({"image_shape": (2.5, 12)}, "image_shape is"),
         ({"sharing": "none", "image_shape": (4, 6)}, "image_shape is"),
         ({"image_shape": "30"}, "image_shape is '30'"),
