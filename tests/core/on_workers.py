@@ -4,6 +4,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from distributed import secede
+
 
 def slow(block: Any) -> Any:
     """Return a block after a delay."""
@@ -12,7 +14,11 @@ def slow(block: Any) -> Any:
 
 
 def wait_for_file(block: Any, file: Path) -> Any:
-    """Wait until a file exists, then return the block; give up after some seconds."""
+    """Wait until a file exists, then return the block; give up after some seconds.
+
+    Meanwhile, the worker can compute other tasks, which the scheduler may have assigned to the same worker.
+    """
+    secede()
     for _ in range(600):
         if file.exists():
             return block
