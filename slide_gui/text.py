@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 THIN = "\u202f"
@@ -363,6 +364,7 @@ def _shared_length(names: Sequence[str]) -> int:
     return length
 
 
+@lru_cache(maxsize=1024)  # the table of runs shows thousands of runs at few noise levels
 def level(noise: float) -> str:
     """Return a noise level, or a probability, with two decimals, or in full if it has more.
 

@@ -206,7 +206,7 @@ def test_that_of_ten_thousand_runs_only_those_in_view_are_painted_and_each_is_fi
     rows = many_rows(10_000)
     assert calls_in(lambda: table.set_rows(rows)) < 5 * len(rows)
     assert calls_in(table.grab) < 1.1 * painted
-    assert calls_in(lambda: table.set_filter("rectangles depth 3")) < 40 * len(rows)
+    assert calls_in(lambda: table.set_filter("rectangles depth 3")) < 30 * len(rows)
     by_error = TITLES.index("Error %")
     assert calls_in(lambda: table.view.sortByColumn(by_error, Qt.SortOrder.AscendingOrder)) < 20 * len(rows)
     assert calls_in(table.grab) < 1.1 * painted
