@@ -39,7 +39,7 @@ class UsageError(Exception):
 
 @contextmanager
 def usage() -> Iterator[None]:
-    """Open a context that turns a ValueError into a `UsageError` with the same message."""
+    """Raise a ValueError from the body of a `with` statement as a `UsageError` with the same message."""
     try:
         yield
     except ValueError as error:

@@ -97,7 +97,7 @@ class TextTable:
     groups: tuple[int, ...] = ()
 
     def blocks(self, escape: Callable[[str], str], bold: str) -> list[list[list[str]]]:
-        """Divide the table into parts narrow enough for a page of A4, and return their escaped cells.
+        """Split the table into parts that fit the width of an A4 page. Return their cells as escaped text.
 
         Each part begins with the first column of the table. Rows without values in the part are left out, unless the
         next row has the paper's results for the same data. The format string `bold` sets a cell in bold.

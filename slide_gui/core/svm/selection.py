@@ -498,7 +498,7 @@ class _Comparison:
 
 
 def _clearly_worse(wrong: NDArray[np.bool_], other: NDArray[np.bool_], weights: Array | None) -> bool:
-    """True if `wrong` marks more errors than `other`, by more than two standard errors of the difference."""
+    """Return True if `wrong` has more errors than `other`, by over two standard errors of the difference."""
     difference = (wrong.astype(np.float64) - other) * (1.0 if weights is None else weights)
     return bool(difference.sum() > 2.0 * np.sqrt(np.square(difference).sum()))
 

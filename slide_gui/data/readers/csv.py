@@ -556,7 +556,7 @@ def _shown(column: int, columns: tuple[str, ...]) -> str:
 def _label_column(
     columns: tuple[str, ...], rows: list[list[str]], text: frozenset[int], reading: ParseOptions, place: str
 ) -> tuple[int | None, list[Guess]]:
-    """Return the label column according to the options, the column names or the text columns, and guesses about it."""
+    """Choose the label column by the options, the column names or the text columns. Return it with any guesses."""
     if reading.label_column is not None:
         is_none = reading.label_column.lower() == NO_COLUMN
         return None if is_none else requested_column(reading.label_column, columns, place), []

@@ -317,7 +317,7 @@ def represent(data: RunData, reuse: Reuse, progress: Progress) -> Fitted:
 
 
 def stack_of(data: RunData, reuse: Reuse, progress: Progress) -> Stack:
-    """Return the stack of a run. A stack fitted on the whole training set is taken from `reuse` if possible."""
+    """Return the fitted stack of a run, from `reuse` if possible when it is fitted on the whole training set."""
     if data.spec.fit_rows == "training":
         return reuse.stack(data.dataset, data.spec.stack, progress=progress)
     rows, shape = data.take(data.fit_rows), data.dataset.image_shape or ()

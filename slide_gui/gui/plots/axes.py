@@ -309,7 +309,7 @@ class Plot(HoverWidget):
         """Draw moving marks, such as rings around dots, above the items. The cached picture does not contain them."""
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
-        """Return the point that the callout describes and the lines of the callout, or None if there is no callout."""
+        """Return the anchor point of the callout and its lines of text, or None if there is no callout."""
         return None
 
     def _at(self, place: QPointF) -> Any:

@@ -126,7 +126,7 @@ class _ChoiceBox(ElidedBox):
 
 
 class _DataMenu(ElidedBox):
-    """A menu of data sets. It shows the title of the open data, even if the menu has no entry for them.
+    """A combo box of data sets. It also shows the title of open data that are not in its list.
 
     Signals
     -------

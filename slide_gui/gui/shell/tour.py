@@ -64,7 +64,7 @@ def _pixel_of_outline(window: MainWindow) -> int | None:
 
 
 def _fitted(window: MainWindow, is_changed: Callable[[StackParameters], bool]) -> bool | None:
-    """Return True if the layers are fitted with parameters for which `is_changed` is True; otherwise return None."""
+    """Return True if layers are fitted and their parameters satisfy `is_changed`; otherwise return None."""
     workspace = window.workspace
     return (is_changed(workspace.state.parameters) and workspace.model() is not None) or None
 
