@@ -44,13 +44,15 @@ def test_that_hold_out_is_the_smoothed_error_of_an_svm_that_never_saw_the_points
     assert found.n_support == len(active)
 
 
-def test_that_hold_out_with_weights_equals_that_of_repeated_rows():
+def test_that_hold_out_with_weights_equals_that_of_repeated_rows_and_needs_a_held_out_point():
     kernel, codes = _problem(60)
     held_out, weights = held_out_mask(codes, 3), np.random.default_rng(1).integers(1, 5, 60)
     rows = np.arange(60).repeat(weights)
     repeated = evaluate("hold-out", kernel[np.ix_(rows, rows)], codes[rows], RIDGE, held_out[rows])
     weighted = evaluate("hold-out", kernel, codes, RIDGE, held_out, weights=weights.astype(float))
     assert weighted.value == pytest.approx(repeated.value, abs=1e-9)
+    with pytest.raises(ValueError, match="a held-out row in every pair of classes"):
+        evaluate("hold-out", kernel, codes, RIDGE, np.zeros(60, dtype=bool))
 
 
 @pytest.mark.parametrize("weights", [np.ones(50), row_weights(50)], ids=["equal", "weighted"])
@@ -182,9 +184,3 @@ def test_that_a_start_from_a_neighbour_changes_no_criterion(criterion):
     cold = evaluate(criterion, kernel, codes, RIDGE, held_out)
     assert warm.value == pytest.approx(cold.value, abs=1e-9)
     np.testing.assert_allclose(warm.gradient, cold.gradient, atol=1e-9)
-
-
-def test_that_hold_out_needs_a_held_out_point():
-    kernel, codes = _problem(10)
-    with pytest.raises(ValueError, match="a held-out row in every pair of classes"):
-        evaluate("hold-out", kernel, codes, RIDGE, np.zeros(10, dtype=bool))

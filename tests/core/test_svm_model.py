@@ -76,12 +76,6 @@ def test_that_the_model_stores_its_support_vectors_in_the_precision_that_they_ne
     assert fit_svm(rows[:150], codes[:150], _given()).vectors.dtype == np.float64
 
 
-def test_that_too_little_memory_is_refused():
-    with pytest.raises(MemoryError, match="training on 100 rows of 12 columns needs at least 0 MB in addition"):
-        fit_svm(Z[:100], CODES[:100], _given(memory=200_000))
-    fit_svm(Z[:100], CODES[:100], _given(memory=300_000))
-
-
 def test_that_all_pairs_share_the_progress():
     rows, codes = three_classes(90)
     listener = StopAfter()
@@ -109,7 +103,7 @@ def test_that_a_model_of_the_same_rows_starts_the_next_training_and_one_of_other
         np.testing.assert_array_equal(found.trained.coefficients, few.trained.coefficients)
 
 
-def test_that_one_class_a_class_of_one_row_and_a_subset_of_one_row_are_refused():
+def test_that_one_class_a_class_of_one_row_a_subset_of_one_row_and_too_little_memory_are_refused():
     with pytest.raises(ValueError, match="all rows belong to one class"):
         fit_svm(Z, np.zeros(120, dtype=int), SvmParameters(SIZES))
     with pytest.raises(ValueError, match=r"a class has 1 of the 5 training rows.*; use another split"):
@@ -117,11 +111,9 @@ def test_that_one_class_a_class_of_one_row_and_a_subset_of_one_row_are_refused()
     with pytest.raises(ValueError, match="subset_size is 1"):
         fit_svm(Z, CODES, SvmParameters(SIZES, subset_size=1))
     fit_svm(Z[:4], np.array([0, 1, 0, 1]), SvmParameters(SIZES, subset_size=2, starts=1))
-
-
-def test_that_shares_are_computed_from_the_medians_at_the_widths():
-    parts = median_distances(Z, SIZES) / np.square(WIDTHS)
-    assert fit_svm(Z, CODES, _given()).trained.shares == pytest.approx(parts / parts.sum())
+    with pytest.raises(MemoryError, match="training on 100 rows of 12 columns needs at least 0 MB in addition"):
+        fit_svm(Z[:100], CODES[:100], _given(memory=200_000))
+    fit_svm(Z[:100], CODES[:100], _given(memory=300_000))
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
@@ -182,15 +174,12 @@ def test_that_the_point_with_fewest_errors_on_unseen_rows_is_selected_and_the_fi
     assert min(training, key=training.__getitem__) != best  # errors on the training rows would select another point
 
 
-def test_that_a_single_point_or_too_few_rows_need_no_training():
+def test_that_a_single_point_or_too_few_rows_need_no_training_and_a_fifth_of_the_rows_is_enough_to_evaluate_on():
     listener = StopAfter()
     assert tune(DATA, np.array(WIDTHS), (2.0,), (5.0,), TUNING, listener) == (2.0, 5.0)
     two = TrainingSet(Z[:2], np.array([0, 1]), SIZES)
     assert tune(two, np.array(WIDTHS), SCALES, C_GRID, TUNING, listener) == (0.2, 1.0)
     assert not listener.fractions
-
-
-def test_that_a_fifth_of_the_rows_is_enough_to_evaluate_on():
     assert enough_fresh(80, 100)
     assert not enough_fresh(81, 100)
 
@@ -341,11 +330,13 @@ def test_that_rows_that_differ_only_by_rounding_are_equal_and_of_many_equal_rows
     assert median_distances(Z[:1], (1, 1)).tolist() == [0.0, 0.0]
 
 
-def test_that_shares_are_fractions_of_the_exponent_and_a_constant_layer_has_width_one_and_share_zero():
+def test_that_shares_are_fractions_of_the_exponent_at_the_medians_and_a_constant_layer_has_width_one_and_share_zero():
     np.testing.assert_allclose(shares_of([1.0, 2.0], [3.0, 4.0]), [0.75, 0.25])
     widths = widths_from([0.0, 2.0], 2.0)
     assert widths.tolist() == [1.0, 2.0]
     assert shares_of(widths, [0.0, 2.0]).tolist() == [0.0, 1.0]
+    parts = median_distances(Z, SIZES) / np.square(WIDTHS)
+    assert fit_svm(Z, CODES, _given()).trained.shares == pytest.approx(parts / parts.sum())
 
 
 def test_that_a_rewound_log_returns_its_results_and_computes_the_next_step():
