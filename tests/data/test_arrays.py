@@ -61,13 +61,17 @@ def test_that_texts_must_be_unicode_characters(tmp_path, code, is_letter):
             read_npz(path)
 
 
-def test_that_the_memory_of_all_arrays_is_checked_together(tmp_path, monkeypatch):
+def test_that_the_memory_of_all_arrays_and_of_all_pictures_is_checked_together(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "memory_limit", lambda: 80_000)
     path = write(tmp_path / "x.npz", npz_bytes(X_train=np.ones((100, 64)), X_test=np.ones((100, 64))))
     with pytest.raises(DataError, match=r"more than the limit of .* on this computer"):
         read_npz(path)
     write(path, npz_bytes(X_train=np.ones((100, 64)), X_test=np.ones((50, 64))))
     assert len(read_npz(path)) == 2
+    checked = []
+    monkeypatch.setattr(images, "check_memory", lambda n_bytes, _place: checked.append(n_bytes))
+    read_image_folder(save_all(tmp_path, "a/0.png", "a/1.png", "b/0.png"))
+    assert checked == [4 * 3 * 24]
 
 
 def test_that_names_give_role_and_kind_in_any_order():
@@ -287,13 +291,6 @@ def test_that_a_chunk_that_claims_gigabytes_takes_little_memory(tmp_path):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 4 << 20
-
-
-def test_that_the_memory_of_all_pictures_is_checked(tmp_path, monkeypatch):
-    checked = []
-    monkeypatch.setattr(images, "check_memory", lambda n_bytes, _place: checked.append(n_bytes))
-    read_image_folder(save_all(tmp_path, "a/0.png", "a/1.png", "b/0.png"))
-    assert checked == [4 * 3 * 24]
 
 
 def test_that_a_folder_without_readable_pictures_is_refused(tmp_path):

@@ -92,16 +92,6 @@ def test_that_images_in_no_known_scale_are_reported(most, remedy):
     assert remedy in data.opened.guesses[-1].why
 
 
-def test_that_sets_of_images_in_different_scales_are_refused():
-    with pytest.raises(DataError, match=r"test file: has pixels up to 0\.5, but the other set has pixels up to 200;"):
-        assembled(image([[0, 200, 9, 0, 0, 0]]), image([[0.5] * 6], "test"))
-
-
-def test_that_a_test_value_beyond_float32_after_scaling_is_refused():
-    with pytest.raises(DataError, match=r"test file: .*beyond the range of float32 when scaled like the"):
-        assembled(plain([[2.0, 1e-34], [0.0, 0.0]]), plain([[1.0, 37587.0]], "test"))
-
-
 NOT_TINY = st.floats(-(2.0**90), 2.0**90, width=32).map(lambda value: 0.0 if abs(value) < 1e-30 else value)
 
 
@@ -185,7 +175,7 @@ def test_that_a_test_set_alone_is_for_training():
     assert assemble([labelled], PATHS).test_labels is not None
 
 
-def test_that_sets_that_do_not_agree_are_refused():
+def test_that_sets_that_do_not_agree_or_have_different_scales_or_exceed_float32_after_scaling_are_refused():
     for role, word in (("train", "training"), ("test", "test")):
         with pytest.raises(DataError, match=f"are both {word} sets; open only one of them"):
             assembled(image([[0.5] * 6], role), image([[0.5] * 6], role))
@@ -193,13 +183,10 @@ def test_that_sets_that_do_not_agree_are_refused():
         assembled(image([[0.5] * 6]), image([[0.5] * 6], "test", (3, 2)))
     with pytest.raises(DataError, match="has 5 features, expected 6 features"):
         assembled(plain([[0.5] * 6]), plain([[0.5] * 5], "test"))
-
-
-def test_that_the_memory_of_both_sets_is_checked(monkeypatch):
-    checked = []
-    monkeypatch.setattr(assemble_module, "check_memory", lambda n_bytes, _place: checked.append(n_bytes))
-    assembled(image(np.zeros((3, 6))), image(np.zeros((2, 6)), "test"))
-    assert checked == [4 * (18 + 12)]
+    with pytest.raises(DataError, match=r"test file: has pixels up to 0\.5, but the other set has pixels up to 200;"):
+        assembled(image([[0, 200, 9, 0, 0, 0]]), image([[0.5] * 6], "test"))
+    with pytest.raises(DataError, match=r"test file: .*beyond the range of float32 when scaled like the"):
+        assembled(plain([[2.0, 1e-34], [0.0, 0.0]]), plain([[1.0, 37587.0]], "test"))
 
 
 @pytest.mark.parametrize(
@@ -221,10 +208,12 @@ def test_that_a_data_set_has_the_name_of_its_file_or_folder(tmp_path, monkeypatc
     assert (data.licence, data.citation, data.generated) == ("not stated", "", False)
 
 
-def test_that_progress_rises_over_both_sets_to_one(monkeypatch):
+def test_that_the_memory_of_both_sets_is_checked_and_progress_rises_over_them_to_one(monkeypatch):
+    checked, listener = [], StopAfter()
+    monkeypatch.setattr(assemble_module, "check_memory", lambda n_bytes, _place: checked.append(n_bytes))
     monkeypatch.setattr(assemble_module, "_BLOCK", 6)
-    listener = StopAfter()
     assemble([image(np.zeros((3, 6))), image(np.zeros((1, 6)), "test")], PATHS, progress=listener)
+    assert checked == [4 * (18 + 6)]
     assert listener.fractions == [0.25, 0.5, 0.75, 1.0]
 
 
@@ -369,42 +358,33 @@ def test_that_labels_are_integers_of_any_type_and_the_first_other_one_is_named()
         parts_module.integer_labels(np.array([1j]), "here")
 
 
-@pytest.mark.parametrize(
-    "classes",
-    [
-        np.repeat(np.arange(50), 20),
-        np.repeat(np.arange(40), 10),  # Olivetti faces
-        np.repeat(np.arange(40), 3),
-        np.repeat([65, 70, *range(97, 130)], 4),  # character codes of letters
-        np.repeat(np.arange(1, 103), np.arange(40, 142)),  # numbered from 1, with unequal sizes
-        np.arange(8),
-        np.repeat(np.arange(10), 2),
-        np.array([0.5, 1.5]),
-        np.append(np.repeat(np.arange(10), 9), [2.5, 7.5]),  # with two mistakes
-    ],
-)
-def test_that_class_numbers_do_not_look_like_a_quantity(classes):
-    assert not parts_module.looks_like_quantity(np.random.default_rng(0).permutation(classes))
-
-
 RANDOM = np.random.default_rng(0)
 
 
 @pytest.mark.parametrize(
-    "quantity",
+    ("is_quantity", "numbers"),
     [
-        np.rint(RANDOM.gamma(3, 50, 442)),
-        np.rint(RANDOM.normal(45, 12, 20_000)),  # ages: most values occur in many rows
-        RANDOM.random(500),
-        np.round(RANDOM.random(5_000), 2),
-        RANDOM.permutation(500),
-        np.rint(RANDOM.normal(50, 20, 30)),
-        np.repeat(np.arange(40), 20) / 4,
-        np.repeat(np.arange(15) / 10, [9, 3, *[9] * 13]),  # few numbers, of which one fraction is rare
+        (False, np.repeat(np.arange(50), 20)),
+        (False, np.repeat(np.arange(40), 10)),  # Olivetti faces
+        (False, np.repeat(np.arange(40), 3)),
+        (False, np.repeat([65, 70, *range(97, 130)], 4)),  # character codes of letters
+        (False, np.repeat(np.arange(1, 103), np.arange(40, 142))),  # numbered from 1, with unequal sizes
+        (False, np.arange(8)),
+        (False, np.repeat(np.arange(10), 2)),
+        (False, np.array([0.5, 1.5])),
+        (False, np.append(np.repeat(np.arange(10), 9), [2.5, 7.5])),  # with two mistakes
+        (True, np.rint(RANDOM.gamma(3, 50, 442))),
+        (True, np.rint(RANDOM.normal(45, 12, 20_000))),  # ages: most values occur in many rows
+        (True, RANDOM.random(500)),
+        (True, np.round(RANDOM.random(5_000), 2)),
+        (True, RANDOM.permutation(500)),
+        (True, np.rint(RANDOM.normal(50, 20, 30))),
+        (True, np.repeat(np.arange(40), 20) / 4),
+        (True, np.repeat(np.arange(15) / 10, [9, 3, *[9] * 13])),  # few numbers, of which one fraction is rare
     ],
 )
-def test_that_many_measured_numbers_look_like_a_quantity(quantity):
-    assert parts_module.looks_like_quantity(quantity)
+def test_that_many_measured_numbers_look_like_a_quantity_and_class_numbers_do_not(is_quantity, numbers):
+    assert parts_module.looks_like_quantity(np.random.default_rng(0).permutation(numbers)) == is_quantity
 
 
 def test_that_a_few_fractions_are_class_names_if_each_has_five_rows():

@@ -151,12 +151,9 @@ def test_that_classes_may_be_quoted_and_have_blanks(monkeypatch, block):
     assert (classes(of_r), of_r.feature_names) == (["light blue", "red"], ("a", "b"))
 
 
-def test_that_a_class_named_y_is_not_a_column_name():
+def test_that_a_class_named_y_is_not_a_column_name_and_repeated_and_empty_names_get_numbers():
     assert classes(read("y,1.5,2,3,4\nn,3.5,4,5,6\ny,5.5,6,7,8\n")) == ["y", "n", "y"]
     assert classes(read("y,1.5,2,3,4\nyes,3.5,4,5,6\nno,5.5,6,7,8\n")) == ["yes", "no"]
-
-
-def test_that_repeated_and_empty_column_names_get_numbers():
     part = read("a,a,a (2),a,\n1,2,3,4,0.5\n2,1,3,4,0.25\n")
     assert part.feature_names == ("a", "a (2)", "a (2) (3)", "a (4)", "column 5")
 
