@@ -180,15 +180,12 @@ def test_that_sums_of_ones_and_zeros_in_single_precision_are_exact_at_any_depth(
     assert fit_shuffled(others, stack, closed_form.shuffling(64, 9)).differences[0] > 1e-3
 
 
-def test_that_shuffled_weights_can_be_unshuffled():
+def test_that_a_seed_gives_one_permutation_and_shuffled_weights_can_be_unshuffled():
     order, weights = closed_form.shuffling(6, 3), np.random.default_rng(0).random((6, 7))
     there = weights[order][:, np.append(order, 6)]
     assert not np.array_equal(there, weights)
     np.testing.assert_array_equal(closed_form.unshuffled(there, order), weights)
     assert there[1, 2] == weights[order[1], order[2]]
     assert there[4, 6] == weights[order[4], 6]
-
-
-def test_that_a_seed_gives_one_permutation():
     np.testing.assert_array_equal(closed_form.shuffling(50, 2), closed_form.shuffling(50, 2))
     assert not np.array_equal(closed_form.shuffling(50, 2), closed_form.shuffling(50, 3))

@@ -64,15 +64,12 @@ def test_that_a_value_that_does_not_fit_is_named(document, message):
         from_document(Outer, document)
 
 
-def test_that_integers_fit_into_64_bits():
+def test_that_integers_fit_into_64_bits_and_a_value_of_any_of_several_types_is_accepted():
     for kind in (int, float):
         assert checked_value(kind, 2**63 - 1, "n") == 2**63 - 1
         for number in (2**63, -(2**63)):
             with pytest.raises(ValueError, match=r"n is -?9223372036854775808, expected a"):
                 checked_value(kind, number, "n")
-
-
-def test_that_a_value_of_any_of_several_types_is_accepted():
     assert checked_value(str | tuple[float, ...], [1, 2.0], "widths") == (1, 2.0)
     assert checked_value(str | tuple[float, ...], "learn", "widths") == "learn"
     with pytest.raises(ValueError, match="widths is None, expected a string or a list"):

@@ -83,10 +83,12 @@ def test_that_rarely_lit_pixels_drown_the_others_and_equally_lit_pixels_do_not()
     assert (drowns(uneven.stack.layers[0]), weight_rows(uneven, [0]).drowned) == (True, True)
 
 
-def test_that_a_typical_peak_is_the_median_of_those_that_are_not_zero():
+def test_that_a_typical_peak_is_the_median_of_those_not_zero_and_the_strongest_weight_that_of_another_pixel():
     assert typical_peak(np.array([0.0, 5.0, 0.0, 0.0, 2.0, 900.0])) == 5.0
     assert typical_peak(np.array([4.0, 0.0, 3.0, 900.0, 2.0])) == 3.5
     assert typical_peak(np.zeros(3)) == 1.0
+    assert strongest(np.array([0.9, -0.5, 0.4, 7.0]), 0) == 1
+    assert strongest(np.array([0.9, 7.0]), 0) == 0
 
 
 def test_that_the_limit_of_a_row_is_the_largest_weight_within_two_pixels():
@@ -149,11 +151,6 @@ def test_that_the_check_fails_for_weights_that_are_not_the_solution():
     assert abs(e.product - e.p_row[4]) > 0.1
 
 
-def test_that_the_strongest_weight_is_that_of_another_pixel():
-    assert strongest(np.array([0.9, -0.5, 0.4, 7.0]), 0) == 1
-    assert strongest(np.array([0.9, 7.0]), 0) == 0
-
-
 DATA = rectangles(60, 100)
 A, B = spec(DATA, noise=0.2, depth=2), spec(DATA, noise=0.5, depth=1, widths="median", C=10.0)
 
@@ -170,12 +167,14 @@ def test_that_rows_are_those_of_each_stack_and_their_difference():
     np.testing.assert_array_equal(found.difference[:, 0], found.first[:, 0] - found.second[:, 0])
 
 
-def test_that_rows_are_those_of_a_stack_fitted_on_the_rows_of_its_run():
+def test_that_rows_are_those_of_a_stack_fitted_on_the_rows_of_its_run_and_other_data_are_refused():
     for changes in ({"labels": 30, "fit_rows": "labelled"}, {"training": "split", "fit_rows": "split"}):
         asked = spec(DATA, noise=0.2, **changes)
         fitted = fit_stack(DATA.train[RunData.of(DATA, asked).fit_rows], asked.stack)
         found = compare_rows(DATA, asked, B, (9,))
         np.testing.assert_allclose(found.first[:, 0], fitted.layers[0].weights[[9]], rtol=0, atol=1e-9)
+    with pytest.raises(DataError, match="not the data set of both"):
+        compare_rows(DATA, A, spec(rectangles(60, 100, seed=1)), (0,))
 
 
 def test_that_rows_are_contributions_where_a_few_weights_would_drown_them(monkeypatch):
@@ -187,11 +186,6 @@ def test_that_rows_are_contributions_where_a_few_weights_would_drown_them(monkey
             expected = layer.weights[9, :-1] * np.sqrt(np.diag(layer.scatter)[:-1] / len(DATA.train))
             np.testing.assert_allclose(rows[0, j, :-1], expected, rtol=0, atol=1e-9)
             assert rows[0, j, -1] == pytest.approx(layer.weights[9, -1], abs=1e-9)
-
-
-def test_that_other_data_are_refused():
-    with pytest.raises(DataError, match="not the data set of both"):
-        compare_rows(DATA, A, spec(rectangles(60, 100, seed=1)), (0,))
 
 
 def test_that_errors_are_tested_on_the_same_rows_only():
@@ -209,7 +203,7 @@ def by_hand(squashing="threshold"):
     return Stack(parameters, (Layer(first, 0.0), Layer(second, 0.0)), 3, 2)
 
 
-def test_that_a_flow_has_the_numbers_computed_by_hand():
+def test_that_a_flow_has_the_numbers_computed_by_hand_and_an_image_of_another_size_is_refused_with_both_sizes():
     x = np.array([0.6, 0.4, 0.9])
     flow = Forward().flow(by_hand(), x, np.array([True, True, False]))
     first, second = flow.layers
@@ -227,6 +221,8 @@ def test_that_a_flow_has_the_numbers_computed_by_hand():
     assert clean.survivors.all()
     assert clean.corruption_error == 0.0
     np.testing.assert_array_equal(clean.layers[0].squashed, [1, 0, 1])
+    with pytest.raises(ValueError, match=r"shape \(4,\).*3 features"):
+        Forward().flow(by_hand(), np.zeros(4))
 
 
 @pytest.mark.parametrize("squashing", ["threshold", "sigmoid", "tanh", "identity"])
@@ -250,11 +246,6 @@ def test_that_survivors_match_the_noise_and_are_among_those_of_less_noise():
     assert (survivors(10_000, 0.5, seed=4) != kept[0.5]).any()
 
 
-def test_that_an_image_of_another_size_is_refused_with_both_sizes():
-    with pytest.raises(ValueError, match=r"shape \(4,\).*3 features"):
-        Forward().flow(by_hand(), np.zeros(4))
-
-
 def test_that_a_result_is_corrupted_by_the_noise_of_its_model():
     data = rectangles()
     model = fit_model(data, StackParameters(noise=0.4, depth=1))
@@ -264,11 +255,17 @@ def test_that_a_result_is_corrupted_by_the_noise_of_its_model():
     assert replace(result, seed=None).flow is result.flow
 
 
-def test_that_a_drawn_image_reads_back_exactly(tmp_path):
+def test_that_a_drawn_image_reads_back_exactly_and_a_text_larger_than_any_image_is_refused(tmp_path, monkeypatch):
     image = np.random.default_rng(0).random((8, 8)).astype(np.float32)
     path = tmp_path / "image.csv"
     path.write_text(image_text(image), encoding="utf-8")
     np.testing.assert_array_equal(read_image(path), image.reshape(-1))
+    path.write_text("0.5," * 250, encoding="utf-8")
+    monkeypatch.setattr(image_file, "_LARGEST_IMAGE", 1000)
+    assert read_image(path).shape == (250,)
+    path.write_text("0.5," * 250 + "1", encoding="utf-8")
+    with pytest.raises(DataError, match="is larger than"):
+        read_image(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"1,2,x", b"1,nan", b"0 1e300", b"\xff\xfe"])
@@ -281,29 +278,16 @@ def test_that_a_file_that_is_not_an_image_is_refused_with_its_name(tmp_path, con
         read_image(tmp_path / "none.csv")
 
 
-def test_that_a_text_larger_than_any_image_is_refused(tmp_path, monkeypatch):
-    path = tmp_path / "image.csv"
-    path.write_text("0.5," * 250, encoding="utf-8")
-    monkeypatch.setattr(image_file, "_LARGEST_IMAGE", 1000)
-    assert read_image(path).shape == (250,)
-    path.write_text("0.5," * 250 + "1", encoding="utf-8")
-    with pytest.raises(DataError, match="is larger than"):
-        read_image(path)
-
-
 DIGITS = (load_digits().data / 16).astype("float32")
 CROSS = np.fliplr(np.eye(8)) + np.eye(8) > 0
 NOISE = np.random.default_rng(0).random((20, 64)) < 0.4
 DRAWN = np.concatenate([CROSS.reshape(1, -1), NOISE]).astype("float32")
 
 
-def test_that_about_one_new_digit_in_a_hundred_and_every_cross_or_noise_is_unlike():
+def test_that_about_one_new_digit_in_a_hundred_and_every_cross_noise_or_stroke_on_dark_pixels_is_unlike():
     rule = Likeness(DIGITS[:1400])
     assert np.mean([rule.is_unlike(image) for image in DIGITS[1400:]]) < 0.04
     assert all(rule.is_unlike(image) for image in DRAWN)
-
-
-def test_that_strokes_on_pixels_that_no_digit_lights_are_unlike():
     rule, image = Likeness(DIGITS), DIGITS[3].copy()
     assert not rule.is_unlike(image)
     image[DIGITS.max(axis=0) == 0] = 1

@@ -138,13 +138,10 @@ def test_that_a_spec_drawn_for_a_split_and_seed_equals_one_with_them(spec, split
     assert replace(drawn).checked() == drawn
 
 
-def test_that_the_hash_depends_on_the_results_version_of_this_program():
+def test_that_the_hash_and_that_of_a_neighbour_depend_on_the_results_version_of_this_program():
     document = PLAIN.checked().document()
     assert PLAIN.hash == document_hash(document, version_in_hashes(str(RESULTS_VERSION)))
     assert len({document_hash(document, version) for version in (3, "3", "4-0123abcd", "3+0123")}) == 4
-
-
-def test_that_the_hash_of_a_neighbour_depends_on_the_version():
     warm = replace(PLAIN, neighbour=replace(PLAIN, split=1, training="split")).checked()
     own = replace(warm, neighbour=None).document()
     near = document_hash(warm.document()["neighbour"], 4)

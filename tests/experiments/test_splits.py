@@ -38,9 +38,11 @@ from tests.experiments.tiny import rectangles, spec
 SORTED = np.repeat([0, 1, 2], [600, 300, 100])  # labels in order, as in a sorted file
 
 
-def test_that_a_split_is_80_20_in_every_class():
+def test_that_a_split_is_80_20_in_every_class_and_large_data_sets_have_10_000_validation_rows_and_train_on_all_others():
     _, outside = split_rows(SORTED, 0, 0)
     assert np.bincount(SORTED[outside]).tolist() == [120, 60, 20]
+    inside, outside = split_rows(np.repeat([0, 1], [40_000, 20_000]), 3, 0)
+    assert (len(inside), len(outside)) == (50_000, 10_000)
 
 
 @pytest.mark.parametrize(
@@ -53,11 +55,6 @@ def test_that_five_splits_are_the_folds_of_one_cross_validation_and_the_next_fiv
         assert np.sort(np.concatenate(folds[first : first + n_folds])).tolist() == list(range(1000))
     if n_folds == 5:  # few groups can be divided in one way only
         assert {tuple(fold) for fold in folds[:5]}.isdisjoint(tuple(fold) for fold in folds[5:])
-
-
-def test_that_large_data_sets_have_10_000_validation_rows_and_train_on_all_others():
-    inside, outside = split_rows(np.repeat([0, 1], [40_000, 20_000]), 3, 0)
-    assert (len(inside), len(outside)) == (50_000, 10_000)
 
 
 @pytest.mark.parametrize("codes", [[0, 0], [0, 0, 1], [0, 0, 1, 1, 2]])
@@ -89,17 +86,13 @@ def test_that_a_sample_is_not_the_first_rows_and_is_seeded():
     assert len(stratified_sample(SORTED, None, 0)) == 1000
 
 
-def test_that_labels_are_numbered_with_those_of_the_test_set_alone_last():
+def test_that_labels_are_numbered_with_those_of_the_test_set_alone_last_and_data_without_two_classes_refused():
     data = rectangles(6, 4)
     labels, judged = np.array([7, -2, 7, 7, -2, -2]), np.array([5, 7, -2, 5])
     classes = Classes.of(replace(data, train_labels=labels, test_labels=judged))
     assert classes.labels == (-2, 7, 5)
     assert classes.train.tolist() == [1, 0, 1, 1, 0, 0]
     assert classes.test.tolist() == [2, 1, 0, 2]
-
-
-def test_that_data_without_two_classes_are_refused():
-    data = rectangles(6, 4)
     with pytest.raises(DataError, match="no labels"):
         Classes.of(replace(data, train_labels=None))
     with pytest.raises(DataError, match="class 3; add rows of another class"):
@@ -232,11 +225,16 @@ def test_that_no_held_out_group_has_a_training_row(held_out):
     assert back.train.tolist() == whole.train.tolist()
 
 
-def test_that_folds_of_groups_hold_every_row_once_and_seeds_differ():
+def test_that_folds_of_groups_hold_every_row_once_seeds_differ_and_a_single_group_cannot_be_divided():
     whole = grouped()
     tests = [divide(whole, each).test[:, 1] for each in HeldOut(folds=4).each]
     assert sorted(np.concatenate(tests)) == sorted(whole.train[:, 1])
     assert len({tuple(divide(whole, HeldOut(seed=seed)).test[:, 1]) for seed in range(5)}) == 5
+    whole = replace(whole, groups=np.zeros(len(whole.train), np.int64))
+    with pytest.raises(DataError, match="no group is left for 25 % held out, seed 0; use fewer folds"):
+        divide(whole, HeldOut())
+    with pytest.raises(ValueError, match="too few groups to be split"):
+        split_rows(whole.train_labels, 0, 0, whole.groups)
 
 
 def test_that_validation_rows_of_a_run_are_of_other_groups_than_its_training_rows():
@@ -247,14 +245,6 @@ def test_that_validation_rows_of_a_run_are_of_other_groups_than_its_training_row
         rest = np.setdiff1d(np.arange(len(data.train)), validation)
         assert not set(data.groups[validation]) & set(data.groups[rest])
         assert 0.1 < len(validation) / len(data.train) < 0.3
-
-
-def test_that_a_single_group_cannot_be_divided():
-    whole = replace(grouped(), groups=np.zeros(len(grouped().train), np.int64))
-    with pytest.raises(DataError, match="no group is left for 25 % held out, seed 0; use fewer folds"):
-        divide(whole, HeldOut())
-    with pytest.raises(ValueError, match="too few groups to be split"):
-        split_rows(whole.train_labels, 0, 0, whole.groups)
 
 
 def test_that_a_run_selects_widths_and_C_on_other_groups(monkeypatch):

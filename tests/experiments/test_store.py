@@ -56,7 +56,8 @@ def array_file(path, result=RESULT):
     return file
 
 
-def test_that_results_are_read_back_to_the_bit(path):
+def test_that_results_are_read_back_to_the_bit_and_a_saved_run_is_never_overwritten(path):
+    before = array_file(path).read_bytes(), array_file(path).stat().st_mtime_ns
     with RunStore(path) as store:
         for result in (RESULT, OTHER):
             again = store.load(result.spec.hash)
@@ -72,6 +73,9 @@ def test_that_results_are_read_back_to_the_bit(path):
         assert store._db.rows("PRAGMA user_version") == [(FORMAT,)]
         assert store._db.rows("PRAGMA journal_mode") == [("wal",)]
         assert store._db.rows("PRAGMA synchronous") == [(2,)]
+        store.save(replace(RESULT, timings=replace(RESULT.timings, fit=99.0)))
+        assert store.load(RESULT.spec.hash).timings == RESULT.timings
+    assert (array_file(path).read_bytes(), array_file(path).stat().st_mtime_ns) == before
 
 
 def test_that_a_file_and_its_name_are_on_the_disk_before_its_row(path, monkeypatch):
@@ -91,14 +95,6 @@ def test_that_a_file_and_its_name_are_on_the_disk_before_its_row(path, monkeypat
     size = array_file(path, small).stat().st_size
     assert [(is_folder, last) for is_folder, _, last in synced] == [(False, ".part"), (True, ".npz")]
     assert synced[0][1] == size
-
-
-def test_that_a_saved_run_is_never_overwritten(path):
-    before = array_file(path).read_bytes(), array_file(path).stat().st_mtime_ns
-    with RunStore(path) as store:
-        store.save(replace(RESULT, timings=replace(RESULT.timings, fit=99.0)))
-        assert store.load(RESULT.spec.hash).timings == RESULT.timings
-    assert (array_file(path).read_bytes(), array_file(path).stat().st_mtime_ns) == before
 
 
 DAMAGES = {

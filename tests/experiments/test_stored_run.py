@@ -35,10 +35,14 @@ RESULT = run(DATA, spec(DATA, widths="median", C=1.0))
 LINE = StoredRun.of(RESULT, 1.0, ("first", "of all"))
 
 
-def test_that_a_stored_run_is_read_back_from_its_row():
+def test_that_a_stored_run_is_read_back_from_its_row_and_the_mark_of_generated_data_is_not_part_of_their_name():
     for line in (LINE, replace(LINE, deleted=True, tags=(), C=None, n_support=None, numerics=None, chosen_by=None)):
         assert list(line.row()) == [column.name for column in COLUMNS]
         assert StoredRun.from_row(line.row()) == line
+    row = LINE.row() | {"data": "Convex (generated)"}
+    assert StoredRun.from_row(row).title == "Convex (generated)"
+    assert StoredRun.from_row(row).data == "Convex"
+    assert StoredRun.from_row(row | {"generated": 0}).data == "Convex (generated)"
 
 
 def test_that_a_stored_run_has_the_values_of_its_result():
@@ -66,13 +70,6 @@ def test_that_a_stored_run_has_the_values_of_its_result():
 def test_that_an_impossible_value_is_refused_by_name(column, value):
     with pytest.raises(ValueError, match=f"^{column} is "):
         StoredRun.from_row(LINE.row() | {column: value})
-
-
-def test_that_the_mark_of_generated_data_is_not_part_of_their_name():
-    row = LINE.row() | {"data": "Convex (generated)"}
-    assert StoredRun.from_row(row).title == "Convex (generated)"
-    assert StoredRun.from_row(row).data == "Convex"
-    assert StoredRun.from_row(row | {"generated": 0}).data == "Convex (generated)"
 
 
 def test_that_every_shown_column_has_a_text_for_any_run():
@@ -142,16 +139,13 @@ def test_that_other_texts_are_not_settings():
         assert Setting.from_text(json.dumps(unknown)) is None
 
 
-def test_that_a_run_without_layers_is_on_the_curves_of_every_stack():
+def test_that_a_run_without_layers_is_on_the_curves_of_every_stack_and_a_method_without_widths_is_named_instead():
     raw = Setting.of(replace(BASE, stack=StackParameters(depth=0)).checked())
     other = Setting.of(replace(BASE, stack=replace(BASE.stack, threshold=0.4)).checked())
     assert other.covers(raw)
     assert Setting.of(BASE).covers(raw)
     assert not other.covers(Setting.of(BASE))
     assert not Setting.of(SPLIT).covers(raw)
-
-
-def test_that_a_method_without_widths_is_named_instead():
     raw, text = Setting.of(replace(BASE, method="raw-svm").checked()), METHODS["raw-svm"].text
     assert raw.words() == f"test error · trained on all rows · {text}"
 
