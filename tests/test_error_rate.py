@@ -46,13 +46,10 @@ def test_that_equal_counts_of_errors_have_the_same_mean_to_the_bit():
     assert means == {5 / 720}
 
 
-def test_that_every_text_of_a_rate_is_rounded_alike():
+def test_that_every_text_of_a_rate_is_rounded_alike_and_a_few_errors_in_many_rows_not_to_none():
     rate = ErrorRate(0.014, 0.0131, 0.01499, 50_000)
     assert str(rate) == "1.40 % (1.31–1.50)"
     assert (rate.cell, rate.value, rate.interval) == ("1.40 (1.31–1.50)", "1.40", "1.31–1.50")
-
-
-def test_that_a_few_errors_in_many_rows_are_not_rounded_to_none():
     assert str(ErrorRate.of_run(1 / 50_000, 50_000)) == "0.002 % (0.00–0.01)"
     rates = ClassRates.of(np.array([[9998, 2], [0, 100]]), ("wide", "tall"))
     assert "error is 0.01 %, the recall by class is wide: 99.98 %, tall: 100.0 %." in rates.sentence

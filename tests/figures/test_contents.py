@@ -81,21 +81,18 @@ def test_that_a_matrix_fills_the_figure_with_every_count_on_sharp_cells_and_the_
     assert result().widths in {"widths by press", "median widths (guard)"} & set(texts(figure))
 
 
-def test_that_long_names_of_classes_remain_different():
+def test_that_long_names_of_classes_remain_different_and_column_names_of_many_classes_distinct_and_apart():
     names = [f"a class of a very long name, number {number} of three" for number in (1, 2, 3)]
     (axes,) = drawn(lambda figure, style: draw_confusion(figure, result(), style, names)).axes
     assert [text.get_text() for text in axes.get_yticklabels()] == ["…1…", "…2…", "…3…"]
     assert [text.get_text() for text in axes.get_xticklabels()] == ["1", "2", "3"]
-
-
-def test_that_column_names_of_many_classes_remain_distinct_and_apart():
     names, run = [f"letter {number}" for number in range(30)], replace(result(), confusion=np.eye(30, dtype=np.int64))
     columns = drawn(lambda figure, style: draw_confusion(figure, run, style, names)).axes[0].get_xticklabels()
     assert [text.get_text() for text in columns] == [str(number) for number in range(30)]
     assert all(one.x1 < other.x0 for one, other in pairwise(text.get_window_extent() for text in columns))
 
 
-def test_that_the_flow_figure_shows_the_values_and_the_errors():
+def test_that_the_flow_figure_shows_the_values_and_the_errors_and_marks_a_flow_without_corruption():
     flow = flow_of(DATA)
     figure = drawn(draw_flow, flow)
     assert len(figure.axes) == 6
@@ -106,6 +103,9 @@ def test_that_the_flow_figure_shows_the_values_and_the_errors():
     squashed = next(axes for axes in figure.axes if axes.get_label().startswith("T(h¹)")).images[0].get_array()
     dark = np.asarray(squashed)[::8, ::8].sum(axis=-1) < 200
     np.testing.assert_array_equal(dark.reshape(-1), second.squashed == 1)
+    found = texts(drawn(draw_flow, flow_of(DATA, None)))
+    assert any("not corrupted" in text for text in found)
+    assert "corrupt" not in found
 
 
 @pytest.mark.parametrize(("levels", "limit"), [("layer", 1.0), ("tile", 0.5)])
@@ -121,13 +121,7 @@ def test_that_all_tiles_of_t_have_the_colours_of_h_with_limits_of_their_own_if_o
         np.testing.assert_array_equal(shown, scale.lut()[scale.indices(layer.squashed.reshape(8, 8))])
 
 
-def test_that_a_flow_without_corruption_is_marked():
-    found = texts(drawn(draw_flow, flow_of(DATA, None)))
-    assert any("not corrupted" in text for text in found)
-    assert "corrupt" not in found
-
-
-def test_that_the_copies_figure_has_both_lines_and_their_references():
+def test_that_the_copies_figure_has_both_lines_with_references_and_names_row_and_column_of_its_pixel_as_shown():
     copies = copies_of(DATA)
     figure = drawn(draw_copies, copies)
     lines = figure.axes[0].get_lines()
@@ -137,10 +131,6 @@ def test_that_the_copies_figure_has_both_lines_and_their_references():
     np.testing.assert_allclose(dashed[0] / dashed[-1], 4.0)
     assert "Wₘ, m = 8, seed 0" in texts(figure)
     assert any("geometric mean over 2 seeds" in text for text in texts(figure))
-
-
-def test_that_the_copies_figure_names_row_and_column_of_its_pixel_as_shown():
-    copies = copies_of(DATA)
     flat = replace(copies, model=replace(copies.model, image_shape=(4, 16)))
     for transposed, name in ((False, "row 1, 3"), (True, "row 3, 1")):
         figure = drawn(draw_copies, flat, style=Style(transposed=transposed))
@@ -196,10 +186,12 @@ def colors(axes):
     return np.asarray(image.get_array())[4::8, 4::8]
 
 
-def test_that_there_is_a_tile_for_each_pixel_and_layer_and_one_colour_bar():
+def test_that_there_is_a_tile_for_each_pixel_and_layer_and_one_colour_bar_and_too_many_tiles_are_refused():
     figure = drawn(draw_weights, [weight_rows(), weight_rows("MNIST", depth=4, pixels=(5,), generated=False)])
     assert len(tiles(figure)) == 3 * 2 + 1 * 4
     assert len(figure.axes) == len(tiles(figure)) + 1
+    with pytest.raises(ValueError, match="too many"):
+        drawn(draw_weights, [weight_rows(depth=60)])
 
 
 def with_rms(rows, drowned):
@@ -363,11 +355,6 @@ def test_that_no_two_parts_overlap(width, levels, count):
         high = min(one.y1, other.y1) - max(one.y0, other.y0)
         # The box of a text has a margin of a quarter of a mm around the letters.
         assert min(wide, high) < 2.5, (one, other)
-
-
-def test_that_too_many_tiles_are_refused():
-    with pytest.raises(ValueError, match="too many"):
-        drawn(draw_weights, [weight_rows(depth=60)])
 
 
 # Matrices by Machado, Oliveira and Fernandes (2009) at severity 1 for linear sRGB.
