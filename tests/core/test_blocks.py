@@ -255,13 +255,6 @@ def test_that_thresholded_sums_of_sparse_rows_are_exact_to_the_bit(dtype):
     same_layers(fit_stack(sparse.csr_matrix(rows), parameters), fit_stack(rows, parameters))
 
 
-def test_that_a_value_equal_to_the_threshold_in_float32_is_0_in_sparse_rows_too():
-    rows = np.array([[0.1, 0.0], [0.2, 0.1]], "float32")
-    parameters = StackParameters(threshold=0.1)
-    for made in (np.asarray, sparse.csr_array):
-        np.testing.assert_array_equal(Scatter.squashed(made(rows), parameters).inner, [[1, 0], [0, 0]])
-
-
 def test_that_the_estimator_accepts_any_sparse_format_and_returns_dense_features():
     rows = words(n=300)
     dense = SLIDE(depth=2, dtype="float64").fit(rows)
@@ -274,11 +267,15 @@ def test_that_the_estimator_accepts_any_sparse_format_and_returns_dense_features
         np.testing.assert_array_equal(np.hstack(slide.layers(kind(rows))), found)
 
 
-def test_that_values_stored_twice_are_added_before_they_are_squashed():
+def test_that_values_stored_twice_are_added_before_they_are_squashed_and_one_equal_to_the_threshold_is_0():
     twice = sparse.csr_array((np.array([0.3, 0.3, 1.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
     slide = SLIDE(depth=2, dtype="float64").fit(twice)
     same_layers(slide.stack_, fit_stack(twice.toarray(), slide.stack_.parameters))
     assert len(twice.data) == 3
+    rows = np.array([[0.1, 0.0], [0.2, 0.1]], "float32")
+    parameters = StackParameters(threshold=0.1)
+    for made in (np.asarray, sparse.csr_array):
+        np.testing.assert_array_equal(Scatter.squashed(made(rows), parameters).inner, [[1, 0], [0, 0]])
 
 
 def test_that_sparse_rows_are_never_converted_all_at_once(monkeypatch):

@@ -486,13 +486,19 @@ def test_that_a_document_is_read_and_named(name, parameters, text):
     assert str(estimator) == text
 
 
-def test_that_components_that_cannot_be_computed_are_refused_with_the_largest_number():
+def test_that_components_that_cannot_be_computed_and_representations_that_are_not_finite_are_refused():
     message = "^PCA cannot compute 50 components from 300 rows with 12 features; set n_components to 12 or less$"
     with pytest.raises(ValueError, match=message):
         Transformer(_pca(n_components=50).fit("transformer", 0, DOUBLE))
     with pytest.raises(ValueError, match=r"PCA cannot be fitted to these rows .*n_components"):
         Transformer(_pca(n_components=-1).fit("transformer", 0, DOUBLE))
     Transformer(_pca(n_components=12).fit("transformer", 0, DOUBLE))
+    for values in (np.array([[1.0, np.nan]]), np.array([[1e39]])):
+        estimator = SimpleNamespace(transform=lambda _, values=values: values)
+        with pytest.raises(ValueError, match="returned values that are not finite"), np.errstate(over="ignore"):
+            Transformer(estimator).transform(X[:2])
+    with pytest.raises(ValueError, match="X has 11 features, but PCA is expecting 12 features"):
+        Transformer(_pca(n_components=3).fit("transformer", 0, DOUBLE)).transform(X[:, :11])
 
 
 @pytest.mark.parametrize(
@@ -528,12 +534,3 @@ def test_that_decisions_are_values_or_else_probabilities(functions, expected):
     codes, decisions = OtherClassifier(estimator).predict(X[:3])
     assert codes.tolist() == [0, 1, 1]
     np.testing.assert_array_equal(decisions, expected)
-
-
-def test_that_a_representation_is_a_table_of_finite_numbers():
-    for values in (np.array([[1.0, np.nan]]), np.array([[1e39]])):
-        estimator = SimpleNamespace(transform=lambda _, values=values: values)
-        with pytest.raises(ValueError, match="returned values that are not finite"), np.errstate(over="ignore"):
-            Transformer(estimator).transform(X[:2])
-    with pytest.raises(ValueError, match="X has 11 features, but PCA is expecting 12 features"):
-        Transformer(_pca(n_components=3).fit("transformer", 0, DOUBLE)).transform(X[:, :11])

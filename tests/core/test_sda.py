@@ -73,15 +73,12 @@ def test_that_the_cross_entropy_is_the_sum_of_its_terms(a, x):
     np.testing.assert_allclose(z, expit(a), rtol=0, atol=1e-15)
 
 
-def test_that_float32_losses_of_saturated_units_are_finite_and_right():
+def test_that_float32_losses_of_saturated_units_are_finite_and_right_and_exponentials_of_the_log_softmax_add_to_1():
     a = np.array([[200.0, -200.0, 40.0, -1e30]], np.float32)
     x = np.array([[1.0, 0.0, 0.5, 1.0]], np.float32)
     assert sigmoid_cross_entropy(a.copy(), x, np.empty_like(a)) == pytest.approx(20.0 + 1e30, rel=1e-6)
     sigmoid(a)
     np.testing.assert_array_equal(a, [[1.0, 0.0, 1.0, 0.0]])
-
-
-def test_that_the_log_softmax_keeps_differences_and_its_exponentials_add_up_to_one():
     a = np.array([[1000.0, 1001.0, 999.0], [-2.0, -2.0, -2.0]])
     values = a.copy()
     log_softmax(values)
@@ -171,22 +168,19 @@ def test_that_the_same_seed_gives_the_same_bits_and_another_does_not():
     assert not np.array_equal(first.weights, second.weights)
 
 
-def test_that_the_first_layers_equal_those_of_pre_training_only_them():
-    rows, _ = bars(100)
-    parameters = replace(SMALL, noise=(0.1, 0.4))
-    both, one = pretrain(rows, parameters), pretrain(rows, replace(parameters, n_units=(20,), noise=(0.1,)))
-    _same(both.first(1), one)
-    assert (both.first(1).parameters, both.first(1).history) == (one.parameters, one.history)
-    assert both.first(0).layers == ()
-
-
-def test_that_features_are_the_representations_of_all_layers():
+def test_that_features_are_the_representations_of_all_layers_and_first_layers_those_of_pre_training_only_them():
     sda, many = pretrain(bars(100)[0], SMALL), np.random.default_rng(0).random((5000, 36), dtype=np.float32)
     joined, expected = sda.transform(many), [many]
     for layer in sda.layers:
         expected.append(expit(expected[-1] @ layer.weights.T + layer.hidden_bias))
     assert sda.sizes == (36, 20, 12)
     np.testing.assert_allclose(joined, np.hstack(expected), rtol=2e-5, atol=1e-6)
+    rows, _ = bars(100)
+    parameters = replace(SMALL, noise=(0.1, 0.4))
+    both, one = pretrain(rows, parameters), pretrain(rows, replace(parameters, n_units=(20,), noise=(0.1,)))
+    _same(both.first(1), one)
+    assert (both.first(1).parameters, both.first(1).history) == (one.parameters, one.history)
+    assert both.first(0).layers == ()
 
 
 def test_that_each_epoch_is_reported_with_all_before_it():

@@ -87,18 +87,18 @@ def test_that_a_value_equal_to_the_threshold_is_squashed_to_0(threshold, dtype):
     np.testing.assert_array_equal(np.diag(input_scatter(rows, parameters).squashed)[:-1], lit.sum(axis=0))
 
 
-def test_that_the_noise_path_of_every_layer_equals_its_weights():
+def test_that_the_noise_path_of_every_layer_equals_its_weights_and_leaves_out_a_dead_pixel_without_a_ridge():
     stack = fit_stack(images(), StackParameters(depth=3, noise=0.4, dtype="float64"))
     for k, layer in enumerate(stack.layers, start=1):
         np.testing.assert_allclose(stack.noise_path(k).weights(0.4), layer.weights, atol=1e-8)
     with pytest.raises(ValueError, match="layers 1 to 3"):
         stack.noise_path(4)
-
-
-def test_that_float32_rounding_of_hardly_varying_features_is_not_refused():
-    rows = np.random.default_rng(0).random((3000, 40))
-    stack = fit_stack(rows, StackParameters(depth=8, squashing="sigmoid", fit_on="thresholded"))
-    assert all(0.0 <= layer.error < 0.1 for layer in stack.layers)
+    rows = np.random.default_rng(0).random((200, 6))
+    expected = denoiser_weights(scatter_of(rows), 0.3, ridge=0.0)
+    found = NoisePath(scatter_of(np.insert(rows, 2, 0.0, axis=1)), ridge=0.0).weights(0.3)
+    assert not found[2].any()
+    assert not found[:, 2].any()
+    np.testing.assert_allclose(np.delete(np.delete(found, 2, axis=0), 2, axis=1), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2, 4])
@@ -210,11 +210,14 @@ def test_that_float32_rows_give_the_listings_weights_in_float64_within_the_state
         assert deviation < (4e-5 / noise if noise >= 0.1 else 1e-9 if noise else 1e-5)
 
 
-def test_that_float32_sums_are_settled_into_float64_after_4096_rows():
+def test_that_float32_sums_are_settled_into_float64_after_4096_rows_and_rounding_of_equal_features_is_not_refused():
     rows = np.ones((12_288, 3), "float32")
     rows[:4096] = 4096.0  # the sum of their squares is so large that float32 would lose all other rows
     scatter = input_scatter(rows, StackParameters()).values
     np.testing.assert_array_equal(scatter[:3, :3], 2.0**36 + 8192)
+    rows = np.random.default_rng(0).random((3000, 40))
+    stack = fit_stack(rows, StackParameters(depth=8, squashing="sigmoid", fit_on="thresholded"))
+    assert all(0.0 <= layer.error < 0.1 for layer in stack.layers)
 
 
 @pytest.mark.parametrize("ridge", [1e-5, 0.5])
@@ -417,15 +420,6 @@ def test_that_the_uninterruptible_eigendecomposition_uses_one_thread(monkeypatch
         NoisePath(scatter_of(blobs(n=50, side=4)))
         assert loaded_blas() == before
     assert used == [{1}]
-
-
-def test_that_without_a_ridge_a_dead_pixel_is_left_out_and_the_others_equal_a_refit_of_them_alone():
-    rows = np.random.default_rng(0).random((200, 6))
-    expected = denoiser_weights(scatter_of(rows), 0.3, ridge=0.0)
-    found = NoisePath(scatter_of(np.insert(rows, 2, 0.0, axis=1)), ridge=0.0).weights(0.3)
-    assert not found[2].any()
-    assert not found[:, 2].any()
-    np.testing.assert_allclose(np.delete(np.delete(found, 2, axis=0), 2, axis=1), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize(

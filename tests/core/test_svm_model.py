@@ -269,15 +269,12 @@ def test_that_values_within_a_class_are_computed_once_for_all_its_pairs(monkeypa
         assert sorted(computed) == [(0, 30), (new, 30), (2, 40)]
 
 
-def test_that_exact_rows_are_in_double_precision():
+def test_that_exact_rows_are_in_double_precision_and_every_tile_is_a_cancel_point():
     classes = _classes(0)
     source = VectorRows([classes[0], classes[2]])
     exact = source.exact_rows(np.arange(70), NO_PROGRESS)
     assert (exact.dtype, exact.nbytes) == (np.float64, source.refined_bytes)
     np.testing.assert_allclose(VectorRows.of(exact).kernel(np.arange(70)), _slow((0, 2)), atol=1e-14)
-
-
-def test_that_every_tile_is_a_cancel_point():
     listener = StopAfter()
     VectorRows.of(np.zeros((1200, 4), dtype=np.float32)).kernel(np.arange(1200), progress=listener)
     assert len(listener.fractions) >= 3
