@@ -126,19 +126,16 @@ def test_that_plain_features_of_catalogue_files_are_scaled_without_a_question(mo
     assert [guess.sure for guess in data.opened.guesses] == [True]
 
 
-def test_that_the_user_may_decide_whether_features_are_scaled():
+def test_that_a_constant_feature_becomes_0_and_keeps_its_distances_and_the_user_may_decide_about_scaling():
+    data = assembled(plain([[5.0, 0.0], [5.0, 10.0]]), plain([[8.0, 5.0]], "test"))
+    np.testing.assert_array_equal(data.train, [[0.0, 0.0], [0.0, 1.0]])
+    np.testing.assert_array_equal(data.test, [[3.0, 0.5]])
+    assert data.opened.guesses[-1].what == "most test values of “1” are far outside the training set"
     counts, fractions = [[0, 1], [200, 5]], [[0.5, 0.25], [0.75, 0.25]]
     np.testing.assert_array_equal(assembled(plain(counts), reading=ParseOptions(scaled=False)).train, counts)
     data = assembled(plain(fractions), reading=ParseOptions(scaled=True))
     np.testing.assert_array_equal(data.train, [[0, 0], [1, 0]])
     assert data.opened.guesses == ()
-
-
-def test_that_a_constant_feature_becomes_0_and_keeps_its_distances_in_the_test_set():
-    data = assembled(plain([[5.0, 0.0], [5.0, 10.0]]), plain([[8.0, 5.0]], "test"))
-    np.testing.assert_array_equal(data.train, [[0.0, 0.0], [0.0, 1.0]])
-    np.testing.assert_array_equal(data.test, [[3.0, 0.5]])
-    assert data.opened.guesses[-1].what == "most test values of “1” are far outside the training set"
 
 
 def test_that_all_numbers_are_checked_before_images_are_scaled(monkeypatch):
@@ -160,15 +157,12 @@ def test_that_the_first_number_that_is_not_finite_is_named(monkeypatch, dtype):
         assembled(image(np.zeros((2, 6), dtype)), image(values, "test"))
 
 
-def test_that_rows_known_to_be_finite_are_not_copied():
+def test_that_rows_known_to_be_finite_are_not_copied_and_a_test_set_alone_is_for_training():
     rows = np.random.default_rng(0).random((4, 6), np.float32)
     assert assembled(image(rows, finite=True)).train is rows
     data = assembled(image(np.asfortranarray(rows), finite=True))
     assert data.train.flags.c_contiguous
     np.testing.assert_array_equal(data.train, rows)
-
-
-def test_that_a_test_set_alone_is_for_training():
     data = assembled(image([[0.5] * 6], "test"))
     assert (data.train.shape, data.test.shape, data.test_labels) == ((1, 6), (0, 6), None)
     labelled = DataPart(np.ones((1, 6)), np.array([1]), None, "file", "test")
@@ -400,7 +394,7 @@ def test_that_a_few_fractions_are_class_names_if_each_has_five_rows():
         assembled(*parts)
 
 
-def test_that_ranges_have_equally_many_values_and_are_named_by_their_limits():
+def test_that_ranges_have_equally_many_values_and_are_named_by_limits_and_at_most_10_000_texts_are_classes():
     limits, names = parts_module.quantile_ranges(np.arange(1, 301), 3, "here")
     assert limits.tolist() == [100, 200]
     assert names == ("up to 100", "above 100 to 200", "above 200")
@@ -408,9 +402,6 @@ def test_that_ranges_have_equally_many_values_and_are_named_by_their_limits():
         assert parts_module.quantile_ranges(np.array(tied), 3, "here")[0].tolist() == wanted
     with pytest.raises(DataError, match="here: has fewer than 3 different labels; choose a smaller number"):
         parts_module.quantile_ranges(np.array([0, 0, 0, 0, 1]), 3, "here")
-
-
-def test_that_at_most_ten_thousand_texts_are_classes():
     texts = [f"class {k:05}" for k in range(10_001)]
     labels, names = parts_module.named_labels(texts[:-1], "here")
     assert (labels[-1], len(names)) == (9_999, 10_000)

@@ -240,20 +240,17 @@ def test_that_text_columns_without_classes_are_left_out_and_reported():
     assert notes(read("\n".join(many)))[-1] == "columns 1, 2, 3, 4, … left out"
 
 
-def test_that_a_test_table_leaves_out_the_text_columns_of_the_training_table(tmp_path):
+def test_that_columns_left_out_may_have_any_cells_and_a_test_table_leaves_out_those_of_the_training_table(tmp_path):
+    text = PEOPLE.replace("n3,", '"one, two",').replace("n4", "")
+    part = read(text, ParseOptions("d", left_out=("name", "2")))
+    assert part.labels.tolist() == [0, 1, 2, 0, 1]
+    assert part.feature_names == ("a", "b", "c", "e")
     train = write(tmp_path / "x_train.csv", PEOPLE)
     test = write(tmp_path / "x_test.csv", "note,town,a,b,c,d,e\nbad,Ulm,1,2,3,4,5\nbad,Ulm,1,2,3,4,6\n")
     data = open_data([train, test])
     assert data.test_labels.tolist() == [1, 1]
     assert data.feature_names == ("a", "b", "c", "d", "e")
     assert "x_test.csv: column “note” left out" in [guess.what for guess in data.opened.guesses]
-
-
-def test_that_columns_left_out_may_have_any_cells():
-    text = PEOPLE.replace("n3,", '"one, two",').replace("n4", "")
-    part = read(text, ParseOptions("d", left_out=("name", "2")))
-    assert part.labels.tolist() == [0, 1, 2, 0, 1]
-    assert part.feature_names == ("a", "b", "c", "e")
 
 
 @pytest.mark.parametrize("header", ["", "class,a,b\n", "# of 2024, by me\n\n# rows\nclass,a,b\n"])

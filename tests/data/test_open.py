@@ -363,13 +363,7 @@ def test_that_numbers_that_round_to_infinity_in_float32_are_refused(style):
             numbers_of(beyond)
 
 
-def test_that_a_blank_in_place_of_a_line_end_does_not_end_a_row():
-    lines = amat_text(np.full((4, 16), 0.5), np.ones(4)).splitlines(keepends=True)
-    with pytest.raises(DataError, match="line 2 has 34 numbers, expected 17"):
-        numbers_of(lines[0] + lines[1].replace("\n", " ") + lines[2] + lines[3])
-
-
-def test_that_only_the_benchmark_layout_is_decoded_in_blocks():
+def test_that_only_the_benchmark_layout_is_decoded_in_blocks_and_a_blank_does_not_end_a_row():
     good = b"".join(b"%16.7e" % v for v in (0.5, -1.25, 3e-9)) + b"\n"
     assert decode(np.frombuffer(good, np.uint8).reshape(1, -1), 3).tolist() == [[0.5, -1.25, 3e-9]]
     for at in range(len(good)):
@@ -380,6 +374,9 @@ def test_that_only_the_benchmark_layout_is_decoded_in_blocks():
             if found is not None:  # then it equals the result of float()
                 assert changed[-1:] == b"\n"
                 assert [float(changed[16 * k : 16 * k + 16]) for k in range(3)] == found[0].tolist()
+    lines = amat_text(np.full((4, 16), 0.5), np.ones(4)).splitlines(keepends=True)
+    with pytest.raises(DataError, match="line 2 has 34 numbers, expected 17"):
+        numbers_of(lines[0] + lines[1].replace("\n", " ") + lines[2] + lines[3])
 
 
 def test_that_rows_of_both_layouts_mix_across_blocks(monkeypatch):

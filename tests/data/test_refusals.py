@@ -314,13 +314,17 @@ def test_that_too_many_members_are_refused_and_hidden_ones_skipped(tmp_path, mon
         zip_members(path)
 
 
-def test_that_a_very_long_line_is_refused(tmp_path, monkeypatch):
+def test_that_a_very_long_line_is_refused_and_long_quotations_are_shortened(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "_LONGEST_LINE", 1000)
     monkeypatch.setattr(tables, "_BLOCK", 400)
     good = " ".join(["0.5"] * 240) + " 1"  # 962 characters
     assert open_data([write(tmp_path / "a.amat", f"# a comment\n{good}\n{good}\n")]).train.shape == (2, 240)
     with pytest.raises(DataError, match="line 2 is longer than 16 MiB; expected one row of numbers per line"):
         open_data([write(tmp_path / "a.amat", "# a comment\n" + "1 " * 2000)])
+    message = str(DataError(f"holds {'x' * 10**6}; leave it out", str(tmp_path)))
+    assert message.startswith(f"{tmp_path}: holds xxx")
+    assert message.endswith("xxx; leave it out")
+    assert len(message) < 2000
 
 
 def test_that_every_reader_checks_the_memory(tmp_path, monkeypatch):
@@ -341,13 +345,6 @@ def test_that_every_reader_checks_the_memory(tmp_path, monkeypatch):
     for path in paths:
         with pytest.raises(DataError, match="on this computer"):
             open_data([path])
-
-
-def test_that_long_quotations_are_shortened(tmp_path):
-    message = str(DataError(f"holds {'x' * 10**6}; leave it out", str(tmp_path)))
-    assert message.startswith(f"{tmp_path}: holds xxx")
-    assert message.endswith("xxx; leave it out")
-    assert len(message) < 2000
 
 
 @pytest.fixture
@@ -371,14 +368,11 @@ def test_that_half_the_memory_is_the_limit_and_at_most_8_gib(monkeypatch, pages,
     assert limits.memory_limit() == limit
 
 
-def test_that_the_densest_deflate_stream_is_not_refused():
+def test_that_the_densest_deflate_stream_is_not_refused_and_a_small_file_is_read_up_to_its_limit(tmp_path):
     n_bytes = 1 << 24
     packed = len(zlib.compress(bytes(n_bytes), level=9, wbits=-15))
     assert n_bytes > 1025 * packed
     check_claim(n_bytes, packed, "a", ratio=DEFLATE_RATIO)
-
-
-def test_that_a_small_file_is_read_up_to_its_limit(tmp_path):
     content = bytes(range(256)) * 8192
     assert read_small(write(tmp_path / "x", content), 2 << 20, "a picture") == content
     with pytest.raises(DataError, match="x: is larger than 2 MiB, expected a picture"):
@@ -420,7 +414,7 @@ def test_that_names_with_invisible_differences_remain_different_and_common_names
     assert named(*names).label_names == names
 
 
-def test_that_a_table_of_hostile_names_keeps_every_class_and_column(tmp_path):
+def test_that_a_table_of_hostile_names_keeps_every_class_and_column_and_names_of_arrays_and_tags_are_cleaned(tmp_path):
     data = open_data([hostile_file(tmp_path)])
     assert len(set(data.label_names)) == len(CLASSES)
     assert len(set(data.feature_names)) == len(COLUMNS)
@@ -429,9 +423,6 @@ def test_that_a_table_of_hostile_names_keeps_every_class_and_column(tmp_path):
     assert not unsafe("".join(names))
     assert max(map(len, names)) <= 100
     assert os.path.samefile(data.source, tmp_path / os.listdir(tmp_path)[0])
-
-
-def test_that_names_of_arrays_documents_and_tags_are_cleaned(tmp_path):
     texts = ["a\x1bb", "a b", "a\nb", "a\x1fb", "a  b"]
     assert len(set(open_data([write(tmp_path / "x.npz", npz_bytes(X=np.eye(5), y=texts))]).label_names)) == 5
     assert not unsafe(unmarked("data\x1b[31m (generated)", True))
