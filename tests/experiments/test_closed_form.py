@@ -132,14 +132,11 @@ def _study(points, seeds=2):
     return Copies(0.3, 1, np.zeros((1, 2)), 10, 10, seeds, made)
 
 
-def test_that_a_curve_has_geometric_means_and_leaves_out_points_without_a_logarithm():
+def test_that_a_curve_has_geometric_means_without_points_without_a_logarithm_and_finished_points_have_every_seed():
     nan, inf = np.nan, np.inf
     copies = _study([(1, [0.2, 0.8], [nan, 1.0]), (2, [0.0, 0.4], [0.5, 2.0]), (4, [0.1, inf], [0.3, -1.0])])
     assert copies.curve() == [(1, pytest.approx(0.4), 0.2, 0.8)]
     assert copies.curve(0) == [(2, pytest.approx(1.0), 0.5, 2.0)]
-
-
-def test_that_finished_points_have_every_seed():
     copies = _study([(1, [0.2, 0.8], [1.0, 1.0]), (2, [0.1, 0.4], [1.0, 1.0]), (4, [0.1], [1.0])])
     assert [point.copies for point in copies.finished().points] == [1, 2]
     assert [point.copies for point in copies.points] == [1, 2, 4]

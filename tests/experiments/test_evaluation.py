@@ -389,7 +389,7 @@ def cell(*answers, data="convex", method="raw-svm", n_splits=3):
     return Cell(data, method, n_splits, answers)
 
 
-def test_that_a_cell_has_a_mean_and_is_complete_with_all_splits():
+def test_that_a_cell_has_a_mean_the_median_time_of_features_and_the_most_frequent_selection_of_its_splits():
     assert cell().rate is None
     two = answer(0, 0.1), answer(1, 0.3)
     rates = [ErrorRate.of_run(0.1, 100), ErrorRate.of_run(0.3, 100)]
@@ -399,9 +399,6 @@ def test_that_a_cell_has_a_mean_and_is_complete_with_all_splits():
     assert not cell(answer(0), answer(1)).complete
     assert cell(answer(0), answer(1), answer(2)).complete
     assert cell(method="pca-svm").title == "PCA-SVM"
-
-
-def test_that_a_cell_has_the_median_time_of_features_and_the_most_frequent_selection():
     assert (cell(answer(0)).features, cell(answer(0)).chosen) == (None, "")
     known = [answer(k, features=seconds) for k, seconds in enumerate((4.0, None, 1.0, 2.0))]
     assert cell(*known).features == 2.0

@@ -46,7 +46,7 @@ def trainings(monkeypatch):
     return made
 
 
-def test_that_shallower_autoencoders_are_the_first_layers_of_deeper_ones(trainings):
+def test_that_shallower_autoencoders_are_the_first_layers_of_deeper_ones_and_fine_tuning_needs_no_new_ones(trainings):
     known = Networks()
     both = known.pretrained(DATA, DEEP)
     one = known.pretrained(DATA, replace(DEEP, n_units=(8,)).checked())
@@ -54,11 +54,6 @@ def test_that_shallower_autoencoders_are_the_first_layers_of_deeper_ones(trainin
     assert one.seconds == both.seconds[:1]
     assert 0.0 < both.seconds[0] < both.seconds[1]
     assert one.sda.layers == both.sda.layers[:1]
-
-
-def test_that_parameters_of_fine_tuning_need_no_new_pretraining(trainings):
-    known = Networks()
-    known.pretrained(DATA, DEEP)
     for change in ({"fine_tuning_rate": 0.01}, {"fine_tuning_epochs": 9}, {"patience": 3}, {"noise": (0.25, 0.25)}):
         known.pretrained(DATA, replace(DEEP, **change).checked())
     assert len(trainings) == 1
@@ -308,7 +303,7 @@ def test_that_members_trained_before_are_not_trained_again_and_change_no_bit(mon
     assert same_numbers(run(OWN_DATA, RunSpec.mean_of(members), reuse=reuse), alone)
 
 
-def test_that_a_mean_margin_has_the_rows_of_its_members_in_every_draw_and_fold():
+def test_that_a_mean_margin_has_the_rows_of_its_members_in_every_draw_and_fold_and_a_hash_of_them_without_their_place():
     members = five(OWN_DATA, training="split")
     mean = RunSpec.mean_of(members)
     assert mean.drawn(3, 7) == RunSpec.mean_of([each.drawn(3, 7) for each in members])
@@ -320,11 +315,6 @@ def test_that_a_mean_margin_has_the_rows_of_its_members_in_every_draw_and_fold()
     assert {member.fingerprint == each.fingerprint for each in folds for member in each.members} == {True}
     assert Setting.from_text(Setting.of(mean).text).at(mean, 0.3, 1, 0, 0) == mean
     assert Setting.of(mean.drawn(1, 2)).text == Setting.of(mean).text
-
-
-def test_that_a_hash_of_a_mean_margin_follows_its_members_but_not_the_place_of_their_data():
-    members = five(OWN_DATA)
-    mean = RunSpec.mean_of(members)
     moved = [replace(each, source="elsewhere") for each in members]
     assert RunSpec.mean_of(moved).hash == mean.hash
     assert RunSpec.mean_of(members[::-1]).hash != mean.hash

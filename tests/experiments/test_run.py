@@ -83,7 +83,7 @@ def test_that_three_classes_are_counted_by_class():
     assert found.decisions.shape == (len(found.misclassified), 3)
 
 
-def test_that_the_split_determines_the_training_and_validation_rows():
+def test_that_the_split_determines_the_training_and_validation_rows_and_test_rows_are_a_stratified_sample():
     data = with_wrong_labels(DATA)
     asked = spec(data, widths="median", C=10.0, training="split", evaluate="validation", split=2)
     found = run(data, asked)
@@ -93,9 +93,6 @@ def test_that_the_split_determines_the_training_and_validation_rows():
     assert found.error == found.validation_error > 0.0
     whole = run(DATA, spec(DATA, widths="median", C=10.0))
     assert (whole.n_train, whole.validation_error) == (120, None)
-
-
-def test_that_test_rows_are_a_stratified_sample():
     found = run(DATA, spec(DATA, widths="median", C=10.0, test_rows=100))
     assert found.n_test == 100
     share = DATA.test_labels.mean()

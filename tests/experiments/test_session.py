@@ -84,11 +84,15 @@ def test_that_a_picture_holds_its_session_and_without_one_has_the_same_bytes(tmp
     assert path.read_bytes() == plain
 
 
-def test_that_a_picture_has_the_name_of_its_data_and_not_their_folder(tmp_path):
+def test_that_a_picture_has_the_name_of_its_data_and_not_their_folder_and_an_incomplete_session_is_refused(tmp_path):
     paths = (str(tmp_path / "secret-folder" / "iris.csv"),)
     text = picture_text(replace(_RECORD, source=replace(_RECORD.source, paths=paths)))
     assert b"secret-folder" not in file_content(text)
     assert b"iris.csv" in file_content(text)
+    path = tmp_path / "a.svg"
+    path.write_text(f"<svg>{picture_text(_RECORD)[:-3]}</svg>")
+    with pytest.raises(DataError, match=r"incomplete session|damaged"):
+        read_session(path)
 
 
 def test_that_a_picture_without_a_session_belongs_to_the_only_session_file_in_its_folder(tmp_path):
@@ -151,13 +155,6 @@ def test_that_other_files_are_refused_in_one_sentence_with_their_name(tmp_path, 
         read_session(path)
     assert str(path) in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-def test_that_a_picture_with_an_incomplete_session_is_refused(tmp_path):
-    path = tmp_path / "a.svg"
-    path.write_text(f"<svg>{picture_text(_RECORD)[:-3]}</svg>")
-    with pytest.raises(DataError, match=r"incomplete session|damaged"):
-        read_session(path)
 
 
 def _read_from(content, suffix):
@@ -377,11 +374,13 @@ def test_that_a_saved_model_is_read_to_the_bit(tmp_path, name, shape, **paramete
     np.testing.assert_array_equal(again.stack.transform(dataset.train), model.stack.transform(dataset.train))
 
 
-def test_that_model_files_are_distinguished_from_others(saved, tmp_path):
+def test_that_model_files_are_distinguished_from_missing_ones_and_npz_files_of_data_which_are_refused(saved, tmp_path):
     np.savez(tmp_path / "data.npz", X=np.zeros((2, 2)))
     (tmp_path / "text").write_text("no archive")
     assert is_model_file(saved)
     assert not any(is_model_file(tmp_path / name) for name in ("data.npz", "text", "absent"))
+    refused(tmp_path / "absent.npz", "does not exist")
+    refused(tmp_path / "data.npz", "without a manifest")
 
 
 def refused(path, message=None):
@@ -389,12 +388,6 @@ def refused(path, message=None):
         load_model(path)
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
-
-
-def test_that_a_missing_file_and_an_npz_of_data_are_refused(tmp_path):
-    refused(tmp_path / "absent.npz", "does not exist")
-    np.savez(tmp_path / "data.npz", X=np.zeros((3, 4)))
-    refused(tmp_path / "data.npz", "without a manifest")
 
 
 def test_that_members_that_claim_more_than_the_file_holds_are_refused(saved):

@@ -180,15 +180,12 @@ def test_that_a_spec_that_contradicts_itself_is_refused(change, message):
         replace(BASE, **change).checked()
 
 
-def test_that_equal_hold_out_rules_have_one_form():
+def test_that_equal_hold_out_rules_have_one_form_and_the_run_of_each_fold_its_own_fingerprint():
     assert HeldOut(0.25, 3, 0, 0).checked() == HeldOut(seed=3)
     assert HeldOut(0.1, 3, 5, 2).checked() == HeldOut(0.7, 3, 5, 2).checked()
     assert HeldOut(0.0, 3).checked() == HeldOut(0.0)
     one, other = (replace(BASE, held_out=HeldOut(share, 3, 5, 2)) for share in (0.1, 0.7))
     assert one.hash == other.hash
-
-
-def test_that_the_run_of_each_fold_has_its_own_fingerprint():
     dataset = divide(replace(rectangles(30, 0)), HeldOut(folds=3, seed=1))
     specs = on_every_fold(replace(BASE, fingerprint=dataset.fingerprint, held_out=dataset.held_out), dataset)
     assert [spec.held_out for spec in specs] == [HeldOut(0.0, 1, 3, fold) for fold in range(3)]

@@ -71,15 +71,12 @@ def test_that_each_split_number_and_seed_has_its_own_reproducible_split():
     assert parts[2, 1] == tuple(split_rows(SORTED, 2, 1)[1])
 
 
-def test_that_every_beginning_of_the_order_has_the_classes_in_proportion():
+def test_that_every_beginning_of_the_order_has_the_classes_in_proportion_and_a_sample_is_seeded():
     order = stratified_order(SORTED, 5)
     assert sorted(order) == list(range(1000))
     for size in (10, 50, 137, 500):
         counts = np.bincount(SORTED[order[:size]], minlength=3)
         np.testing.assert_allclose(counts, size * np.array([0.6, 0.3, 0.1]), atol=2.0)
-
-
-def test_that_a_sample_is_not_the_first_rows_and_is_seeded():
     sample = stratified_sample(SORTED, 100, 0)
     assert sample.max() > 900
     assert not np.array_equal(sample, stratified_sample(SORTED, 100, 1))
@@ -318,15 +315,12 @@ def test_that_fingerprints_follow_the_file_and_not_the_filled_values(tmp_path):
     assert open_data([tmp_path / "t.csv"]).fingerprint != opened.fingerprint
 
 
-def test_that_data_without_missing_cells_are_unchanged(tmp_path):
+def test_that_the_report_names_the_number_and_the_columns_and_data_without_missing_cells_are_unchanged(tmp_path):
     incomplete_table(tmp_path / "t.csv", share=0.0)
     data = DataSource(paths=(str(tmp_path / "t.csv"),)).load()
     assert data.missing is None
     assert data.known_cells[0] is data.train
     assert not any("missing" in guess.what for guess in data.checks)
-
-
-def test_that_the_report_names_the_number_and_the_columns(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,c,class\n.1,,?,x\n.2,.3,,y\n.1,NaN,,y\n.3,.2,,x\n")
     data = DataSource(paths=(str(tmp_path / "t.csv"),), reading=ParseOptions(header=True)).load()
     (guess,) = (guess for guess in data.checks if "missing" in guess.what)

@@ -63,7 +63,7 @@ def test_that_equal_methods_rarely_differ_significantly(splits, effects):
     assert false_positives(splits, effects, 500) <= 0.06
 
 
-def test_that_the_variance_of_a_mean_counts_rows_and_splits_once_each():
+def test_that_the_variance_of_a_mean_counts_rows_and_splits_once_each_and_a_constant_matrix_is_certain():
     def components(values):
         k, n = values.shape
         residual = values - values.mean(axis=0) - values.mean(axis=1)[:, np.newaxis] + values.mean()
@@ -83,6 +83,8 @@ def test_that_the_variance_of_a_mean_counts_rows_and_splits_once_each():
     assert (found.variance, found.degrees) == (pytest.approx(variance), pytest.approx(degrees))
     assert found.half == pytest.approx(t.ppf(0.975, degrees) * math.sqrt(variance))
     assert found.p == pytest.approx(2 * t.sf(found.mean / math.sqrt(variance), degrees))
+    assert (crossed_mean(np.zeros((3, 4))).p, crossed_mean(np.ones((3, 4))).p) == (1.0, 0.0)
+    assert crossed_mean(np.ones((3, 4))).half == 0.0
 
 
 def test_that_few_splits_have_at_most_the_degrees_of_freedom_of_cochran_and_cox():
@@ -94,11 +96,6 @@ def test_that_few_splits_have_at_most_the_degrees_of_freedom_of_cochran_and_cox(
     assert 0.1 < share < 0.9
     cox = (1 - share) * t.ppf(0.975, 9) + share * t.ppf(0.975, 1)
     assert found.half == pytest.approx(cox * math.sqrt(found.variance), rel=1e-6)
-
-
-def test_that_a_constant_matrix_is_certain():
-    assert (crossed_mean(np.zeros((3, 4))).p, crossed_mean(np.ones((3, 4))).p) == (1.0, 0.0)
-    assert crossed_mean(np.ones((3, 4))).half == 0.0
 
 
 def packed(*errors, data="data", first=0):

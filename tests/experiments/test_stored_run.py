@@ -72,7 +72,9 @@ def test_that_an_impossible_value_is_refused_by_name(column, value):
         StoredRun.from_row(LINE.row() | {column: value})
 
 
-def test_that_every_shown_column_has_a_text_for_any_run():
+def test_that_every_shown_column_has_a_text_for_any_run_and_commas_separate_tags():
+    for text, tags in (("", ()), (" a , b c,, a", ("a", "b c")), (",", ())):
+        assert tags_of(text) == LINE.with_tags(text).tags == tags
     unknown = replace(LINE, method="of tomorrow", depth=0, C=None, n_support=None, tags=())
     texts = {column.title: (column.text(LINE), column.text(unknown)) for column in SHOWN}
     expected = {
@@ -81,11 +83,6 @@ def test_that_every_shown_column_has_a_text_for_any_run():
     }  # fmt: skip
     assert texts | expected == texts
     assert all(text for text, _ in texts.values())
-
-
-def test_that_commas_separate_tags():
-    for text, tags in (("", ()), (" a , b c,, a", ("a", "b c")), (",", ())):
-        assert tags_of(text) == LINE.with_tags(text).tags == tags
 
 
 @pytest.mark.parametrize(
@@ -110,11 +107,15 @@ BASE = RunSpec("ab" * 32, "tiny.npz", stack=StackParameters(noise=0.3, depth=2))
 SPLIT = replace(BASE, training="split", split=2, seed=1).checked()
 
 
-def test_that_noise_depth_data_split_and_seed_are_not_part_of_a_setting():
+def test_that_noise_depth_data_split_and_seed_are_not_part_of_a_setting_and_other_texts_are_not_settings():
     held_out = HeldOut(0.0, 0, 5, 1)
     moved = replace(SPLIT, stack=replace(SPLIT.stack, noise=0.7, depth=1), split=0, seed=5, held_out=held_out)
     assert Setting.of(moved.checked()) == Setting.of(SPLIT)
     assert Setting.of(SPLIT) != Setting.of(BASE)
+    for text in (None, "", "[]", "{", json.dumps({"method": 3}), json.dumps({"labels": "many"})):
+        assert Setting.from_text(text) is None
+    for unknown in ({"method": "later"}, {"svm": {"criterion": "later"}}, {"fit_rows": "later"}):
+        assert Setting.from_text(json.dumps(unknown)) is None
 
 
 @pytest.mark.parametrize(
@@ -130,13 +131,6 @@ def test_that_a_setting_is_read_from_its_text_and_gives_the_run(change):
     setting = Setting.of(spec)
     assert Setting.from_text(setting.text) == setting
     assert setting.at(BASE, spec.stack.noise, spec.stack.depth, spec.split, spec.seed).hash == spec.hash
-
-
-def test_that_other_texts_are_not_settings():
-    for text in (None, "", "[]", "{", json.dumps({"method": 3}), json.dumps({"labels": "many"})):
-        assert Setting.from_text(text) is None
-    for unknown in ({"method": "later"}, {"svm": {"criterion": "later"}}, {"fit_rows": "later"}):
-        assert Setting.from_text(json.dumps(unknown)) is None
 
 
 def test_that_a_run_without_layers_is_on_the_curves_of_every_stack_and_a_method_without_widths_is_named_instead():

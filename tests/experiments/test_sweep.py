@@ -47,11 +47,17 @@ QUICK = replace(LEARNED.base, svm=SvmParameters(widths="median", C=10.0))
 FAST = replace(LEARNED, base=QUICK, splits=(0, 1))
 
 
-def test_that_points_have_a_fixed_order_and_are_computed_once():
+def test_that_points_have_a_fixed_order_and_start_from_the_noise_before_them_and_raw_input_is_one_run():
     points = LEARNED.points()
     assert LEARNED.points() is points
     assert [(point.noise, point.depth) for point in points] == [(n, d) for n in (0.2, 0.4, 0.6) for d in (0, 1, 2)]
     assert points == replace(LEARNED, noises=(0.2, 0.4, 0.6, 0.2), depths=(2, 1, 0)).points()
+    points = {(point.noise, point.depth): point.spec for point in LEARNED.points()}
+    assert points[0.2, 1].neighbour is None
+    assert points[0.4, 2].neighbour == points[0.2, 2]
+    assert points[0.6, 2].neighbour == points[0.4, 2]
+    assert points[0.2, 0].hash == points[0.6, 0].hash
+    assert all(point.spec.neighbour is None for point in replace(LEARNED, warm=False).points())
 
 
 def test_that_a_long_axis_is_divided_into_chains_and_every_run_has_a_hash():
@@ -61,15 +67,6 @@ def test_that_a_long_axis_is_divided_into_chains_and_every_run_has_a_hash():
     last = points[LONGEST_CHAIN - 1].spec
     assert copy.deepcopy(last).hash == last.hash
     assert RunSpec.from_document(json.loads(json.dumps(last.document()))).hash == last.hash
-
-
-def test_that_a_point_starts_from_the_noise_before_it_and_raw_input_is_one_run():
-    points = {(point.noise, point.depth): point.spec for point in LEARNED.points()}
-    assert points[0.2, 1].neighbour is None
-    assert points[0.4, 2].neighbour == points[0.2, 2]
-    assert points[0.6, 2].neighbour == points[0.4, 2]
-    assert points[0.2, 0].hash == points[0.6, 0].hash
-    assert all(point.spec.neighbour is None for point in replace(LEARNED, warm=False).points())
 
 
 def test_that_a_sweep_interrupted_several_times_gives_the_same_bits(tmp_path):
@@ -347,16 +344,13 @@ def test_that_a_mean_over_splits_on_the_same_rows_has_the_interval_over_rows_and
     assert mean_rate([*same[:2], replace(same[2], row_errors=None)]).covers == "splits"
 
 
-def test_that_the_best_is_named_or_the_reason_that_none_can_be_selected():
+def test_that_the_best_is_named_or_the_reason_why_not_and_the_final_run_is_the_candidate_on_test_rows():
     assert best_words([]) == ""
     assert best_words([candidate(0.1, 0.3), candidate(0.2, 0.6)]) == "best on validation: noise 0.30, depth 1"
     assert best_words([candidate(0.2), candidate(0.1, depth=0)]) == "best on validation: the raw input"
     assert "without validation rows" in best_words([candidate(0.1), candidate(None, 0.6)])
     unequal = [candidate(0.1, 0.3), candidate(0.1, 0.6), candidate(0.2, 0.3, split=1, training="split")]
     assert best_words(unequal).endswith("different noise levels and depths so far, so no point can be selected yet")
-
-
-def test_that_the_final_run_is_the_candidate_on_test_rows_with_all_labels():
     selected = candidate(0.1, 0.4, 2, split=3, training="split", evaluate="validation", labels=50, fit_rows="split")
     (point,) = final_points([selected])
     assert replace(point, spec=selected.point.spec) == selected.point
@@ -427,7 +421,7 @@ def test_that_the_nearest_kind_measured_is_of_the_same_method_widths_data_rows_a
     assert seconds() == 3.0
 
 
-def test_that_the_median_of_all_measurements_counts_including_later_ones():
+def test_that_the_median_of_all_measurements_counts_and_that_of_methods_alike_estimates_another_one():
     model, kind = CostModel(), RunKind("a", "slide-svm", 1, 100)
     for seconds in (1.0, 2.0, 60.0):
         model.add(kind, seconds)
@@ -436,6 +430,12 @@ def test_that_the_median_of_all_measurements_counts_including_later_ones():
     assert model.left(kinds, kind, 0.25, 0.0, None) == pytest.approx(2 + 2 + 4 - 0.5)
     model.add(kind, 1.0)
     assert model.seconds(kind) == 1.5
+    model, kind = CostModel(), RunKind("a", "slide-svm", 1, 100, typical=10.0)
+    for number, seconds in enumerate((5.0, 80.0, 6.0)):
+        model.add(replace(kind, method=f"method {number}"), seconds)
+    model.add(replace(kind, method="raw-svm", learns=False), 1.0)
+    assert model.seconds(kind) == pytest.approx(6.0)
+    assert model.seconds(replace(kind, learns=False)) == pytest.approx(1.0)
 
 
 def test_that_the_first_run_corrects_the_estimate_more_as_it_progresses():
@@ -448,15 +448,6 @@ def test_that_the_first_run_corrects_the_estimate_more_as_it_progresses():
     assert model.left({kind: 3}, kind, 0.5, 100.0, 20.0) == pytest.approx(40.0 * 2.5)
     other = replace(kind, method="median")
     assert model.left({other: 1, kind: 3}, other, 0.5, 10.0, 0.0) == pytest.approx(10.0 + 3 * 40.0)
-
-
-def test_that_another_method_is_estimated_by_the_median_ratio_of_those_that_learn_widths_as_it_does():
-    model, kind = CostModel(), RunKind("a", "slide-svm", 1, 100, typical=10.0)
-    for number, seconds in enumerate((5.0, 80.0, 6.0)):
-        model.add(replace(kind, method=f"method {number}"), seconds)
-    model.add(replace(kind, method="raw-svm", learns=False), 1.0)
-    assert model.seconds(kind) == pytest.approx(6.0)
-    assert model.seconds(replace(kind, learns=False)) == pytest.approx(1.0)
 
 
 def test_that_the_peak_memory_of_a_run_on_mnist_exceeds_its_features_and_falls_with_its_rows():
