@@ -257,16 +257,13 @@ def test_that_tiles_of_a_level_share_their_limits():
         np.testing.assert_array_equal(limits, np.full((3, 2), max(own.max() for own in tiles)))
 
 
-def test_that_the_ring_is_at_the_reconstructed_pixel_and_does_not_cover_it():
+def test_that_the_ring_is_at_its_pixel_and_does_not_cover_it_and_transposed_images_exchange_rows_and_columns():
     figure = drawn(draw_weights, [weight_rows(pixels=(9, 20, 37))])
     for axes, pixel in zip(tiles(figure), [9, 9, 20, 20, 37, 37], strict=True):
         for ring in axes.patches:
             assert ring.get_center() == (pixel % 8, pixel // 8)
             assert not ring.get_fill()
             assert ring.get_radius() > np.sqrt(0.5)
-
-
-def test_that_transposed_images_exchange_rows_and_columns_of_image_ring_and_label():
     weights = weight_rows(pixels=(20,), depth=1)
     plain, turned = drawn(draw_weights, [weights]), drawn(draw_weights, [weights], style=Style(transposed=True))
     np.testing.assert_array_equal(colors(tiles(turned)[0]), colors(tiles(plain)[0]).transpose(1, 0, 2))
@@ -406,29 +403,23 @@ def test_that_signs_are_distinguishable_without_red_or_green_cones(name, kind):
         assert blueness[128 - step] > blueness[128 + step] + 0.04
 
 
-def test_that_values_of_opposite_sign_are_symmetric_about_the_neutral():
+def test_that_values_of_opposite_sign_are_symmetric_about_the_neutral_and_those_outside_take_the_end_colours():
     values = np.linspace(0.0, 0.6, 301, dtype=np.float32)
     scale = ColorScale.symmetric("blue-white-red", 0.5)
     above, below = scale.indices(values).astype(int), scale.indices(-values).astype(int)
     assert np.max(np.abs(above + below - 256)) <= 1
     assert np.all(np.diff(above) >= 0)
-
-
-def test_that_values_outside_take_the_end_colours_and_nan_takes_entry_0():
     found = ColorScale("jet", 1.0, 3.0).indices([-9.0, 1.0, 2.0, 3.0, 9.0, np.inf, -np.inf, np.nan])
     assert found.tolist() == [1, 1, 128, 255, 255, 255, 1, 0]
 
 
-def test_that_indices_are_contiguous_and_leave_the_values_alone():
+def test_that_indices_are_contiguous_and_leave_the_values_alone_and_jet_is_the_classic_map():
     values = np.asfortranarray(np.random.default_rng(0).normal(size=(5, 7)).astype(np.float32))
     before = values.copy()
     found = ColorScale.symmetric("jet", 1.0).indices(values.T[:, ::2])
     assert found.flags.c_contiguous
     assert found.dtype == np.uint8
     np.testing.assert_array_equal(values, before)
-
-
-def test_that_jet_is_the_classic_map():
     table = ColorScale.symmetric("jet", 1.0).lut().astype(int)
     np.testing.assert_allclose(table[[1, 128, 255]], [[0, 0, 128], [128, 255, 128], [128, 0, 0]], atol=1)
 
