@@ -32,16 +32,13 @@ def test_that_the_interval_of_a_mean_over_splits_is_students():
     assert (of_splits(ten, 10_000).low, of_splits(ten, 10_000).high) == pytest.approx(wide)
 
 
-def test_that_the_interval_of_a_mean_is_no_narrower_than_that_of_one_run_on_equally_many_rows():
+def test_that_the_interval_of_a_mean_is_no_narrower_than_that_of_one_run_and_equal_counts_have_the_same_mean():
     one = ErrorRate.of_run(0.02, 300)
     assert of_splits([0.02], 300) == one
     for errors in ([0.02] * 3, [0.02, 0.02, 0.02, 0.02, 7 / 300, 5 / 300]):
         rate = of_splits(errors, 300)
         assert (rate.error, rate.low, rate.high) == pytest.approx((0.02, one.low, one.high))
     assert of_splits([0.0, 0.0], 100).high > 0.03
-
-
-def test_that_equal_counts_of_errors_have_the_same_mean_to_the_bit():
     means = {of_splits([wrong / 240 for wrong in errors], 240).error for errors in ((0, 0, 5), (0, 2, 3), (3, 1, 1))}
     assert means == {5 / 720}
 

@@ -121,7 +121,7 @@ def _group(folder, limit, used):
         (folder / f"memory.{name}").write_text(f"{value}\n")
 
 
-def test_that_free_memory_is_available_memory_or_less_if_a_control_group_limits_it(system):
+def test_that_free_memory_is_available_or_less_in_a_control_group_and_no_job_is_refused_if_it_is_unknown(system):
     proc, groups = system
     assert memory.free_memory() == 4_096_000
     (proc / "self" / "cgroup").write_text("0::/service/one\n")
@@ -133,10 +133,6 @@ def test_that_free_memory_is_available_memory_or_less_if_a_control_group_limits_
     assert memory.free_memory() == 0
     (proc / "self" / "cgroup").write_text("5:cpu:/x\nnonsense\n")
     assert memory.free_memory() == 4_096_000
-
-
-def test_that_no_job_is_refused_if_free_memory_is_unknown(system):
-    proc, _ = system
     (proc / "meminfo").write_text("nothing\n")
     assert memory.free_memory() is None
     (proc / "meminfo").unlink()

@@ -113,7 +113,7 @@ def test_that_an_animation_holds_its_pictures_and_the_session(cli, small):
     assert session.source.paths == ("small.npz",)
 
 
-def test_that_a_flow_has_the_errors_of_the_library(cli, tiny):
+def test_that_a_flow_has_the_errors_of_the_library_and_rows_of_a_table_are_named_from_1(cli, tiny, flowers):
     document = cli("flow tiny.npz --row 3 --part test --depth 2 --corruption 5 -o f.svg --format svg csv --json").json
     dataset = TINY.load()
     expected = flow_result(fit_model(dataset, StackParameters(depth=2)), dataset.test[3], "test image 4", 5)
@@ -124,9 +124,6 @@ def test_that_a_flow_has_the_errors_of_the_library(cli, tiny):
         assert layer == {"error_from_below": own.target_error, "error_from_x": own.input_error}
     stages = [line.split(",")[3] for line in Path("f.csv").read_text(encoding="utf-8").splitlines()]
     assert stages == ["stage", "x", "entered", "T(h0)", "h1", "T(h1)", "h2"]
-
-
-def test_that_rows_of_a_table_are_named_from_1(cli, flowers):
     assert cli(f"flow {flowers} --row 3 --depth 1 -o f.csv --json").json["image"] == "training row 4"
 
 
@@ -238,13 +235,10 @@ def test_that_labels_of_new_rows_are_compared_with_names_of_the_model_and_keep_t
     assert unlabelled["predicted"] == labelled["predicted"]
 
 
-def test_that_labels_of_new_rows_are_compared_with_the_ranges_that_a_model_has_as_classes(cli):
+def test_that_labels_of_new_rows_are_compared_with_the_ranges_or_names_that_a_model_or_benchmark_has_as_classes(cli):
     write("x.csv", [["a", "label"], *([k, k / 4] for k in range(40))])
     cli("train x.csv --bins 3 --depth 0 --save-model x.npz")
     assert cli("predict x.npz x.csv --json").json["error"] < 0.2
-
-
-def test_that_labels_of_a_benchmark_are_compared_with_the_names_of_its_classes(cli):
     cli("train generated:rectangles --depth 0 --labels 100 --save-model m.npz")
     taller = [[1] * 784 for _ in range(3)]
     Path("x.amat").write_text("\n".join(" ".join(map(str, [*row, 1])) for row in taller))
@@ -299,10 +293,12 @@ def test_that_the_number_of_a_label_column_without_name_is_no_column_of_new_rows
     assert "one column more than the model; use --label-column" in cli("predict m.npz named.csv", code=1).err
 
 
-def test_that_two_files_of_new_rows_are_refused_unless_one_is_a_test_set(cli, table):
+def test_that_two_files_of_new_rows_are_refused_unless_one_is_a_test_set_and_a_missing_label_is_refused(cli, table):
     for name in ("a.csv", "b.csv"):
         write(name, table[:20])
     assert "a.csv and b.csv are both training sets; open" in cli("predict model.npz a.csv b.csv", code=1).err
+    np.savez("new.npz", X=np.ones((2, 3)), y=[0, np.nan])
+    assert "the label of row 2 is missing (nan); fill it in" in cli("predict model.npz new.npz", code=1).err
 
 
 def test_that_labels_first_composed_names_and_the_shape_of_images_are_known_in_new_rows(cli):
@@ -387,11 +383,6 @@ def test_that_pictures_next_to_the_folders_of_new_images_are_reported(cli, pixel
     cli("fit u8-folder -o model.npz")
     Path("u8-folder/0/00.png").rename("u8-folder/loose.png")
     assert "pictures next to the folders of classes left out" in cli("features model.npz u8-folder -o f.npz").err
-
-
-def test_that_a_missing_label_of_a_new_row_is_refused_and_not_counted_as_an_error(cli, table):
-    np.savez("new.npz", X=np.ones((2, 3)), y=[0, np.nan])
-    assert "the label of row 2 is missing (nan); fill it in" in cli("predict model.npz new.npz", code=1).err
 
 
 def test_that_predictions_are_written_with_margin_and_label_and_features_with_all_representations(cli, table):

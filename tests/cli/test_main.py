@@ -46,17 +46,13 @@ def test_that_the_version_is_printed_without_any_heavy_import(tmp_path):
     assert started(tmp_path, "-c", script) == (0, f"slide-gui {__version__}\n", "")
 
 
-def test_that_output_on_windows_is_utf_8(monkeypatch):
+def test_that_output_on_windows_is_utf_8_and_discarded_without_a_reader(monkeypatch, tmp_path):
     stream = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
     monkeypatch.setattr("sys.platform", "win32")
     monkeypatch.setattr("sys.stdout", stream)
     assert main(["--version"]) == 0
     print("h⁰ → h¹", flush=True)
     assert stream.buffer.getvalue().decode().splitlines() == [f"slide-gui {__version__}", "h⁰ → h¹"]
-
-
-def test_that_output_without_a_reader_is_discarded_on_windows_too(monkeypatch, tmp_path):
-    monkeypatch.setattr("sys.platform", "win32")
     with (tmp_path / "out").open("w") as stream, console._without_reader(stream):
         raise OSError(errno.EINVAL, "Invalid argument")
 
