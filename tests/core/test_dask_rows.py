@@ -66,12 +66,17 @@ def test_that_a_dask_array_is_fitted_as_the_same_blocks_are_to_the_bit(parameter
     same_layers(fit_stack(chunked(), parameters), fit_stack(blocks(), parameters))
 
 
-def test_that_a_dask_array_without_a_cluster_is_computed_in_this_thread():
+def test_that_a_dask_array_without_a_cluster_is_computed_in_this_thread_and_chunks_without_rows_change_nothing():
     rows, threads = da.from_array(GREY, chunks=(500, 24)), []
     noted = rows.map_blocks(lambda block: threads.append(threading.get_ident()) or block, meta=GREY[:0])
     slide = SLIDE(depth=1).fit(noted)
     assert set(threads) == {threading.get_ident()}
     assert (slide.n_features_in_, slide.stack_.n_samples) == (24, 1500)
+    sizes = (0, 200, 0, 1300, 0)
+    some = da.from_array(GREY, chunks=((200, 1300), 24)).rechunk((sizes, 24))
+    assert some.chunks[0] == sizes
+    assert SLIDE(depth=1).fit(GREY).transform(some).compute().shape == (1500, 48)
+    same_layers(fit_stack(some, StackParameters()), fit_stack(Blocks([GREY[:200], GREY[200:]]), StackParameters()))
 
 
 @pytest.mark.parametrize("sizes", [SIZES, (1500,)])
@@ -80,14 +85,6 @@ def test_that_columns_in_several_chunks_are_joined(sizes):
     same_layers(fit_stack(split, StackParameters()), fit_stack(split.rechunk((sizes, 24)), StackParameters()))
     assert slide.transform(split).chunks == (sizes, (48,))
     np.testing.assert_allclose(slide.transform(split).compute(), slide.transform(GREY), atol=1e-6)
-
-
-def test_that_chunks_without_rows_change_nothing():
-    sizes = (0, 200, 0, 1300, 0)
-    some = da.from_array(GREY, chunks=((200, 1300), 24)).rechunk((sizes, 24))
-    assert some.chunks[0] == sizes
-    assert SLIDE(depth=1).fit(GREY).transform(some).compute().shape == (1500, 48)
-    same_layers(fit_stack(some, StackParameters()), fit_stack(Blocks([GREY[:200], GREY[200:]]), StackParameters()))
 
 
 @pytest.mark.parametrize(

@@ -350,13 +350,6 @@ def test_that_columns_of_unknown_layers_are_refused_unless_groups_are_given(name
     assert MultiWidthSVC(2, "median", C=1.0).fit(rows, y).model_.embedding.sizes == (2, 2)
 
 
-def test_that_seeds_are_integers_or_drawn_from_a_generator():
-    assert [seed_of(seed) for seed in (None, 0, 7, np.int64(7))] == [0, 0, 7, 7]
-    assert type(seed_of(np.int64(7))) is int
-    state, expected = np.random.RandomState(3), np.random.RandomState(3)
-    assert [seed_of(state) for _ in range(2)] == [expected.randint(2**31 - 1) for _ in range(2)]
-
-
 X = (np.random.default_rng(0).standard_normal((300, 12)) @ np.diag(np.linspace(3.0, 0.1, 12))).astype(np.float32)
 DOUBLE = X.astype(np.float64)
 Y = (X[:, 0] * X[:, 1] > 0).astype(np.intp) + (X[:, 2] > 2)
@@ -384,7 +377,7 @@ def test_that_pca_keeps_the_fewest_directions_with_the_variance_whitening_equali
         np.testing.assert_array_equal(fitted.transform(np.ones((2, 4))), 0)
 
 
-def test_that_random_directions_are_seeded_unless_the_seed_is_given():
+def test_that_random_directions_are_seeded_unless_the_seed_is_given_as_an_integer_or_drawn_from_a_generator():
     first, again, other = (
         Transformer(baselines.RANDOM_PROJECTION.estimator(5).fit("transformer", seed, DOUBLE)) for seed in (1, 1, 2)
     )
@@ -395,6 +388,10 @@ def test_that_random_directions_are_seeded_unless_the_seed_is_given():
     assert Estimator.of(PROJECTION, {"random_state": None}).make("transformer", 7).random_state == 7
     assert Estimator.of(PROJECTION, {"random_state": 3}).make("transformer", 7).random_state == 3
     assert Estimator.of(KNN).make("classifier", 7).n_neighbors == 5
+    assert [seed_of(seed) for seed in (None, 0, 7, np.int64(7))] == [0, 0, 7, 7]
+    assert type(seed_of(np.int64(7))) is int
+    state, expected = np.random.RandomState(3), np.random.RandomState(3)
+    assert [seed_of(state) for _ in range(2)] == [expected.randint(2**31 - 1) for _ in range(2)]
 
 
 def test_that_a_transform_equals_scikit_learns_reports_the_fraction_of_rows_and_can_be_cancelled():

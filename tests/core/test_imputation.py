@@ -151,15 +151,12 @@ def test_that_hidden_cells_measure_the_error_of_missing_cells():
     assert np.isnan(mean_errors[5])
 
 
-def test_that_hidden_cells_do_not_take_part_in_the_fit():
+def test_that_hidden_cells_take_no_part_in_the_fit_and_only_columns_with_three_known_cells_have_errors():
     X = _correlated(n=60, d=3)
     X[:, 2] = np.random.default_rng(5).normal(size=60)
     X[7, 2] = 1e6  # the other cells cannot predict this value
     errors = [hidden_cell_errors(LinearImputer(), X, 0.3, seed)[1][2] for seed in range(12)]
     assert max(errors) > 1.5
-
-
-def test_that_only_columns_with_at_least_three_known_cells_have_errors():
     X = _correlated(n=6, d=2)
     X[3:, 0], X[2:, 1] = np.nan, np.nan
     assert hidden_cell_errors(LinearImputer(), X)[0].tolist() == [1, 0]

@@ -230,12 +230,6 @@ def test_that_a_parameter_out_of_range_is_named(change, message):
         replace(SMALL, **change).checked()
 
 
-def test_that_checked_parameters_are_plain_numbers():
-    checked = SdaParameters([np.int64(3), 4.0], [np.float32(0.5), 0], dtype=np.float64).checked()
-    assert checked == checked.checked() == SdaParameters((3, 4), (0.5, 0.0), dtype="float64")
-    assert SMALL.noises == (0.25, 0.25)
-
-
 # Fine-tuning.
 
 
@@ -371,8 +365,11 @@ def test_that_the_smallest_problems_end_in_probabilities():
     np.testing.assert_array_equal(one_class.scores(X), 0.0)
 
 
-def test_that_a_rate_too_large_is_refused(sda):
+def test_that_checked_parameters_are_plain_numbers_and_a_rate_too_large_is_refused(sda):
     with pytest.raises(ValueError, match=r"pre-training of layer 1 diverged in epoch 1 because .* 1e\+38"):
         pretrain(bars(100)[0], replace(SMALL, pretraining_rate=1e38))
     with pytest.raises(ValueError, match=r"fine-tuning diverged in epoch \d because fine_tuning_rate 1e\+38 is too"):
         fine_tune(sda, *bars(20), 2, parameters=replace(SMALL, fine_tuning_rate=1e38))
+    checked = SdaParameters([np.int64(3), 4.0], [np.float32(0.5), 0], dtype=np.float64).checked()
+    assert checked == checked.checked() == SdaParameters((3, 4), (0.5, 0.0), dtype="float64")
+    assert SMALL.noises == (0.25, 0.25)

@@ -404,15 +404,7 @@ def test_that_a_row_at_a_new_noise_equals_a_refit_even_for_rarely_lit_pixels(noi
     assert relative(path.weights(noise), exact) < 1e-7
 
 
-def test_that_only_rarely_lit_pixels_are_eliminated_so_that_a_row_at_low_noise_needs_no_refit(monkeypatch):
-    decompose, sizes = np.linalg.eigh, []
-    monkeypatch.setattr(np.linalg, "eigh", lambda matrix: sizes.append(len(matrix)) or decompose(matrix))
-    monkeypatch.setattr("slide_gui.core.slide.noise_path.denoiser_weights", None)
-    assert NoisePath(np.diag([0.9, 1.1, 2.0, 300.0])).weights(0.01).shape == (3, 4)
-    assert sizes == [2]
-
-
-def test_that_the_uninterruptible_eigendecomposition_uses_one_thread(monkeypatch):
+def test_that_the_eigendecomposition_uses_one_thread_and_eliminates_only_rarely_lit_pixels_without_a_refit(monkeypatch):
     decompose, used = np.linalg.eigh, []
     monkeypatch.setattr(np.linalg, "eigh", lambda m: used.append({b.threads for b in loaded_blas()}) or decompose(m))
     with threadpool_limits(2, user_api="blas"):
@@ -420,6 +412,11 @@ def test_that_the_uninterruptible_eigendecomposition_uses_one_thread(monkeypatch
         NoisePath(scatter_of(blobs(n=50, side=4)))
         assert loaded_blas() == before
     assert used == [{1}]
+    sizes = []
+    monkeypatch.setattr(np.linalg, "eigh", lambda matrix: sizes.append(len(matrix)) or decompose(matrix))
+    monkeypatch.setattr("slide_gui.core.slide.noise_path.denoiser_weights", None)
+    assert NoisePath(np.diag([0.9, 1.1, 2.0, 300.0])).weights(0.01).shape == (3, 4)
+    assert sizes == [2]
 
 
 @pytest.mark.parametrize(

@@ -177,14 +177,11 @@ def test_that_the_reported_gap_holds_in_float64(loss, case):
     np.testing.assert_allclose(svm.decision_function(Z), kernel @ beta + svm.intercept_, atol=1e-2)
 
 
-def test_that_a_gap_beyond_the_precision_of_float64_is_not_reported_as_reached():
+def test_that_a_gap_beyond_float64_is_not_reported_as_reached_and_a_value_whose_squares_overflow_is_refused():
     Z, y = np.random.default_rng(0).standard_normal((200, 3)), np.arange(200) % 2
     Z[::4] += 1e9
     with pytest.warns(ConvergenceWarning, match="has not converged: its optimality gap is .* scale the features"):
         MultiWidthSVC(1, [1.0], C=10.0, max_iter=20_000).fit(Z, y)
-
-
-def test_that_a_value_whose_squares_overflow_is_refused_with_its_place():
     Z, y = layers(60)
     svm = MultiWidthSVC(SIZES, WIDTHS, C=1.0).fit(Z, y)
     Z[3, 2] = -1e200
@@ -280,13 +277,18 @@ def test_that_a_stack_counts_a_row_as_often_as_its_integer_weight(squashing, fit
     assert np.abs(weighted.weights_[0] - plain.weights_[0]).max() > 1e-3
 
 
-def test_that_rows_of_0_and_1_with_integer_weights_are_summed_exactly():
+def test_that_integer_weights_of_rows_of_0_and_1_are_summed_exactly_and_a_unit_has_no_effect_if_C_is_selected():
     rows, weights = images(n=5000).astype("float32"), _integers(5000)
     slide = SLIDE(0.5, 1).fit(rows, sample_weight=weights)
     repeated = SLIDE(0.5, 1).fit(rows.repeat(weights, axis=0))
     np.testing.assert_array_equal(slide.weights_[0], repeated.weights_[0])
     features = SLIDE(0.5, 3).fit_transform(rows, sample_weight=weights)
     np.testing.assert_array_equal(features, SLIDE(0.5, 3).fit(rows, sample_weight=weights).transform(rows))
+    (Z, y), weights = layers(60), row_weights(60)
+    small, *others = (MultiWidthSVC(3, "median").fit(Z, y, unit * weights) for unit in (1 / 60, 1.0, 1e6))
+    for other in others:
+        assert other.C_ == small.C_
+        np.testing.assert_allclose(other.decision_function(Z), small.decision_function(Z), atol=1e-12)
 
 
 @pytest.mark.parametrize("given", [1.0, 1])
@@ -297,14 +299,6 @@ def test_that_weights_of_one_change_no_bit(given):
     one, other = (MultiWidthSVC(3, starts=1).fit(Z, y, sample_weight=each) for each in (ones, None))
     np.testing.assert_array_equal(one.dual_coef_, other.dual_coef_)
     np.testing.assert_array_equal(one.widths_, other.widths_)
-
-
-def test_that_the_unit_of_weights_has_no_effect_if_C_is_selected():
-    (Z, y), weights = layers(60), row_weights(60)
-    small, *others = (MultiWidthSVC(3, "median").fit(Z, y, unit * weights) for unit in (1 / 60, 1.0, 1e6))
-    for other in others:
-        assert other.C_ == small.C_
-        np.testing.assert_allclose(other.decision_function(Z), small.decision_function(Z), atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -174,12 +174,18 @@ def test_that_a_second_training_and_used_scratch_memory_change_no_bit():
     assert np.array_equal(first.beta, again.beta)
 
 
-def test_that_a_tolerance_out_of_reach_of_float32_ends_without_convergence():
+def test_that_a_tolerance_out_of_reach_of_float32_ends_without_convergence_and_residuals_are_in_float64():
     source, y = _problem(40, noise=1.0)
     distances = -np.log(source.kernel(np.arange(40)))
     found = solve(DistanceRows(distances, np.arange(40), 1.0), y, SolverOptions(False, 100.0, tol=1e-12))
     assert not found.converged
     assert 1e-12 < found.gap < 1e-3
+    source, y = _problem(200, 20.0, noise=1.0)
+    kernel, tol = source.kernel(np.arange(200)), 1e-2
+    kernel = (kernel + kernel.T) / np.float32(2.0)
+    beta, residual, _ = minimise(kernel, y.copy(), np.zeros(200), Box.of(y, 1e5), tol, 20_000)
+    assert np.linalg.norm(beta) > 3e4  # a float32 product would have an error of 9e-3 or more
+    np.testing.assert_allclose(residual, y - kernel.astype(np.float64) @ beta, atol=0.1 * tol, rtol=0)
 
 
 # Minimising on one matrix.
@@ -267,15 +273,6 @@ def test_that_systems_count_any_report_can_cancel_and_pair_steps_continue_if_sys
     monkeypatch.setattr(smo, "_MOST_SYSTEMS", 1)
     beta, residual, _ = minimise(kernel, y, np.zeros(250), box, 1e-4, 10**7)
     assert kkt_gap(residual, beta, box)[0] < 1e-4
-
-
-def test_that_minimising_ends_with_residuals_in_double_precision():
-    source, y = _problem(200, 20.0, noise=1.0)
-    kernel, tol = source.kernel(np.arange(200)), 1e-2
-    kernel = (kernel + kernel.T) / np.float32(2.0)
-    beta, residual, _ = minimise(kernel, y.copy(), np.zeros(200), Box.of(y, 1e5), tol, 20_000)
-    assert np.linalg.norm(beta) > 3e4  # a float32 product would have an error of 9e-3 or more
-    np.testing.assert_allclose(residual, y - kernel.astype(np.float64) @ beta, atol=0.1 * tol, rtol=0)
 
 
 def test_that_gap_and_bias_belong_to_the_points_that_can_move():
@@ -372,7 +369,7 @@ def _assert_optimal(svm, kernel, y, C):
     assert abs(svm.beta.sum()) < 1e-8
 
 
-def test_that_newton_converges_if_full_steps_would_cycle():
+def test_that_newton_converges_if_full_steps_would_cycle_and_with_points_exactly_on_the_margin():
     points, y = np.array([5.0, -1.0, -2.0, 2.0, 4.0]), np.array([1.0, -1.0, 1.0, -1.0, 1.0])
     kernel, C = np.exp(-np.square(points[:, None] - points) / 30.0), 1000.0
     _assert_optimal(newton(kernel, y, 1.0 / C), kernel, y, C)
@@ -380,9 +377,6 @@ def test_that_newton_converges_if_full_steps_would_cycle():
     y = np.where(points[:, 0] + 0.3 * points[:, 1] ** 2 > 0.0, 1.0, -1.0)
     kernel = np.exp(-np.square(points[:, None] - points[None]).sum(-1))
     _assert_optimal(newton(kernel, y, 1e-4), kernel, y, 1e4)  # takes about thirty steps
-
-
-def test_that_newton_converges_with_points_exactly_on_the_margin():
     kernel, y = _kernel_and_labels(80, noise=0.0)
     svm = newton(kernel, y, 0.1)
     beyond = np.flatnonzero(y * (kernel @ svm.beta + svm.bias) > 1.0 + 1e-6)
@@ -428,7 +422,13 @@ def test_that_a_system_is_solved_by_the_factorisation_for_similar_points(monkeyp
     assert sizes == [120, 60]  # many points differ from those of the last system, so it was factorised
 
 
-def test_that_newton_factorises_again_if_a_known_factorisation_gives_an_inaccurate_solution(monkeypatch):
+def test_that_newton_returns_the_ridge_of_a_singular_system_and_factorises_again_if_inaccurate(monkeypatch):
+    kernel, y = np.ones((4, 4)), np.array([1.0, 1.0, 1.0, -1.0])
+    svm = newton(kernel, y, 0.0)
+    assert 1e-10 <= svm.ridge < 1e-3
+    inside = svm.active
+    short = y[inside] - kernel[inside] @ svm.beta - svm.bias
+    np.testing.assert_allclose(short, svm.ridge * svm.beta[inside], atol=1e-5)  # β is about 1e10
     kernel, y = _kernel_and_labels(120, noise=1.0)
     expected, solve = newton(kernel, y, 0.01), Bordered.solve
 
@@ -438,15 +438,6 @@ def test_that_newton_factorises_again_if_a_known_factorisation_gives_an_inaccura
 
     monkeypatch.setattr(Bordered, "solve", inaccurate)
     np.testing.assert_allclose(newton(kernel, y, 0.01).beta, expected.beta, atol=1e-9)
-
-
-def test_that_newton_returns_the_ridge_with_which_a_singular_system_was_solved():
-    kernel, y = np.ones((4, 4)), np.array([1.0, 1.0, 1.0, -1.0])
-    svm = newton(kernel, y, 0.0)
-    assert 1e-10 <= svm.ridge < 1e-3
-    inside = svm.active
-    short = y[inside] - kernel[inside] @ svm.beta - svm.bias
-    np.testing.assert_allclose(short, svm.ridge * svm.beta[inside], atol=1e-5)  # β is about 1e10
 
 
 def test_that_a_solution_without_convergence_and_a_kernel_that_is_not_finite_are_refused(monkeypatch):

@@ -24,17 +24,6 @@ from slide_gui.progress import NO_PROGRESS, Cancelled
 from tests.core.svm_data import SIZES, StopAfter, layers, learned, sample, three_classes
 
 
-def test_that_held_out_rows_stay_held_out_in_a_part_of_the_rows():
-    objective = Objective(sample(*layers(60)), SvmParameters(criterion="hold-out"), NO_PROGRESS)
-    part = objective.on_part(30)
-    rows = np.isin(objective.sample.rows, part.sample.rows)
-    np.testing.assert_array_equal(part.held_out, objective.held_out[rows])
-    assert 0 < np.count_nonzero(part.held_out) < len(part.sample.rows) <= 30
-    objective.held_out[:] = objective.sample.codes == 1
-    objective.held_out[7] = False  # the only row of class 1 to train on is not in the part
-    assert objective.on_part(30) is objective
-
-
 def test_that_exponents_are_the_weighted_sum_of_the_layers_distances_of_a_stratified_subset():
     Z, codes = layers(300)
     some = sample(Z, codes, subset_size=280, seed=3)
@@ -74,19 +63,20 @@ def test_that_learning_can_be_cancelled_anywhere(criterion):
             learned(*layers(50), criterion, progress=StopAfter(reports))
 
 
-def test_that_too_little_memory_and_unknown_criteria_are_refused():
-    with pytest.raises(MemoryError, match="needs about"):
-        learned(*layers(50), memory=1000)
-    with pytest.raises(ValueError, match="radius-margin"):
-        learned(*layers(50), "guess")
-
-
-def test_that_subsets_and_held_out_rows_contain_every_class():
+def test_that_subsets_and_held_out_rows_contain_every_class_and_held_out_rows_stay_so_in_a_part_of_the_rows():
     codes = np.r_[np.zeros(500, int), np.ones(2, int), np.full(3, 2)]
     assert np.bincount(codes[stratified_subset(codes, 50, 0)]).min() == 2
     assert np.bincount(codes[held_out_mask(codes, 0)]).tolist() == [100, 1, 1]
     with pytest.raises(ValueError, match="at least two"):
         held_out_mask(np.arange(3), 0)
+    objective = Objective(sample(*layers(60)), SvmParameters(criterion="hold-out"), NO_PROGRESS)
+    part = objective.on_part(30)
+    rows = np.isin(objective.sample.rows, part.sample.rows)
+    np.testing.assert_array_equal(part.held_out, objective.held_out[rows])
+    assert 0 < np.count_nonzero(part.held_out) < len(part.sample.rows) <= 30
+    objective.held_out[:] = objective.sample.codes == 1
+    objective.held_out[7] = False  # the only row of class 1 to train on is not in the part
+    assert objective.on_part(30) is objective
 
 
 class Falling(Objective):
@@ -293,11 +283,15 @@ def test_that_points_of_a_grid_with_equal_counts_over_the_folds_are_equal(monkey
     assert found.C == 1.0
 
 
-def test_that_half_of_the_memory_is_for_kernel_values(compared):
+def test_that_half_of_the_memory_is_for_kernel_values_and_too_little_memory_and_unknown_criteria_are_refused(compared):
     enough = 2 * least_memory(80)  # each training has four fifths of the rows
     compared(*layers(100), 1.0, 1.0, memory=enough)
     with pytest.raises(MemoryError, match="training on 80 points needs at least"):
         compared(*layers(100), 1.0, 1.0, memory=enough - 2)
+    with pytest.raises(MemoryError, match="needs about"):
+        learned(*layers(50), memory=1000)
+    with pytest.raises(ValueError, match="radius-margin"):
+        learned(*layers(50), "guess")
 
 
 @pytest.mark.parametrize("scale", [0.05, 1.0])
@@ -429,13 +423,10 @@ def test_that_learned_and_median_widths_are_compared_on_other_groups(criterion):
     assert min(apart.learned_error, apart.median_error) > 0.3
 
 
-def test_that_a_grid_search_is_cross_validated_on_other_groups():
+def test_that_a_grid_search_is_cross_validated_and_C_tuned_on_other_groups(monkeypatch):
     sets = (TrainingSet(Z, CODES, GROUP_SIZES, None, groups) for groups in (None, GROUPS))
     alone, apart = (min(point.error for point in median_width_search(each, PARAMETERS).grid) for each in sets)
     assert alone < 0.05 < 0.3 < apart
-
-
-def test_that_C_is_tuned_on_other_groups(monkeypatch):
     evaluated = []
     monkeypatch.setattr(
         "slide_gui.core.svm.training.take_rows", lambda Z, some, _: evaluated.append(set(GROUPS[some])) or Z[some]
