@@ -151,14 +151,11 @@ def test_that_classes_may_be_quoted_and_have_blanks(monkeypatch, block):
     assert (classes(of_r), of_r.feature_names) == (["light blue", "red"], ("a", "b"))
 
 
-def test_that_a_class_named_y_is_not_a_column_name_and_repeated_and_empty_names_get_numbers():
+def test_that_a_class_named_y_is_no_column_name_repeated_and_empty_ones_get_numbers_and_long_ones_are_read(tmp_path):
     assert classes(read("y,1.5,2,3,4\nn,3.5,4,5,6\ny,5.5,6,7,8\n")) == ["y", "n", "y"]
     assert classes(read("y,1.5,2,3,4\nyes,3.5,4,5,6\nno,5.5,6,7,8\n")) == ["yes", "no"]
     part = read("a,a,a (2),a,\n1,2,3,4,0.5\n2,1,3,4,0.25\n")
     assert part.feature_names == ("a", "a (2)", "a (2) (3)", "a (4)", "column 5")
-
-
-def test_that_a_first_name_longer_than_the_inspected_start_is_read(tmp_path):
     dataset = open_data([write(tmp_path / "x.csv", f"{'W' * 5000},b,label\n" + "1,2,p\n3,4,q\n" * 4)])
     assert dataset.train.shape[1] == 2
     assert dataset.label_names == ("p", "q")

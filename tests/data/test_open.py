@@ -142,12 +142,16 @@ def test_that_two_tables_share_the_numbers_of_their_classes(tmp_path, train, tes
     assert any("letter case" in guess.what for guess in data.checks) == ("01" in names or "A" in names)
 
 
-def test_that_test_rows_without_labels_are_read_with_training_rows_of_named_classes(tmp_path):
+def test_that_test_rows_without_labels_are_read_and_those_without_separators_have_the_trained_label_column(tmp_path):
     data = open_npz(tmp_path, X_train=np.eye(5), y_train=list("abaca"), X_test=np.ones((2, 5)))
     assert data.label_names == ("a", "b", "c")
     assert data.train_labels.tolist() == [0, 1, 0, 2, 0]
     assert data.test.shape == (2, 5)
     assert data.test_labels is None
+    for name, last_pixel in (("digits.train", np.zeros(30)), ("digits.test", CLASSES_3[::-1])):
+        np.savetxt(tmp_path / name, np.column_stack([CLASSES_3, PIXELS_64[:, 1:], last_pixel]))
+    data = open_data([tmp_path / "digits.train", tmp_path / "digits.test"])
+    assert np.array_equal(data.test_labels, CLASSES_3)
 
 
 TRAIN = "a,b,class\n.1,.2,0\n.3,.4,1\n.5,.6,0\n"
@@ -316,13 +320,6 @@ def test_that_the_last_of_the_numbers_may_be_no_label(tmp_path, name, columns, s
     assert n_classes or "choose a label column" in data.why_no_classes
 
 
-def test_that_a_test_set_without_separators_has_the_label_column_of_its_training_set(tmp_path):
-    for name, last_pixel in (("digits.train", np.zeros(30)), ("digits.test", CLASSES_3[::-1])):
-        np.savetxt(tmp_path / name, np.column_stack([CLASSES_3, PIXELS_64[:, 1:], last_pixel]))
-    data = open_data([tmp_path / "digits.train", tmp_path / "digits.test"])
-    assert np.array_equal(data.test_labels, CLASSES_3)
-
-
 @settings(max_examples=40)
 @given(
     hnp.arrays(
@@ -388,10 +385,13 @@ def test_that_rows_of_both_layouts_mix_across_blocks(monkeypatch):
     assert np.array_equal(numbers_of("# a comment\n" + "".join(lines).rstrip("\n")), values)
 
 
-def test_that_comments_and_blank_lines_are_counted(tmp_path):
+def test_that_comments_and_blank_lines_are_counted_and_the_first_line_that_is_not_utf_8_is_named(tmp_path):
     part = read_amat(write(tmp_path / "x.amat", "# a\n\n# b\n0.1 0.2 1\n\n0.3 0.4 0\n"))
     assert part.rows.shape == (2, 2)
     assert [guess.what for guess in part.opened.guesses] == ["2 comment lines and 2 blank lines skipped"]
+    data = open_data([write(tmp_path / "x.csv", b"a,b,class\n.1,.2,x\n\n.3,.4,\xe9t\xe9\n.5,.6,x\n")])
+    (guess,) = (each for each in data.opened.guesses if not each.sure)
+    assert guess.why.startswith("line 4 is not UTF-8")
 
 
 def test_that_both_members_of_a_zip_are_read_with_rising_progress(tmp_path):
@@ -433,12 +433,6 @@ def test_that_names_keep_their_letters_in_every_encoding(tmp_path, coding, block
     why = "line 1 is not UTF-8; if letters are wrong, save the file as UTF-8"
     assert guesses == ([("text read as Windows-1252", why)] if coding in ("cp1252", "latin-1") else [])
     assert is_sure(data) == (not guesses)
-
-
-def test_that_the_first_line_that_is_not_utf_8_is_named(tmp_path):
-    data = open_data([write(tmp_path / "x.csv", b"a,b,class\n.1,.2,x\n\n.3,.4,\xe9t\xe9\n.5,.6,x\n")])
-    (guess,) = (each for each in data.opened.guesses if not each.sure)
-    assert guess.why.startswith("line 4 is not UTF-8")
 
 
 @pytest.mark.parametrize("coding", ["utf-8-sig", "utf-16"])
