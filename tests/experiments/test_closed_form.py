@@ -95,7 +95,7 @@ def test_that_progress_never_falls_and_ends_at_one(layer, monkeypatch):
     assert progress.complete
 
 
-def test_that_a_dead_pixel_has_no_curve():
+def test_that_a_dead_pixel_has_no_curve_and_copies_without_noise_have_the_weights_of_the_limit_but_for_rounding():
     rows = ROWS.copy()
     rows[:, 3] = 0.0
     stack = fit_stack(rows, StackParameters(noise=0.4, depth=1))
@@ -105,9 +105,6 @@ def test_that_a_dead_pixel_has_no_curve():
     assert copies.slope(3) is None
     assert copies.reference(3) is None
     assert len(copies.curve(4)) == 2
-
-
-def test_that_copies_without_noise_have_the_weights_of_the_limit_but_for_rounding():
     study = CopiesStudy(fit_stack(ROWS, StackParameters(noise=0.0, depth=2, squashing="sigmoid")), ROWS, 2, most=8)
     assert max(float(point.errors.max()) for point in study.run().points) < 1e-6
     assert study.run().curve() == []

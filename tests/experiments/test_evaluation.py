@@ -105,11 +105,17 @@ def test_that_candidates_are_distinct_and_the_selected_one_is_tested(extent):
         assert {point.spec.fit_rows for point in points} <= {"split", "training"}
 
 
-def test_that_up_to_20_000_rows_are_selected_by_two_cross_validations_and_more_by_10_000_rows():
+def test_that_up_to_20_000_rows_are_selected_by_cross_validations_more_by_10_000_rows_and_generated_data_have_seeds():
     for cell in plan():
         draws = 1 if cell.data == "mnist" or cell.kind.network else 10
         assert (cell.draws, cell.data == "mnist") == (draws, cell.retune_rows == 60_000)
         assert cell.data != "mnist" or (cell.labels or 0) >= 20_000
+    entries = {key: data_sets.data_entry(key) for key in dict.fromkeys(cell.data for cell in plan())}
+    assert [key for key in entries if entries[key].key != key] == []
+    assert {key.rpartition("-")[2] for key in entries if key[-3:].isdigit()} == {"101", "102", "103"}
+    some = data_sets.load_data("rectangles-101")
+    assert (some.name, some.generated, data_key(some.name)) == ("Rectangles, seed 101", True, "rectangles-101")
+    assert not np.array_equal(some.train[:5], data_sets.load_data("rectangles-102").train[:5])
 
 
 @pytest.mark.parametrize("extent", ["full", "quick"])
@@ -131,15 +137,6 @@ def test_that_rows_differ_only_by_their_method_their_axes_and_the_settings_of_th
         assert all(one == alike[0] for one in alike)
         axes = {cell.method: cell.axes for cell in cells}
         assert all(axes[name] == axes["slide-svm"] for name in ("median", "mean-margin") if name in axes)
-
-
-def test_that_generated_data_sets_have_the_seeds_of_the_protocol():
-    entries = {key: data_sets.data_entry(key) for key in dict.fromkeys(cell.data for cell in plan())}
-    assert [key for key in entries if entries[key].key != key] == []
-    assert {key.rpartition("-")[2] for key in entries if key[-3:].isdigit()} == {"101", "102", "103"}
-    some = data_sets.load_data("rectangles-101")
-    assert (some.name, some.generated, data_key(some.name)) == ("Rectangles, seed 101", True, "rectangles-101")
-    assert not np.array_equal(some.train[:5], data_sets.load_data("rectangles-102").train[:5])
 
 
 def test_that_a_split_is_a_seed_too():
@@ -270,16 +267,13 @@ def table_of(*rows):
     return EvaluationState((), cells)
 
 
-def test_that_identical_splits_count_as_one():
+def test_that_identical_splits_count_as_one_and_significance_is_by_holm_over_the_whole_table():
     found = table_of((10, 10, 10), (30, 30, 30), (10, 10, 10)).comparisons
     raw, pca = found["rectangles", "raw-svm"], found["rectangles", "pca-svm"]
     assert raw.rows == mcnemar(np.arange(100) < 30, np.arange(100) < 10)
     assert (raw.p, raw.low, raw.high) == (raw.rows.exact, None, None)
     assert raw.test == "McNemar"
     assert (pca.p, pca.significant, pca.difference) == (1.0, False, 0.0)
-
-
-def test_that_significance_is_by_holm_over_the_whole_table():
     alone = table_of((10,), (17,)).comparisons["rectangles", "raw-svm"]
     assert alone.p == pytest.approx(2 / 2**7)
     assert alone.significant
@@ -307,11 +301,6 @@ def test_that_progress_rises_and_the_state_counts_runs(evaluated):
     assert list(splits) == [("rectangles", cell.method, k) for k in (0, 1) for cell in CELLS if k < cell.n_splits]
     assert any(s.seconds_left for s in listener.payloads)
     assert {round(state.total * fraction) for fraction in listener.fractions} == set(range(state.total + 1))
-
-
-def test_that_the_remaining_cost_can_be_cancelled():
-    with pytest.raises(Cancelled):
-        remaining_cost(CELLS, empty_state(CELLS, ()), (), StopAfter(1))
 
 
 def test_that_the_seconds_left_count_each_run_once(tmp_path, monkeypatch):
@@ -351,7 +340,7 @@ def test_that_a_single_candidate_is_selected_without_a_run(tmp_path):
     assert (result.n_train, result.n_test) == (40, 100)
 
 
-def test_that_a_wrong_protocol_is_refused():
+def test_that_a_wrong_protocol_is_refused_and_the_remaining_cost_can_be_cancelled():
     with pytest.raises(ValueError, match="splits is 0"):
         plan("full", splits=0)
     with pytest.raises(ValueError, match="has no 'cifar'"):
@@ -360,6 +349,8 @@ def test_that_a_wrong_protocol_is_refused():
         plan("full", (), ["svm"])
     with pytest.raises(ValueError, match="convex, pca-svm: depth is not a parameter of this method"):
         protocol_module._cell("convex", "pca-svm", {"splits": 1, "pca-svm": {"depth": (1,)}}, None)
+    with pytest.raises(Cancelled):
+        remaining_cost(CELLS, empty_state(CELLS, ()), (), StopAfter(1))
 
 
 def test_that_a_cell_uses_the_settings_of_the_protocol():

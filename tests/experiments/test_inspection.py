@@ -236,7 +236,7 @@ def test_that_the_layers_are_those_of_the_transform_also_of_another_stack(squash
             np.testing.assert_allclose(layer.output, values[0], atol=2e-6)
 
 
-def test_that_survivors_match_the_noise_and_are_among_those_of_less_noise():
+def test_that_survivors_match_the_noise_are_among_those_of_less_noise_and_corrupt_a_result_by_its_model():
     kept = {noise: survivors(10_000, noise, seed=3) for noise in (0.0, 0.2, 0.5, 0.9)}
     assert kept[0.0].all()
     for noise, mask in kept.items():
@@ -244,9 +244,6 @@ def test_that_survivors_match_the_noise_and_are_among_those_of_less_noise():
     assert (kept[0.9] <= kept[0.5]).all()
     assert (kept[0.5] <= kept[0.2]).all()
     assert (survivors(10_000, 0.5, seed=4) != kept[0.5]).any()
-
-
-def test_that_a_result_is_corrupted_by_the_noise_of_its_model():
     data = rectangles()
     model = fit_model(data, StackParameters(noise=0.4, depth=1))
     result = flow_result(model, data.train[0], "training image 1", 7)

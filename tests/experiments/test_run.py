@@ -100,12 +100,21 @@ def test_that_the_split_determines_the_training_and_validation_rows_and_test_row
     assert found.judged.max() > 150
 
 
-def test_that_sharing_changes_no_bit():
+def test_that_sharing_changes_no_bit_and_a_missing_neighbour_is_run_first():
     shared = Reuse(deepest=3)
     for noise in (0.2, 0.5):
         for depth in (0, 1, 2, 3):
             asked = spec(DATA, noise, depth, widths="median", C=10.0)
             assert same_numbers(run(DATA, asked, reuse=shared), run(DATA, asked))
+    data = rectangles(40, 20)
+    near = spec(data, 0.3)
+    asked = spec(data, 0.4, neighbour=near)
+    alone = run(data, asked)
+    shared = Reuse(results={near.hash: run(data, near)})
+    assert same_numbers(alone, run(data, asked, reuse=shared))
+    assert not same_numbers(alone, run(data, spec(data, 0.4)))
+    start, history = alone.classifier.history[0], shared.results[near.hash].classifier
+    np.testing.assert_allclose(start.shares, history.shares, atol=1e-6)
 
 
 def test_that_a_convolution_uses_the_image_shape_of_the_data_on_any_rows():
@@ -120,18 +129,6 @@ def test_that_a_convolution_uses_the_image_shape_of_the_data_on_any_rows():
         table = replace(DATA, image_shape=None)
         with pytest.raises(ValueError, match="the features are not pixels"):
             run(table, replace(asked, fingerprint=table.fingerprint))
-
-
-def test_that_a_missing_neighbour_is_run_first():
-    data = rectangles(40, 20)
-    near = spec(data, 0.3)
-    asked = spec(data, 0.4, neighbour=near)
-    alone = run(data, asked)
-    shared = Reuse(results={near.hash: run(data, near)})
-    assert same_numbers(alone, run(data, asked, reuse=shared))
-    assert not same_numbers(alone, run(data, spec(data, 0.4)))
-    start, history = alone.classifier.history[0], shared.results[near.hash].classifier
-    np.testing.assert_allclose(start.shares, history.shares, atol=1e-6)
 
 
 @pytest.mark.parametrize(("fit_rows", "n_rows"), [("labelled", 30), ("split", 96)])

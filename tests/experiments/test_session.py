@@ -227,14 +227,11 @@ def test_that_an_argument_reads_back_as_its_source(source):
     assert source.key or source.argument == os.pathsep.join(source.paths)
 
 
-def test_that_a_path_separator_in_the_name_of_a_file_does_not_split_it(tmp_path):
+def test_that_a_path_separator_in_a_name_does_not_split_it_and_generated_data_read_no_file(tmp_path, monkeypatch):
     source = DataSource(paths=(str(tmp_path / f"scan 12{os.pathsep}30.csv"),))
     Path(source.paths[0]).write_text("a,b,label\n1,2,p\n3,4,q\n")
     assert DataSource.parse(source.argument) == source
     assert source.load().name == Path(source.paths[0]).stem
-
-
-def test_that_generated_data_are_not_read_from_files(tmp_path, monkeypatch):
     (tmp_path / "rectangles.zip").write_bytes(b"not even a zip")
     monkeypatch.setenv("SLIDE_GUI_DATA", str(tmp_path))
     data = DataSource.parse("generated:rectangles").load()

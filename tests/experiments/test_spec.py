@@ -228,10 +228,12 @@ def with_value(spec, part, name, value):
     return replace(spec, **({part: replace(getattr(spec, part), **changes)} if part else changes))
 
 
-def test_that_each_word_of_a_spec_has_a_table():
+def test_that_each_word_of_a_spec_has_a_table_and_help_lists_every_choice():
     assert {name for _, name in WORDS} == TABLES.keys()
     with pytest.raises(ValueError, match=f"choose is 'all'; it must be one of {', '.join(CHOOSE)}"):
         replace(SWEEP, choose="all").points()
+    assert {name for kind, name in LISTED if kind is SLIDE} == {"squashing", "fit_on", "dtype", "sharing"}
+    assert {name for kind, name in LISTED if kind is MultiWidthSVC} == {"criterion", "loss", "widths"}
 
 
 @pytest.mark.parametrize(("part", "name"), WORDS)
@@ -326,8 +328,3 @@ LISTED = [
 def test_that_the_lists_in_help_are_the_choices(kind, name):
     (listed,) = re.findall(rf"^{name} : \{{(.*?)\}}", inspect.getdoc(kind) or "", re.MULTILINE)
     assert re.findall(r'"(.*?)"', listed) == list(TABLES[name])
-
-
-def test_that_help_lists_every_choice():
-    assert {name for kind, name in LISTED if kind is SLIDE} == {"squashing", "fit_on", "dtype", "sharing"}
-    assert {name for kind, name in LISTED if kind is MultiWidthSVC} == {"criterion", "loss", "widths"}

@@ -108,13 +108,20 @@ def rates(*errors):
     return [ErrorRate.of_run(sum(row) / len(row), len(row)) for row in errors]
 
 
-def test_that_errors_by_row_are_unpacked_as_they_were_packed():
+def test_that_errors_by_row_are_unpacked_as_they_were_packed_and_folds_of_each_split_are_joined_in_any_order():
     evaluated = np.array([3, 4, 9, 10, 11, 20, 21, 30, 31, 40, 50])
     one, other = row_errors("data", evaluated, evaluated[[1, 10]]), row_errors("data", evaluated, evaluated[[0]])
     assert [np.flatnonzero(row).tolist() for row in error_matrix([one, other])] == [[1, 10], [0]]
     assert len(one) == 16 + 8 + 2
     assert check_row_errors(one, 11)
     assert not any(check_row_errors(broken, n) for broken, n in ((one, 12), (one[:-1], 11), (b"", 0), (one, 5)))
+    errors = np.array([[1, 0, 0, 0, 1, 1], [0, 0, 1, 0, 1, 0], [1, 1, 1, 0, 1, 1]])
+    folds = [
+        (packed(row[:2], data="fold 1")[0][0], packed(row[2:], data="fold 2")[0][0])[:: 1 - 2 * (number % 2)]
+        for number, row in enumerate(errors)
+    ]
+    assert splits_rate(rates(*errors), folds) == splits_rate(rates(*errors), packed(*errors))
+    assert splits_rate(rates(*errors), [*folds[:2], folds[2][:1]]).covers == "splits"
 
 
 @pytest.mark.parametrize(
@@ -159,16 +166,6 @@ def test_that_splits_on_other_or_unknown_rows_have_students_interval_of_their_me
         assert splits_rate(rates(*errors), known) == ErrorRate.of_splits(rates(*errors))
     assert ErrorRate.of_splits(rates(*errors)).covers == "splits"
     assert splits_rate(rates(errors[0]), packed(errors[0])) == ErrorRate.of_run(1 / 8, 8)
-
-
-def test_that_the_folds_of_each_split_are_joined_in_any_order():
-    errors = np.array([[1, 0, 0, 0, 1, 1], [0, 0, 1, 0, 1, 0], [1, 1, 1, 0, 1, 1]])
-    folds = [
-        (packed(row[:2], data="fold 1")[0][0], packed(row[2:], data="fold 2")[0][0])[:: 1 - 2 * (number % 2)]
-        for number, row in enumerate(errors)
-    ]
-    assert splits_rate(rates(*errors), folds) == splits_rate(rates(*errors), packed(*errors))
-    assert splits_rate(rates(*errors), [*folds[:2], folds[2][:1]]).covers == "splits"
 
 
 def test_that_holm_multiplies_by_the_number_of_remaining_tests_and_never_falls():

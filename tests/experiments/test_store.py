@@ -287,15 +287,7 @@ def test_that_an_edit_of_tags_keeps_the_changes_of_another_process(path, seen, t
         assert store.stored(RESULT.spec.hash).tags == expected
 
 
-def test_that_a_store_of_a_newer_format_is_refused_and_left_alone(path):
-    execute(path, "PRAGMA user_version = 3")
-    (path.with_name(path.name + ".arrays") / f"{'0' * 16}-{'a' * 16}.npz").write_bytes(b"x")
-    with pytest.raises(DataError, match="format 3, but this program reads only 2; open it with the version"):
-        RunStore(path)
-    assert len(list(path.with_name(path.name + ".arrays").iterdir())) == 3
-
-
-def test_that_other_files_are_refused_and_unchanged(tmp_path):
+def test_that_a_store_of_a_newer_format_and_other_files_are_refused_and_unchanged(tmp_path, path):
     for text in ("x", "no database at all, though it is long enough to be one" * 100):
         (tmp_path / "text").write_text(text)
         with pytest.raises(DataError, match="is not a run store"):
@@ -310,6 +302,11 @@ def test_that_other_files_are_refused_and_unchanged(tmp_path):
     with pytest.raises(DataError, match="this run store does not exist"):
         RunStore(tmp_path / "absent", read_only=True)
     assert not (tmp_path / "absent").exists()
+    execute(path, "PRAGMA user_version = 3")
+    (path.with_name(path.name + ".arrays") / f"{'0' * 16}-{'a' * 16}.npz").write_bytes(b"x")
+    with pytest.raises(DataError, match="format 3, but this program reads only 2; open it with the version"):
+        RunStore(path)
+    assert len(list(path.with_name(path.name + ".arrays").iterdir())) == 3
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")

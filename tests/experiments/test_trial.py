@@ -177,14 +177,7 @@ def slow_trial(monkeypatch, test_seconds):
     return tried(budget=20.0, started=0.0), clock.now
 
 
-def test_that_the_time_of_the_test_is_reserved_from_measured_runs(monkeypatch):
-    ended, seconds = slow_trial(monkeypatch, {0: 2.0, 1: 4.0})
-    assert ended.other is not None
-    assert [answer.point.depth for answer in ended.done] == [0, 0, 1, 1]
-    assert 17.5 < seconds < 20.5, "the test of both settings takes 6 s"
-
-
-def test_that_a_test_slower_than_expected_ends_with_the_budget_and_the_answer_uses_completed_runs(monkeypatch):
+def test_that_the_time_of_the_test_is_reserved_and_a_slower_test_ends_with_the_budget_by_completed_runs(monkeypatch):
     ended, seconds = slow_trial(monkeypatch, {0: 2.0, 1: 90.0})
     assert seconds < 22.0
     assert (ended.result.spec.evaluate, ended.other) == ("test", None)
@@ -198,14 +191,23 @@ def test_that_a_test_slower_than_expected_ends_with_the_budget_and_the_answer_us
     assert "The time ran out before the test on held-out rows; this error is on the rows used" in ended.sentence
     assert ended.details.endswith("; it planned 3 settings and 5 splits, but the budget of 20 s ran out.")
     assert ended.document()["evaluated_on"] == "validation"
+    ended, seconds = slow_trial(monkeypatch, {0: 2.0, 1: 4.0})
+    assert ended.other is not None
+    assert [answer.point.depth for answer in ended.done] == [0, 0, 1, 1]
+    assert 17.5 < seconds < 20.5, "the test of both settings takes 6 s"
 
 
-def test_that_cheap_settings_come_first_and_the_time_left_is_at_most_the_budget():
+def test_that_cheap_settings_come_first_the_time_left_is_at_most_the_budget_and_too_many_classes_are_refused():
     states = []
     tried(progress=Listener(lambda _, state: states.append(state) if isinstance(state, TrialState) else None))
     order = [(point.split, point.depth, point.noise) for point in states[0].points]
     assert order[:5] == [(0, 0, 0.5), (0, 0, 0.3), (0, 1, 0.5), (0, 1, 0.3), (1, 0, 0.5)]
     assert all(0.0 <= state.seconds_left <= 60.0 for state in states)
+    labels = np.repeat(np.arange(200), 6)
+    many = Dataset("many", np.zeros((1200, 4), np.float32), np.zeros((200, 4), np.float32), labels, labels[::6])
+    with pytest.raises(DataError, match="has 200 classes, so one setting takes about 10 min; raise the budget"):
+        plan_trial(many)
+    assert plan_trial(many, budget=600.0)
 
 
 @pytest.mark.parametrize("budget", [1.0, 1e9, float("nan"), "much"])
@@ -239,11 +241,3 @@ def test_that_a_trial_repeats_no_fold_of_few_groups_and_names_the_smallest_and_t
         plan_trial(replace(DATA, groups=0 * groups))
     larger = replace(trial.done[0], rate=replace(trial.done[0].rate, n=25))
     assert "of noise and depth on 5 times 9 to 25 validation rows" in replace(trial, done=(*trial.done, larger)).details
-
-
-def test_that_too_many_classes_for_the_budget_are_refused():
-    labels = np.repeat(np.arange(200), 6)
-    many = Dataset("many", np.zeros((1200, 4), np.float32), np.zeros((200, 4), np.float32), labels, labels[::6])
-    with pytest.raises(DataError, match="has 200 classes, so one setting takes about 10 min; raise the budget"):
-        plan_trial(many)
-    assert plan_trial(many, budget=600.0)
