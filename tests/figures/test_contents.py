@@ -200,7 +200,7 @@ def with_rms(rows, drowned):
     return replace(rows, rms=rms, drowned=drowned)
 
 
-def test_that_contributions_are_weights_times_the_rms_of_their_pixel_and_the_colour_bar_names_them():
+def test_that_contributions_are_weights_times_the_rms_named_by_the_colour_bar_and_default_if_one_set_is_drowned():
     rows = with_rms(weight_rows(), False)
     (found,), are_contributions = as_shown([rows], "contribution")
     assert are_contributions
@@ -213,9 +213,6 @@ def test_that_contributions_are_weights_times_the_rms_of_their_pixel_and_the_col
     assert "weight / limit of the layer" in texts(as_weights)
     low = with_rms(weight_rows(shape=None, pixels=(9,), depth=3), False)
     assert "contribution / limit" in texts(drawn(draw_weights, [low], style=Style(show="contribution")))
-
-
-def test_that_contributions_are_shown_by_default_if_one_set_is_drowned():
     even, drowned = with_rms(weight_rows(), False), with_rms(weight_rows(), True)
     assert not as_shown([even], "auto")[1]
     assert as_shown([even, drowned], "auto")[1]

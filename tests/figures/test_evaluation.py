@@ -52,17 +52,13 @@ def test_that_results_published_on_mnist_are_not_attributed_to_its_stand_in(tmp_
     assert {row["dataset"] for row in numbers(tmp_path / "errors.csv") if row["published by"]} == {"MNIST"}
 
 
-def test_that_every_format_explains_the_marks_below_the_table(tmp_path):
+def test_that_every_format_explains_the_marks_below_the_table_and_markdown_and_latex_have_every_cell(tmp_path):
     table = error_table(state())
     errors_csv(tmp_path / "errors.csv", state())
     notes = " ".join(reversed(texts(drawn(DRAWINGS["errors"], style=Style(width="double")))))
     said = ("Holm", "mean difference over test rows", "McNemar", "Student", "Wilson", "conditional on the training set")
     for text in (markdown(table), latex(table), (tmp_path / "errors.csv").read_text(), notes):
         assert [words for words in said if words not in text] == []
-
-
-def test_that_markdown_and_latex_have_every_cell():
-    table = error_table(state())
     text = re.sub(r"\\(\W)", r"\1", markdown(table))
     assert "| **2.05 (1.12–3.13) (−)** |" in text
     assert all(cell.strip() in text for row in table.rows for cell in row)

@@ -191,13 +191,15 @@ def test_that_a_gif_shows_each_figure_in_the_nearest_of_its_colours_and_zero_exa
         assert difference[zero].max() == 0
 
 
-def test_that_two_exports_are_the_same_bytes_and_hold_the_session(tmp_path, few_noises):
+def test_that_two_exports_are_the_same_bytes_with_the_session_and_one_without_frames_is_refused(tmp_path, few_noises):
     for name in ("a.gif", "b.gif"):
         save_export(tmp_path / name, against_noise(), STYLE, SESSION)
     assert (tmp_path / "a.gif").read_bytes() == (tmp_path / "b.gif").read_bytes()
     assert picture_text(read_session(tmp_path / "a.gif")) == SESSION
     save_export(tmp_path / "c.gif", against_noise(), STYLE)
     assert read_session(tmp_path / "c.gif") is None
+    with pytest.raises(ValueError, match="not an animation"):
+        save_export(tmp_path / "a.gif", replace(against_noise(), frames=None), STYLE)
 
 
 @pytest.mark.parametrize("after", [0.2, 0.7, 0.99])
@@ -207,11 +209,6 @@ def test_that_a_cancelled_animation_leaves_no_file(tmp_path, few_noises, after):
         save_export(tmp_path / "a.gif", against_noise(), STYLE, progress=listener)
     assert list(tmp_path.iterdir()) == []
     assert listener.fractions == sorted(listener.fractions)
-
-
-def test_that_a_figure_without_frames_is_not_written_as_an_animation(tmp_path):
-    with pytest.raises(ValueError, match="not an animation"):
-        save_export(tmp_path / "a.gif", replace(against_noise(), frames=None), STYLE)
 
 
 HOSTILE = r"<img src=x> $\foo{$ | _a_ & \input{b} ^~#%"
