@@ -372,14 +372,11 @@ def test_that_new_images_are_divided_as_in_training_or_refused(cli, pixels, trai
             np.testing.assert_allclose(arrays["X"][:, :64], images[order] / divisor, atol=1e-6)
 
 
-def test_that_a_model_without_the_scale_of_its_pixels_is_used_with_a_warning(cli, pixels):
+def test_that_a_model_without_the_scale_of_its_pixels_and_pictures_next_to_folders_of_images_are_reported(cli, pixels):
     cli("fit u8.npz -o model.npz")
     save_model("old.npz", replace(load_model("model.npz"), scaling=None))
     warning = "the model does not record the scale of its pixels, so values of 0 … 255 are used unchanged"
     assert warning in cli("features old.npz u8.npz -o f.npz").err
-
-
-def test_that_pictures_next_to_the_folders_of_new_images_are_reported(cli, pixels):
     cli("fit u8-folder -o model.npz")
     Path("u8-folder/0/00.png").rename("u8-folder/loose.png")
     assert "pictures next to the folders of classes left out" in cli("features model.npz u8-folder -o f.npz").err

@@ -201,16 +201,13 @@ def test_that_ctrl_c_in_an_import_ends_the_program_in_one_line(tmp_path, module)
     assert os.listdir(tmp_path) == []
 
 
-def test_that_doctor_finds_no_fault_in_this_installation_and_in_the_settings_of_the_window(cli, tmp_path, monkeypatch):
+def test_that_doctor_finds_no_fault_here_and_in_settings_and_fails_with_a_remedy_for_blas(cli, tmp_path, monkeypatch):
     monkeypatch.setattr(app, "make_settings", lambda: QSettings(str(tmp_path / "ini"), QSettings.Format.IniFormat))
     document = cli("doctor --json").json
     assert document["ok"]
     fine = {finding["name"]: finding["found"] for finding in document["findings"] if finding["state"] == "ok"}
     assert {"python", "numpy", "float32 scatter", "BLAS"} <= fine.keys()
     assert Path(fine["settings folder"]) == tmp_path
-
-
-def test_that_doctor_fails_with_a_remedy_if_the_blas_is_wrong(cli, monkeypatch):
     monkeypatch.setattr("slide_gui.core.linear_algebra.float32_scatter_is_exact", lambda: False)
     (line,) = [line for line in cli("doctor", code=1).out.splitlines() if line.startswith("failed")]
     assert "float32 scatter" in line
@@ -233,7 +230,7 @@ def test_that_the_window_takes_the_reading_options_of_the_other_commands(cli, mo
     assert plain == dashed == ([file], None)
 
 
-def test_that_list_names_every_benchmark_and_its_files(cli, tmp_path):
+def test_that_list_names_every_benchmark_and_its_files_and_get_downloads_the_named_ones(cli, tmp_path, monkeypatch):
     (file := tmp_path / "data" / "convex.zip").parent.mkdir()
     file.touch()
     rows = {row["key"]: row for row in cli("datasets list --json").json}
@@ -245,9 +242,12 @@ def test_that_list_names_every_benchmark_and_its_files(cli, tmp_path):
     assert lines.keys() == rows.keys()
     assert lines["convex"].endswith("convex.zip")
     assert lines["mnist"].endswith("60000 +  10000 rows  no files found; generated data are used instead")
+    monkeypatch.setattr("slide_gui.cli.data.download", lambda key, **_: [Path(key) / "file"])
+    document = cli("datasets get convex mnist --json").json
+    assert document == {"convex": ["convex/file"], "mnist": ["mnist/file"]}
 
 
-def test_that_info_describes_generated_data_and_their_seed(cli):
+def test_that_info_describes_files_and_generated_data_with_their_seed(cli):
     first, same, other = (cli(f"datasets info rectangles --seed {seed} --json").json for seed in (0, 0, 1))
     assert first == same
     assert first["fingerprint"] != other["fingerprint"]
@@ -255,20 +255,11 @@ def test_that_info_describes_generated_data_and_their_seed(cli):
     assert (first["n_train"], first["n_test"], first["image_shape"]) == (1200, 50_000, [28, 28])
     assert sum(first["train_labels"].values()) == 1200
     assert set(first["train_labels"]) == {"wider", "taller"}
-
-
-def test_that_info_describes_files(cli):
     np.savez("own.npz", X=np.full((5, 3), 0.5), y=np.array([0, 1, 1, 1, 0]))
     text = cli("datasets info own.npz").out
     assert "0: 2, 1: 2" in text
     assert "25 % held out, seed 0" in text
     assert "0: 2, 1: 3" in cli("datasets info own.npz --held-out 0").out
-
-
-def test_that_get_downloads_the_named_data_sets(cli, monkeypatch):
-    monkeypatch.setattr("slide_gui.cli.data.download", lambda key, **_: [Path(key) / "file"])
-    document = cli("datasets get convex mnist --json").json
-    assert document == {"convex": ["convex/file"], "mnist": ["mnist/file"]}
 
 
 def test_that_an_uncertain_guess_is_one_line_on_stderr_and_the_description_has_all_guesses(cli):

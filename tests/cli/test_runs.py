@@ -197,7 +197,7 @@ def test_that_runs_of_another_results_version_are_marked(cli, tiny):
     assert (shown["hash"], shown["current"], shown["versions"]["numerics"]) == (old.hash, False, "1")
 
 
-def test_that_ranges_of_noise_and_depth_include_both_ends():
+def test_that_ranges_of_noise_and_depth_include_both_ends_and_the_arguments_of_a_source_are_read_back():
     assert noise_axis("0:0.9:0.1") == (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
     assert (depth_axis("0:4"), depth_axis("3,1")) == ((0, 1, 2, 3, 4), (3, 1))
     for text in ("", "1:2", "a", "0:1:1e-9", "0:inf:1", "nan:1:1"):
@@ -205,6 +205,19 @@ def test_that_ranges_of_noise_and_depth_include_both_ends():
             noise_axis(text)
     with pytest.raises(ValueError, match="depth"):
         depth_axis("-1")
+    for source in (
+        DataSource(paths=("x.csv",), reading=ParseOptions("a b", True, (3, 4), True), held_out=HeldOut(0.0, 2, 5, 3)),
+        DataSource(paths=("x.csv",), reading=ParseOptions(header=False, shape=()), held_out=HeldOut(0.125, 7)),
+        DataSource(paths=("x.csv",), reading=ParseOptions(scaled=True, left_out=("-a", "b"), bins=3, group="-c")),
+        DataSource(paths=("x.csv",), reading=ParseOptions(shape=(), scaled=False)),
+        DataSource(paths=("x.csv",), held_out=HeldOut(0.0)),
+        DataSource(paths=("x.csv",)),
+    ):
+        arguments = build_parser().parse_args(["fit", "x.csv", *source.words])
+        assert data_source(arguments) == source
+        names = {"DataSource": DataSource, "ParseOptions": ParseOptions, "HeldOut": HeldOut}
+        assert eval(repr(source), names) == source
+        assert from_document(DataSource, json.loads(json.dumps(source.document()))) == source
 
 
 FAST = "flowers.csv --depth 1 --widths median -C 1 --json"
@@ -246,22 +259,6 @@ def test_that_validation_rows_are_evaluated_without_holding_out_others(cli, flow
     assert (document["n_train"], document["n_test"]) == (48, 12)
     (point,) = cli(f"sweep tiny.npz {options} --noise 0.3 --store r.sqlite").json["points"]
     assert point["hash"] == document["hash"]
-
-
-def test_that_the_arguments_of_a_source_are_read_back_as_the_source():
-    for source in (
-        DataSource(paths=("x.csv",), reading=ParseOptions("a b", True, (3, 4), True), held_out=HeldOut(0.0, 2, 5, 3)),
-        DataSource(paths=("x.csv",), reading=ParseOptions(header=False, shape=()), held_out=HeldOut(0.125, 7)),
-        DataSource(paths=("x.csv",), reading=ParseOptions(scaled=True, left_out=("-a", "b"), bins=3, group="-c")),
-        DataSource(paths=("x.csv",), reading=ParseOptions(shape=(), scaled=False)),
-        DataSource(paths=("x.csv",), held_out=HeldOut(0.0)),
-        DataSource(paths=("x.csv",)),
-    ):
-        arguments = build_parser().parse_args(["fit", "x.csv", *source.words])
-        assert data_source(arguments) == source
-        names = {"DataSource": DataSource, "ParseOptions": ParseOptions, "HeldOut": HeldOut}
-        assert eval(repr(source), names) == source
-        assert from_document(DataSource, json.loads(json.dumps(source.document()))) == source
 
 
 def test_that_try_prints_the_sentence_of_python_and_its_bundle_reproduces_itself(cli, flowers):
