@@ -58,14 +58,10 @@ def test_that_flow_shows_the_decision_of_the_model(window, part, data):
                 assert dark == bool(data.train[card.row].reshape(6, 6)[row, column])
 
 
-def test_that_the_colours_of_the_layers_in_flow_do_not_depend_on_the_input_h0(window, part):
+def test_that_colours_of_layers_in_flow_do_not_depend_on_h0_and_other_parameters_of_a_decision_are_named(window, part):
     window.session.runs.train(window.session.runs.spec_of(SvmParameters(C=10.0, starts=1), "slide-svm-without-input"))
     wait(lambda: (now := shown(part).controller.decision) is not None and len(now.shares) == 4)
     assert shown(part)._legend.pixmap().toImage().pixelColor(4, 8) == theme_of(part).pin(1)
-
-
-def test_that_flow_says_that_the_decision_was_made_with_other_parameters(window, part):
-    window.session.runs.train(replace(window.session.runs.result.spec, method="slide-svm-without-input"))
     wait(lambda: "without h⁰" in shown(part).about.text())
     assert "panel" not in shown(part).about.text()
     refit(window, ridge=2.0)

@@ -206,7 +206,7 @@ def test_that_results_on_other_data_are_not_merged_into_the_table_and_reproduced
     assert merged(replace(stored, cells=(shipped,)), differs).cells[0].shipped_rate is None
 
 
-def test_that_median_widths_have_a_row_below_the_papers_rows_except_for_data_without_learned_widths():
+def test_that_median_widths_have_a_row_below_the_papers_if_widths_are_learned_and_a_running_cell_describes_its_step():
     choice = EvaluationChoice.everything()
     cells = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in choice.table)
     rows = error_rows(EvaluationState((), cells), choice, False)
@@ -214,10 +214,6 @@ def test_that_median_widths_have_a_row_below_the_papers_rows_except_for_data_wit
     median = rows[keys.index("median")]
     assert (median.title, median.note, keys.index("median")) == ("SLIDE-SVM *", "median widths", 7)
     assert [cell.note for cell in median.cells] == ["not run yet"] * 3 + ["not in the protocol"]
-
-
-def test_that_a_running_cell_describes_its_step():
-    choice = EvaluationChoice.everything()
     cells = tuple(Cell(cell.data, cell.method, 3) for cell in choice.table)
     epochs = RunProgress(epochs=SdaHistory((SdaEpoch("pre-training", 2, 7, 81.0),)))
     for split, live, note, fraction in (

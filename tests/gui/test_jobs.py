@@ -48,7 +48,7 @@ class Looping:
         return self.result
 
 
-def test_that_a_result_is_delivered_on_the_gui_thread(queue):
+def test_that_a_result_is_delivered_on_the_gui_thread_and_jobs_run_one_at_a_time_in_their_order(queue):
     seen = []
 
     def see(worker):
@@ -58,9 +58,6 @@ def test_that_a_result_is_delivered_on_the_gui_thread(queue):
     wait(lambda: seen)
     worker, receiver = seen
     assert worker != receiver == threading.get_ident()
-
-
-def test_that_jobs_run_one_at_a_time_in_their_order(queue):
     running, order = [], []
 
     def work(number, _progress):

@@ -43,15 +43,12 @@ def test_the_collector_excludes_the_objects_of_modules_imported_after_the_start(
     assert frozen[1:] == [frozen[0] + 100]
 
 
-def test_that_every_command_has_its_own_name_and_shortcut(window):
+def test_that_every_command_has_its_own_name_and_shortcut_and_is_in_the_menu_of_its_group(window):
     shortcuts = [command.shortcut for command in COMMANDS]
     assert all(shortcuts)
     assert len(set(shortcuts)) == len({command.name for command in COMMANDS}) == len(COMMANDS)
     for command in COMMANDS:
         assert window.actions_by_name[command.name].shortcut().toString() == command.shortcut
-
-
-def test_that_the_menu_bar_has_every_command_in_the_menu_of_its_group(window):
     (bar,) = window.findChildren(QMenuBar)
     menus = {menu.title().replace("&", ""): menu for menu in bar.findChildren(QMenu)}
     for title, commands in MENUS.items():
@@ -161,7 +158,7 @@ def test_that_the_palette_lists_the_commands_that_apply_each_time_it_opens_with_
     palette.reject()
 
 
-def test_that_the_palette_reports_that_nothing_matches_and_ignores_return(window):
+def test_that_the_palette_reports_that_nothing_matches_and_finds_words_of_a_tooltip_after_matching_names(window):
     palette = ask_palette(window, "more zzz")
     (note,) = palette.findChildren(QLabel)
     assert (note.text(), note.isVisible()) == ("No entry matches “more zzz”", True)
@@ -171,6 +168,12 @@ def test_that_the_palette_reports_that_nothing_matches_and_ignores_return(window
     assert window.workspace.state.parameters.noise == noise
     palette.findChild(QLineEdit).clear()
     assert not note.isVisible()
+    palette.reject()
+    palette = ask_palette(window, "table 1")
+    assert [item.text(0) for item in lines_of(palette)] == ["Benchmark: Error rates"]
+    palette.reject()
+    texts = [item.text(0) for item in lines_of(ask_palette(window, "noise"))]
+    assert texts.index("More noise") < texts.index("Full screen")
     palette.reject()
 
 
@@ -187,15 +190,6 @@ def test_that_the_palette_lists_views_of_pages_that_were_never_shown_without_cre
     page = window.pages.page("runs")
     assert page.tabs.checkedButton().text() == "Comparison"
     assert page.comparison.isVisible()
-
-
-def test_that_words_of_a_tooltip_find_its_command_after_matching_names(window):
-    palette = ask_palette(window, "table 1")
-    assert [item.text(0) for item in lines_of(palette)] == ["Benchmark: Error rates"]
-    palette.reject()
-    texts = [item.text(0) for item in lines_of(ask_palette(window, "noise"))]
-    assert texts.index("More noise") < texts.index("Full screen")
-    palette.reject()
 
 
 def test_that_an_uncaught_error_ends_in_the_panel_and_the_log(window, faults, capsys):
@@ -419,7 +413,7 @@ def test_that_missing_libraries_are_named_with_the_command_that_installs_them(ba
     thread.join()
 
 
-def test_that_only_the_binding_that_loses_references_is_refused_and_only_before_python_3_12():
+def test_that_only_the_binding_that_loses_references_is_refused_before_python_3_12_in_one_sentence(monkeypatch, capsys):
     for binding in ("6.12.0", "6.12.1"):
         problem = binding_problem(binding, (3, 11))
         assert all(part in problem for part in (binding, "3.11", "pip install"))
@@ -428,9 +422,6 @@ def test_that_only_the_binding_that_loses_references_is_refused_and_only_before_
         assert binding_problem(binding, (3, 11)) is None
     assert installed_binding() == PySide6.__version__
     assert binding_problem() is None
-
-
-def test_that_the_program_refuses_a_binding_in_one_sentence(monkeypatch, capsys):
     monkeypatch.setattr(app, "binding_problem", lambda: "PySide6 6.12.0 aborts on Python 3.11")
     assert app.run([]) == 1
     assert capsys.readouterr().err == "slide-gui: PySide6 6.12.0 aborts on Python 3.11\n"

@@ -195,7 +195,7 @@ def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_
     assert preview.reading() == ParseOptions("#2", False, left_out=("#3",), group="#6"), "no column is called 2, 3 or 6"
 
 
-def test_that_features_above_1_are_scaled_unless_the_user_declines(window, tmp_path):
+def test_that_features_above_1_are_scaled_unless_declined_and_images_below_the_threshold_are_reported(window, tmp_path):
     rows = [f"{7 * k % 31},{1000 * k % 7000},{k % 5},{k / 30},0.5,{['a', 'b'][k % 2]}\n" for k in range(30)]
     (tmp_path / "plain.csv").write_text("one,two,three,four,five,kind\n" + "".join(rows))
     open_file(window, tmp_path / "plain.csv")
@@ -207,6 +207,11 @@ def test_that_features_above_1_are_scaled_unless_the_user_declines(window, tmp_p
     window.reading_preview.open_button.click()
     wait(lambda: window.workspace.dataset.train.max() > 1 and not window.queue.busy)
     assert window.workspace.source.reading == ParseOptions(scaled=False)
+    dim = (RANDOM.random((60, 16)) * 0.1).astype("float32")
+    open_data(window, Dataset("dim", dim[:40], dim[40:], image_shape=(4, 4)))
+    assert "above the threshold" in texts(window.panel)
+    refit(window, threshold=0.05)
+    assert "above the threshold" not in texts(window.panel)
 
 
 def test_that_a_quantity_as_label_offers_another_column_and_three_ranges(window, tmp_path, monkeypatch):
@@ -243,14 +248,6 @@ def test_that_the_labels_in_the_folder_of_idx_images_are_offered_and_used(window
     wait(lambda: window.workspace.dataset.train_labels is not None and not window.queue.busy)
     assert len(window.workspace.source.paths) == 2
     assert not preview.labels_button.isVisible()
-
-
-def test_that_images_below_the_threshold_are_reported_until_it_is_lowered(window):
-    dim = (RANDOM.random((60, 16)) * 0.1).astype("float32")
-    open_data(window, Dataset("dim", dim[:40], dim[40:], image_shape=(4, 4)))
-    assert "above the threshold" in texts(window.panel)
-    refit(window, threshold=0.05)
-    assert "above the threshold" not in texts(window.panel)
 
 
 def test_that_missing_cells_are_counted_and_crossed_out(window, tmp_path):

@@ -52,13 +52,10 @@ def fresh(with_shipped, jobs, closed_window):
     return closed_window
 
 
-def test_that_the_shipped_results_are_of_this_results_version():
+def test_that_the_shipped_results_are_of_this_results_version_small_and_name_their_origin_and_an_earlier_version():
     assert is_current(shipped_results().version), f"run `make shipped`: the program has version {RESULTS_VERSION}"
     assert all(run.is_current for run in shipped_results().runs)
     assert shipped_results().classifier.is_current
-
-
-def test_that_the_shipped_results_are_small_and_name_their_origin_and_an_earlier_version():
     assert sum(file.stat().st_size for file in resource("shipped").iterdir()) < 500_000
     shipped = shipped_results()
     assert all((shipped.date, shipped.machine, shipped.protocol))
@@ -152,13 +149,17 @@ def test_that_the_runs_are_listed_and_two_compared_at_the_first_click_and_cannot
     assert not any(matrix.isVisible() for matrix in page.comparison.matrices)
 
 
-def test_that_the_classifier_shows_its_confusion_matrix_at_the_first_click(fresh, jobs):
+def test_that_the_classifier_shows_its_confusion_matrix_and_flow_predicts_with_it_at_the_first_click(fresh, jobs):
     page = show_page(fresh, "classifier")
     wait(lambda: bool(page.numbers()))
     assert set(jobs) <= READING
     assert page.numbers().startswith("class\tpredicted as")
     assert page.details.text().startswith("shipped")
     assert page.gallery.images
+    fresh.actions_by_name["view_flow"].trigger()
+    decided = fresh.findChild(DecidedPart)
+    wait(lambda: decided.title.text().startswith("“wider”, by"))
+    assert fresh.session.runs.result.hash == shipped_results().classifier.hash
 
 
 def test_that_a_new_run_replaces_the_shipped_one_and_keeps_the_shipped_benchmark_of_its_data(fresh, tmp_path):
@@ -178,10 +179,3 @@ def test_that_a_new_run_replaces_the_shipped_one_and_keeps_the_shipped_benchmark
     wait(lambda: fresh.session.evaluation.known)
     assert all(cell.rate for cell in fresh.session.evaluation.state().cells if cell.data == "rectangles")
     assert "generated" in benchmark.errors.heads[0][1]
-
-
-def test_that_flow_predicts_with_the_shipped_classifier_at_the_first_click(fresh):
-    fresh.actions_by_name["view_flow"].trigger()
-    decided = fresh.findChild(DecidedPart)
-    wait(lambda: decided.title.text().startswith("“wider”, by"))
-    assert fresh.session.runs.result.hash == shipped_results().classifier.hash

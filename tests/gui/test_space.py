@@ -94,10 +94,15 @@ def test_that_tiles_and_numbers_of_any_depth_fit_into_a_small_window(window):
             assert max(layout.tile(0, c).right() for c in layout.shown_columns()) <= area.width()
 
 
-def test_that_the_first_window_and_the_smallest_one_fit_on_a_small_screen(closed_window):
+def test_that_the_first_and_smallest_window_fit_a_small_screen_and_a_narrow_one_labels_its_panel_button(closed_window):
     assert closed_window.height() <= closed_window.screen().availableSize().height() - 48
     assert closed_window.minimumSize().height() <= 480
     assert closed_window.minimumSize().width() <= 900
+    closed_window.resize(853, 480)
+    closed_window.show()
+    settle()
+    names = {each.accessibleName(): each.text() for each in closed_window.findChildren(QtWidgets.QToolButton)}
+    assert names["Show panel"] == "Show"
 
 
 def test_that_the_panel_shows_only_controls_that_affect_the_page(window):
@@ -144,14 +149,6 @@ def test_that_the_panel_folds_by_button_and_keys_which_is_stored_and_in_a_narrow
     window.actions_by_name["page_evaluation"].trigger()
     assert not window.actions_by_name["panel"].isEnabled()
     assert "no parameters" in window.actions_by_name["panel"].toolTip()
-
-
-def test_that_the_button_of_the_panel_has_its_label_in_a_window_that_is_narrow_from_the_start(closed_window):
-    closed_window.resize(853, 480)
-    closed_window.show()
-    settle()
-    names = {each.accessibleName(): each.text() for each in closed_window.findChildren(QtWidgets.QToolButton)}
-    assert names["Show panel"] == "Show"
 
 
 def test_that_escape_restores_an_enlarged_tile_before_it_dismisses_a_notice(window):

@@ -57,7 +57,7 @@ def ratio(theme, one, other):
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
-def test_that_text_has_a_contrast_of_4_5_and_edges_lines_and_pins_one_of_3(theme):
+def test_that_text_has_a_contrast_of_4_5_edges_lines_pins_one_of_3_and_the_style_sheet_every_token_and_picture(theme):
     assert contrast(QColor("#777777"), QColor("white")) == pytest.approx(4.48, abs=0.01)  # known value by WCAG 2
     assert [pair for pair in TEXT_ON if ratio(theme, *pair) < 4.5] == []
     assert [pair for pair in DRAWN_ON if ratio(theme, *pair) < 3.0] == []
@@ -66,6 +66,11 @@ def test_that_text_has_a_contrast_of_4_5_and_edges_lines_and_pins_one_of_3(theme
     assert pins[6] == pins[0]
     for ground in (theme.background, theme.panel, theme.paper):
         assert min(contrast(pin, QColor(ground)) for pin in pins) >= 3.0
+    sheet = style_sheet(theme)
+    assert "$" not in sheet
+    pictures = [line.split('url("')[1].split('"')[0] for line in sheet.splitlines() if "url(" in line]
+    assert pictures
+    assert all(Path(p).is_file() for p in pictures)
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
@@ -100,15 +105,6 @@ def test_that_a_chosen_theme_is_stored_and_an_unknown_one_is_the_systems(tmp_pat
         path = tmp_path / f"{number}.ini"
         path.write_text(f"[General]\ntheme={name}\n")
         assert stored_theme(QSettings(str(path), QSettings.Format.IniFormat)) == "system"
-
-
-@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
-def test_that_the_style_sheet_has_every_token_filled_and_every_picture(theme):
-    sheet = style_sheet(theme)
-    assert "$" not in sheet
-    pictures = [line.split('url("')[1].split('"')[0] for line in sheet.splitlines() if "url(" in line]
-    assert pictures
-    assert all(Path(p).is_file() for p in pictures)
 
 
 OPENED = labelled

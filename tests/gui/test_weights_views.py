@@ -325,12 +325,16 @@ def test_that_copies_pause_on_cancel_resume_restart_after_a_new_fit_and_say_why_
     assert not any(each.isVisible() for each in start_buttons(part))
 
 
-def test_that_copies_of_small_images_are_dropped_before_larger_images_are_shown(window):
+def test_that_copies_of_small_images_are_dropped_before_larger_ones_are_shown_and_too_many_features_are_refused(window):
     rows = np.random.default_rng(0).random((30, 16), np.float32)
     open_data(window, Dataset("small", rows[:20], rows[20:], image_shape=(4, 4)))
     part = started(window)
     open_data(window, labelled())  # an exception in a slot fails the test
     assert part.copies is None
+    rows = (np.random.default_rng(0).random((60, 1100)) > 0.5).astype("float32")
+    window.workspace.set_parameters(depth=1)
+    open_data(window, Dataset("wide", rows[:50], rows[50:]))
+    wait(lambda: "1100 features" in part.plot.accessibleDescription())
 
 
 def test_that_copies_stop_when_another_page_is_shown_and_do_not_start_again(window):
@@ -344,14 +348,6 @@ def test_that_copies_stop_when_another_page_is_shown_and_do_not_start_again(wind
     window.workspace.set_parameters(depth=0)
     assert part.plot.is_stale
     assert not any(each.isVisible() for each in start_buttons(part))
-
-
-def test_that_too_many_features_are_refused_on_screen(window):
-    rows = (np.random.default_rng(0).random((60, 1100)) > 0.5).astype("float32")
-    part = window.weights_page.set_view(COPIES)
-    window.workspace.set_parameters(depth=1)
-    open_data(window, Dataset("wide", rows[:50], rows[50:]))
-    wait(lambda: "1100 features" in part.plot.accessibleDescription())
 
 
 @pytest.fixture

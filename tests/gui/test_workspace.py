@@ -101,7 +101,7 @@ def test_that_layers_of_an_earlier_noise_are_pale_and_a_failed_fit_is_reported(w
     assert (workspace.fitting.preview, workspace.model()) == (None, None)
 
 
-def test_that_fewer_layers_need_no_fit_and_more_do(workspace):
+def test_that_fewer_layers_need_no_fit_and_more_do_and_cancel_keeps_the_old_ones_until_a_new_request(workspace):
     workspace.set_parameters(depth=2)
     assert len(workspace.model().stack.layers) == 2
     assert workspace.model().stack.parameters.depth == 2
@@ -109,9 +109,6 @@ def test_that_fewer_layers_need_no_fit_and_more_do(workspace):
     assert workspace.model() is None
     wait(lambda: workspace.model() is not None)
     assert len(workspace.model().stack.layers) == 6
-
-
-def test_that_cancel_keeps_the_old_layers_and_a_new_request_fits_again(workspace):
     old = workspace.fitting.stack
     workspace.set_parameters(noise=0.7)
     workspace.queue.stop()
@@ -123,7 +120,7 @@ def test_that_cancel_keeps_the_old_layers_and_a_new_request_fits_again(workspace
     assert workspace.model().stack.parameters.noise == 0.7
 
 
-def test_that_one_pin_too_many_is_refused_with_the_reason(workspace):
+def test_that_one_pin_too_many_is_refused_with_the_reason_and_a_pixel_beyond_the_data_not_pinned_or_selected(workspace):
     (problems,) = record(workspace.problem)
     workspace.select(pins=tuple(range(MAX_PINS)))
     workspace.toggle_pin(MAX_PINS)
@@ -131,9 +128,6 @@ def test_that_one_pin_too_many_is_refused_with_the_reason(workspace):
     assert "Release one first" in problems[0].sentence
     workspace.toggle_pin(3)
     assert 3 not in workspace.state.selection.pins
-
-
-def test_that_a_pixel_beyond_the_data_is_neither_pinned_nor_selected(workspace):
     pixels, pins = PixelSelection(workspace), workspace.state.selection.pins
     for feature in (64, -1):
         workspace.toggle_pin(feature)

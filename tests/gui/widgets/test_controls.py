@@ -265,7 +265,14 @@ def notice(shown):
     return made
 
 
-def test_that_a_notice_shows_its_remedy_and_its_details_folded_which_are_copied_in_full(notice):
+def test_that_close_dismisses_a_notice_and_its_remedy_does_not_and_its_details_are_folded_and_copied_in_full(notice):
+    heard = []
+    notice.show_message(UserMessage("Title", "Sentence.", "Mend", lambda: heard.append("remedy")))
+    QTest.mouseClick(button(notice, "Mend"), Qt.MouseButton.LeftButton)
+    assert notice.isVisible()
+    QTest.mouseClick(notice.findChild(QToolButton), Qt.MouseButton.LeftButton)
+    assert not notice.isVisible()
+    assert heard == ["remedy"]
     assert not notice.isVisible()
     notice.show_message(UserMessage("Title", "<img src=x>", "Open another…", details="line one\nline two"))
     assert notice.accessibleName() == "Title: <img src=x>"
@@ -281,16 +288,6 @@ def test_that_a_notice_shows_its_remedy_and_its_details_folded_which_are_copied_
     assert notice.grab().toImage().pixelColor(200, 6) == QColor(LIGHT.accent_wash)
     assert not details.isVisible()
     assert not button(notice, "Details").isVisible()
-
-
-def test_that_close_dismisses_and_the_remedy_does_not(notice):
-    heard = []
-    notice.show_message(UserMessage("Title", "Sentence.", "Mend", lambda: heard.append("remedy")))
-    QTest.mouseClick(button(notice, "Mend"), Qt.MouseButton.LeftButton)
-    assert notice.isVisible()
-    QTest.mouseClick(notice.findChild(QToolButton), Qt.MouseButton.LeftButton)
-    assert not notice.isVisible()
-    assert heard == ["remedy"]
 
 
 def test_that_the_parts_of_the_job_bar_do_not_move_and_a_wide_bar_names_the_job_in_full(shown):

@@ -172,15 +172,12 @@ def test_that_only_visible_images_are_rendered_and_the_columns_stay_when_images_
     assert thumbnails.verticalScrollBar().maximum() == 0
 
 
-def test_that_a_click_and_enter_report_the_index(thumbnails):
+def test_that_a_click_and_enter_report_the_index_stale_images_are_paler_and_an_empty_gallery_gives_advice(thumbnails):
     (indices,) = record(thumbnails.image_clicked)
     QTest.mouseClick(thumbnails.viewport(), Qt.MouseButton.LeftButton, pos=place(thumbnails, 1).center())
     press(thumbnails, Qt.Key.Key_Right, Qt.Key.Key_Return)
     assert indices == [10, 17]
     assert thumbnails.model().index(2, 0).data(Qt.ItemDataRole.ToolTipRole) == "sample 17"
-
-
-def test_that_stale_images_are_paler_and_an_empty_gallery_describes_the_next_step(thumbnails):
     for stale, ink in ((False, QColor(LIGHT.ink).lightness()), (True, QColor(LIGHT.ink).lightness() + 60)):
         thumbnails.set_images([Thumbnail(0, np.ones((28, 28), np.float32), "→ Iris-setosa", "")], stale)
         assert place(thumbnails, 0).width() > thumbnails.fontMetrics().horizontalAdvance("→ Iris-setosa")
@@ -328,10 +325,15 @@ def test_that_mistakes_are_coloured_by_their_share_of_the_row_not_by_count_and_g
     assert matrix.color(1, 0).lightness() > more.lightness()
 
 
-def test_that_low_cells_are_wide_enough_for_the_names_of_classes(matrix):
+def test_that_low_cells_are_wide_enough_for_names_of_classes_and_the_legend_fits_next_to_long_names_of_rows(matrix):
     matrix.resize(420, 150)
     matrix.set_counts(np.eye(8), ["seven"] * 8)
     assert matrix.columnWidth(0) > matrix.fontMetrics().horizontalAdvance("seven")
+    matrix.resize(280, 240)
+    matrix.set_counts([[50, 50], [40, 60]], ["Amphibians 1", "Amphibians 2"])
+    legend, metrics = matrix.legend_box().toRect(), QFontMetrics(figure_font(matrix, SECONDARY))
+    text = "columns: predicted; error scale: 0–50.0 % of a class"
+    assert legend.contains(metrics.boundingRect(legend, Qt.TextFlag.TextWordWrap, text))
 
 
 def test_that_mouse_and_keys_report_cells_and_new_counts_keep_the_current_one(matrix):
@@ -356,14 +358,6 @@ def test_that_every_matrix_fits_with_its_legend_and_long_names_are_told_apart(sh
     assert [head.text() for head in heads] == [f"…{i}" for i in range(many)]
     assert heads[1].toolTip() == "predicted a rather long class name 1"
     matrix.grab()
-
-
-def test_that_the_legend_fits_next_to_long_names_of_rows(shown):
-    matrix = shown(ConfusionMatrix(), 280, 240)
-    matrix.set_counts([[50, 50], [40, 60]], ["Amphibians 1", "Amphibians 2"])
-    legend, metrics = matrix.legend_box().toRect(), QFontMetrics(figure_font(matrix, SECONDARY))
-    text = "columns: predicted; error scale: 0–50.0 % of a class"
-    assert legend.contains(metrics.boundingRect(legend, Qt.TextFlag.TextWordWrap, text))
 
 
 @pytest.fixture
