@@ -61,12 +61,9 @@ def imported(folder):
     return frozenset(plain(name) for module in outside for name in known.get(module, [ABSENT.get(module, module)]))
 
 
-def test_that_the_program_imports_exactly_the_declared_packages():
+def test_that_the_program_imports_exactly_the_declared_packages_and_those_of_tests_and_packaging_are_declared():
     assert imported("slide_gui") - declared("cluster") == set()
     assert declared() - imported("slide_gui") == set()
-
-
-def test_that_all_packages_imported_by_tests_and_packaging_are_declared():
     scripts = {plain(path.stem) for path in (ROOT / "packaging").glob("*.py")}
     used = (imported("tests") | imported("packaging")) - scripts
     assert used - declared("test", "bench", "cluster", "release", "docs") == set()
