@@ -191,7 +191,7 @@ def test_that_options_come_before_guesses():
         (",0", "{k},{k}.5", ("0",)),
         ("1,NA,NA", "2,{k}.5,4", ()),  # a row with missing cells
         ('"a", "class", "b"', '.5, "x{c}_1", {k}', ("a", "b")),  # a class such as 1_0 is not a number
-        ("a,b,kind", ".5,{k}.5,0{c}", ("a", "b")),  # a number with a leading zero is a class
+        ("a,b,kind,", ".5,{k}.5,0{c}", ("a", "b")),  # a number with a leading zero is a class; only names end with ,
     ],
 )
 def test_that_column_names_may_be_numbers_and_classes_codes_with_blanks_before_quotes(first, rows, names):
@@ -199,7 +199,7 @@ def test_that_column_names_may_be_numbers_and_classes_codes_with_blanks_before_q
     assert (len(part.rows), part.opened.header) == ((12, True) if names else (13, False))
     assert part.feature_names == (names or part.feature_names)
     assert part.labels is None or len(part.label_names) == 6
-    assert first != "a,b,kind" or part.opened.guesses[0].why.startswith("it is the only column of text or codes")
+    assert first != "a,b,kind," or part.opened.guesses[0].why.startswith("it is the only column of text or codes")
 
 
 @pytest.mark.parametrize("text", [".1,.2,.3,.4,1\n.2,.2,.3,.4,1\n", ".1,.2,.3,.4,1\n"])

@@ -290,6 +290,8 @@ def table_layout(
     lacks_name = lacks_name and all(name.isdecimal() or not is_number(name) for name in row_names)
     if lacks_name:
         rows[0].insert(0, "")
+    if not rows[0][-1].strip() and {len(row) for row in rows[1:]} == {len(rows[0]) - 1}:
+        rows[0].pop()  # only the line of column names ends with a delimiter
     with_commas = [cell.strip() for row in rows for cell in row if _COMMA_NUMBER.fullmatch(cell)]
     decimal_commas = bool(with_commas) and not any("." in cell and is_number(cell) for row in rows for cell in row)
     if decimal_commas:
