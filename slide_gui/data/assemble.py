@@ -386,11 +386,12 @@ def _with_classes(parts: list[DataPart], reading: ParseOptions) -> list[DataPart
     train = parts[0]
     numbers = None if train.label_names else train.labels
     if reading.bins:
-        labels = [_label_numbers(part) for part in parts]
-        limits, names = quantile_ranges(labels[0], reading.bins, train.place)
+        limits, names = quantile_ranges(_label_numbers(train), reading.bins, train.place)
         return [
-            replace(part, labels=np.searchsorted(limits, each), label_names=names)
-            for part, each in zip(parts, labels, strict=True)
+            part
+            if part.labels is None
+            else replace(part, labels=np.searchsorted(limits, _label_numbers(part)), label_names=names)
+            for part in parts
         ]
     if reading.bins is None and numbers is not None and looks_like_quantity(numbers):
         column, columns = train.opened.label_column, train.opened.columns
