@@ -114,6 +114,8 @@ def test_that_a_label_column_of_text_comes_first_and_y_next_to_x_is_a_coordinate
         (f".1,.2,0\n.5,.6,{-(2**31)}\n", None, 3),
         ("6,73 3,43 1\n5,5 2,25 0\n", [1, 0], 2),  # blanks between numbers with decimal commas
         ("6   ,7   ,1\n25  ,5   ,0\n", [1, 0], 2),  # blanks between numbers and commas
+        ("6\t7\t1\n25\t\t5\t0\n", [1, 0], 2),  # several tabs between two numbers
+        ('6 1\t"a b"\n25 0\t"a c"\n', [0, 1], 2),  # blanks between numbers and a tab before texts
         ("6,73 ,43 1\n5,5 2,25 0\n", [1, 0], 2),  # a decimal comma without a digit before it
         (",0,1,2\n0,.5,.6,1\n1,.7,.8,0\n", [1, 0], 3),  # consecutive numbers as names, and an empty one for the index
     ],
@@ -134,9 +136,8 @@ def test_that_a_square_image_without_names_has_no_labels_unless_they_precede_it(
     rows = np.zeros((90, 64), int)
     for rows[:, -1] in (0, np.arange(90) ** 2 // 50):  # the last pixel is constant, or has many values
         part = read("".join(",".join(map(str, [k % 5, *row])) + "\n" for k, row in enumerate(rows)))
-        assert part.labels.tolist() == [0, 1, 2, 3, 4] * 18
+        assert (part.labels.tolist(), part.image_shape) == ([0, 1, 2, 3, 4] * 18, (8, 8))
         assert np.array_equal(part.rows, rows)
-        assert part.image_shape == (8, 8)
 
 
 @pytest.mark.parametrize("block", [20, 1 << 18])
@@ -157,8 +158,7 @@ def test_that_a_class_named_y_is_no_column_name_repeated_and_empty_ones_get_numb
     part = read("a,a,a (2),a,\n1,2,3,4,0.5\n2,1,3,4,0.25\n")
     assert part.feature_names == ("a", "a (2)", "a (2) (3)", "a (4)", "column 5")
     dataset = open_data([write(tmp_path / "x.csv", f"{'W' * 5000},b,label\n" + "1,2,p\n3,4,q\n" * 4)])
-    assert dataset.train.shape[1] == 2
-    assert dataset.label_names == ("p", "q")
+    assert (dataset.train.shape[1], dataset.label_names) == (2, ("p", "q"))
 
 
 def test_that_options_come_before_guesses():

@@ -464,6 +464,14 @@ def _delimiter(lines: list[bytes], place: str) -> bytes:
     if present == [b","] and len(numbers) > 1 and all(map(_COMMA_NUMBER.fullmatch, parts)):
         is_decimal = "," in numbers[0] or any(x[0] != "," for x in numbers[1:])
         return b"" if is_decimal else b","
+    if present == [b"\t"]:
+        # Several tabs or blanks may separate two cells. Splitting at blanks is right if only then all lines
+        # have the same number of cells, or if only then some cells are numbers.
+        by_tabs, by_blanks = ([split_line(line, mark, place) for line in lines] for mark in (b"\t", b""))
+        are_split = len(set(map(len, by_tabs))) == 1 and any(is_number(cell) for row in by_tabs for cell in row)
+        has_numbers = any(is_number(cell) for row in by_blanks for cell in row)
+        if not are_split and has_numbers and len(set(map(len, by_blanks))) == 1:
+            return b""
     if len(present) < 2:
         return present[0] if present else b"" if len(lines[-1].split()) > 1 else DELIMITERS[0]
 
