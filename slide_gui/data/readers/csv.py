@@ -78,7 +78,8 @@ def read_csv(
     4. The text column with the fewest distinct texts: at least two, of which one is repeated. Columns without missing
        cells come first. If several columns qualify, the last one. Rules 3 and 4 do not use columns of ten or more
        distinct texts if most texts differ, or if the column has a name such as id or patient.
-    5. No labels, if the table has no names and its columns form a square image of at least 8 × 8.
+    5. No labels, if the columns form a square image of at least 8 × 8, and have no names or only names that end in a
+       digit.
     6. The last column, if it has integers of more than one value and no missing cells. If these integers look like a
        quantity, rule 7 comes first.
     7. The first column, if it has integers of more than one value and the other columns form a square image. This rule
@@ -151,9 +152,8 @@ def read_csv(
         raise DataError("has only labels and left-out columns; keep a feature, and write categories as numbers", place)
     if features != columns:
         rows = np.ascontiguousarray(rows[:, np.isin(columns, features)])
-    shape = square_shape(len(features), SMALLEST_SQUARE)
-    if layout.named and not all(layout.columns[k][-1].isdigit() for k in features):
-        shape = None  # the names of pixel columns usually end in a digit
+    are_pixels = layout.could_be_pixels([layout.columns[k] for k in features])
+    shape = square_shape(len(features), SMALLEST_SQUARE) if are_pixels else None
     last_label = labels if label == d - 1 and label not in layout.text else None
     guesses = (*guesses, *_suspicious_columns(rows, last_label, features, layout.columns))
     is_whole = labels is not None and bool((np.rint(labels) == labels).all())
@@ -233,6 +233,10 @@ class TableLayout:
         """Return the class number of each row. Classes are numbered in alphabetical order."""
         number = {name: k for k, name in enumerate(sorted(self.classes))}
         return np.array([number[name] for name in self.classes], np.int64)[codes.astype(np.intp)]
+
+    def could_be_pixels(self, columns: Iterable[str]) -> bool:
+        """Return True if columns have no names, or names that end in a digit, as those of pixels usually do."""
+        return not self.named or all(name[-1].isdigit() for name in columns)
 
     def replace_texts(self, cells: list[bytes], lines: NDArray[np.int64]) -> list[bytes]:
         """Replace class and group names by codes, cells of left-out columns by 0, and decimal commas by points."""
@@ -662,7 +666,8 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
     if layout.reading.label_column is not None or d - 1 in layout.left_out:
         why = "the last column is left out" if layout.reading.label_column is None else "all columns are features"
         return None, (), f"{why}; choose the label column"
-    unlabelled_image = not layout.named and square_shape(d, SMALLEST_SQUARE) is not None
+    others = [name for k, name in enumerate(layout.columns) if k not in layout.left_out]
+    unlabelled_image = layout.could_be_pixels(others) and square_shape(len(others), SMALLEST_SQUARE) is not None
     first = table.rows[:, 0]
     is_first = bool(square_shape(d - 1, SMALLEST_SQUARE)) and look_like_labels(np.unique(first))
     is_pixel = is_first and looks_like_quantity(table.column) and not looks_like_quantity(first)
@@ -680,7 +685,7 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
         guess = Guess(f"labels in column {_shown(0, layout.columns)}", "it has integers, and the others make an image")
         return 0, (guess,), ""
     if unlabelled_image:
-        why = f"its {d} columns were read as an image without labels"
+        why = f"its {len(others)} columns were read as an image without labels"
     elif not len(values):
         why = "all cells of the last column are missing"
     elif look_like_labels(values):
