@@ -331,7 +331,7 @@ def table_layout(
     group = None if reading.group is None else requested_column(reading.group, columns, place)
     if group is not None:
         left_out |= {group}
-    text_left = text - left_out
+    text_left = text - left_out - {index[name] for name in known if name in index}  # features have numbers
     last = len(columns) - 1
     coded = like is None and reading.bins is None and last not in left_out and _has_codes(samples, last)
     coded = coded and not _has_codes(samples, last - 1)  # in tables of images, all numbers may have leading zeros
