@@ -455,8 +455,10 @@ def _floats(
                 raise DataError(f"line {lines[row]} {_LATE_COMMENT}", place)
             limit = " up to 3.4e38" if np.isfinite(numbers[index]) else ""
             advice = " move this row to the top if it is a class," if column == table.label else " write NA if unknown,"
-            advice = "" if limit else " save a table with text as CSV," if place.lower().endswith(".amat") else advice
-            problem = f"found {shown!r}, expected a finite number{limit}; correct it,{advice} or leave the row out"
+            is_amat = place.lower().endswith(".amat")
+            advice = "" if limit else " save a table with text as CSV," if is_amat else advice
+            left = "row" if is_amat or column == table.label else "row or the column"
+            problem = f"found {shown!r}, expected a finite number{limit}; correct it,{advice} or leave the {left} out"
             if missing:
                 problem = f"the label is missing (found {shown!r}); fill it in, leave the row out, or choose no labels"
             raise DataError(f"line {lines[row]}, column {column + 1}: {problem}", place)
