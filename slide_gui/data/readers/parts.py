@@ -84,9 +84,9 @@ class DataPart:
 
 
 def role_of(name: str) -> str:
-    """Return ``"test"`` if a file name contains the word test, testing or t10k, or else ``"train"``."""
+    """Return ``"test"`` if a file name contains a word for test, such as testing, tst or t10k, or else ``"train"``."""
     words = re.split(r"[^a-z0-9]+", name.lower())
-    return "test" if any(word in ("test", "t10k", "testing") for word in words) else "train"
+    return "test" if any(word in ("test", "testing", "tst", "tes", "t10k") for word in words) else "train"
 
 
 def square_shape(n_features: int, at_least: int = 1) -> tuple[int, int] | None:
