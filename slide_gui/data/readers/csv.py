@@ -93,6 +93,9 @@ def read_csv(
          column lacks. In addition, the last column has gaps and its smallest value is 0, or (in a table without names)
          it has fewer distinct values than the first column.
 
+    8. The first column, if the table has no names, the last column has fractions, and the first column has only −1 and
+       1, or consecutive integers from 0 or 1. On average, each of them must occur at least twice.
+
     A column of integers contains codes if some of them have leading zeros, such as 01. In a label column, codes are
     class names unless the option `bins` is given. A last column of codes counts as a text column if there is no other
     text column and the column before it contains no codes.
@@ -669,9 +672,13 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
     others = [name for k, name in enumerate(layout.columns) if k not in layout.left_out]
     unlabelled_image = layout.could_be_pixels(others) and square_shape(len(others), SMALLEST_SQUARE) is not None
     first = table.rows[:, 0]
-    is_first = bool(square_shape(d - 1, SMALLEST_SQUARE)) and look_like_labels(np.unique(first))
+    classes = np.unique(first)
+    is_first = bool(square_shape(d - 1, SMALLEST_SQUARE)) and look_like_labels(classes)
+    # Tables without names have a class number in the first column more often than a number to predict in the last one.
+    is_alone = not layout.named and (np.rint(values) != values).any() and 2 * len(classes) <= len(first)
+    is_alone = is_alone and (_count_up(classes) or classes.tolist() == [-1, 1]) and not looks_like_quantity(first)
     is_pixel = is_first and looks_like_quantity(table.column) and not looks_like_quantity(first)
-    if is_first and not is_pixel and len(values) and _count_up(classes := np.unique(first)):
+    if is_first and not is_pixel and len(values) and _count_up(classes):
         counts, few = _count_up(values), not layout.named and len(values) < len(classes)
         # The last column is like the pixel before it, and the first column is unlike the pixel after it.
         alike = np.isin(values, table.rows[:, -1]).mean() > 0.5 and not np.isin(classes, table.rows[:, 1]).all()
@@ -681,9 +688,9 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
     if not unlabelled_image and (layout.reading.bins or (look_like_labels(values) and known.all() and not is_pixel)):
         why = "it is the last one and has numbers" if layout.reading.bins else "it is the last one and has integers"
         return d - 1, (Guess(f"labels in column {_shown(d - 1, layout.columns)}", why),), ""
-    if not unlabelled_image and is_first:
-        guess = Guess(f"labels in column {_shown(0, layout.columns)}", "it has integers, and the others make an image")
-        return 0, (guess,), ""
+    if not unlabelled_image and (is_first or is_alone):
+        why = f"it has integers, and {'the others make an image' if is_first else 'the last column has fractions'}"
+        return 0, (Guess(f"labels in column {_shown(0, layout.columns)}", why),), ""
     if unlabelled_image:
         why = f"its {len(others)} columns were read as an image without labels"
     elif not len(values):
