@@ -25,6 +25,7 @@ _MOST_PIXELS = 1 << 16
 _MOST_BYTES = 64 << 20
 _WITH_FRAMES = (".gif", ".tif", ".tiff", ".webp", ".png")
 _PARTS = {"train": "train", "training": "train", "test": "test", "testing": "test"}
+_PARTS |= {f"{name}{end}": role for name, role in _PARTS.items() for end in ("_set", "_data", "_images")}
 
 
 def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_PROGRESS) -> list[DataPart]:
@@ -32,10 +33,10 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
 
     16-bit pixels are divided by the largest value of the bit depth that they use (8, 10, 12, 14 or 16 bits).
 
-    Each sub-folder is a class. Classes are numbered in alphabetical order. If there are sub-folders train and test,
-    these contain one sub-folder per class; other sub-folders, such as val, are left out, and a note reports this. If
-    the pictures are directly in the folder, they have no labels. Hidden files and files without the suffix of a picture
-    are skipped.
+    Each sub-folder is a class. Classes are numbered in alphabetical order. If there are sub-folders train and test, or
+    train_set and test_set, these contain one sub-folder per class. Other sub-folders, such as val, are left out, and a
+    note reports this. Pictures directly in the folder, or directly in the folder test, have no labels. Hidden files and
+    files without the suffix of a picture are skipped.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
     names = _class_names(list(below.values()))
     roles = sorted(below, reverse=True)  # the training set first
     parts = [_read_part(below[role], role, names, part) for role, part in progress.each(roles)]
-    others = [entry for entry in _folders(folder) if entry.name.lower() not in _PARTS and _class_names([entry])]
+    others = [entry for entry in _folders(folder) if entry not in below.values() and _class_names([entry])]
     if others:
         names_left = ", ".join(clean_name(entry.name) for entry in others)
         note = Guess(f"{plural('folder', 'folders', len(others))} {names_left} left out", "not named train or test")
@@ -163,6 +164,8 @@ def _scaled_to_bit_depth(parts: list[DataPart], level: int) -> list[DataPart]:
 def _read_part(folder: Path, role: str, names: tuple[str, ...], progress: Progress) -> DataPart:
     classes = [folder / name for name in names] or [folder]
     files = [(file, k) for k, place in enumerate(classes) if place.is_dir() for file in image_files(place)]
+    if not files and role == "test":
+        names, files = (), [(file, 0) for file in image_files(folder)]
     if not files:
         problem = "contains no pictures of classes; open a folder with one sub-folder of pictures for each class"
         raise DataError(problem, str(folder))
