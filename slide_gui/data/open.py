@@ -34,8 +34,8 @@ DATA_SUFFIXES = (".amat", ".zip", ".npz", ".npy", ".csv", ".tsv", ".mat", ".gz",
 _KINDS = ".amat (or a .zip of it), IDX (or .gz), .npz, .npy, .csv or .mat (version 5)"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _SINGLE_PICTURE = "is a single picture; open a folder with one sub-folder of pictures per class"
+_PICTURE = rb"(?s)\A(\x89PNG|\xff\xd8\xff|GIF8[79]a|BM.{4}\0{4}|II\*\0|MM\0\*|RIFF.{4}WEBP)"
 _OTHER_FORMATS = {
-    rb"(?s)\A(\x89PNG|\xff\xd8\xff|GIF8[79]a|BM.{4}\0{4}|II\*\0|MM\0\*|RIFF.{4}WEBP)": _SINGLE_PICTURE,
     rb"\A\x80[\2-\5]": "is a Python pickle, which is never read; save its arrays as X and y with numpy.savez",
     rb"\ABZh|\A\xfd7zXZ|\A7z\xbc\xaf|\ARar!|\A\x28\xb5\x2f\xfd": "is compressed; extract it, and open its contents",
     rb"\APAR1|\A\xd0\xcf\x11\xe0": "is a Parquet or Excel file; save its table as CSV",
@@ -188,8 +188,12 @@ def _read_file(path: Path, start: bytes, read_table: Callable[[Path], DataPart],
     for pattern, problem in _OTHER_FORMATS.items():
         if re.search(pattern, start):
             raise DataError(problem, str(path))
-    if path.suffix.lower() in IMAGE_SUFFIXES:
-        read_image(path)  # raises an error if the picture is damaged
+    if path.suffix.lower() in IMAGE_SUFFIXES or re.search(_PICTURE, start):
+        try:
+            read_image(path)
+        except DataError as error:
+            if error.__cause__ is not None:  # the picture is damaged, and not only too large
+                raise
         raise DataError(_SINGLE_PICTURE, str(path))
     if not start or any(code < 9 or 13 < code < 32 or code == 127 for code in start):  # not text
         raise DataError(f"has an unknown format (it begins with {start[:8].hex(' ')}), expected {_KINDS}", str(path))

@@ -159,10 +159,10 @@ def edited(archive, at, value, n_bytes=4):
 BINARIES = [
     ("x.amat", b"", r"is empty \(0 bytes\), expected .*; choose another file"),
     ("x.bin", b"\x7fELF\x02\x01\x01\x00", r"has an unknown format \(it begins with 7f 45 4c 46"),
-    ("x.png", b"\x89PNG\r\n\x1a\n", "is a single picture; open a folder"),
+    ("x.png", b"\x89PNG\r\n\x1a\n", "is a damaged picture or of an unsupported format; remove it"),
     ("x.png", b"\x89PN", "is a damaged picture or of an unsupported format; remove it, or save it as PNG"),
-    ("x.pgm", b"P2\n2 1\n255\n0 9\n", "is a single picture"),
-    ("x.bmp", b"BM" + struct.pack("<IHHI", 90, 0, 0, 54), "is a single picture"),
+    ("x.pgm", b"P5\n300 300\n255\n" + bytes(90_000), "is a single picture; open a folder"),
+    ("x.dat", b"BM" + struct.pack("<IHHI", 90, 0, 0, 54), "is a damaged picture"),
     ("data_batch_1", b"\x80\x02}q\x01", "is a Python pickle, which is never read; save its arrays as X and y"),
     ("x.csv.bz2", bz2.compress(b"1,2"), "is compressed; extract it"),
     ("x.csv.gz", gzip.compress(b"1,2"), "begins with 31 2c 32, .* extract it if it is a compressed table, or"),
