@@ -247,13 +247,15 @@ def test_that_pictures_of_different_sizes_or_of_floating_point_numbers_are_refus
         read_image(save(tmp_path / "x.tiff", np.full((4, 4), 0.5, np.float32)))
 
 
-def test_that_further_frames_and_pixels_of_more_than_16_bits_are_reported(tmp_path):
+def test_that_further_frames_colours_and_pixels_of_more_than_16_bits_are_reported(tmp_path):
     frames = [Image.fromarray(np.full((4, 6), 50 * k, np.uint8)) for k in range(2)]
     for name, more in (("a/0.tif", frames[1:]), ("b/1.tif", [])):
         (tmp_path / name).parent.mkdir()
         frames[0].save(tmp_path / name, save_all=True, append_images=more)
+    Image.new("RGB", (6, 4), "red").save(tmp_path / "b/2.png")
     (part,) = read_image_folder(tmp_path)
-    assert [guess.what for guess in part.opened.guesses] == ["only the first frame of 1 picture is read"]
+    colours = "pictures in colour read as grey images"
+    assert [guess.what for guess in part.opened.guesses] == ["only the first frame of 1 picture is read", colours]
     with pytest.raises(DataError, match=r"x\.tiff: has pixels of more than 16 bits .*; save it with 8 or 16 bits"):
         read_image(save(tmp_path / "x.tiff", np.full((4, 4), 70_000, np.int32)))
 

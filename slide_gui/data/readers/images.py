@@ -21,6 +21,7 @@ from slide_gui.text import clean_name, counted, plural
 IMAGE_SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"))
 IMAGE_SUFFIXES |= {".jfif", ".pbm", ".heic", ".heif", ".avif", ".jp2"}
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
+_MOST_CHECKED, _GREY = 50, 16  # pictures that are checked for colours; largest difference of grey colour channels
 _MOST_PIXELS = 1 << 16
 _MOST_BYTES = 64 << 20
 _WITH_FRAMES = (".gif", ".tif", ".tiff", ".webp", ".png")
@@ -195,15 +196,26 @@ def _read_part(folder: Path, role: str, names: tuple[str, ...], progress: Progre
     unlabelled = "" if names else "the pictures are not in sub-folders; move those of each class to a sub-folder"
     n_stacks = sum(_has_frames(file) for file, _ in files if file.suffix.lower() in _WITH_FRAMES)
     first_frames = f"only the first frame of {counted(n_stacks, 'picture')} is read"
+    in_colour = any(map(_has_colours, [file for file, _ in files[:: 1 + len(files) // _MOST_CHECKED]]))
     doubts = (
         (names and any(map(has_pictures, _folders(folder))), "pictures in deeper folders left out", "move them up"),
         (names and image_files(folder), "pictures next to the folders of classes left out", "move them into a folder"),
         (n_stacks, first_frames, "the other frames are left out; save each frame as a picture to use it"),
+        (in_colour, "pictures in colour read as grey images", "each pixel is one feature"),
         (0.0 < rows.max() < 2 / 255, "all pictures are almost black", "save values of 0 to 255 instead of 0 and 1"),
     )
     guesses = tuple(Guess(what, why) for holds, what, why in doubts if holds)
     opened = ParseReport(guesses=guesses, unlabelled=unlabelled)
     return DataPart(rows, labels, shape, str(folder), role, names, opened=opened)
+
+
+def _has_colours(path: Path) -> bool:
+    """Return True if a picture has pixels that are not grey. JPEG files store grey pixels with small differences."""
+    from PIL import Image
+
+    with suppress(Exception), Image.open(path, formats=_FORMATS) as picture:
+        return bool(np.ptp(np.asarray(picture.convert("RGB")), axis=2).max() > _GREY)
+    return False
 
 
 def _has_frames(path: Path) -> bool:
