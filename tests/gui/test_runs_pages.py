@@ -324,17 +324,22 @@ def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_a
     window.session.library.load(keys[0], lambda _result: None)  # as when another page is opened
     wait(lambda: "McNemar" in runs.comparison.answer.text())
     assert "same 60 rows" in runs.comparison.answer.text()
+    window.session.library.delete(keys)
+    wait(lambda: runs.comparison._captions[1].text().startswith("B · deleted run · "))
+    assert show_page(window, "classifier").details.text().startswith("deleted run · ")
+    window.actions_by_name["undo"].trigger()
+    wait(lambda: not window.session.library.reading)
+    show_page(window, "runs")
     QTest.keyClick(runs.comparison._pixels, Qt.Key.Key_Down)
     assert runs.comparison.tiles.rows[0].tiles[0].marker == window.workspace.state.selection.pins[1]
     assert all(each.height() >= each.heightForWidth(each.width()) > 20 for each in runs.comparison._captions)
-    criteria = [each.text().rpartition("widths by ")[2] for each in runs.comparison._captions]
-    assert sorted(criteria) == ["press", "radius-margin"]
-    assert all(each.text()[4:].startswith("test error ") for each in runs.comparison._captions)
+    described = [each.text()[4:] for each in runs.comparison._captions]
+    assert sorted(text.rpartition("widths by ")[2] for text in described) == ["press", "radius-margin"]
+    assert all(text.startswith("test error ") for text in described)
     tiles = runs.comparison.tiles
     assert [row.title for row in tiles.rows] == ["A", "B", "A − B"]
     shown = [tile for row in tiles.rows for tile in row.tiles]
-    assert len(shown) == 12
-    assert len({tile.scale for tile in shown}) == 1
+    assert (len(shown), len({tile.scale for tile in shown})) == (12, 1)
     np.testing.assert_array_equal(tiles.rows[2].tiles[0].values, np.zeros((6, 6)))  # both runs have the same stack
     open_data(window, labelled(seed=1))
     runs.run_table.compare_requested.emit(keys)

@@ -126,6 +126,10 @@ class RunLibrary(QObject):
         apply(after)
         self._workspace.history.record(text, apply, before, after)
 
+    def is_deleted(self, key: str) -> bool:
+        """True if this window has deleted the run, and no run with the same hash is listed."""
+        return any(key in keys for keys in self.deleted) and all(run.hash != key for run in self.runs)
+
     def without_result(self, key: str) -> StoredRun | None:
         """Return the shipped run with this hash if its result is not in the package; otherwise return None."""
         return next((run for run in self.runs if run.hash == key != self.opening_key and run.is_shipped), None)

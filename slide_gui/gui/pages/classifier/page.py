@@ -306,6 +306,8 @@ class ClassifierPage(Page):
             parts.append(f"results version {result.numerics} (this program has another one)")
         if any(run.hash == result.hash and run.is_shipped for run in self._controller.library.runs):
             parts.insert(0, "shipped")
+        if self._controller.library.is_deleted(result.hash):
+            parts.insert(0, "deleted run")
         parts += filter(None, [ClassRates.of(result.confusion, self._names(result)).sentence.removesuffix(".")])
         parts.append(f"training error {per_cent(100 * result.train_error)}")
         parts.append(describe_chosen(chosen) if chosen is not None and chosen.guarded else result.widths)

@@ -19,6 +19,7 @@ from slide_gui.figures.tables import runs_csv
 from slide_gui.gui.dialogs.export import TABLE, ExportOption
 from slide_gui.gui.pages.page import Page, PageView, confusion_text, table_text
 from slide_gui.gui.pages.runs.table import RunTable
+from slide_gui.gui.state.library import RunLibrary
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.theme import theme_changed, theme_of
 from slide_gui.gui.widgets.color_bar import ColorBar
@@ -44,7 +45,7 @@ class RunsPage(Page):
         self.run_table.compare_requested.connect(self._compare)
         self.run_table.tag_edited.connect(self._library.tag)
         self.run_table.filtered.connect(self.chosen)
-        self.comparison = ComparisonView(self)
+        self.comparison = ComparisonView(self._library, self)
         self._wanted: tuple[str, ...] = ()
         self._has_compared = False
         self.add_stack(self.run_table, self.comparison)
@@ -171,8 +172,10 @@ _EMPTY = f"Select two runs in the table and press {with_keys('Compare', 'Ctrl+D'
 class ComparisonView(QWidget):
     """The view that shows one `RunComparison`: the error rates, confusion matrices and weights of two runs."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, library: RunLibrary, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._library = library
+        library.changed.connect(self.show_captions)
         self._shown: RunComparison | None = None
         layout = flush(QVBoxLayout(self), 12)
         self.answer = placed(layout, label(_EMPTY, self, "", wraps=True))
@@ -222,10 +225,8 @@ class ComparisonView(QWidget):
             return
         self.answer.setText(_sentence(shown))
         worst = max((worst_mistake(result.confusion) for result in _complete(shown)), default=0.0)
-        for name, result, caption, matrix in zip(
-            "AB", (shown.first, shown.second), self._captions, self.matrices, strict=True
-        ):
-            caption.setText(f"{name} · {_describe(result)}")
+        self.show_captions()
+        for result, matrix in zip((shown.first, shown.second), self.matrices, strict=True):
             matrix.setVisible(isinstance(result, RunResult))
             if isinstance(result, RunResult):
                 matrix.set_counts(result.confusion, label_names(result.labels, shown.label_names), worst=worst)
@@ -234,6 +235,14 @@ class ComparisonView(QWidget):
         self._list_pixels()
         self._show_weights()
         self._body.show()
+
+    @Slot()
+    def show_captions(self) -> None:
+        """Describe both runs, and mark the runs that were deleted after the comparison."""
+        if (shown := self._shown) is not None:
+            for name, result, caption in zip("AB", (shown.first, shown.second), self._captions, strict=True):
+                mark = "deleted run · " if self._library.is_deleted(result.hash) else ""
+                caption.setText(f"{name} · {mark}{_describe(result)}")
 
     def numbers(self) -> str:
         """Return both confusion matrices and the compared rows of the weights W as text, or "" without a comparison."""
