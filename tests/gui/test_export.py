@@ -127,13 +127,11 @@ def test_that_a_page_without_results_has_nothing_to_export_or_copy(window):
     for page in ("curves", "classifier", "runs"):
         window.actions_by_name[f"page_{page}"].trigger()
         wait(lambda: not window.queue.busy)
-        window.actions_by_name["export"].trigger()
-        assert window.findChildren(ExportDialog) == []
-        assert "Nothing to export yet" in window.notice.accessibleName()
-        window.notice.hide()
-        window.actions_by_name["copy_table"].trigger()
-        assert "Nothing to copy yet" in window.notice.accessibleName()
-        window.notice.hide()
+        for action, refused in (("export", "Nothing to export yet"), ("copy_table", "Nothing to copy yet")):
+            window.actions_by_name[action].trigger()
+            assert refused in window.notice.accessibleName()
+            window.notice.hide()
+    assert window.findChildren(ExportDialog) == []
 
 
 def exported(window, tmp_path, monkeypatch, chosen):

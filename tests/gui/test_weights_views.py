@@ -158,6 +158,7 @@ def test_that_an_image_passes_through_the_layers_of_earlier_data_under_their_nam
     assert "through layers" not in part.notice.text()
     choose(part.learned, first.fingerprint)
     assert part.notice.text() == "others through layers learned on given, noise 0.3, 4 layers"
+    assert "select “these data”" in window.weights_page.export_options()[0].about
     assert part.notice.contentsMargins().left() == 6
     np.testing.assert_array_equal(part.flow.clean, workspace.dataset.train[workspace.state.selection.sample])
     for layer, weights in zip(part.flow.layers, layers, strict=True):

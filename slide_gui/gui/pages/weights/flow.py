@@ -366,6 +366,7 @@ class FlowPart(View):
         is_new = self._workspace.state.test_row is not None or self.view.canvas.is_drawn_on
         is_unlike = bool(is_new and fitted and likeness and image is not None and likeness.is_unlike(image))
         self._decided.setVisible(foreign is None)
+        self.refusal = _NOT_EXPORTED if foreign else ""
         if fitted is not None:
             self._decided.follow(flow.corrupted, _entered(flow), is_unlike)
         else:
@@ -384,6 +385,7 @@ class FlowPart(View):
         self._decided.controller.rest()
 
 
+_NOT_EXPORTED = "To export Flow, select “these data” as the data that its layers are learned on."
 _LEGEND = "Below each hᵏ are its mean squared differences from hᵏ⁻¹ and from x."
 _SHORT_LEGEND = "Below each hᵏ is its mean squared difference from x."  # if the layers wrap
 

@@ -15,7 +15,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from slide_gui.figures.style import Style
-from slide_gui.gui.dialogs.export import ANIMATION, ExportOption
+from slide_gui.gui.dialogs.export import ANIMATION, FIGURE, ExportOption
 from slide_gui.gui.pages.page import Page, PageView, late, table_text
 from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
 from slide_gui.gui.pages.weights.view import ShownImage, View, ViewContext, ViewSpec
@@ -206,7 +206,7 @@ class WeightsPage(Page):
         about = "The preview shows the current noise level; the animation has one picture per level from 0 to 0.95."
         return (
             *self.shown_view().export_options(style),
-            ExportOption("weights", "the weight figure", still, style, of_weights=True),
+            ExportOption("weights", "the weight figure", still, style, FIGURE, True, self._shown_part().refusal),
             ExportOption("weights-noise", title, moving, style, ANIMATION, True, about),
         )
 
@@ -215,9 +215,8 @@ class WeightsPage(Page):
             return "There is no layer. Increase the depth."
         if self._workspace.model() is None:
             return "The layers are still being fitted. Try again in a moment."
-        view = self.shown_view()
-        part = view.part if isinstance(view, WhyView) else view
-        return part.refusal or "This view has no numbers yet. Start its computation, or wait until it ends."
+        refusal = self._shown_part().refusal
+        return refusal or "This view has no numbers yet. Start its computation, or wait until it ends."
 
     def _figure_pixels(self) -> tuple[int, ...]:
         """Return the pixels whose rows of W are exported: the pinned pixels, or else the selected pixel."""
@@ -226,6 +225,11 @@ class WeightsPage(Page):
     def shown_view(self) -> View:
         """Return the visible view."""
         return cast(View, self._views.currentWidget())
+
+    def _shown_part(self) -> View:
+        """Return the visible view, or the visible experiment of Why it works."""
+        view = self.shown_view()
+        return view.part if isinstance(view, WhyView) else view
 
     def numbers(self) -> str:
         view = self.shown_view()

@@ -50,7 +50,7 @@ class View(QWidget):
     shows_rows : bool
         True if the view shows rows of W. The page then copies these rows to the clipboard instead of `numbers`.
     refusal : str
-        The reason why the view cannot compute its results, or "".
+        The reason why the view cannot compute or export its results, or "".
     """
 
     shows_rows = True
