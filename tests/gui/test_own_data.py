@@ -143,8 +143,7 @@ def words_of(window):
 def test_that_no_text_speaks_of_images_or_pixels_if_the_data_are_a_table(window):
     rows = RANDOM.random((120, 5)).astype("float32")
     labels = (rows[:, 0] > rows[:, 1]).astype("int64")
-    names = tuple("abcde")
-    table = Dataset("table", rows[:80], rows[80:], labels[:80], labels[80:], feature_names=names)
+    table = Dataset("table", rows[:80], rows[80:], labels[:80], labels[80:], feature_names=tuple("abcde"))
     found = set()
     open_data(window, table)
     train(window)
@@ -214,7 +213,7 @@ def test_that_features_above_1_are_scaled_unless_declined_and_images_below_the_t
     assert "above the threshold" not in texts(window.panel)
 
 
-def test_that_a_quantity_as_label_offers_another_column_and_three_ranges(window, tmp_path, monkeypatch):
+def test_that_a_quantity_and_a_missing_class_offer_another_label_column_or_three_ranges(window, tmp_path, monkeypatch):
     shown_popup = []
     rows = [f"{k / 7:.2f},{k % 2},{(37 * k) % 101 + k % 3}\n" for k in range(150)]
     (tmp_path / "d.csv").write_text("age,sex,progression\n" + "".join(rows))
@@ -232,9 +231,15 @@ def test_that_a_quantity_as_label_offers_another_column_and_three_ranges(window,
     preview.cut_button.click()
     wait(lambda: window.workspace.dataset.train_labels is not None and not window.queue.busy)
     assert len(window.workspace.dataset.label_names) == 3
-    assert window.workspace.source.reading.bins == 3
-    assert not preview.isVisible()
+    assert (window.workspace.source.reading.bins, preview.isVisible()) == (3, False)
     assert window.session.runs.training_time(window.session.runs.svm, "slide-svm").startswith("Training takes about ")
+    (tmp_path / "d.csv").write_text("a,b,class,site\n1,2,x,N\n3,4,,S\n5,7,y,N\n2,6,y,S\n")
+    open_file(window, tmp_path / "d.csv")
+    assert "d.csv: line 3, column 3: the class is missing" in texts(preview)
+    assert preview.choose_button.isVisible()
+    preview.label_column.setCurrentText("site")
+    preview.open_button.click()
+    wait(lambda: window.workspace.dataset.label_names == ("N", "S") and not preview.isVisible())
 
 
 def test_that_the_labels_in_the_folder_of_idx_images_are_offered_and_used(window, tmp_path):
@@ -384,7 +389,7 @@ def test_that_all_folds_are_trained_and_pooled_on_every_page(window, flowers):
     assert window.workspace.dataset.fingerprint == runs.result.spec.fingerprint
 
 
-def test_that_a_file_with_guessed_options_opens_with_a_preview(window, pixels):
+def test_that_a_file_with_guessed_options_opens_with_a_preview_whose_late_choices_are_ignored(window, pixels):
     open_file(window, pixels)
     preview = window.reading_preview
     for height, has_rows in ((640, False), (720, True)):
@@ -408,19 +413,21 @@ def test_that_a_file_with_guessed_options_opens_with_a_preview(window, pixels):
     window.panel.reading_requested.emit()
     assert preview.isVisible()
     assert preview.reading() == window.workspace.source.reading
-
-
-def test_that_a_shape_selected_after_other_data_have_been_opened_is_ignored(window, pixels):
-    open_file(window, pixels)
-    shape = window.reading_preview.shape
-    shape.setCurrentIndex(shape.findText("6 × 12"))
     rows = RANDOM.random((20, 144), np.float32)
     open_data(window, Dataset("larger", rows, rows[:0]))
-    shape.activated.emit(shape.currentIndex())  # an exception in a slot fails the test
+    preview.shape.activated.emit(preview.shape.findText("6 × 12"))  # an exception in a slot fails the test
 
 
-def test_that_a_file_reopens_with_its_parse_options_and_split(window, pixels, tmp_path):
+def test_that_a_file_reopens_with_the_confirmed_parse_options_and_split(window, pixels, tmp_path):
     open_file(window, pixels)
+    before = window.workspace.dataset
+    QTest.mouseClick(window.reading_preview.open_button, Qt.MouseButton.LeftButton)
+    at_rest(window)
+    assert (window.reading_preview.isVisible(), window.workspace.dataset is before) == (False, True)
+    window.open_files([pixels])
+    wait(lambda: window.workspace.dataset is not before)
+    at_rest(window)
+    assert not window.reading_preview.isVisible()
     window.workspace.read_as(ParseOptions(shape=(8, 9)))
     wait(lambda: window.workspace.dataset.image_shape == (8, 9))
     at_rest(window)
@@ -435,19 +442,6 @@ def test_that_a_file_reopens_with_its_parse_options_and_split(window, pixels, tm
     copy.write_bytes(pixels.read_bytes().replace(b"1", b"2", 1))  # a different file of the same length
     window.open_files([copy])
     wait(lambda: window.workspace.dataset.image_shape is None)
-
-
-def test_that_a_guess_is_confirmed_with_one_button(window, pixels):
-    open_file(window, pixels)
-    before = window.workspace.dataset
-    QTest.mouseClick(window.reading_preview.open_button, Qt.MouseButton.LeftButton)
-    at_rest(window)
-    assert not window.reading_preview.isVisible()
-    assert window.workspace.dataset is before
-    window.open_files([pixels])
-    wait(lambda: window.workspace.dataset is not before)
-    at_rest(window)
-    assert not window.reading_preview.isVisible()
 
 
 def test_that_a_file_that_fails_at_the_start_leaves_the_example_and_its_error(small_example, closed_window, tmp_path):

@@ -231,9 +231,9 @@ class ReadingPreview(QFrame):
         self._title.setText(f"{dataset.name}: {count(n)} rows, {count(n_columns)} {noun}")
         guesses = [f"{guess.what}: {guess.why}" for guess in dataset.checks if guess.why != opened.unlabelled]
         why = f"Please check: {' · '.join(guesses)}" if guesses else "No setting had to be guessed."
-        if opened.quantity:
+        if len(guesses) < len(dataset.checks):
             why = f"{opened.unlabelled}.\n{why}"
-        elif opened.labels_file:
+        if opened.labels_file:
             why = f"{printable(Path(opened.labels_file).name)} is in the same folder. Use its labels?"
         self._why.setText(why)
         self._why.resizeEvent(QResizeEvent(self._why.size(), self._why.size()))
@@ -255,7 +255,7 @@ class ReadingPreview(QFrame):
             widget.setVisible(bool(opened.columns))
         for widget in (self.shape, self._captions[self.shape]):
             widget.setVisible(d >= SMALLEST_SQUARE or not opened.columns or dataset.image_shape is not None)
-        self.choose_button.setVisible(opened.quantity and bool(opened.columns))
+        self.choose_button.setVisible(bool(opened.unlabelled and opened.columns))
         self._columns.clear()
         for k, name in enumerate(opened.columns[:_MOST_IN_MENU]):
             action = self._columns.addAction(literal(name))

@@ -1,6 +1,7 @@
 """The open data set with its parameters and selection, and signals for changes."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -15,7 +16,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.entries import entries
 from slide_gui.data.errors import DataError
-from slide_gui.data.reading import ParseOptions
+from slide_gui.data.reading import NO_COLUMN, Guess, ParseOptions
 from slide_gui.experiments.files.session import Selection
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.rows import Explorer, default_pixels
@@ -191,9 +192,14 @@ class Workspace(QObject):
                 progress = progress.part(0.7, 1.0)
             _check_blas()
             stored = None if choices is None else choices.recall(source)
-            dataset = (stored or source).load(progress=progress.part(0.0, 0.95))
-            first = self.dataset is None and state is None
-            return _ready(stored or source, dataset, confirmed=bool(stored or state), state=state, first=first)
+            wanted, confirmed, first = stored or source, bool(stored or state), self.dataset is None and state is None
+            try:
+                dataset = wanted.load(progress=progress.part(0.0, 0.95))
+            except DataError as error:
+                if state is not None:
+                    raise
+                wanted, dataset, confirmed = *_without_labels(wanted, error, progress.part(0.0, 0.95)), False
+            return _ready(wanted, dataset, confirmed=confirmed, state=state, first=first)
 
         if download:
             self._submit_opening(f"Downloading {source.key}", work, "The files could not be downloaded")
@@ -476,6 +482,18 @@ def _ready(
     # The first data set is hashed only after layer 1 is fitted.
     _ = dataset.checks, first or dataset.fingerprint
     return Opened(source, dataset, Explorer(dataset.train, dataset.image_shape), confirmed, state)
+
+
+def _without_labels(source: DataSource, error: DataError, progress: Progress) -> tuple[DataSource, Dataset]:
+    """Open a table without its labels, so that the user can choose other labels. Raise `error` if this fails, too."""
+    with suppress(ValueError):
+        source = replace(source, reading=replace(source.reading, label_column=NO_COLUMN))
+        dataset = source.load(progress=progress)
+        if dataset.opened.columns:
+            reason = f"Opened without labels: {error}"
+            guesses = Guess("no labels", reason), *dataset.opened.guesses
+            return source, replace(dataset, opened=replace(dataset.opened, guesses=guesses, unlabelled=reason))
+    raise error
 
 
 def _fingerprint_of_rows(dataset: Dataset) -> str:
