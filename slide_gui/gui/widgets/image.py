@@ -351,14 +351,18 @@ class FeatureBars(Picker):
         painter.setFont(figure_font(self, SECONDARY))
         painter.setPen(QColor(theme.muted))
         foot = QRectF(box.x(), box.bottom() + 2, box.width(), FOOT - 2)
-        first, last = (self._names[0], self._names[-1]) if self._names else (0, self._count - 1)
+        first, last = (self._names[0], self._names[-1]) if self._names else ("0", str(self._count - 1))
         text = f"{first} … {last}"
         if self._current is not None:
             self._outline(painter, self._current, QColor(theme.accent))
             painter.setPen(QColor(theme.muted))
             name = self._names[self._current] if self._names else str(self._current)
             text = f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−")
-        text = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, int(box.width()))
+        metrics, width = painter.fontMetrics(), int(box.width())
+        if self._current is None and metrics.horizontalAdvance(text) > width:
+            half = width // 2 - 9  # each name keeps its beginning
+            text = " … ".join(metrics.elidedText(name, Qt.TextElideMode.ElideRight, half) for name in (first, last))
+        text = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, width)
         painter.drawText(foot, isolated(text))
 
     def _outline(self, painter: QPainter, index: int, colour: QColor) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QHelpEvent
+from PySide6.QtGui import QColor, QGuiApplication, QHelpEvent, QPainter
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
@@ -228,7 +228,8 @@ def bars(shown):
     return made
 
 
-def test_that_bars_report_like_an_image_and_point_up_or_down(bars):
+def test_that_bars_report_like_an_image_point_up_or_down_and_shorten_the_names_at_both_ends(bars, monkeypatch):
+    texts = []
     hovered, clicked = record(bars.pixel_hovered, bars.pixel_clicked)
     QTest.mouseMove(bars, bars.bar(1).center().toPoint())
     QTest.mouseClick(bars, Qt.MouseButton.LeftButton, pos=bars.bar(2).center().toPoint())
@@ -243,6 +244,11 @@ def test_that_bars_report_like_an_image_and_point_up_or_down(bars):
     bars.set_values(np.ones(3000, np.float32))
     bars.grab()
     assert calls_in(lambda: bars.set_cursor(5) or bars.grab()) < 1000  # the mouse does not draw every bar again
+    bars.set_cursor(None)
+    monkeypatch.setattr(QPainter, "drawText", lambda _painter, _box, text: texts.append(text))
+    bars.set_values(np.ones(2, np.float32), ("mean sepal length (cm)", "mean petal width (cm)"))
+    bars.grab()
+    assert " … mean pet" in texts[-1]
 
 
 def test_that_missing_values_are_crossed_out_and_described(view, bars):
