@@ -131,7 +131,7 @@ class Thumbnails(QListView):
             scale = integer_scale(max(height, width), _SIDE, self.devicePixelRatioF())
             size = QSize(round(width * scale), round(height * scale))
             self.setIconSize(size + QSize(2, 2))
-            longest = max(map(self.fontMetrics().horizontalAdvance, {each.caption for each in images}))
+            longest = 4 + max(map(self.fontMetrics().horizontalAdvance, {each.caption for each in images}))  # 4: border
             # Qt shortens a caption that is wider than 1.5 icons.
             width = max(size.width(), _NARROWEST, min(longest, round(1.5 * self.iconSize().width())))
             self.setGridSize(QSize(width + _GAP, size.height() + _CAPTION + _GAP))
