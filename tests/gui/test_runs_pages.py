@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QSlider, QSpinBox
+from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QSlider, QSpinBox
 
 from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
 from slide_gui.experiments.files.source import DataSource
@@ -169,6 +169,8 @@ def test_that_the_page_trains_the_methods_of_its_own_with_the_chosen_variance_an
     settle()
     assert [box.shown_text() for box in page._boxes.values()] == [box.currentText() for box in page._boxes.values()]
     assert box.isVisible()
+    caption = next(each.geometry() for each in page.findChildren(QLabel) if each.buddy() is page._by)
+    assert caption.x() - page._method.geometry().right() > page._by.x() - caption.right()
     train(window)
     assert (runs.result.spec.method, runs.result.spec.kept) == ("slide-white-svm", 0.95)
     assert f"white: {100 * runs.result.classifier.shares[-1]:.1f}" in page._shares.accessibleDescription()

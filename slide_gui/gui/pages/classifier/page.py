@@ -107,6 +107,7 @@ class ClassifierPage(Page):
         self.choose({"variance": "0.8"})
 
     def _choice(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
+        row.addSpacing(4 * bool(row.count()))  # a caption is closer to its own box than to the widget before it
         caption = placed(row, label(name, self))
         box = placed(row, ElidedBox(self, name, tip, least=7), 1)
         caption.setBuddy(box)
