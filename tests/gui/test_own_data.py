@@ -67,8 +67,13 @@ def touch_everything(window):
     at_rest(window)
 
 
-def test_that_an_empty_folder_a_missing_path_and_one_row_are_refused_with_the_reason(window, tmp_path):
-    before = window.workspace.dataset
+def test_that_every_format_is_offered_and_an_empty_folder_a_missing_path_and_one_row_are_refused(
+    window, tmp_path, monkeypatch
+):
+    filters, before = [], window.workspace.dataset
+    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *given: filters.append(given[-1]) or ([], ""))
+    window.actions_by_name["open"].trigger()
+    assert all(f"*{suffix}" in filters[0] for suffix in DATA_SUFFIXES)
     (tmp_path / "hollow").mkdir()
     (tmp_path / "single.csv").write_text("a,b,c,d,label\n1,2,3,4,0\n")
     for name, reason in (("hollow", "hollow"), ("gone.amat", "gone.amat"), ("single.csv", "has 1 training row")):
@@ -153,13 +158,6 @@ def test_that_no_text_speaks_of_images_or_pixels_if_the_data_are_a_table(window)
     assert found == set()
 
 
-def test_that_the_dialog_to_open_files_lists_data_of_every_format(window, monkeypatch):
-    filters = []
-    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *given: filters.append(given[-1]) or ([], ""))
-    window.actions_by_name["open"].trigger()
-    assert all(f"*{suffix}" in filters[0] for suffix in DATA_SUFFIXES)
-
-
 def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_changed(window, tmp_path):
     rows = [f"n{k % 4},{['Ulm', 'Bonn'][k % 2]},{k},{k / 2},0.5,{k % 3},1.5\n" for k in range(24)]
     (tmp_path / "people.csv").write_text("name,town,a,b,c,d,age in months\n" + "".join(rows))
@@ -234,7 +232,10 @@ def test_that_a_quantity_and_a_missing_class_offer_another_label_column_or_three
     assert (window.workspace.source.reading.bins, preview.isVisible()) == (3, False)
     assert window.session.runs.training_time(window.session.runs.svm, "slide-svm").startswith("Training takes about ")
     (tmp_path / "d.csv").write_text("a,b,class,site\n1,2,x,N\n3,4,,S\n5,7,y,N\n2,6,y,S\n")
+    bar = window.weights_page.set_view("weights")._scroll.verticalScrollBar()
+    bar.setValue(50)
     open_file(window, tmp_path / "d.csv")
+    assert bar.value() == 0, "the tiles of new data are shown from the top"
     assert "d.csv: line 3, column 3: the class is missing" in texts(preview)
     assert preview.choose_button.isVisible()
     preview.label_column.setCurrentText("site")

@@ -102,6 +102,7 @@ class WeightsView(View):
             column.addWidget(part)
         self._arranged: object = None  # the contents at the last call of `_arrange`
         self._shown.changed.connect(self._show_image)
+        self._workspace.dataset_changed.connect(self._show_first_rows)
         self._pixels.moved.connect(self._moved)
         self._pixels.crossed.connect(self._crossed)
 
@@ -159,6 +160,11 @@ class WeightsView(View):
             self.bars.set_missing(self._shown.missing)
         self._pointer.setCurrentWidget(self.image if dataset.image_shape else self.bars)
         self._left.show()
+
+    @Slot()
+    def _show_first_rows(self) -> None:
+        """Scroll to the mosaics and the row of the selected feature after other data were opened."""
+        self._scroll.verticalScrollBar().setValue(0)
 
     @Slot()
     def refresh(self) -> None:
