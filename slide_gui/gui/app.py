@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from slide_gui.gui.shell.main_window import MainWindow
     from slide_gui.gui.state.jobs import JobQueue
 
-_SWITCH_SECONDS = 0.001  # longest time, in seconds, for which a worker thread holds the global interpreter lock
+_SWITCH_SECONDS = 0.001  # A worker thread holds the global interpreter lock for at most this number of seconds.
 _COLLECT_MILLISECONDS = 2000
 _MANY_MODULES = 100
 _SCREENSHOT_MILLISECONDS = 60_000
-# Seconds of sleep between two passes of an event loop that waits for a worker thread. Without the sleep, the worker
-# thread could not get the global interpreter lock.
+# The main thread sleeps for this number of seconds between two passes of an event loop that waits for a worker thread.
+# Without the sleep, the worker thread could not get the global interpreter lock.
 _PAUSE = 0.01
 
 
@@ -37,7 +37,7 @@ def run(files: Sequence[Path], source: "DataSource | None" = None) -> int:
     files : sequence of Path
         Files to open as one data set; without files, the last session or the generated data set Rectangles is opened.
     source : DataSource, optional
-        The same files, with settings for reading and splitting them.
+        Files to open together with the settings for reading and splitting them.
     """
     problem = binding_problem() or display_problem()
     if problem is not None:
@@ -73,8 +73,8 @@ def collect_in_turn(window: "MainWindow") -> None:
 
     Automatic collection could also run on a worker thread, where Qt objects must not be destroyed. Objects that were
     created during the start of the program are excluded from garbage collection, because examining them would delay
-    the event loop. After many more modules have been imported, such as those for plots, their objects are excluded,
-    too, when no job is running.
+    the event loop. When many more modules have been imported, such as the modules for plots, their objects are excluded
+    too, as soon as no job is running.
     """
     from PySide6.QtCore import QTimer
 
@@ -96,7 +96,7 @@ def collect_in_turn(window: "MainWindow") -> None:
 def tear_down(window: "QWidget | JobQueue") -> None:
     """Close a window, or a job queue without a window, and destroy it and all its children at once.
 
-    The program and its tests end every window this way.
+    The program and its tests close every window with this function.
 
     Closing stops the queue and waits for the worker, so that no callback reaches the window afterwards. With
     `deleteLater` the deletion would wait for an event loop, and the garbage collector deletes in no defined order.
@@ -104,7 +104,7 @@ def tear_down(window: "QWidget | JobQueue") -> None:
     Parameters
     ----------
     window : QWidget or JobQueue
-        The object to close, which has no parent; it may be destroyed already.
+        The object to close, which has no parent and may already be destroyed.
     """
     from shiboken6 import Shiboken
 

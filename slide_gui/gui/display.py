@@ -21,7 +21,8 @@ LIBRARIES = {
 """The Debian package of each shared library that Qt needs on X11 and that the wheel of PySide6 does not contain."""
 
 
-# The first message of an X11 client: little-endian, protocol 11.0, no authorisation. Every server replies to it.
+# This is the first message of an X11 client: little-endian, protocol 11.0, no authorisation. Every server replies to
+# it.
 _X11_GREETING = b"l\0\x0b\0\0\0\0\0\0\0\0\0"
 
 
@@ -60,7 +61,7 @@ def display_problem() -> str | None:
 def _answers(name: str) -> bool:
     match = re.fullmatch(r"(?:unix)?([^:/]*):(\d+)(?:\.\d+)?", name)
     if match is None:
-        return True  # Xlib may understand addresses that the pattern does not match, so they are not checked
+        return True  # Other addresses are not checked, because Xlib may understand them.
     host, number = match[1], int(match[2])
     if not host:
         socket_path = f"/tmp/.X11-unix/X{number}"
@@ -70,7 +71,7 @@ def _answers(name: str) -> bool:
 
 
 def _connects(family: socket.AddressFamily, address: str | tuple[str, int], greeting: bytes = b"") -> bool:
-    """Return True if a server accepts the connection.
+    """Return True if a server accepts a connection at this address.
 
     If `greeting` is given, the server must also reply to it; a refusal counts as a reply.
     """

@@ -15,19 +15,19 @@ PINS = {
     "light": ("#C24E00", "#009E73", "#C0609A", "#2A93D5", "#B98200", "#005A91"),
     "dark": ("#E06A10", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#2487C9"),
 }
-"""Colours of pins and depths. Colour-blind users can distinguish them; their contrast to the page is at least 3 : 1."""
+"""The colours of pins and depths. Colour-blind users can distinguish them. Contrast to the page: at least 3 : 1."""
 
 BODY, SECONDARY = 13, 11
-"""Font sizes in pixels."""
+"""The font sizes of the window in pixels."""
 THEMES = ("system", "light", "dark")
 """The themes that the user can choose."""
 SCALES = (1.0, 1.25, 1.5, 1.75, 2.0)
-"""Scale factors for the contents of the window, from which the user can choose."""
+"""The scale factors that the user can choose for the contents of the window."""
 
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of one theme, each ``#RRGGBB``; `name` is ``"light"`` or ``"dark"``.
+    """The colours of one theme, each as ``#RRGGBB``. The attribute `name` is ``"light"`` or ``"dark"``.
 
     The default of each field is the colour in the light theme. Its metadata contain the colour in the dark theme.
     """
@@ -47,7 +47,8 @@ class Theme:
     hover: str = field(default="#EEEFF2", metadata={"dark": "#2D3137"})
     danger: str = field(default="#B42318", metadata={"dark": "#FF8A80"})
     danger_wash: str = field(default="#FDECEA", metadata={"dark": "#432A2C"})
-    better: str = field(default="#0072B2", metadata={"dark": "#56B4E9"})  # differs from `worse` for colour-blind users
+    # Colour-blind users can distinguish the colours `better` and `worse`.
+    better: str = field(default="#0072B2", metadata={"dark": "#56B4E9"})
     worse: str = field(default="#D55E00", metadata={"dark": "#E69F00"})
     paper: str = field(default="#FFFFFF", metadata={"dark": "#17181B"})
     ink: str = field(default="#1B1B1D", metadata={"dark": "#FFFFFF"})
@@ -63,7 +64,7 @@ class Theme:
         return "blue-black-red" if self.is_dark else "blue-white-red"
 
     def pin(self, number: int) -> QColor:
-        """Return the colour of the pin or depth with index `number`; after the last colour, the colours repeat."""
+        """Return the colour of the pin or depth with index `number`. After the last colour, the first one follows."""
         pins = PINS[self.name]
         return QColor(pins[number % len(pins)])
 
@@ -72,10 +73,10 @@ LIGHT = Theme()
 DARK = Theme("dark", **{each.name: each.metadata["dark"] for each in fields(Theme) if each.metadata})
 
 BLUE, ORANGE = "blue", "orange"
-_GREY_LUMINANCE = 0.179  # black and white have the same contrast to a grey of this luminance
+_GREY_LUMINANCE = 0.179  # Black and white have the same contrast to a grey of this luminance.
 
-# Colours of magnitudes from 0 to the maximum. All colours of a row have one hue, and their lightness is monotonic. The
-# colour of 0 is close to the colour of the page.
+# These are the colours of magnitudes from 0 to the maximum. The colours of a row have the same hue, and their lightness
+# is monotonic. The colour of 0 is close to the colour of the page.
 _MAGNITUDES = {
     (BLUE, "light"): ("#ECF2FB", "#BBD4F3", "#7FADE4", "#4580CB", "#1F5299", "#0B2A5C"),
     (BLUE, "dark"): ("#262D39", "#2C4567", "#38669D", "#518ECF", "#8ABAEC", "#D3E8FF"),
@@ -144,7 +145,7 @@ def theme_of(widget: QWidget) -> Theme:
 
 
 def apply_theme(app: QApplication, choice: str) -> None:
-    """Apply a theme to the application; with ``"system"``, later changes of the system's theme are also applied.
+    """Apply a theme to the application. With ``"system"``, also apply later changes of the system's theme.
 
     Parameters
     ----------
@@ -160,7 +161,7 @@ def theme_changed() -> SignalInstance:
 
 
 class _Follower(QObject):
-    """Stores the theme that the user chose; if it is "system", applies changes of the system's theme."""
+    """Stores the theme that the user chose. If it is "system", the application follows the theme of the system."""
 
     themed = Signal()
 
@@ -195,7 +196,7 @@ class _Follower(QObject):
 
 
 def figure_font(widget: QWidget, size: int = BODY, strong: bool = False) -> QFont:
-    """Return the widget's font at `size` pixels with digits of equal width, in semi-bold if `strong`."""
+    """Return the font of a widget at `size` pixels, with digits of equal width, and semi-bold if `strong` is True."""
     font = QFont(widget.font())
     font.setPixelSize(size)
     font.setWeight(QFont.Weight.DemiBold if strong else QFont.Weight.Normal)
@@ -232,8 +233,8 @@ def icon(drawing: str, theme: Theme) -> QIcon:
     ):
         svg = _SVG.format(colour=colour, drawing=drawing.replace("currentColor", colour))
         renderer = QSvgRenderer(QByteArray(svg.encode()))
-        # An icon of the navigation has 20 logical pixels. These are its sizes in device pixels on screens with 1, 1.5,
-        # 2 and 3 device pixels per logical pixel.
+        # An icon of the navigation is 20 logical pixels wide. On screens with 1, 1.5, 2 and 3 device pixels per logical
+        # pixel, it has these sizes in device pixels.
         for size in (20, 30, 40, 60):
             pixmap = QPixmap(size, size)
             pixmap.fill(Qt.GlobalColor.transparent)

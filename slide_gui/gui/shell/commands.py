@@ -81,7 +81,7 @@ class Action(QAction):
         self.keys = keys_text(command.shortcut)
         self._describe()
         self.triggered.connect(self._run)
-        window.addAction(self)  # adding the action to the window makes its shortcut work everywhere in the window
+        window.addAction(self)  # Adding the action to the window makes its shortcut work everywhere in the window.
 
     @Slot()
     def trigger(self) -> None:
@@ -114,8 +114,8 @@ class Action(QAction):
 class CommandUpdates(QObject):
     """Updates the commands of a window before Qt looks up the command of a pressed shortcut.
 
-    Otherwise, the window updates them only when its state has come to rest after a change. Cancel is also updated when
-    a job has started or ended.
+    At other times, the window updates its commands only when its state has not changed for 100 ms. The command Cancel
+    is also updated when a job has started or ended.
     """
 
     def __init__(self, window: MainWindow) -> None:
@@ -125,16 +125,16 @@ class CommandUpdates(QObject):
         window.session.busy_changed.connect(self._follow_jobs)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Update the commands if a shortcut was pressed, but let Escape only revert a text that is being edited."""
+        """Update the commands when a shortcut is pressed, except for Escape while a text is being edited."""
         if event.type() != QEvent.Type.ShortcutOverride:
             return False
         window = self._window
         line = window.focusWidget()
         is_edited = isinstance(line, QLineEdit) and line.isModified()
         if is_edited and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
-            event.accept()  # Escape only reverts the number or text that is being edited; it must not cancel a job
+            event.accept()  # While a text is being edited, Escape must revert this text and must not cancel a job.
             return True
-        # The command Cancel is updated here, because the signal that a new job has started is emitted later.
+        # Update the command Cancel now, because the signal `busy_changed` is delayed after the start of a job.
         self._follow_jobs()
         if not window.workspace.is_at_rest:
             window.follow()
@@ -181,7 +181,7 @@ def _not_trainable(window: MainWindow) -> str:
 
 
 def _no_tour(window: MainWindow) -> str:
-    """Return the reason why the tour cannot start, or "" if it can.
+    """Return the reason why the tour cannot start, or "" if it can start.
 
     The tour opens other data, and opening data would cancel a training, a sweep or a trial that the user requested.
     """
@@ -213,7 +213,7 @@ def _try(window: MainWindow) -> None:
 def _train(window: MainWindow) -> None:
     page = cast("ClassifierPage", window.pages.turn_to("classifier"))
     if not window.session.runs.training.running:
-        page.train_button.click()  # if training is impossible, the page then shows the reason
+        page.train_button.click()  # If training is impossible, this click makes the page show the reason.
 
 
 def _sweep(window: MainWindow) -> None:
@@ -296,7 +296,7 @@ def _about(window: MainWindow) -> None:
 
 
 def _step(name: str, text: str, shortcut: str, parameter: str, step: float, limit: float, at_limit: str) -> Command:
-    """Return a command that changes the noise level or the depth by a step up to a limit."""
+    """Return a command that changes the noise level or the depth by one step, but not beyond a limit."""
 
     def run(window: MainWindow) -> None:
         value = getattr(window.workspace.state.parameters, parameter) + step
@@ -405,7 +405,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "cancel", "Cancel all jobs", "Esc", _cancel,
-            "Results obtained so far are kept; if no job is running, the notice is hidden", _not_cancellable,
+            "Cancel all jobs and keep the results so far; without a running job, hide the notice", _not_cancellable,
         ),
         Command(
             "cluster", "Where runs are computed…", "Ctrl+Alt+R", _cluster,
@@ -451,7 +451,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "full_screen", "Full screen", "F11", _full_screen,
-            "Show only the weights, with a slider for the noise level, on the full screen; Esc returns",
+            "Show only the weights and a slider for the noise level on the full screen; press Esc to leave",
             checked=lambda w: w.is_full,
         ),
         _experiment(

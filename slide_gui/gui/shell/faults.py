@@ -16,7 +16,8 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 _log = logging.getLogger("slide_gui")
-_LOG, _LOG_BYTES = "slide-gui.log", 8192  # `last_log_lines` reads only this many bytes at the end of the file
+# `last_log_lines` reads at most this number of bytes from the end of the log file.
+_LOG, _LOG_BYTES = "slide-gui.log", 8192
 
 
 def log_folder() -> Path:
@@ -37,13 +38,14 @@ def last_log_lines(count: int = 40) -> list[str]:
 
 
 def guard_overrides() -> None:
-    """Let the program survive errors in methods that override methods of Qt, in all existing and future classes.
+    """Let the program survive errors in methods that override methods of Qt, in all existing and later classes.
 
     The frames of a traceback keep their local objects alive. A painter that is still active after a `paintEvent` would
     crash Qt, so the frames are cleared before the error reaches Qt.
 
-    Before Python 3.12, an error raised by C code, such as an index out of range, is a type and a text until it is
-    caught. PySide uses the text as the error object and aborts, unless the error is caught and raised again.
+    Before Python 3.12, an error raised by C code, such as an index out of range, has no error object until it is
+    caught. PySide would use the text of the error as the object and abort. The error is therefore caught and raised
+    again.
     """
     if hasattr(QObject, _MARK):
         return

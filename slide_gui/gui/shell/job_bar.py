@@ -10,7 +10,7 @@ from slide_gui.text import time_left
 
 
 class JobBar(QWidget):
-    """The name of the running job, a thin progress bar, the remaining time and a Cancel button.
+    """A widget with the name of the running job, a thin progress bar, the remaining time and a Cancel button.
 
     If no job is running, the progress bar, the remaining time and the button are hidden. The height never changes.
     """
@@ -34,7 +34,7 @@ class JobBar(QWidget):
             policy.setRetainSizeWhenHidden(True)
             each.setSizePolicy(policy)
         layout.addStretch(1)
-        self.setFixedHeight(26)  # in pixels; the status bar, which adds margins, is then 32 pixels high
+        self.setFixedHeight(26)  # With this height, the status bar including its margins is 32 pixels high.
         self.setAccessibleName("Running job")
         self._cancel.clicked.connect(self._stop)
         self.show_status(None)
@@ -44,7 +44,7 @@ class JobBar(QWidget):
 
     @Slot(object)
     def show_status(self, status: JobStatus | None) -> None:
-        """Show the running job; `status` is None if no job is running."""
+        """Show the status of the running job, or an empty bar if `status` is None."""
         self._status = status
         self._text.setText("" if status is None else status.title)
         if status is not None:

@@ -84,7 +84,8 @@ class TitleBar(QFrame):
         return bar
 
 
-_LEAST_WIDTH, _MARGINS = 72, 8  # pixels: minimum width, and space left and right of the longest word
+# These are the minimum width of a navigation button and the space left and right of its longest word, in pixels.
+_LEAST_WIDTH, _MARGINS = 72, 8
 
 
 class Navigation(QFrame):
@@ -134,14 +135,14 @@ class Navigation(QFrame):
 
     @Slot(object)
     def mark(self, name: str) -> None:
-        """Mark the visible page."""
+        """Mark the button of the visible page."""
         self._buttons[name].setChecked(True)
         for button in self._buttons.values():
             stop_at_checked(button, button.isChecked())
 
     @Slot()
     def _tint(self) -> None:
-        """Draw the icons in the colours of the theme."""
+        """Draw the icons of the buttons in the colours of the theme."""
         theme = theme_of(self)
         for spec in PAGES:
             self._buttons[spec.name].setIcon(icon(spec.icon, theme))
@@ -149,9 +150,10 @@ class Navigation(QFrame):
 
 
 _INITIAL_SIZE, _SMALLEST_SIZE = QSize(1280, 800), QSize(848, 472)
-_NARROW = 900  # pixels; in a narrower window, such as one on a small screen, the panel is hidden by default
+# If the window is narrower than this number of pixels, as on a small screen, the panel is hidden by default.
+_NARROW = 900
 _GEOMETRY = "window/geometry"
-_SENT_TO_SCHEDULER = "Data and parameters of sweeps, benchmarks and trials go to the scheduler; it returns the results"
+_SENT_TO_SCHEDULER = "Data and parameters of sweeps, benchmarks and trials are sent to the scheduler"
 
 
 class MainWindow(QMainWindow):
@@ -183,7 +185,7 @@ class MainWindow(QMainWindow):
         self._example: DataSource | None = None
         self.is_full: bool = False
         self.settings, self._store = settings, store
-        # The key is True for a narrow window and False for a wide one; the value is True if the panel is shown.
+        # The dictionary stores whether the panel is shown, with the key True for narrow and False for wide windows.
         self._panel_is_shown = {False: not settings.value("panel_folded", False, bool), True: False}
         self.session = Session(store, self, settings=settings)
         self.queue = self.session.queue
@@ -229,7 +231,7 @@ class MainWindow(QMainWindow):
         below.setContentsMargins(20, 0, 12, 8)
         self.notice = placed(below, Notice(central))
         self.setCentralWidget(central)
-        central.setFocus()  # at the start, no control has the keyboard focus
+        central.setFocus()  # Initially, no control should have the keyboard focus.
         self._build_status()
 
     def _build_status(self) -> None:
@@ -288,7 +290,7 @@ class MainWindow(QMainWindow):
     # Data ------------------------------------------------------------------------------------------------------
 
     def start(self, files: list[Path], source: DataSource | None = None) -> None:
-        """Open `source` or else the files; if neither is given, the last session or the generated example data."""
+        """Open `source` or the files. If neither is given, restore the last session or open the example data."""
         self.workspace.fallback = self._example = DataSource(key="rectangles", generated=True)
         self.keeper.start(resume=not files and bool(self.settings.value(REOPEN, True, bool)))
         if source is not None:
@@ -310,7 +312,7 @@ class MainWindow(QMainWindow):
     def open_files(self, paths: list[Path]) -> None:
         """Open files or a folder as one data set, or restore the session in a session file or an exported picture."""
         sessions = [path for path in paths if path.suffix.lower() == SUFFIX]
-        paths = sessions if len(sessions) == 1 else paths  # the user may select all files of an exported figure
+        paths = sessions if len(sessions) == 1 else paths  # The user may select all files of an exported figure.
         if len(paths) != 1 or not self.keeper.open(paths[0]):
             self.workspace.open(DataSource(paths=tuple(map(str, paths))))
         else:
@@ -338,9 +340,11 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _show_title(self, dataset: Dataset) -> None:
         self.recent.add(() if self.workspace.source is None else self.workspace.source.paths)
-        title = dataset.title.replace("[*]", "[*][*]")  # in a window title, Qt hides [*] and shows [*][*] as [*]
+        # Qt hides [*] in the title of a window, and shows [*][*] as [*].
+        title = dataset.title.replace("[*]", "[*][*]")
         self.setWindowTitle(f"{title} – slide-gui")
-        if self.workspace.source is not self._example:  # the notice that explains the example data stays visible
+        # The notice that explains why the example data are open stays visible.
+        if self.workspace.source is not self._example:
             self.notice.hide()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
@@ -393,7 +397,8 @@ class MainWindow(QMainWindow):
     def set_theme(self, name: str) -> None:
         """Apply and store the theme: light, dark or system."""
         self.settings.setValue("theme", name)
-        apply_theme(cast(QApplication, QApplication.instance()), name)  # without an application, no window exists
+        # The application exists, because a window cannot exist without it.
+        apply_theme(cast(QApplication, QApplication.instance()), name)
         self.follow()
 
     @Slot(float)
@@ -401,7 +406,7 @@ class MainWindow(QMainWindow):
         """Store the size of the window's contents for the next start."""
         self.settings.setValue("scale", str(scale))
         title = f"{100 * scale:.0f} % from the next start"
-        text = "This applies to text, images and controls."
+        text = "The new size applies to text, images and controls."
         self.notice.show_message(UserMessage(title, text, kind="information"))
 
     @Slot(str, str)
@@ -458,7 +463,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _show_panel(self) -> None:
-        """Show the parts of the panel that the page needs, unless the panel is hidden."""
+        """Show the sections of the panel that the visible page needs, unless the panel is hidden."""
         needed = self.pages.shown().needs()
         self.panel.show_parts(needed)
         self.panel.setVisible(bool(needed) and self.shows_panel and not self.is_full)
@@ -477,7 +482,7 @@ class MainWindow(QMainWindow):
         )
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """If the focused control is hidden, focus no control; Qt would choose the button that cancels the job."""
+        """Remove the focus from a hidden control. Qt would otherwise move it to the button that cancels the job."""
         focus, central = self.focusWidget(), self.centralWidget()
         if focus is None or central is None or focus.isVisible():
             return super().focusNextPrevChild(forward)
@@ -496,13 +501,13 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def follow(self) -> None:
-        """Update text, check mark and availability of all commands."""
+        """Update the text, check mark and availability of all commands."""
         for action in self.actions_by_name.values():
             action.follow()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Store the session, cancel the jobs, wait for the worker threads, and close the window."""
-        self.setFocus()  # a text field that loses the focus applies the number that the user has typed
+        self.setFocus()  # A text field applies a typed number when it loses the focus.
         self.set_full(False)
         if "tour" in vars(self):
             self.tour.leave()

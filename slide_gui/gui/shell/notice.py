@@ -83,7 +83,7 @@ class Notice(QFrame):
 
     @Slot(object)
     def show_message(self, message: UserMessage) -> None:
-        """Show a message instead of the previous one. Details are hidden at first."""
+        """Show a message in place of the previous one. The details are hidden until the user unfolds them."""
         self._message = message
         set_look(self, "kind", message.kind)
         self._title.setText(message.title)
@@ -94,7 +94,7 @@ class Notice(QFrame):
         self._fold.setVisible(bool(message.details))
         self._copy.setVisible(bool(message.details or message.path))
         self._copy.setText("Copy path" if message.path else "Copy")
-        self._copy.setToolTip("Copy the path" if message.path else "Copy title, sentence and details")
+        self._copy.setToolTip("Copy the path" if message.path else "Copy the title, the sentence and the details")
         self._fold.setChecked(False)
         self._details.hide()
         self.setAccessibleName(f"{message.title}: {message.sentence}")

@@ -21,7 +21,7 @@ class PageSpec:
     name : str
         Name of the page; the command is ``page_<name>``.
     text, title : str
-        Text in the navigation, and title in menus and the command palette if it differs from the text.
+        `text` is the name in the navigation. `title` is the name in menus and the palette if it is different.
     icon : str
         Icon in the navigation, in the notation of `slide_gui.gui.theme.icon`.
     make : callable
@@ -104,9 +104,9 @@ class PageStack(QStackedWidget):
     Signals
     -------
     turned(object)
-        Name of the page that is now visible.
+        The page with this name has become visible.
     changed()
-        Another page, or another view of the page, is now visible.
+        Another page, or another view of the visible page, has become visible.
     """
 
     changed = Signal()

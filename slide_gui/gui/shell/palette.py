@@ -106,7 +106,8 @@ class CommandPalette(QDialog):
     def _narrow(self, text: str) -> None:
         words = text.lower().split()
         fitting = [each for each in self._entries if _contains(f"{each.text} {each.hint} {each.tip}", words)]
-        if words:  # entries that begin with the first typed word come first, entries that match only by tooltip last
+        # Entries that begin with the first typed word come first, and entries that match only by tooltip come last.
+        if words:
             fitting.sort(key=lambda each: _contains(f"{each.text} {each.hint}", words), reverse=True)
             fitting.sort(key=lambda each: each.text.lower().startswith(words[0]), reverse=True)
         self._shown = fitting[:_MOST_LINES]

@@ -31,14 +31,15 @@ from slide_gui.gui.widgets.layouts import VerticalScroll, flush, nested, placed
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.text import count, counted, level, mean_square, plural, printable, significant
 
-_WIDTH, _BAR = 240, 10  # widths of panel and scroll bar in pixels; the style sheet also sets the width of scroll bars
+# These are the widths of the panel and of its scroll bar in pixels. The style sheet sets the same scroll bar width.
+_WIDTH, _BAR = 240, 10
 _OPEN = "open"
 _MOST_RECENT, _ENTRY_MARGINS, _WIDEST_MENU = 6, 24, 560
 _RIDGES = (*(float(f"{digit}e{power}") for power in range(-8, 3) for digit in (1, 2, 5)), 1000.0)
 _SHARE, _FOLDS, _NOTHING = "share", "folds", "nothing"
 
 
-# For each parameter with a slider: the label; minimum, maximum, step and default; and the tooltip.
+# For each parameter with a slider: its label, its range (minimum, maximum, step and default) and its tooltip.
 _SLIDERS = {
     "noise": (
         "Noise level",
@@ -58,8 +59,8 @@ _SLIDERS = {
 }
 _COLOR_TEXTS = {"auto": "diverging, by theme"} | {key: MAPS[key] for key in (*DIVERGING, "jet")}
 COLORS = {key: Choice(key, text, "") for key, text in _COLOR_TEXTS.items()}
-"""Colour maps of the tiles."""
-# For each parameter of the stack and each setting of the tiles with a combo box: the label, tooltip and choices.
+"""The colour maps that the user can select for the tiles."""
+# For each parameter of the stack and each setting of the tiles with a combo box: its label, tooltip and choices.
 _BOXES = {
     "squashing": (
         "Squashing",
@@ -190,7 +191,7 @@ class SplitControls(QWidget):
             fold = min(self.fold.value(), self.folds.value()) - 1
             return HeldOut(0.0, self.seed.value(), self.folds.value(), fold).checked()
         share, shown = self.share.value() / 100 if kind == _SHARE else 0.0, self._shown.share
-        # The box shows integers, but a fraction that the user did not change must not be rounded.
+        # The box shows an integer. If the user has not changed it, the fraction of held-out rows must not be rounded.
         return HeldOut(shown if share == round(shown, 2) else share, self.seed.value()).checked()
 
     def set_dataset(self, dataset: Dataset) -> None:
@@ -232,7 +233,7 @@ class SplitControls(QWidget):
 
 
 def _rows(dataset: Dataset) -> tuple[str, str]:
-    """Return a line of text about the training rows and a line about the test rows."""
+    """Return one line of text about the training rows and one about the test rows."""
     train, test, held_out = count(len(dataset.train)), count(dataset.n_test), dataset.held_out
     if held_out is None:
         return f"{train} training rows", f"{test} test rows"
@@ -285,7 +286,8 @@ class ParameterPanel(VerticalScroll):
         self._parts: dict[str, QWidget] = {}
         self._boxes: dict[str, _ChoiceBox] = {}
         self._needed: frozenset[str] = frozenset()
-        inside.setFixedWidth(_WIDTH - _BAR)  # the contents keep their width if the scroll bar appears
+        # Because of this fixed width, the contents keep their width when the scroll bar appears.
+        inside.setFixedWidth(_WIDTH - _BAR)
         self._layout: QVBoxLayout = flush(QVBoxLayout(inside), 4, (12, 16, 6, 16))
         with self._part("data"):
             self._build_data()
@@ -323,7 +325,7 @@ class ParameterPanel(VerticalScroll):
         self._name_more(self._workspace.state)
 
     def _name_more(self, state: State) -> None:
-        """Show on the button More how many of the hidden parameters differ from their defaults."""
+        """Show on the button More how many hidden parameters differ from their defaults."""
         settings, usual = state.settings, State().settings
         changed = [text for name, text in _MORE.items() if settings[name] != usual[name]]
         count_text = f" · {len(changed)} changed" if changed and not self.more.isChecked() else ""
@@ -378,7 +380,7 @@ class ParameterPanel(VerticalScroll):
         self._counts = placed(row, label("loading…", self, wraps=True, height=30), 1)
         self._fetch = self._add_button("Get the real files…", "Download the original benchmark files after you confirm")
         self._fetch.clicked.connect(self._ask_for_files)
-        self._opened_as = self._add_button("How the files were read…", "Show the guesses, and change the settings")
+        self._opened_as = self._add_button("How the files were read…", "Show or change how the files are read")
         self._opened_as.clicked.connect(self.reading_requested)
         self._layout.addSpacing(4)
         self._try = self._add_button("Try on my data", "Compare SLIDE with a plain SVM in about a minute", "wash")
@@ -400,7 +402,7 @@ class ParameterPanel(VerticalScroll):
                 with self._part(name):
                     self._boxes[name] = self._add_box(name, self._workspace.select)
 
-    # Changes made with the controls ----------------------------------------------------------------------------
+    # These methods apply the changes that the user makes with the controls. --------------------------------------
 
     @Slot(int)
     def _choose_dataset(self, index: int) -> None:
@@ -419,7 +421,7 @@ class ParameterPanel(VerticalScroll):
         if source is not None and source.key:
             self.download_requested.emit(source.key)
 
-    # Changes of the workspace ----------------------------------------------------------------------------------
+    # These methods update the controls after changes of the workspace. -------------------------------------------
 
     @Slot(object)
     def _show_dataset(self, dataset: Dataset) -> None:
@@ -447,7 +449,7 @@ class ParameterPanel(VerticalScroll):
         origin = printable(dataset.source), f"Licence: {dataset.licence}", dataset.citation
         tip = "\n".join(filter(None, [*(f"{guess.what}: {guess.why}" for guess in dataset.checks), *origin]))
         self._badge.setToolTip(tip)
-        # If `source.generated` is set, the user chose generated data although real files may be present.
+        # If `source.generated` is True, the user chose the generated data and needs no offer of the real files.
         self._fetch.setVisible(dataset.generated and source is not None and bool(dataset.key) and not source.generated)
         self._counts.setToolTip(tip)
         self._restore_dataset()
@@ -475,7 +477,7 @@ class ParameterPanel(VerticalScroll):
         self._restore_dataset()
 
     def _restore_dataset(self) -> None:
-        """Show the title of the open data on the menu, even if it has no entry for them, or "opening…" without data."""
+        """Show the title of the open data in the menu, or "opening…" if no data are open yet."""
         dataset = self._workspace.dataset
         known = dataset is not None and dataset.key
         self._datasets.setCurrentIndex(self._datasets.findData(known) if known else -1)

@@ -33,7 +33,7 @@ def report(window: "MainWindow") -> str:
 def without_folders(line: str) -> str:
     """Return a line in which the home folder is ~ and absolute paths are shortened.
 
-    An absolute path is shortened to the file name, or to the part from ``site-packages`` or ``slide_gui`` on.
+    An absolute path is shortened to the file name, or to the part that starts at ``site-packages`` or ``slide_gui``.
     """
 
     def shorten(match: re.Match[str]) -> str:

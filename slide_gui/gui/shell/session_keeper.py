@@ -31,8 +31,8 @@ from slide_gui.gui.shell.panel import COLORS
 from slide_gui.gui.state.jobs import UserMessage, sentence
 from slide_gui.gui.state.workspace import State, Workspace
 
-_REST_MILLISECONDS = 2000  # the session is stored when its state has not changed for this number of milliseconds
-_MOST_RECOVERED = 5  # maximum number of stored sessions of crashed windows
+_REST_MILLISECONDS = 2000  # The session is stored when its state has not changed for this number of milliseconds.
+_MOST_RECOVERED = 5  # At most this number of sessions of crashed windows is stored.
 _TITLE = "The session could not be opened"
 
 
@@ -77,8 +77,8 @@ class SessionKeeper(QObject):
         self.snapshot: SessionRecord | None = None
         self._pending: SessionRecord | None = None
         self._resumes = False
-        # The example data that are shown instead of the last session's data, and their state. Until the user changes
-        # either, the last session stays stored, because its data may be available again at the next start.
+        # These are the example data that are shown instead of the last session's data, and their state. Until the user
+        # changes either, the last session stays stored, because its data may be available again at the next start.
         self._example: tuple[DataSource | None, State] | None = None
         self._lock: QLockFile | None = None
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
@@ -102,13 +102,14 @@ class SessionKeeper(QObject):
         return "" if record is None else picture_text(record)
 
     def save(self, path: Path) -> None:
-        """Write the current state to a session file. If the suffix is missing, it is added, and no file is replaced."""
+        """Write the current state to a session file. Add a missing suffix without replacing an existing file."""
         record = self.record()
         if record is None:
             self.message.emit(UserMessage("The session could not be saved", "No data set is open. Open one first."))
             return
         if path.suffix.lower() != SUFFIX:
-            path = unused(path.with_name(path.name + SUFFIX))  # the file dialog has not checked this path
+            # The file dialog did not ask about replacing a file with this suffix.
+            path = unused(path.with_name(path.name + SUFFIX))
         try:
             check_outputs([path], self.inputs()())
             write_session(record, path)
@@ -158,7 +159,8 @@ class SessionKeeper(QObject):
     def restore_choices(self, dataset: Dataset) -> None:
         """Restore the page settings of an opened session; the pages must show the data of this session already."""
         record, self._pending = self._pending, None
-        if self._resumes and self._workspace.fallback is None:  # the data of the last session could not be opened
+        # This is True if the data of the last session could not be opened.
+        if self._resumes and self._workspace.fallback is None:
             self._example = self._workspace.source, self._workspace.state
         self._resumes = False
         if record is not None and record.source == self._workspace.source:
@@ -188,7 +190,7 @@ class SessionKeeper(QObject):
             path.parent.mkdir(parents=True, exist_ok=True)
         mark = path.with_name("open")
         has_crashed = mark.exists()
-        for name in ("open", "open.rmlock"):  # Qt creates and locks "open.rmlock" while it removes "open"
+        for name in ("open", "open.rmlock"):  # Qt locks the file "open.rmlock" while it removes the lock file "open".
             _remove_if_empty(path.with_name(name))
         self._lock = QLockFile(str(mark))
         self._lock.setStaleLockTime(0)

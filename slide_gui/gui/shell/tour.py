@@ -128,7 +128,7 @@ def _flipped(window: MainWindow) -> bool | None:
 
     decider, state, dataset = window.findChild(DecisionController), window.workspace.state, window.workspace.dataset
     if state.test_row is None:
-        _show_misclassified(window)  # the training may have ended after the card was shown
+        _show_misclassified(window)  # If the training ended only after the card was shown, no image has been shown yet.
     decision = None if decider is None else decider.decision
     if decision is None or state.drawing is None or state.test_row is None or dataset is None:
         return None
@@ -200,7 +200,7 @@ class Tour(QObject):
     reached : bool
         True if the state that the card waits for has been reached.
     pause : float
-        The next card is shown when the mouse and the workspace's state have not changed for this many seconds.
+        Time in seconds for which the user must be idle before the next card is shown.
     """
 
     def __init__(self, window: MainWindow) -> None:
@@ -281,13 +281,13 @@ class Tour(QObject):
             wanted = panel_parameters(_STATE.parameters) | dict(stop.parameters)
             window.workspace.set_parameters(gesture=f"tour {number}", **wanted)
         window.run_command(stop.command)
-        if stop.command.startswith("page_"):  # the page may still show a view that the user opened
+        if stop.command.startswith("page_"):  # The user may have opened another view of this page.
             window.pages.shown().choose({"view": "0", "shown": ""})
         stop.prepare(window)
         self.card.back.setVisible(number > 0)
         self.card.show_text(self._texts[number], self._state(), ("&Leave", "Fi&nish" if last else "&Next"))
         self._surround()
-        self._clock.start()  # the timer calls `look` for the first time after Qt has computed the layout of the window
+        self._clock.start()  # The timer first calls `look` after Qt has computed the layout of the window.
         (self.card.next if has_focus else self.control or self.card.next).setFocus()
 
     def _state(self) -> str:
@@ -297,7 +297,7 @@ class Tour(QObject):
         return f"{place} · ✓ done, next card follows" if self.reached else place
 
     def _place_card(self, wide: bool) -> None:
-        """Put the card below the page if `wide`, or else below the panel."""
+        """Put the card below the page if `wide` is True, or else below the panel."""
         if wide:
             self._window.foot.addWidget(self.card)
         else:
@@ -320,7 +320,7 @@ class Tour(QObject):
 
     @Slot()
     def look(self) -> None:
-        """Check the watched state. If the card is done, show the next card when the user has paused (see `pause`)."""
+        """Check the watched state. After a card is done, show the next one once the user pauses (see `pause`)."""
         window, stop = self._window, STOPS[self.number]
         self._surround()
         if window.workspace.source != _DATA or window.workspace.is_opening:
@@ -376,7 +376,7 @@ class Tour(QObject):
 
     @Slot()
     def _follow_data(self) -> None:
-        """If the user opens other data during the tour, end the tour without restoring the window."""
+        """End the tour without restoring the window if the user opens other data during the tour."""
         if self.is_running and self._window.workspace.source != _DATA:
             self._end()
 
