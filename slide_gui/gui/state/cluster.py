@@ -55,14 +55,15 @@ class ClusterController(QObject):
     """
 
     changed = Signal()
-    _workers_counted = Signal()  # emitted by the thread of `queue` after it has stored the new state in `_known`
+    # The thread of `queue` emits this signal after it has stored the new state in `_known`.
+    _workers_counted = Signal()
 
     def __init__(self, path: Path, settings: QSettings, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._path = path
         self.queue = JobQueue(self)
         self._settings = settings
-        self._cluster: Cluster | None = None  # only the thread of `queue` opens and closes the connection
+        self._cluster: Cluster | None = None  # Only the thread of `queue` opens and closes the connection.
         self._known = ClusterState()
         self.state = ClusterState(_stored(settings))
         self._workers_counted.connect(self._show_known, Qt.ConnectionType.QueuedConnection)
@@ -81,7 +82,7 @@ class ClusterController(QObject):
         )
 
     def compute_here(self) -> None:
-        """From now on, compute runs in this window instead of on workers."""
+        """Compute runs in this window, instead of on workers, from now on."""
         if not self.state.choice.is_here:
             self.choose(ClusterChoice())
 

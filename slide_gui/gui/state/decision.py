@@ -16,9 +16,10 @@ from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
 
-_AT_ONCE = 8_000_000  # largest number of multiplications (5 ms) on the GUI thread; longer predictions use the job queue
+# Predictions with at most this number of multiplications take 5 ms and run on the GUI thread. Longer ones are queued.
+_AT_ONCE = 8_000_000
 _REST_MILLISECONDS = 400
-_CHANNEL = "decide"  # one channel for all jobs of this class, because they run one after another
+_CHANNEL = "decide"  # All jobs of this class use one channel, because they run one after another.
 Image = NDArray[Any]
 
 
@@ -112,7 +113,7 @@ class DecisionController(QObject):
 
     @Slot()
     def _take_result(self) -> None:
-        """If the result of the run controller has changed, prepare its SVM for predictions."""
+        """Prepare the SVM of the run controller's result for predictions if the result has changed."""
         if not self._following:
             return
         result = self._runs.result
@@ -152,7 +153,7 @@ class DecisionController(QObject):
             self.decision = decider.decide(np.concatenate([flow.clean, *(layer.output for layer in flow.layers)]))
             self._rested.start()
             return
-        self.decision = None  # the earlier prediction must not be shown until the new one is computed
+        self.decision = None  # The earlier prediction must not be shown while the new one is being computed.
         self._submit(
             "Classifying one input",
             lambda _progress: decider.decide(decider.representation.transform(image[None])[0]),
@@ -170,7 +171,7 @@ class DecisionController(QObject):
         decider, image = self._decider, self._image
         if decider is not None and image is not None and self._following:
             self._submit(
-                "Finding the fewest changes",
+                "Finding the fewest changes to the image",
                 lambda progress: decider.flip(image, progress),
                 self._flipped,
             )
@@ -184,7 +185,7 @@ class DecisionController(QObject):
         def give_up(*_: object) -> None:
             self.is_stopped = True
             if deliver != self._flipped:
-                self.decision = None  # the prediction may belong to an earlier image
+                self.decision = None  # This prediction may belong to an earlier image.
             self.changed.emit()
 
         self.is_stopped = False

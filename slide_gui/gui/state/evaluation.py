@@ -46,14 +46,14 @@ class EvaluationChoice:
 
     @cached_property
     def cells(self) -> tuple[CellPlan, ...]:
-        """The plans of the requested table cells. A cell is one method on one data set."""
+        """Return the plans of the requested table cells. A cell is one method on one data set."""
         if not self.data or not self.methods:
             return ()
         return plan(self.extent, self.data, self.methods, self.splits)
 
     @cached_property
     def table(self) -> tuple[CellPlan, ...]:
-        """The plans of all table cells, requested or not. A cell is one method on one data set."""
+        """Return the plans of all table cells, requested or not. A cell is one method on one data set."""
         return plan(self.extent, splits=self.splits)
 
 
@@ -71,7 +71,7 @@ class EvaluationController(QObject):
     Signals
     -------
     changed()
-        `choice`, or the state of one of the tasks, changed.
+        The attribute `choice` or the state of one of the tasks changed.
     """
 
     changed = Signal()
@@ -80,7 +80,7 @@ class EvaluationController(QObject):
         super().__init__(parent)
         self._library, self._cluster = library, cluster
         self.choice = EvaluationChoice.everything(shipped_extent())
-        # True if the stored results of the table must be read as soon as the library has listed the runs.
+        # This is True if the stored results of the table must be read as soon as the library has listed the runs.
         self._read_requested = False
         library.changed.connect(self._read_listed)
         stopped = "The benchmark stopped; finished runs are stored"
@@ -151,7 +151,7 @@ class EvaluationController(QObject):
 
         def work(progress: Progress) -> tuple[object, ...]:
             state = stored_evaluation(table, rows, progress=progress)
-            # The first comparison imports SciPy, which must not delay the window. The results are cached.
+            # Compute and cache the comparisons here, because the import of SciPy must not delay the window.
             _ = state.comparisons
             # Show the stored results now, because the computation of the remaining cost takes a second.
             progress.report(1.0, (table, state, {}))
@@ -176,7 +176,7 @@ class EvaluationController(QObject):
         self.changed.emit()
 
     def why_not(self) -> str:
-        """Return the reason why the evaluation cannot be started, or "" if it can."""
+        """Return the reason why the evaluation cannot start, or "" if it can start."""
         if not self.choice.data:
             return "No data set is selected."
         return "" if self.choice.methods else "No method is selected."

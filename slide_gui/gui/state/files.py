@@ -17,7 +17,7 @@ _GROUP = "files"
 MOST_RECENT = 10
 _KEY = "recent/files"
 REOPEN = "session/reopen"
-"""Key of the setting that reopens the last session when the program starts."""
+"""The key of the setting that decides whether the program reopens the last session at its start."""
 
 
 class FileChoices:
@@ -60,7 +60,7 @@ class FileChoices:
         try:
             start = f"{_size(source)}-"
             if not any(name.startswith(start) for name in settings.childKeys()):
-                return None  # no settings exist for files of this size, so the files need not be hashed
+                return None  # If no settings exist for files of this size, the files need not be hashed.
             text = settings.value(start + _digest(source), "")
             document = source.document() | json.loads(str(text))
             known: DataSource = checked_value(DataSource, document, "source")
@@ -100,7 +100,7 @@ class RecentOpening:
     Attributes
     ----------
     paths : tuple of Path
-        Paths of the files, at least one.
+        Paths of the files; at least one.
     """
 
     paths: tuple[Path, ...]
@@ -144,7 +144,7 @@ class RecentFiles:
         return list(dict.fromkeys(opening.folder for opening in self._stored()))
 
     def add(self, paths: Sequence[Path | str]) -> None:
-        """Add files as the latest entry."""
+        """Add files that were opened together as the latest entry of the list."""
         if not paths:
             return
         opening = RecentOpening(tuple(Path(path).absolute() for path in paths))
@@ -153,5 +153,5 @@ class RecentFiles:
         self._settings.setValue(_KEY, json.dumps(listed))
 
     def forget(self) -> None:
-        """Remove all entries."""
+        """Remove all entries from the list."""
         self._settings.remove(_KEY)

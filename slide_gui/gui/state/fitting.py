@@ -12,9 +12,9 @@ from slide_gui.experiments.inspection.rows import Explorer, Fit, Preview
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.progress import Listener, Progress
 
-_SETTLE_SECONDS = 0.04  # a fit starts when the slider has not moved for this time
-_SLOW_SECONDS = 0.05  # no layers are interpolated if a fit takes at most this time
-_REST_MILLISECONDS = 500  # the interpolation is prepared when there has been no fit for this time
+_SETTLE_SECONDS = 0.04  # A fit starts when the slider has not moved for this time.
+_SLOW_SECONDS = 0.05  # If a fit takes at most this time, no interpolation of layers is prepared.
+_REST_MILLISECONDS = 500  # The interpolation is prepared when no fit has run for this time.
 
 
 class Fitting(QObject):
@@ -40,7 +40,7 @@ class Fitting(QObject):
     Signals
     -------
     changed()
-        `stack` or `preview` changed, or became current or outdated.
+        The attributes `stack` or `preview` changed, or became current or outdated.
     """
 
     changed = Signal()
@@ -62,7 +62,7 @@ class Fitting(QObject):
         self.problem = ""
 
     def use(self, explorer: Explorer, parameters: StackParameters, shown: Callable[[], object]) -> None:
-        """Discard the stack. From now on, fit layers to another data set with `explorer`.
+        """Discard the stack, and from now on fit layers to the data set of `explorer`.
 
         The worker thread calls `shown` each time it has reported a preview or fitted layers.
         """
@@ -71,7 +71,7 @@ class Fitting(QObject):
         self.watched = ()
 
     def close(self) -> None:
-        """Prepare no more interpolations, because the job queue is about to be closed."""
+        """Prepare no further interpolations, because the job queue is about to be closed."""
         self._rest.stop()
 
     @property
@@ -100,7 +100,7 @@ class Fitting(QObject):
         self._queue.cancel(channel="interpolation")
         if self.stack is not None and self.is_fresh(parameters.depth):
             self._queue.cancel(channel="fit")
-            self.preview = None  # the preview may belong to earlier parameters
+            self.preview = None  # Discard the preview, because it may belong to earlier parameters.
             self._rest.start()
             self.changed.emit()
             return
@@ -155,7 +155,7 @@ class Fitting(QObject):
     @Slot()
     def _prepare_interpolation(self) -> None:
         if self.explorer is None or self.seconds <= _SLOW_SECONDS or self.explorer.interpolates(self.parameters):
-            return  # a job would interrupt a sweep
+            return  # Submit no job without need, because every job interrupts a running sweep.
         work = partial(self.explorer.prepare_interpolation, self.parameters)
         failure = "The layers could not be interpolated"
         self._queue.submit("", work, channel="interpolation", failure=failure, automatic=True, background=True)

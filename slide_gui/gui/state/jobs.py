@@ -17,10 +17,11 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from slide_gui.blas import set_threads
 from slide_gui.progress import Cancelled, Progress, TimeLeft
 
-_REDRAW_SECONDS = 0.04  # shortest time between deliveries of a job's payloads; the first is delivered at once
-_TITLE_SECONDS = 0.25  # the status bar does not show jobs that are shorter than this
+_REDRAW_SECONDS = 0.04  # The payloads of a job are delivered at least this time apart.
+_TITLE_SECONDS = 0.25  # The status bar shows a job only after it has run for this time.
 _REST_MILLISECONDS = 100
-_TURN_MILLISECONDS = 1000  # a requested sweep or training runs this long before an automatic job interrupts it
+# A sweep or training requested by the user runs for this time before an automatic job interrupts it.
+_TURN_MILLISECONDS = 1000
 
 
 @dataclass(frozen=True)
@@ -69,11 +70,13 @@ class UserMessage:
 
 def sentence(error: Exception) -> str:
     """Return the message of an error as one sentence for the user."""
-    # A plain MemoryError with a text was raised by this program; NumPy raises a subclass with a technical text.
+    # A plain MemoryError with a text comes from this program. NumPy raises a subclass with a technical text instead.
     if isinstance(error, MemoryError) and not (type(error) is MemoryError and str(error)):
         return "There is not enough memory for this. Close other programs, or use fewer rows or features."
-    message = error.args[0] if isinstance(error, KeyError) and error.args else error  # str() of a KeyError adds quotes
-    if isinstance(error, OSError) and error.strerror:  # str(error) begins with "[Errno 28]" or "[Errno None]"
+    # The function str would put the text of a KeyError in quotes.
+    message = error.args[0] if isinstance(error, KeyError) and error.args else error
+    # The function str would begin the text of an OSError with a number such as "[Errno 28]".
+    if isinstance(error, OSError) and error.strerror:
         message = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     text = str(message).strip() or type(error).__name__
     return text if text.endswith((".", "!", "?")) else text + "."
@@ -98,11 +101,11 @@ class _Job(Progress):
     restarts: bool
     fraction: float = 0.0
     payload: object = None
-    awake: bool = False  # True if the GUI thread has not handled the last signal of this job yet
+    awake: bool = False  # This is True if the GUI thread has not handled the last signal of this job yet.
     seconds_left: float | None = None
     seconds_before: float = 0.0
     started: float = 0.0
-    delivered: float = 0.0  # time when the GUI thread received the last payload
+    delivered: float = 0.0  # The GUI thread received the last payload at this time.
     drained: float = 0.0
     future: Future[Any] | None = None
     unwanted: threading.Event = field(default_factory=threading.Event)
@@ -231,7 +234,7 @@ class JobQueue(QObject):
         Returns
         -------
         int
-            Number of the job, for `cancel`.
+            Number that identifies the job, for example in calls of `cancel`.
         """
         self.cancel(channel=channel)
         self._count += 1
@@ -269,7 +272,7 @@ class JobQueue(QObject):
     def stop(self, number: int | None = None) -> None:
         """Cancel one job or all jobs at the user's request, and call the `on_stop` of each cancelled job."""
         jobs = [job for job in self._jobs.values() if number in (None, job.number)]
-        self.cancel(number)  # cancel first, so that jobs submitted by `on_stop` are not cancelled
+        self.cancel(number)  # Cancel the jobs first, so that jobs submitted by `on_stop` are not cancelled.
         for job in jobs:
             if job.on_stop is not None:
                 job.on_stop()
@@ -296,9 +299,9 @@ class JobQueue(QObject):
 
     @Slot()
     def _drain(self) -> None:
-        """Deliver the latest payload of each job, at most one every `_REDRAW_SECONDS`; report a job's end at once."""
+        """Deliver the latest payload of each job every `_REDRAW_SECONDS`, and report the end of a job at once."""
         for job in list(self._jobs.values()):
-            if not job.awake or job.number not in self._jobs:  # a callback may have cancelled this job
+            if not job.awake or job.number not in self._jobs:  # A callback of another job may have cancelled this job.
                 continue
             latest = job.drained if job.payload is None else job.delivered
             wait = latest + _REDRAW_SECONDS - time.monotonic()
@@ -315,7 +318,8 @@ class JobQueue(QObject):
             job.delivered = job.delivered if payload is None else job.drained
             if payload is not None and job.on_payload is not None:
                 job.on_payload(payload)
-            if ended and self._jobs.get(job.number) is job:  # a payload's callback may have cancelled the job
+            # The callback that received the payload may have cancelled the job.
+            if ended and self._jobs.get(job.number) is job:
                 self._finish(job)
             self._announce()
 
@@ -323,7 +327,8 @@ class JobQueue(QObject):
         assert job.future is not None
         error = job.future.exception()
         if isinstance(error, Cancelled) and (job.background or job.automatic or job.restarts):
-            self._jobs[job.number] = self._jobs.pop(job.number)  # the job restarts after the jobs that interrupted it
+            # The job starts again after the jobs that interrupted it.
+            self._jobs[job.number] = self._jobs.pop(job.number)
             job.fraction, job.seconds_left, job.time_left = 0.0, None, TimeLeft()
             self._start(job)
             if not job.background:
@@ -344,7 +349,7 @@ class JobQueue(QObject):
 
     @Slot()
     def _interrupt_requested(self) -> None:
-        """If automatic jobs are waiting, let them run: interrupt the sweep, training or trial that delays them."""
+        """Interrupt the running sweep, training or trial if automatic jobs are waiting for it."""
         if any(job.automatic and not job.background for job in self._jobs.values()):
             for job in self._jobs.values():
                 if job.restarts:
@@ -390,7 +395,7 @@ class Task(QObject):
     ended()
         The job finished, failed or was stopped; emitted before `changed`.
     changed()
-        `running`, `latest` or `paused` changed.
+        One of the attributes `running`, `latest` and `paused` changed.
     """
 
     ended = Signal()
@@ -421,7 +426,7 @@ class Task(QObject):
         Parameters
         ----------
         latest : object, optional
-            Value of `latest` until the first payload; by default `latest` stays as it is.
+            Value of `latest` until the first payload arrives; by default, `latest` is not changed.
         queue : JobQueue, optional
             The queue that runs the job, by default the queue given to the constructor.
         """

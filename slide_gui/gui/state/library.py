@@ -45,7 +45,7 @@ class RunLibrary(QObject):
     Signals
     -------
     changed()
-        `runs` or `reading` changed.
+        One of the attributes `runs` and `reading` changed.
     """
 
     changed = Signal()
@@ -55,17 +55,17 @@ class RunLibrary(QObject):
         self._workspace, self.path = workspace, path
         self.runs: tuple[StoredRun, ...] = ()
         self.listed = False
-        # A separate queue, so that computations do not delay the table. The jobs in this queue multiply no matrices.
+        # In a separate queue, these jobs need not wait for computations. They multiply no matrices.
         self._queue = JobQueue(self)
         self._queue.problem.connect(workspace.problem)
-        # The key of each entry contains the hashes of the runs that the user wanted to delete. The value contains only
-        # those that this window has deleted, because another process may have deleted some of these runs before.
+        # The key of each entry holds the hashes of all runs that the user wanted to delete. The value holds only the
+        # runs that this window has deleted itself, because another process may have deleted some of them before.
         self.deleted: dict[tuple[str, ...], list[str]] = {}
         self._jobs = 0
 
     @property
     def stored_runs(self) -> tuple[StoredRun, ...]:
-        """The runs of the store, without the runs shipped with the program."""
+        """Return the runs in the store, without the runs shipped with the program."""
         return tuple(run for run in self.runs if not run.is_shipped)
 
     @property
@@ -85,14 +85,14 @@ class RunLibrary(QObject):
     def add(self, runs: Sequence[StoredRun]) -> None:
         """Show runs that a job of this window has just stored, without reading the table again."""
         if self.reading or not self.listed:
-            self.refresh()  # a table that is being read now may lack these runs
+            self.refresh()  # If the table is being read now, it may lack these runs.
             return
         self.runs = tuple(({run.hash: run for run in self.runs} | {run.hash: run for run in runs}).values())
         self.changed.emit()
 
     @Slot(object)
     def delete(self, keys: Sequence[str]) -> None:
-        """Delete these runs, apart from shipped runs; undo restores the deleted runs."""
+        """Delete these runs, except for shipped runs. The user can undo the deletion."""
         shipped = {run.hash for run in self.runs if run.is_shipped}
         keys = [key for key in keys if key not in shipped]
         if not keys:
@@ -106,7 +106,7 @@ class RunLibrary(QObject):
         if deleted:
             hidden = self.deleted[keys] = []
             self._change_and_read(lambda store: hidden.extend(store.delete(keys)))
-        else:  # the queue makes one change at a time, so the deletion is complete before this job restores runs
+        else:  # The queue makes one change at a time, so the deletion is complete before this job restores the runs.
             hidden = self.deleted.pop(keys, [])
             self._change_and_read(lambda store: store.delete(hidden, undo=True))
 
@@ -136,7 +136,7 @@ class RunLibrary(QObject):
 
     @property
     def opening_key(self) -> str:
-        """Hash of the run of the shipped classifier, or "" if no classifier is shipped.
+        """Return the hash of the run of the shipped classifier, or "" if no classifier is shipped.
 
         A stored run with this hash replaces the shipped run.
         """
@@ -240,6 +240,6 @@ def opened_store(path: Path) -> RunStore:
         return RunStore(path, read_only=True)
     except DataError as error:
         try:
-            return RunStore(path)  # RunStore waits for another process that is creating the store
+            return RunStore(path)  # RunStore waits while another process creates the store.
         except OSError:
             raise error from None

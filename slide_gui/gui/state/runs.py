@@ -34,9 +34,9 @@ SWEEP_NOISES = tuple(round(0.1 * k, 1) for k in range(10))
 SWEEP_DEPTHS = (0, 1, 2, 3, 4)
 
 TRY_SECONDS = "try/seconds"
-"""Key of the setting with the time budget of a trial."""
+"""The key of the setting that holds the time budget of a trial."""
 
-_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # limits of estimates that start without a request
+_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # Estimates above these limits start only at the user's request.
 
 
 class _TooLong(Exception):
@@ -96,7 +96,7 @@ class RunController(QObject):
     cancelled : RunSpec or None
         Run whose training on the open data set was cancelled and can continue; `training.latest` has its last report.
     folds_rate : ErrorRate or None
-        Error over all folds if `result` belongs to one fold and all folds are trained; otherwise None.
+        Error over all folds of a cross-validation, if `result` belongs to a fold and all folds are trained; else None.
     offered : RunSpec or None
         Run without a complete error estimate: the estimate takes too much time or memory, failed or was stopped.
     svm : SvmParameters
@@ -107,7 +107,7 @@ class RunController(QObject):
     Signals
     -------
     result_changed()
-        `result` changed.
+        The attribute `result` changed.
     """
 
     result_changed = Signal()
@@ -131,8 +131,8 @@ class RunController(QObject):
         self.svm = SvmParameters()
         self.requested_sweep: SweepSpec | None = None
         self._reuse = Reuse()
-        self._shown_next: RunResult | None = None  # The result to show when its data have been opened.
-        # `result` and `folds_rate` before the training. They are shown again if the training is cancelled or fails.
+        self._shown_next: RunResult | None = None  # This result is shown when its data have been opened.
+        # If the current training is cancelled or fails, this earlier `result` and `folds_rate` are shown again.
         self._earlier: tuple[RunResult | None, ErrorRate | None] = None, None
         self.training.ended.connect(self._show_trained)
         self.estimate.ended.connect(self._end_estimate)
@@ -149,7 +149,7 @@ class RunController(QObject):
     # Requests --------------------------------------------------------------------------------------------------
 
     def spec_of(self, svm: SvmParameters, method: str = "slide-svm", variance: float | None = None) -> RunSpec | None:
-        """Return the run with the current parameters of the window, or None if this run is impossible."""
+        """Return the run with the parameters that are set in the window, or None if this run is impossible."""
         base = self._base()
         if base is None or self.why_not(method):
             return None
@@ -181,7 +181,7 @@ class RunController(QObject):
         return 0 if dataset is None else dataset.n_classes
 
     def why_not(self, method: str = "slide-svm") -> str:
-        """Return the reason why a method cannot be trained on the open data set, or "" if it can."""
+        """Return the reason why a method cannot be trained on the open data set, or "" if it can be trained."""
         dataset = self._workspace.dataset
         if dataset is None:
             return "The data are still being opened."
@@ -287,7 +287,7 @@ class RunController(QObject):
 
     @Slot()
     def _end_estimate(self) -> None:
-        """If the estimate is incomplete, discard it and set `offered` to its run."""
+        """Discard an incomplete estimate, and offer its run to the user through `offered`."""
         spec, seen = self.estimated, self.estimate.latest
         estimate = None if spec is None or seen is None else getattr(seen, spec.evaluate)
         if estimate is None or estimate.done < estimate.total:
@@ -380,7 +380,7 @@ class RunController(QObject):
         self.train(spec)
 
     def show_known(self, spec: RunSpec | None) -> None:
-        """If no result is shown, show the stored result of this run or else the shipped classifier of the open data."""
+        """Show the stored result of this run, or else the shipped classifier, if no result is shown."""
         opening = self.library.opening_key
         known = {run.hash for run in self.current_runs() if run.hash == opening or not run.is_shipped}
         key = next((key for key in ("" if spec is None else spec.hash, opening) if key in known), None)
@@ -401,7 +401,7 @@ class RunController(QObject):
             and held_out is not None
             and dataset.fingerprint != wanted == held_out.fingerprint(dataset.whole or dataset.fingerprint)
         ):
-            self._shown_next = result  # To be shown when the data have been split as in this run.
+            self._shown_next = result  # Show this result when the data have been split as in its run.
             self._workspace.hold_out(held_out)
             return
         if dataset is not None and dataset.fingerprint == result.spec.fingerprint:
@@ -416,7 +416,8 @@ class RunController(QObject):
         title, base, source = dataset_title(result.dataset, result.generated), self._base(), result.spec.source
         rows = "other rows of " if base is not None and base.source == source else ""
         key = source.removeprefix("generated:")
-        can_open = not rows and (key == source or is_known(key))  # others exist only in the protocol of the evaluation
+        # Other kinds of rows occur only in the protocol of the evaluation.
+        can_open = not rows and (key == source or is_known(key))
 
         def open_data() -> None:
             self._shown_next = result

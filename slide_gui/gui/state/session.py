@@ -88,7 +88,7 @@ class Session(QObject):
 
     @property
     def built_runs(self) -> "RunController | None":
-        """The controller `runs` if it has been built already, else None."""
+        """Return the controller of training, live estimates and sweeps if it has been built already, else None."""
         return vars(self).get("runs")
 
     @cached_property

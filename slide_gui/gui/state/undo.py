@@ -32,7 +32,7 @@ class UndoHistory(QUndoStack):
         last = self._last()
         if last is None or not gesture or last.gesture != gesture or self.canRedo():
             self.push(_Change(text, apply, before, after, gesture))
-        elif last.before == after:  # the gesture has restored the initial value
+        elif last.before == after:  # The gesture has restored the initial value, so there is nothing to undo.
             last.setObsolete(True)
             self.undo()
         else:
@@ -71,5 +71,6 @@ class _Change(QUndoCommand):
             self.apply(self.before)
 
     def redo(self) -> None:
-        if self._is_undone:  # False when QUndoStack.push calls `redo`, because the change is already applied
+        # This is False when QUndoStack.push calls `redo`, because the change has already been applied.
+        if self._is_undone:
             self.apply(self.after)

@@ -1,4 +1,4 @@
-"""The open data set with its parameters and selection, and signals for changes."""
+"""The workspace: the open data set with its parameters and selection, and signals for their changes."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from slide_gui.experiments.files.model_file import FittedModel
 
 MAX_PINS = 16
-_MOST_BYTES = 128 << 20  # memory limit for weights of earlier data; four layers on MNIST take 20 MB
+# This is the memory limit in bytes for weights fitted to earlier data. Four layers on MNIST take 20 MB.
+_MOST_BYTES = 128 << 20
 _REST_MILLISECONDS = 100
-_FIRST_SAMPLE = 16  # index of the image shown first; with fewer images, the last one is shown
+_FIRST_SAMPLE = 16  # The image with this index is shown first. If the data have fewer images, the last one is shown.
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ class State:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The parameters of the stack, and the pins, image and tile settings of `selection`, by name."""
+        """Return the parameters of the stack, and the pins, image and tile settings of `selection`, by name."""
         return vars(self.parameters) | vars(self.selection)
 
     def __eq__(self, other: object) -> bool:
@@ -104,7 +105,7 @@ class Workspace(QObject):
     confirmed : bool
         True if the open files were read without uncertain guesses, or if the user has confirmed the guesses.
     fallback : DataSource or None
-        Data to open if no data are open and the requested data cannot be opened.
+        Data to open instead if the requested data cannot be opened and no data are open.
     feature_names : tuple of str
         Names of all pixels or features of the data.
     earlier : tuple of FittedModel
@@ -113,9 +114,9 @@ class Workspace(QObject):
     Signals
     -------
     dataset_changed(object)
-        The new `Dataset`.
+        Another data set is open; the argument is this `Dataset`.
     state_changed(object, object)
-        The new and the old `State`.
+        The state changed; the arguments are the new and the old `State`.
     rested()
         Data, state, fit and history have not changed for 100 ms. Connect updates that need not be immediate.
     problem(object)
@@ -165,7 +166,7 @@ class Workspace(QObject):
     # Opening ---------------------------------------------------------------------------------------------------
 
     def open(self, source: DataSource, state: State | None = None, *, download: bool = False) -> None:
-        """Load a data set in the job queue. The open data set stays open until the new one is ready.
+        """Load a data set in the job queue. The open data set remains open until the new one is ready.
 
         Parameters
         ----------
@@ -182,7 +183,7 @@ class Workspace(QObject):
         titles = {each.key: each.title for each in entries()}
         name = titles.get(source.key, source.key) or f"{len(source.paths)} files"
         name = Path(source.paths[0]).name if len(source.paths) == 1 else name
-        choices = self.choices if state is None else None  # a session has its own settings for reading files
+        choices = self.choices if state is None else None  # A session contains the settings for reading its files.
 
         def work(progress: Progress) -> Opened:
             if download:
@@ -306,7 +307,7 @@ class Workspace(QObject):
         return self._fitted_model(dataset, stack)
 
     def _fitted_model(self, dataset: Dataset, stack: "Stack") -> "FittedModel":
-        # Imported only when needed, because this import also loads the SVM modules.
+        # This import is delayed until it is needed, because it also loads the SVM modules.
         from slide_gui.experiments.files.model_file import FittedModel
 
         return FittedModel.of(dataset, stack, self.fitting.seconds)
@@ -325,11 +326,11 @@ class Workspace(QObject):
         self.earlier = tuple(models)
 
     def has_feature(self, feature: int) -> bool:
-        """True if the open data set has this feature; a view that still shows earlier data may pass other features."""
+        """True if the open data set has this feature. Views that still show earlier data may ask for other features."""
         return 0 <= feature < len(self.feature_names)
 
     def has_parameters(self, stored: StackParameters) -> bool:
-        """True if the panel's parameters are those of a stored run.
+        """True if the parameters in the panel equal the parameters of this stored run.
 
         Parameters that have no effect are ignored, because stored runs have default values for them.
         """
@@ -437,7 +438,7 @@ def panel_parameters(parameters: StackParameters) -> dict[str, Any]:
     return {name: getattr(parameters, name) for name in names}
 
 
-# Names of parameters and selections in the Edit menu, if they differ from the names in the code.
+# The Edit menu names these parameters and selections differently from the code.
 _CHANGES = {
     "squashing": "squashing function",
     "fit_on": "the layers’ input",
@@ -502,17 +503,17 @@ def _fingerprint_of_rows(dataset: Dataset) -> str:
 
 
 MEAN_ROWS = 4000
-"""Largest number of rows that `mean_row` uses."""
+"""The largest number of rows from which `mean_row` computes the mean."""
 
 
 def mean_row(dataset: Dataset) -> NDArray[np.float64]:
-    """Return the mean of the training rows, shape (d,). From more than `MEAN_ROWS` rows, a random sample is drawn."""
+    """Return the mean of the training rows, shape (d,), or of `MEAN_ROWS` random rows if there are more rows."""
     some = np.random.default_rng(0).permutation(len(dataset.train))[:MEAN_ROWS]
     return np.asarray(dataset.train[np.sort(some)].mean(axis=0, dtype=np.float64))
 
 
 def _fitting(selection: Selection, dataset: Dataset) -> Selection:
-    """Return the selection without pins on features that this data set lacks, and with the nearest existing image."""
+    """Return the selection without pins on missing features, and with an image that this data set contains."""
     pins = dict.fromkeys(pin for pin in selection.pins if 0 <= pin < dataset.n_features)
     sample, last = selection.sample, len(dataset.train) - 1
     sample = ~min(~sample, last) if sample < 0 else min(sample, last)
