@@ -51,7 +51,7 @@ class ExportOption:
     name : str
         Base name of the exported files.
     title : str
-        Title as used in sentences, such as “the weight figure” in “Export the weight figure”.
+        Title for use in a sentence, such as “the weight figure” in “Export the weight figure”.
     export : callable
         Draws the figure or table. It runs in the job queue, so it must hold all data that it needs and must not
         use the window.
@@ -74,7 +74,7 @@ class ExportOption:
     about: str = ""
 
 
-_WITHOUT_DESKTOP = ("offscreen", "minimal", "vnc", "linuxfb", "eglfs")  # names of Qt platforms that have no desktop
+_WITHOUT_DESKTOP = ("offscreen", "minimal", "vnc", "linuxfb", "eglfs")  # These platforms of Qt have no desktop.
 
 
 def shows_folders() -> bool:
@@ -184,17 +184,17 @@ class ExportController(QObject):
         self.message.emit(UserMessage("The export could not be written", sentence(error) + remedy))
 
 
-_SAME = "Exporting the same figure again gives an identical file."
-_TEXT = f"Text is stored as text, not as outlines. {_SAME}"
-# For each format: its title in the list, and the note shown below the choices.
+_SAME = "Exporting the same figure again creates an identical file."
+_TEXT = f"Text in the figure is stored as text, not as outlines. {_SAME}"
+# Each format has a title in the list, and a note that is shown below the choices.
 _FORMATS = {
     "pdf": ("PDF, for print", _TEXT),
     "svg": ("SVG, to edit", _TEXT),
     "png": ("PNG, 300 dots per inch", _SAME),
-    "csv": ("CSV, the numbers", "Numbers with all digits."),
-    "gif": ("GIF, 256 colours", "Most programs can show it; colours are rounded to 256 per picture."),
-    "tex": ("LaTeX, the table", "A table float with notes in its caption."),
-    "md": ("Markdown, the table", "A table with notes below it."),
+    "csv": ("CSV, the numbers", "The numbers are written with all digits."),
+    "gif": ("GIF, 256 colours", "Most programs can show this format. Each picture has at most 256 colours."),
+    "tex": ("LaTeX, the table", "The table is a float with notes in its caption."),
+    "md": ("Markdown, the table", "The notes are written below the table."),
     "bundle": (
         "Folder with the script",
         "Figure, numbers, command line and script are written to the folder you choose if it is empty, or else to a "
@@ -202,11 +202,12 @@ _FORMATS = {
     ),
 }
 _TEXTS = ("csv", "tex", "md")
-# Largest size of the dialog in pixels and as a fraction of the window, and width of the column of choices in pixels.
+# The dialog is at most this number of pixels and this fraction of the window large. The choices have this width.
 _SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 316
 _ENTRY_MARGINS = 24
-_FINE = 100  # below this number of dots per inch, a preview is drawn twice as large and reduced, to keep text legible
-_REST_MILLISECONDS = 120  # the preview is drawn this long after the last change of an option
+# With fewer dots per inch, a preview is drawn at twice its size and then reduced, so that its text is legible.
+_FINE = 100
+_REST_MILLISECONDS = 120  # The preview is drawn when the options have not changed for this time.
 
 
 class ExportDialog(QDialog):
@@ -267,7 +268,8 @@ class ExportDialog(QDialog):
         left.addWidget(buttons)
 
     def _add_box(self, name: str) -> QComboBox:
-        box = ElidedBox(self, name, least=8)  # Long entries must not make the labels of the form narrower.
+        # Long entries of a combo box must not make the labels of the form narrower.
+        box = ElidedBox(self, name, least=8)
         self._form.addRow(name, box)
         return box
 
@@ -300,7 +302,7 @@ class ExportDialog(QDialog):
     @Slot()
     def _choose_figure(self) -> None:
         """Show the formats and the style of the selected figure."""
-        if not self.options:  # the dialog was closed while a combo box was open
+        if not self.options:  # Do nothing if the dialog was closed while one of its combo boxes was open.
             return
         option = self._option()
         self.setWindowTitle(f"Export {option.title}")
@@ -308,7 +310,7 @@ class ExportDialog(QDialog):
         kind = self._settings.value("export/format", "pdf")
         _fill(self.format_box, {kind: _FORMATS[kind][0] for kind in option.kinds}, kind)
         entries = self.format_box.view()
-        # The list must show whole entries even if the closed combo box is narrower.
+        # The open list must show all text of its entries, even if the closed combo box is narrower.
         entries.setMinimumWidth(entries.sizeHintForColumn(0) + _ENTRY_MARGINS)
         _choose(self._levels, option.style.levels)
         _choose(self._colors, option.style.colors)
@@ -337,7 +339,7 @@ class ExportDialog(QDialog):
         return str(self.format_box.currentData())
 
     def drawing(self) -> "Callable[[Progress], FigureExport]":
-        """Return a function that makes the export of the selected figure, or returns the one made for the preview."""
+        """Return a function that makes the export of the selected figure, or reuses the export of the preview."""
         ready = self._export
         return self._option().export if ready is None else lambda _progress: ready
 
@@ -365,7 +367,7 @@ class ExportDialog(QDialog):
             export = option.export(progress) if ready is None else ready
             draw, small = export.draw, replace(style, dpi=dots)
             assert draw is not None
-            # The job can be cancelled here for the last time, because the drawing below cannot be interrupted.
+            # From here on, the job cannot be cancelled, because drawing cannot be interrupted.
             progress.report(0.5)
             return option, export, figure_bytes(lambda figure: draw(figure, small), ".png", small), wanted / dots
 
@@ -400,13 +402,13 @@ class ExportDialog(QDialog):
 
     @Slot()
     def _choose_path(self) -> None:
-        if not self.options:  # the dialog was closed while its button was pressed
+        if not self.options:  # Do nothing if the dialog was closed while the user pressed its button.
             return
         kind, option = self.kind(), self._option()
         folder = Path(str(self._settings.value("folder/export", "")))
         folder = folder if folder.is_absolute() and folder.is_dir() else Path.home()
         path = self._ask_for_folder(folder) if kind == "bundle" else self._ask_for_file(folder, kind)
-        if path is None or not self.options:  # the user cancelled, or this dialog was closed meanwhile
+        if path is None or not self.options:  # The user cancelled, or this dialog was closed in the meantime.
             return
         self._settings.setValue("folder/export", str(path.parent))
         if len(option.kinds) > 1:
@@ -431,11 +433,11 @@ class ExportDialog(QDialog):
         name, _ = QFileDialog.getSaveFileName(self, "Export as", str(suggestion), f"{kind.upper()} (*.{kind})")
         if not name or Path(name).suffix.lower() == f".{kind}":
             return Path(name) if name else None
-        return unused(Path(f"{name}.{kind}"))  # the file dialog has not checked whether this path exists
+        return unused(Path(f"{name}.{kind}"))  # The file dialog did not ask about replacing a file with this suffix.
 
 
 def _fill(box: QComboBox, choices: dict[str, str], chosen: object = None) -> None:
-    """Replace the entries of a combo box by `choices` (key → text), and select one without emitting a signal."""
+    """Replace the entries of a combo box by the texts of `choices`, and select one without emitting a signal."""
     with QSignalBlocker(box):
         box.clear()
         for key, title in choices.items():

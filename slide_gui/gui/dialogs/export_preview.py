@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QScrollArea, QWidget
 from slide_gui.figures.style import Style
 from slide_gui.gui.widgets.controls import label
 
-_LEGIBLE = 116  # dots per inch at which 5-point type, the smallest in a figure for print, is 8 pixels high
+# With this number of dots per inch, the smallest text in a figure for print (5 points) is 8 pixels high.
+_LEGIBLE = 116
 _MM_PER_INCH = 25.4
 
 
@@ -17,7 +18,7 @@ class FigurePreview(QScrollArea):
     Signals
     -------
     resized()
-        The size changed. The figure may need to be drawn at another resolution, which `dots` returns.
+        The size changed. The figure may have to be drawn again with the resolution that `dots` returns.
     """
 
     resized = Signal()
@@ -49,7 +50,7 @@ class FigurePreview(QScrollArea):
         """Show a text instead of a picture."""
         self.picture.setMinimumSize(0, 0)
         self.picture.setText(text)
-        self.picture.resize(self.viewport().size())  # Qt would keep the old size while the dialog is hidden
+        self.picture.resize(self.viewport().size())  # While the dialog is hidden, Qt would not change the size.
         self.picture.setToolTip("")
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -122,8 +122,9 @@ class Opening(QObject):
         return str(self._settings.value("folder/open", str(Path.home())))
 
 
-_LONGEST, _MOST_IN_MENU = 12, 100  # largest numbers of letters in a class or column name, and of columns in the menu
-_LOWEST_WINDOW = 700  # least height of the window, in pixels, at which the preview of the first rows is shown
+# Names of classes and columns are shortened to this number of letters. The menu has at most this number of columns.
+_LONGEST, _MOST_IN_MENU = 12, 100
+_LOWEST_WINDOW = 700  # The preview of the first rows is shown if the window is at least this number of pixels high.
 _SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _SIDE = 3, 6, 8, 48
 
 
@@ -137,8 +138,9 @@ class _WrappedLabel(PlainLabel):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.setMinimumHeight(0)  # otherwise heightForWidth would return at least the old minimum height
-        self.setMinimumHeight(max(0, self.heightForWidth(self.width())))  # heightForWidth is −1 for an empty text
+        self.setMinimumHeight(0)  # Without this call, heightForWidth would return at least the old minimum height.
+        # The method heightForWidth returns −1 for an empty text.
+        self.setMinimumHeight(max(0, self.heightForWidth(self.width())))
 
 
 class ReadingPreview(QFrame):
@@ -160,7 +162,7 @@ class ReadingPreview(QFrame):
         tip = "Turn the values into three classes, each with about a third of the training rows"
         self.cut_button = add_button(self, top, "Cut into three ranges", tip, clicked=self._cut)
         self.labels_button = add_button(self, top, "Use these labels", "Open the images again with their labels")
-        self.left_out = add_button(self, top, "", "Columns that are neither features nor classes, such as row numbers")
+        self.left_out = add_button(self, top, "", "Omit columns that are not features or classes, such as row numbers")
         self._columns = QMenu(self)
         self._columns.triggered.connect(self._count_left_out)
         self.left_out.clicked.connect(self._show_columns)
@@ -287,7 +289,7 @@ class ReadingPreview(QFrame):
             cell.hide()
         shape = tuple(self.shape.currentData() or ())
         if dataset is None or (shape and shape[0] * shape[1] != dataset.n_features):
-            return  # other data were opened while the user selected a shape
+            return  # Do nothing if the user has selected a shape for data that are no longer open.
         self.transposed.setVisible(bool(shape))
         self.scaled.setVisible(not shape)
         for widget in (self.left_out, self.groups, self._captions[self.groups]):
@@ -317,10 +319,11 @@ class ReadingPreview(QFrame):
         names = dataset.feature_names or tuple(f"x{k}" for k in range(dataset.n_features))
         shown = min(_SHOWN_COLUMNS, dataset.n_features)
         low, size = np.array([0.0, 1.0])[:, None] if dataset.scaling is None else dataset.scaling[:, :shown]
-        rows = low + size * dataset.train[:_SHOWN_ROWS, :shown]  # values as in the file, before scaling to 0–1
+        # The preview shows the values of the file, before they were scaled to 0–1.
+        rows = low + size * dataset.train[:_SHOWN_ROWS, :shown]
         if dataset.missing is not None:
             rows[dataset.missing[: len(rows), :shown]] = np.nan
-        # The digits of values that float32 does not store are rounded.
+        # Values are rounded to the digits that float32 can store.
         digits = 6 - np.ceil(np.log10(np.maximum(np.broadcast_to(size, shown), 1e-30))).astype(int)
         for feature in range(shown):
             self._set_cell(0, feature, _shortened(names[feature]), names[feature])
@@ -366,7 +369,8 @@ class ReadingPreview(QFrame):
         scaled = before.scaled if self.scaled.isChecked() == opened.scaled else self.scaled.isChecked()
         g = self.groups.currentIndex()
         group = before.group if g == _group_index(before, opened) else names[g - 1] if g else None
-        if header != before.header:  # the column names are unknown until the file is read again
+        # The column names are unknown until the file is read again, so columns are identified by number.
+        if header != before.header:
             label = label if label in (None, NO_COLUMN) else f"#{k + 1}"
             group = group and f"#{g}"
             left_out = left_out and tuple(f"#{n + 1}" for n in sorted(chosen - {k, g - 1}))
@@ -394,8 +398,8 @@ class ReadingPreview(QFrame):
 
     @Slot()
     def _show_columns(self) -> None:
-        # QPushButton.setMenu is not used: it opens the menu when the mouse button is pressed, and if the menu is long,
-        # releasing the mouse button then selects a column.
+        # QPushButton.setMenu is not used, because it opens the menu when the mouse button is pressed. In a long menu,
+        # the release of the mouse button would then select a column.
         self._columns.popup(self.left_out.mapToGlobal(self.left_out.rect().bottomLeft()))
 
     @Slot()

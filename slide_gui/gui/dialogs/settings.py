@@ -1,4 +1,4 @@
-"""Dialog for changing or resetting the settings of the program, and for forgetting recent files."""
+"""The dialog for changing or resetting the settings of the program, and for clearing the list of recent files."""
 
 from collections.abc import Iterable
 
@@ -17,18 +17,18 @@ from slide_gui.text import counted
 
 _RESET = (
     "These settings return to their defaults: theme, size, panel, folders, export options, where runs are computed, "
-    "time to try your data, recent files, and how files are read. Data, runs and sessions are kept."
+    "time limit of “Try on my data”, recent files, and how files are read. Data, runs and sessions are kept."
 )
 
 
 class SettingsDialog(QDialog):
-    """Dialog for showing and changing the settings of the program.
+    """The dialog that shows and changes the settings of the program.
 
     Parameters
     ----------
     settings : QSettings
     cluster : ClusterController
-        Provides the shown choice of where runs are computed.
+        Holds the choice of where runs are computed, which the dialog shows.
 
     Signals
     -------
@@ -61,9 +61,9 @@ class SettingsDialog(QDialog):
         self.recent, self.forget = self._line("Recent files and how they are read", "Forget")
         self._heading("COMPUTING")
         self.place, self.change_place = self._line("Runs are computed", "Change…")
-        self.budget = spin_box("Time to try your data", LEAST_BUDGET, MOST_BUDGET, self)
+        self.budget = spin_box("Time limit of “Try on my data”", LEAST_BUDGET, MOST_BUDGET, self)
         self.budget.setSuffix(" s")
-        self._add("Time to try your data", self.budget)
+        self._add("Time limit of “Try on my data”", self.budget)
         column.addStretch(1)
         row = nested(column, QHBoxLayout())
         self.reset = add_button(self, row, "Reset all settings…", "Return every setting to its default")
@@ -101,7 +101,7 @@ class SettingsDialog(QDialog):
         self._grid.addWidget(control, row, 1, 1, 2)
 
     def _line(self, name: str, verb: str) -> tuple[ElidedLabel, QPushButton]:
-        """Add a line with a name, a text and a button. Return the label of the text, and the button."""
+        """Add a line with a name, a text and a button. Return the label with the text, and the button."""
         row = self._grid.rowCount()
         self._grid.addWidget(PlainLabel(name, self), row, 0)
         text = placed(self._grid, ElidedLabel("", self), row, 1)
@@ -120,14 +120,14 @@ class SettingsDialog(QDialog):
         return box
 
     def ask(self) -> None:
-        """Open the dialog."""
+        """Open the dialog with the stored settings."""
         self._show_place()
         self.show_settings()
         self.open()
         self.theme.setFocus()
 
     def show_settings(self) -> None:
-        """Show the stored settings."""
+        """Show the stored settings in the controls."""
         self.theme.setCurrentIndex(THEMES.index(stored_theme(self._settings)))
         self.scale.setCurrentIndex(SCALES.index(stored_scale(self._settings)))
         self.reopen.setChecked(bool(self._settings.value(REOPEN, True, bool)))

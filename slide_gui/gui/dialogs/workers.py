@@ -1,4 +1,4 @@
-"""Dialog for choosing where runs are computed and for testing the connection."""
+"""The dialog for choosing where runs are computed and for testing the connection."""
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import (
@@ -18,8 +18,8 @@ from slide_gui.gui.widgets.controls import add_button, label, spin_box
 from slide_gui.gui.widgets.layouts import flush, form, nested, placed
 from slide_gui.text import counted
 
-_HERE = "one after the other, without further setup"
-_LOCAL = "processes on this computer, with one thread each"
+_HERE = "Runs are computed one after the other, without further setup"
+_LOCAL = "Runs are computed by processes on this computer, each with one thread"
 _FAR = "tcp://HOST:PORT, tls://HOST:PORT, or the scheduler’s .json file"
 _TRAVELS = (
     "Workers compute sweeps, benchmarks and trials. This program itself computes everything else. A scheduler receives "
@@ -28,7 +28,7 @@ _TRAVELS = (
 
 
 class ClusterDialog(QDialog):
-    """Dialog for choosing where runs are computed.
+    """The dialog for choosing where runs are computed.
 
     The choices are this window, workers on this computer, and workers of a Dask scheduler.
 
