@@ -108,7 +108,7 @@ def test_that_the_search_marks_one_match_after_another_and_reports_missing_text(
     assert guide.text.textCursor().selectionStart() > cursor.selectionStart()
     assert guide.missing.text() == ""
     QTest.keyClicks(guide.search, " zzz")
-    assert guide.missing.text() == "not on this page"
+    assert guide.missing.text() == "not found on this page"
 
 
 OPENED = labelled

@@ -18,7 +18,7 @@ GUIDE_PAGES = {
     "cluster.md": "Clusters",
     "licences.md": "Licences",
 }
-"""Title of each page, by file name."""
+"""The title of each page of the guide, by file name."""
 
 _ABOVE_HEADING, _ABOVE_PARAGRAPH, _ABOVE_ITEM = 18, 8, 4
 
@@ -29,9 +29,9 @@ class Guide(QDialog):
     Signals
     -------
     command_requested(str)
-        Name of a command, from a link ``command:NAME``.
+        The user clicked a link ``command:NAME``; the argument is this name of a command.
     data_requested(str)
-        Key of a data set, from a link ``data:KEY``.
+        The user clicked a link ``data:KEY``; the argument is this key of a data set.
 
     Raises
     ------
@@ -45,7 +45,7 @@ class Guide(QDialog):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle("Guide to slide-gui")
-        self.resize(880, 600)  # with its title bar, the window fits on a screen of 960 × 640 pixels
+        self.resize(880, 600)  # With its title bar, a window of this size fits on a screen of 960 × 640 pixels.
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 12, 12, 12)
         top = nested(layout, QHBoxLayout())
@@ -53,7 +53,7 @@ class Guide(QDialog):
         self.tabs.setAccessibleName("Pages of the guide")
         for title in GUIDE_PAGES.values():
             self.tabs.addTab(title)
-        # The search path is the folder with the pictures of the pages.
+        # The search path contains the pictures that the pages show.
         self.text = placed(layout, QTextBrowser(self, openLinks=False, searchPaths=[str(resource("help"))]))
         self.text.setAccessibleName("Text of the guide")
         self.text.document().setDocumentMargin(12)
@@ -96,14 +96,14 @@ class Guide(QDialog):
         self.missing.clear()
 
     def _space_out(self) -> None:
-        """Add space around paragraphs and headings, and wrap long lines of code. Qt's Markdown reader does neither."""
+        """Add space around paragraphs and headings, and wrap long lines of code, which Qt's Markdown reader omits."""
         block = self.text.document().begin().next()
         while block.isValid():
             layout = block.blockFormat()
             heading = layout.headingLevel() > 0
             if QTextCursor(block).currentTable() is None:
                 above = _ABOVE_ITEM if block.textList() is not None else _ABOVE_PARAGRAPH
-                fence = QTextFormat.Property.BlockCodeFence  # Qt sets this property for each line of a code block
+                fence = QTextFormat.Property.BlockCodeFence  # Qt sets this property for each line of a code block.
                 if layout.hasProperty(fence) and block.previous().blockFormat().hasProperty(fence):
                     above = 0
                 layout.setTopMargin(_ABOVE_HEADING if heading else above)
@@ -139,4 +139,4 @@ class Guide(QDialog):
         if not has_match:
             self.text.moveCursor(QTextCursor.MoveOperation.Start)
             has_match = self.text.find(wanted, QTextDocument.FindFlag(0))
-        self.missing.setText("" if has_match else "not on this page")
+        self.missing.setText("" if has_match else "not found on this page")

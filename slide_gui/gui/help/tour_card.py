@@ -11,14 +11,14 @@ from slide_gui.gui.widgets.controls import add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.resources import resource
 
-_RING = 3  # pixels between a control and the outside of its outline
-_STATE = 96  # width of the label `state`, in pixels, if all texts are in one row
-_ANY = 16_777_215  # QWIDGETSIZE_MAX, the largest size of a widget in Qt
+_RING = 3  # This is the distance in pixels between a control and the outside of its outline.
+_STATE = 96  # If all texts are in one row, the label `state` has this width in pixels.
+_ANY = 16_777_215  # Qt's constant QWIDGETSIZE_MAX, the largest size of a widget, is missing in PySide6.
 
 
 @dataclass(frozen=True)
 class CardText:
-    """The texts of a card: a question as the title, a user action, and its result; the last two are Markdown."""
+    """The texts of a card: a question as the title, an action and its result; the last two are in Markdown."""
 
     title: str
     action: str
@@ -66,7 +66,8 @@ class TourCard(QFrame):
             column.addWidget(each)
         for each in (self.action, self.result):
             column.addWidget(each, 1)
-            each.setTextFormat(Qt.TextFormat.MarkdownText)  # Markdown is safe, because all texts come from this program
+            # Markdown is safe here, because all texts come from this program.
+            each.setTextFormat(Qt.TextFormat.MarkdownText)
         row = nested(column, QHBoxLayout(), spacing=4)
         self.leave = add_button(self, row, "&Leave", "Leave the tour and restore the window", "flat")
         row.addStretch(1)
@@ -75,7 +76,7 @@ class TourCard(QFrame):
         self.hide()
 
     def show_text(self, shown: CardText, state: str, words: tuple[str, str]) -> None:
-        """Show the texts of a card, with the state of the tour above them, and announce them to screen readers.
+        """Show the texts of a card with the state of the tour above them, and announce all texts to screen readers.
 
         `words` are the labels of the buttons `leave` and `next`. The card keeps its height when the state changes.
         """
@@ -94,7 +95,7 @@ class TourCard(QFrame):
         self._fit()
 
     def set_wide(self, wide: bool) -> None:
-        """Arrange the texts and buttons in one row if `wide`, otherwise in a column of the initial width."""
+        """Arrange the texts and buttons in one row if `wide` is True, otherwise in a column of the initial width."""
         self.is_wide = wide
         self._rule.setVisible(not wide)
         # The label `state` has a fixed width, so that the other texts do not move when its text changes.
@@ -120,7 +121,7 @@ class TourCard(QFrame):
 
 
 class Outline(QWidget):
-    """A ring around a control, above all other widgets of its parent; it takes no mouse events."""
+    """A ring around a control. It is drawn above all other widgets of its parent and receives no mouse events."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
