@@ -19,18 +19,18 @@ Cells = Iterable[Sequence[object] | NDArray[Any]]
 
 
 def table_text(keys: Sequence[str], names: Iterable[Sequence[str]], heads: Sequence[str], cells: Cells) -> str:
-    """Return a table with column titles as tab-separated text; numbers have full precision.
+    """Return a table with column titles as tab-separated text. Numbers have full precision.
 
     Parameters
     ----------
     keys : sequence of str
         Titles of the columns that identify a row, such as ("noise", "depth").
     names : iterable of sequences of str
-        Name of each row, with one text per key.
+        Name of each row: one text for each of the `keys`.
     heads : sequence of str
         Titles of the columns after the keys.
     cells : iterable of rows
-        Numbers or texts; None for an empty cell.
+        Numbers or texts of the cells in each row; None for an empty cell.
     """
     lines = [(*name, *map(_exact, row)) for name, row in zip(names, cells, strict=True)]
     return "\n".join("\t".join(line) for line in [(*keys, *heads), *lines])
@@ -88,7 +88,7 @@ class Page(QWidget):
     Signals
     -------
     page_requested(str, object)
-        Open the named page and pass the object to its `show_item`.
+        The page with this name should be opened, and the object passed to its `show_item`.
     chosen()
         The result of `choices` may have changed.
     """
@@ -104,7 +104,7 @@ class Page(QWidget):
         self.tabs.idClicked.connect(self.chosen)
         self.heading = placed(self.column, QWidget(self))
         self.head = flush(QHBoxLayout(self.heading), 12)
-        self.head.addStrut(28)  # the heading has the same height with and without tabs
+        self.head.addStrut(28)  # The heading has the same height with and without tabs.
         self.head.addWidget(label(title, self, "title"))
         self.head.addWidget(self.subtitle, 1)
         row = nested(self.head, QHBoxLayout(), spacing=2)
@@ -140,14 +140,14 @@ class Page(QWidget):
         return {} if view < 0 else {"view": str(view)}
 
     def choose(self, choices: Mapping[str, str]) -> None:
-        """Restore settings that `choices` returned; unknown keys are ignored."""
+        """Restore settings that `choices` returned. Unknown keys are ignored."""
         view = choices.get("view", "")
         button = self.tabs.button(int(view)) if view.isdecimal() and len(view) < 3 else None
         if button is not None and not button.isChecked():
             button.click()
 
     def show_item(self, item: Any) -> None:
-        """Show an object that another page passed; each page defines the type that it accepts."""
+        """Show an object that another page passed, such as an image or a run, if the page accepts such objects."""
 
     def export_options(self) -> tuple[ExportOption, ...]:
         """Return the possible exports, starting with the one that users most likely want."""

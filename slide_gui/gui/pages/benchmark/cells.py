@@ -17,7 +17,7 @@ _PHASES = {"fit": "fitting", "learn": "learning", "train": "training", "validati
 
 
 def heads_of(state: EvaluationState, choice: EvaluationChoice) -> tuple[tuple[str, str], ...]:
-    """Return the column headings of the table with their notes, one per data set."""
+    """Return the column heading of each data set in the table, with its note."""
     infos = {info.key: info for info in state.data}
     heads = []
     for key in dict.fromkeys(cell.data for cell in choice.table):
@@ -42,7 +42,7 @@ def error_rows(
     choice : EvaluationChoice
         Data sets, methods and protocol that the user selected.
     running, paused : bool
-        Whether the evaluation is running, and whether it is paused.
+        True if the evaluation is running, and True if it is paused.
     """
     keys = tuple(dict.fromkeys(cell.data for cell in choice.table))
     infos = {info.key: info for info in state.data}
@@ -99,7 +99,7 @@ def error_rows(
 def _active_text(
     state: EvaluationState, active: Sequence[SplitProgress], n_splits: int, paused: bool
 ) -> tuple[str, float]:
-    """Return the current step of the first running split, and the sum of the finished fractions of all splits."""
+    """Return the current step of the first running split, and the sum of the finished fractions over all splits."""
     (text, _), *_ = steps = [_step(state.live, split, paused) for split in active]
     where = f"split {active[0].split + 1} of {n_splits}" if n_splits > 1 else ""
     return ": ".join(filter(None, (where, text))), sum(fraction for _, fraction in steps)
@@ -166,7 +166,7 @@ def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRo
 
 
 def time_rows_of(rows: Sequence[TimeRow]) -> tuple[EvaluationRow, ...]:
-    """Return the rows of the table of running times; a cell shows the measured time, then the time in the paper."""
+    """Return the rows of the table of running times. A cell shows the measured time and then the time in the paper."""
     slide = [_time_cell(_seconds(r.slide), _seconds(r.paper_slide)) for r in rows]
     sda = [_time_cell(_seconds(r.sda), _seconds(r.paper_sda), _short(r.sda_chosen), r.sda_chosen) for r in rows]
     speedup = [_time_cell(_ratio(r.speedup), _ratio(r.paper_speedup)) for r in rows]
@@ -195,7 +195,7 @@ def _paper(text: str) -> str:
 
 
 def _short(chosen: str) -> str:
-    """Shorten the description of the selected SdA to its layer sizes and noise level, to fit the cell."""
+    """Return the layer sizes and the noise level of the selected SdA as a text that fits into a cell."""
     units, *rest = chosen.split(", ")[:2]
     sizes = re.findall(r"\d+", units)
     if len(set(sizes)) == 1:

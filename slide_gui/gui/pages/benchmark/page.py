@@ -22,7 +22,7 @@ from slide_gui.gui.state.session import Session
 from slide_gui.gui.widgets.controls import ElidedLabel, StartPause, label, name_box, spin_box
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 
-_MOST_SPLITS = 50  # largest number of splits in the paper
+_MOST_SPLITS = 50  # The paper uses at most this number of splits of a data set.
 
 
 class _CheckMenu(QPushButton):
@@ -48,7 +48,7 @@ class _CheckMenu(QPushButton):
         self.choose(tuple(choices))
 
     def chosen(self) -> tuple[str, ...]:
-        """Return the keys of the ticked boxes."""
+        """Return the keys of all ticked boxes."""
         return tuple(key for key, box in self.boxes.items() if box.isChecked())
 
     def choose(self, keys: tuple[str, ...]) -> None:
@@ -65,7 +65,7 @@ _NOTES = (
     "Brackets give 95 % confidence intervals over test rows and splits (or over test rows if there is one split). "
     "Marks show p < 0.05 after Holm’s correction: t-test over rows and splits (McNemar’s test if there is one split)."
 )
-_QUICK = "quick: 600 training rows, not comparable with the paper"
+_QUICK = "quick protocol: 600 training rows; errors are not comparable with the paper"
 
 
 class EvaluationPage(Page):
@@ -89,7 +89,7 @@ class EvaluationPage(Page):
 
     def _build_controls(self, row: QHBoxLayout) -> None:
         controller = self._controller
-        tip = "Compute the selected runs that are missing; each finished run is stored and survives a crash"
+        tip = "Compute the missing runs of the selected data sets and methods; each finished run is stored at once"
         self._buttons = placed(row, StartPause(("Start", "Cancel"), tip, "benchmark", self))
         self.start_button, self.pause_button = self._buttons.start, self._buttons.pause
         self.start_button.clicked.connect(self._toggle)
@@ -115,9 +115,9 @@ class EvaluationPage(Page):
         self._splits.valueChanged.connect(self._chosen)
         data = {key: data_entry(key).title for key in controller.choice.data}
         methods = {key: row_title(key) for key in controller.choice.methods}
-        tip = "Data sets to evaluate when you press Start; for all others, the tables show stored results"
+        tip = "Select data sets to evaluate when you press Start; for all others, the tables show stored results"
         self.data_sets = _CheckMenu("Data sets", tip, data, self)
-        tip = "Methods to evaluate when you press Start; for all others, the tables show stored results"
+        tip = "Select methods to evaluate when you press Start; for all others, the tables show stored results"
         self.methods = _CheckMenu("Methods", tip, methods, self)
         for button in (self.data_sets, self.methods):
             button.ticked.connect(self._chosen)
@@ -227,7 +227,7 @@ class EvaluationPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """If the page is visible, show the current state of the evaluation in the tables and controls."""
+        """Show the current state of the evaluation in the tables and controls if the page is visible."""
         if not self.isVisible():
             return
         controller, state = self._controller, self._controller.state()

@@ -28,7 +28,7 @@ class SignificanceMark:
     Attributes
     ----------
     symbol, legend, spoken : str
-        Character of the mark, its text in the legend, and its text for screen readers.
+        The character of the mark, its text in the legend, and its text for screen readers.
     """
 
     symbol: str
@@ -42,7 +42,7 @@ SIGNIFICANCE_MARKS = {
     "equal": SignificanceMark("○", "no significant difference", "no significant difference from SLIDE-SVM"),
     "worse": SignificanceMark("▲", "significantly more errors", "significantly more errors than SLIDE-SVM"),
 }
-_INDENT = 15  # width in pixels of the space for a significance mark
+_INDENT = 15  # The space for a significance mark has this width in pixels.
 
 
 def mark_color(standing: str, theme: Theme) -> str:
@@ -60,7 +60,7 @@ class EvaluationCell:
     Attributes
     ----------
     main, aside, note : str
-        Value, text to its right, and text below it, such as the reason for a missing value.
+        The value, the text to its right, and the text below it, such as the reason for a missing value.
     standing : {"", "reference", "better", "worse", "equal"}
         Result of the comparison with SLIDE-SVM; it determines the mark and its colour. "reference" is SLIDE-SVM
         itself; a cell with "" has no mark.
@@ -101,9 +101,9 @@ class EvaluationRow:
 
 
 ROW = 38
-"""Height of a row in pixels."""
+"""The height of a row of the table in pixels."""
 _PAD = 5
-_GAP = 6  # least distance in pixels between the value of a cell and the text to its right
+_GAP = 6  # The value of a cell and the text to its right are at least this number of pixels apart.
 
 
 class EvaluationDelegate(QStyledItemDelegate):
@@ -189,13 +189,13 @@ class _RowTitles(QHeaderView):
 
 
 def _paint_line(painter: QPainter, box: QRectF, text: str) -> None:
-    """Draw a text; its end is elided if it is too long."""
+    """Draw a text, and shorten its end with … if it is too long."""
     text = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(box.width()))
     painter.drawText(box.adjusted(0, 0, 0, 1), MIDDLE, text)
 
 
-_TITLE = 164  # width in pixels of the header with the names of the rows
-_NARROWEST = 180  # least width of a column in pixels
+_TITLE = 164  # The header with the names of the rows has this width in pixels.
+_NARROWEST = 180  # Every column has at least this width in pixels.
 
 
 class EvaluationTable(QTableWidget):
@@ -215,7 +215,7 @@ class EvaluationTable(QTableWidget):
     """
 
     runs_requested = Signal(object)
-    """Tuple (keys of the runs of a cell, key of the row, index of the column)."""
+    """A cell was opened; the argument is (keys of the cell's runs, key of its row, index of its column)."""
 
     def __init__(self, parent: QWidget | None = None, *, name: str = "Benchmark", ordered: bool = True) -> None:
         super().__init__(parent)
@@ -247,7 +247,7 @@ class EvaluationTable(QTableWidget):
         self.clicked.connect(self._request_runs)
 
     def set_table(self, heads: Sequence[tuple[str, str]], rows: Sequence[EvaluationRow]) -> None:
-        """Replace column headings and rows; the table remains sorted by the same column."""
+        """Replace the column headings and rows. The table remains sorted by the same column."""
         self.heads, self._given = tuple(heads), tuple(rows)
         self.setColumnCount(len(heads))
         self.setRowCount(len(rows))
@@ -261,7 +261,7 @@ class EvaluationTable(QTableWidget):
 
     @Slot(int, int, int)
     def _set_head(self, section: int, _before: int, width: int) -> None:
-        """Show the two lines of a column heading; a line that is too long is cut off and ends in …"""
+        """Show the two lines of a column heading. A line that is too long is cut off and ends in …"""
         item, metrics = self.horizontalHeaderItem(section), self.horizontalHeader().fontMetrics()
         if item is not None:
             room, end = width - 2 * _PAD - 2, Qt.TextElideMode.ElideRight
@@ -294,7 +294,7 @@ class EvaluationTable(QTableWidget):
         if not self.heads:
             return ""
         lines = ["\t".join(["", *(part for head in self.heads for part in ("{} ({})".format(*head), "paper"))])]
-        paper = "paper "  # The columns of these cells are titled "paper"; the cells therefore omit this word.
+        paper = "paper "  # The title of these columns contains the word "paper", so the cells omit this word.
         for row in self.rows:
             cells = (part for cell in row.cells for part in (cell.main or cell.note, cell.aside.removeprefix(paper)))
             lines.append("\t".join([" ".join(filter(None, (row.title, row.note))), *cells]))
