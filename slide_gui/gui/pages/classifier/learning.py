@@ -16,13 +16,13 @@ from slide_gui.gui.widgets.layouts import flush, placed
 from slide_gui.gui.widgets.painted import MIDDLE, STALE, write
 from slide_gui.text import count, fixed, layer_name, per_cent, significant
 
-LABELS = 124  # width of the labels at the right in pixels
+LABELS = 124  # The labels at the right of the plot have this width in pixels.
 FEWEST = 10
-"""Smallest number of iterations that the horizontal axis spans, even if fewer have been computed."""
+"""The horizontal axis spans at least this number of iterations, even if fewer have been computed."""
 DECADES = 30.0
 """The vertical axis is logarithmic if the largest criterion is at least this many times the smallest one."""
 SIDE = 0.015
-"""Margin at both ends of the axis, as a fraction of its length, so that the outermost dots are visible."""
+"""The margin at both ends of an axis, as a fraction of its length. It keeps the outermost dots visible."""
 
 
 class CriterionPlot(Plot):
@@ -70,7 +70,7 @@ class CriterionPlot(Plot):
         self._renew()
 
     def best(self) -> WidthsStep | None:
-        """Return the iteration with the smallest criterion so far; infinite and nan values count as largest."""
+        """Return the iteration with the smallest criterion so far. Infinite and nan values count as the largest."""
         return _least(self.history)
 
     def position(self, step: WidthsStep) -> QPointF:
@@ -132,7 +132,7 @@ class CriterionPlot(Plot):
         x, y, brushes = map(list, zip(*dots, strict=True)) if dots else ([], [], [])
         self._ends.setData(x=x, y=y, pen=self._pen(theme.background, 1.5), brush=brushes)
 
-    # Labels, and marks that move with the mouse or the arrow keys
+    # These methods draw the labels, and the marks that move with the mouse or the arrow keys.
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         """Write the smallest criterion of each start next to the plot."""
@@ -163,10 +163,10 @@ class CriterionPlot(Plot):
         step = self._current
         return None if step is None else (self.position(step), self._lines(step))
 
-    # Mouse and keys
+    # These methods respond to the mouse and to keys.
 
     def _pointer(self, target: Any, place: QPointF) -> Qt.CursorShape:
-        return Qt.CursorShape.ArrowCursor  # clicks do nothing
+        return Qt.CursorShape.ArrowCursor  # The pointer is an arrow, because a click has no effect in this plot.
 
     def _at(self, place: QPointF) -> WidthsStep | None:
         """Return the iteration nearest to a position, on the curve that is closest to this position."""
@@ -188,22 +188,22 @@ class CriterionPlot(Plot):
 
 
 def _least(steps: Sequence[WidthsStep]) -> WidthsStep | None:
-    """Return the iteration with the smallest criterion; training selects the widths and C of this iteration."""
+    """Return the iteration with the smallest criterion, whose widths and C the training selects."""
     return min(steps, key=lambda s: s.objective if math.isfinite(s.objective) else math.inf, default=None)
 
 
-_MOST = 99  # grid row of the placeholder, below the rows of all layers
+_MOST = 99  # The placeholder is in this row of the grid, below the rows of all layers.
 
 
 class ShareBars(QWidget):
-    """One bar per layer for its share of the kernel, labelled with this share in per cent and the width σ."""
+    """A widget with one bar per layer, which shows the layer's share of the kernel in per cent and its width σ."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._texts: list[tuple[str, str, str]] = []  # the name, share and σ of each layer
+        self._texts: list[tuple[str, str, str]] = []  # This list contains the name, share and σ of each layer.
         self._stale = False
         self.bars: list[QProgressBar] = []
-        self._lines: list[Sequence[QLabel]] = []  # three labels for the heading, then three per layer
+        self._lines: list[Sequence[QLabel]] = []  # The heading and each layer have three labels.
         self._grid = flush(QGridLayout(self), 10, (8, 4, 8, 8))
         self._grid.setColumnStretch(1, 1)
         self._add_labels("secondary")
@@ -235,8 +235,8 @@ class ShareBars(QWidget):
     ) -> None:
         """Show each layer's name, its fraction (0 to 1) of the kernel's exponent, and its width.
 
-        An infinite width means that the layer is unused. If `stale`, the bars and texts are pale, because the current
-        parameters differ from those of the result.
+        An infinite width means that the layer is unused. If `stale` is True, the bars and texts are pale, because the
+        current parameters differ from the parameters of the result.
         """
         while len(self.bars) < len(shares):
             self._add_labels("")
@@ -263,7 +263,7 @@ class ShareBars(QWidget):
                 part.setText(texts[line][column] if line < len(texts) else "")
         for number, bar in enumerate(self.bars):
             bar.setVisible(number < len(self._texts))
-            # The colour of a layer does not depend on whether the raw input h⁰ has a bar.
+            # Each layer has the same colour with and without a bar for the raw input h⁰.
             colour = theme.pin(number + (self._lines[1][0].text() != layer_name(0)))
             shown = towards(colour, QColor(theme.background), STALE) if self._stale else colour
             style = f"QProgressBar {{ min-height: 10px; max-height: 10px }} ::chunk {{ background: {shown.name()} }}"

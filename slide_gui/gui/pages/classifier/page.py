@@ -39,12 +39,12 @@ _PLACEHOLDERS = (
 )
 _TRAIN = "Learn the widths and C, train on all training rows, then test"
 _VARIANCES = [
-    Choice(f"{variance:g}", f"{100 * variance:g} % of variance", "keep components that explain this much variance")
+    Choice(f"{variance:g}", f"{100 * variance:g} % of variance", "keep components with this share of the variance")
     for variance in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 ]
-_CAPTION = 7  # number of characters of the longest class name that fits below an image
-# Minimum heights in pixels: of the page with up to five classes, whose widgets would otherwise overlap, and of a row of
-# the confusion matrix, whose name would otherwise be hidden.
+_CAPTION = 7  # The longest class name that fits below an image has this number of characters.
+# With up to five classes, widgets would overlap if the page had less than this height in pixels. In a lower row of the
+# confusion matrix, the name of the class would be hidden.
 _LEAST_HEIGHT, _ROW = 440, 14
 
 
@@ -56,8 +56,9 @@ class ClassifierPage(Page):
         super().__init__("Classifier", about, views, parent)
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._shown: RunResult | None = None
-        self._cell: tuple[int, int] | None = None  # true and predicted class of the images shown
-        self._gallery_of: object = None  # result, matrix cell, staleness and data set of the displayed images
+        self._cell: tuple[int, int] | None = None  # Only images with this true and this predicted class are shown.
+        # The gallery shows the images of this result, matrix cell, staleness and data set.
+        self._gallery_of: object = None
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=4))
         self._scroll = placed(self.column, LowScroll(_LEAST_HEIGHT, self), 1)
         body = flush(QHBoxLayout(self._scroll.inner), 20)
@@ -117,7 +118,7 @@ class ClassifierPage(Page):
 
     @Slot()
     def _choose_svm(self) -> None:
-        self._controller.svm = self.svm()  # the error curves use the same SVM settings
+        self._controller.svm = self.svm()  # The error curves use the same settings of the SVM.
         self.chosen.emit()
         self.refresh()
 
@@ -144,7 +145,7 @@ class ClassifierPage(Page):
 
     @Slot()
     def _show_known(self) -> None:
-        """Update the page. If no result is shown, load the stored or shipped result of the current settings."""
+        """Update the page. If it shows no result, load the stored or shipped result of the current settings."""
         if self.isVisible():
             self._controller.show_known(self._controller.spec_of(self.svm(), *self._method_choice()))
             self.refresh()
@@ -199,7 +200,7 @@ class ClassifierPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """If the page is visible, show the current training, the cancelled training or the result."""
+        """Show the current training, the cancelled training or the result if the page is visible."""
         controller = self._controller
         if not self.isVisible():
             return
@@ -228,7 +229,7 @@ class ClassifierPage(Page):
         elif controller.result is not None:
             self._show_result(controller.result)
         elif controller.cancelled is not None:
-            self._show_training(controller.training.latest, stale)  # progress of the cancelled training
+            self._show_training(controller.training.latest, stale)  # Show the progress of the cancelled training.
             self.rate.setText("")
             self.details.setText("")
         else:
@@ -252,13 +253,14 @@ class ClassifierPage(Page):
         self._show_filter(0, 0, "")
 
     def _show_training(self, seen: RunProgress, stale: bool) -> None:
-        if self._shown is not None:  # the page still shows the result of an earlier run
+        if self._shown is not None:  # Clear the page if it still shows the result of an earlier run.
             self._clear()
         self.criterion.set_placeholder("The criterion is drawn while the widths are learned on all training rows.")
         spec = self._controller.spec
         at = f"{_place(spec)} (not the parameters in the panel)" if spec is not None and stale else ""
         if seen.history and spec is not None:
-            criterion = resolved(spec.svm.criterion, self._controller.n_classes)  # replaces "auto" with a criterion
+            # If the criterion is "auto", this call selects one.
+            criterion = resolved(spec.svm.criterion, self._controller.n_classes)
             self.criterion.set_name(_criterion_title(criterion))
             self._shares.set_shares(spec.group_names, seen.history[-1].shares, seen.history[-1].widths, stale)
         else:
@@ -330,7 +332,7 @@ class ClassifierPage(Page):
         self._show_gallery(result, self._cell, stale)
 
     def _describe_error(self, result: RunResult) -> str:
-        """Describe the kind of error, the number of rows and, for cross-validation, the folds."""
+        """Return a text about the kind of error, the number of rows and, for cross-validation, the folds."""
         held_out, over_folds = result.spec.held_out, self._controller.folds_rate
         if over_folds is not None:
             text = f"test error over all folds; each of the {count(over_folds.n)} {self._unit()}s is tested once"
@@ -345,7 +347,7 @@ class ClassifierPage(Page):
         return self._workspace.worded("image")
 
     def _is_stale(self, result: RunResult) -> bool:
-        """True if the result belongs to other data or other layers than the current ones."""
+        """True if the result belongs to other data or other layers than those that are open."""
         if not self._controller.shows_open_data:
             return True
         return result.spec.stacked and not self._workspace.has_parameters(result.spec.stack)
@@ -357,7 +359,7 @@ class ClassifierPage(Page):
 
     @Slot(object)
     def _narrow(self, cell: tuple[int, int]) -> None:
-        """Show only the misclassified images of a cell of the confusion matrix.
+        """Show only the misclassified images that a cell of the confusion matrix counts.
 
         If the cell is on the diagonal or already selected, show all misclassified images.
         """
@@ -445,7 +447,7 @@ def _place(spec: RunSpec) -> str:
 
 
 def _describe_step(seen: RunProgress, spec: RunSpec | None) -> str:
-    """Return the current step of a run as text, with the progress of this step if it is known."""
+    """Return a text with the current step of a run, and with the progress of this step if it is known."""
     solver, depth = seen.training, 0 if spec is None else spec.stack.depth
     if seen.phase == "fit":
         done = 0 if seen.stack is None else len(seen.stack.layers)

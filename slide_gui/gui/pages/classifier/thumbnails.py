@@ -42,7 +42,7 @@ class Thumbnail:
 
 
 class _ImageModel(QAbstractListModel):
-    """The images of a gallery; each is rendered when it is first visible."""
+    """The images of a gallery. Each image is rendered when it becomes visible for the first time."""
 
     def __init__(self, view: "Thumbnails") -> None:
         super().__init__(view)
@@ -95,7 +95,7 @@ class Thumbnails(QListView):
     Signals
     -------
     image_clicked(int)
-        `Thumbnail.index` of the image.
+        The user clicked the image with this `Thumbnail.index`.
     """
 
     image_clicked = Signal(int)
@@ -125,7 +125,7 @@ class Thumbnails(QListView):
         return QSize(420, 320)
 
     def set_images(self, images: Sequence[Thumbnail], stale: bool = False) -> None:
-        """Replace the images, which must have the same shape. If `stale`, they are drawn pale."""
+        """Replace the images, which must all have the same shape. If `stale` is True, they are drawn pale."""
         if images:
             height, width = images[0].pixels.shape
             scale = integer_scale(max(height, width), _SIDE, self.devicePixelRatioF())
