@@ -17,16 +17,16 @@ from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, RIGHT, snapped, washed
 from slide_gui.text import counted, fixed, level, per_cent
 
 REACH = 12
-"""Largest distance in pixels at which the mouse selects a point."""
+"""The largest distance in pixels at which the mouse selects a point."""
 NOISE_STEP = 0.01
 LABEL_GAP = 16
 BAND = 0.2
-_ROOM = 0.03  # margin above and below the points, as a fraction of the height of the axis
+_ROOM = 0.03  # The margin above and below the points is this fraction of the height of the axis.
 RADIUS, SWATCH = 3.5, 16
-SIZE = 2 * RADIUS + 1.5  # diameter of a point in pixels, including its edge
-CHOSEN = "best on validation"  # legend of the ring around the selected point
+SIZE = 2 * RADIUS + 1.5  # A point including its edge has this diameter in pixels.
+CHOSEN = "best on validation"  # This is the legend of the ring around the selected point.
 SIDE = 0.02
-"""Margin of the axis beyond the noise levels 0 and 1, so that the points at these levels are visible."""
+"""The axis extends beyond the noise levels 0 and 1 by this margin, so that the points at these levels are visible."""
 
 
 class ErrorPlot(Plot):
@@ -44,9 +44,9 @@ class ErrorPlot(Plot):
     Signals
     -------
     point_clicked(object)
-        The clicked ErrorPoint.
+        The user clicked this ErrorPoint.
     cursor_moved(float)
-        Noise level in steps of 0.01 while the cursor is dragged.
+        The user dragged the cursor to this noise level, a multiple of 0.01.
     """
 
     point_clicked = Signal(object)
@@ -114,7 +114,7 @@ class ErrorPlot(Plot):
         return self.at(*self._values_of(point))
 
     def values_at(self, noise: float) -> list[tuple[int, float, bool]]:
-        """Return (depth, error, is_computed) of each line at a noise level.
+        """Return the depth of each line, its error at a noise level, and `is_computed`.
 
         If the line has no point at this noise level, the error is interpolated linearly. `is_computed` is True only if
         the line has a point with a final error at this noise level.
@@ -167,7 +167,7 @@ class ErrorPlot(Plot):
         """Draw the line of a depth. Segments that end at a point without a final error are dashed and grey."""
         xs, ys = np.array([p.noise for p in known]), np.array([p.error for p in known])
         done = np.array([p.state == "done" for p in known], bool)
-        finished = done & np.roll(done, -1)  # True for a segment between two points with final errors
+        finished = done & np.roll(done, -1)  # This is True for a segment between two points with final errors.
         solid, dashed = self._depth_pen(theme, depth, 2.0), self._pen(theme.muted, 1.5, (2.0, 3.0))
         for name, pen, is_joined in (("line", solid, finished), ("rest", dashed, ~finished)):
             self._curve((name, depth), 1).setData(xs, ys, pen=pen, connect=is_joined)
@@ -176,7 +176,7 @@ class ErrorPlot(Plot):
         """Return the pen of a line in the colour of its depth, dashed if a smaller depth already has this colour."""
         return self._pen(theme.pin(depth), width, (1.8, 1.2) if depth >= len(PINS[theme.name]) else ())
 
-    # Labels, the cursor, and the rings around points
+    # These methods draw the labels, the cursor, and the rings around points.
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         box = self.box()
@@ -276,7 +276,7 @@ class ErrorPlot(Plot):
             at = self.position(target) - place
             return math.hypot(at.x(), at.y())
 
-        # The search runs in reverse order: of several points at one position, the last one is drawn on top.
+        # The search runs in reverse order, because the last of several points at one position is drawn on top.
         points = [point for point in reversed(self._points) if distance(point) <= REACH]
         return min(points, key=distance, default=None)
 
@@ -364,7 +364,7 @@ class ErrorPlot(Plot):
 
 
 def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
-    """Return a line's error at a noise level, and True if the line has a point with a final error at this level.
+    """Return the error of a line at a noise level, and True if the line has a point with a final error at this level.
 
     The error is interpolated between points. It is nan beyond the ends of the line.
     """
@@ -379,7 +379,7 @@ def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
 
 
 def _limits(points: Sequence[ErrorPoint], paper: float | None) -> tuple[float, float]:
-    """Return the range of the vertical axis. It starts at 0, or below the smallest error if all are far from 0."""
+    """Return the range of the vertical axis, which starts at 0 unless all errors are far from 0."""
     values = [p.error for p in points if p.is_known] + ([] if paper is None else [paper])
     settled = [p for p in points if p.state == "done" and math.isfinite(p.low + p.high)]
     for point in settled:
@@ -392,13 +392,13 @@ def _limits(points: Sequence[ErrorPoint], paper: float | None) -> tuple[float, f
             values += [point.error - usual, point.error + usual]
     if not values:
         return 0.0, 10.0
-    if not settled:  # the width of the widest final interval is unknown
+    if not settled:  # Without final errors, the width of the widest final interval is unknown.
         return 0.0, max(1.5 * max(values), 0.1)
     low, high = max(min(values), 0.0), max(values)
     if low < 0.4 * high or high == 0.0:
         low = 0.0
     high = max(high, low + 0.1)
-    room = _ROOM * (high - low)  # leaves space for the circles and rings of the outermost points
+    room = _ROOM * (high - low)  # This margin keeps the circles and rings of the outermost points visible.
     return max(low - room, 0.0) if low else 0.0, high + room
 
 

@@ -17,7 +17,7 @@ class HeatMap(ColorTable):
     Signals
     -------
     point_clicked(object)
-        The clicked ErrorPoint.
+        The user clicked this ErrorPoint.
     """
 
     point_clicked = Signal(object)
@@ -59,5 +59,5 @@ class HeatMap(ColorTable):
 
 
 def _place(point: ErrorPoint) -> tuple[float, int]:
-    """Return the noise level and the depth. The level is rounded, so that 3 · 0.1 and 0.3 share a column."""
+    """Return the noise level and the depth of a point. The level is rounded, so that 3 · 0.1 and 0.3 share a column."""
     return round(point.noise, 6), point.depth

@@ -40,8 +40,8 @@ from slide_gui.text import THIN, count_range, counted, place_name
 if TYPE_CHECKING:
     from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
 
-_REST_MILLISECONDS = 250  # an estimate starts when the sliders have not moved for this long
-_NEAR = 0.004  # noise levels that differ by less than this count as equal
+_REST_MILLISECONDS = 250  # An estimate starts when the sliders have not moved for this time.
+_NEAR = 0.004  # Noise levels that differ by less than this number count as equal.
 
 
 class CurvesPage(Page):
@@ -74,7 +74,7 @@ class CurvesPage(Page):
         for source in (controller.library, controller.sweep, controller.estimate):
             source.changed.connect(self.refresh)
         controller.result_changed.connect(self.refresh)
-        for task in (controller.sweep, controller.trial):  # no estimate starts while they run
+        for task in (controller.sweep, controller.trial):  # No estimate starts while a sweep or trial is running.
             task.ended.connect(self._refresh_soon)
 
     def _build_controls(self, row: QHBoxLayout) -> None:
@@ -115,7 +115,7 @@ class CurvesPage(Page):
             return None
         chosen, counts = Setting.from_text(self._chosen), self._n_runs()
         if chosen is not None and (self._trial_points or not counts or chosen.text in counts):
-            return chosen  # A selection that belongs to other data, for example after a restart, is ignored.
+            return chosen  # The selection is ignored if it belongs to other data, for example after a restart.
         if controller.requested_sweep is not None:
             return Setting.of(controller.requested_sweep.points()[-1].spec)
         usual = Setting.of(spec).text
@@ -154,11 +154,12 @@ class CurvesPage(Page):
         if isinstance(trial, TrialState) and self._trial_points != trial.points:
             self._trial_points, self._chosen = trial.points, Setting.of(trial.points[-1].spec).text
             self._show_view(1)
-        elif trial is None and self._trial_points:  # the user has opened other data
+        # The user has opened other data, so the points of the trial are discarded.
+        elif trial is None and self._trial_points:
             of_trial = Setting.of(self._trial_points[-1].spec).text
             self._trial_points, self._chosen = (), None if self._chosen == of_trial else self._chosen
         if isinstance(trial, TrialState) and not (trial.done or self._controller.trial.running):
-            self._chosen = None  # a trial that was stopped early has nothing to plot
+            self._chosen = None  # A trial that was stopped early has nothing to plot.
         self.refresh()
 
     def _show_trial(self) -> None:
@@ -262,7 +263,8 @@ class CurvesPage(Page):
 
         titles = {CURVES: "the error curves", HEAT_MAP: "the heat map of errors"}
         options = [ExportOption(name, title, partial(export, name)) for name, title in titles.items()]
-        options.sort(key=lambda option: (option.name == HEAT_MAP) != self.tabs.checkedId())  # the visible figure first
+        # List the visible figure first.
+        options.sort(key=lambda option: (option.name == HEAT_MAP) != self.tabs.checkedId())
         trial = self._controller.trial.latest
         if isinstance(trial, Trial):
             title = "the trial on these data"
@@ -293,13 +295,13 @@ class CurvesPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """If the page is visible, show the current state of the controller."""
+        """Show the current state of the runs if the page is visible."""
         if not self.isVisible():
             return
         setting = self.setting()
         if setting != self._setting:
             self._setting = setting
-            self._controller.drop_estimate()  # the estimate was computed with the previous setting
+            self._controller.drop_estimate()  # Discard the estimate for the previous setting.
             self._rest.start()
         self._show_trial()
         self._show_settings(setting)
@@ -377,11 +379,11 @@ class CurvesPage(Page):
         done = tuple(each for each in done if each.point.spec.hash not in deleted)
         runs = self._controller.library.runs
         if isinstance(trial, Trial) and setting.covers(Setting.of(trial.done[0].point.spec)):
-            # If the time ran out, the store also has a part of the next split, which the trial did not compare.
+            # If the time ran out, the store also contains a part of the next split, which the trial did not compare.
             compared = {each.point.split for each in trial.done}
             runs = tuple(run for run in runs if run.split in compared)
         arguments = setting, self._controller.bases(), runs, done
-        if arguments != self._known_of[0]:  # the results need not be read again while only the noise slider moves
+        if arguments != self._known_of[0]:  # While only the noise slider moves, the results need not be read again.
             self._known_of = arguments, known_results(*arguments)
         return self._known_of[1]
 
@@ -465,7 +467,7 @@ class CurvesPage(Page):
             return ""
         points = "; ".join(place_name(point.noise, point.depth) for point in chosen)
         stored = {run.hash: run.rate for run in self._controller.library.runs if run.hash in self._finals}
-        # Test error of the classifiers that were retrained on all training rows at the selected noise level and depth
+        # This is the test error of the classifiers that were retrained on all training rows at the selected point.
         rate = ErrorRate.of_folds(list(stored.values())) if stored and len(stored) == len(self._finals) else None
         best = f"best on validation{' (differs between folds)' if len(chosen) > 1 else ''}: {points}"
         trained = f"retrained on all training rows{'' if setting.spec.labels is None else ' with all labels'}"
@@ -478,7 +480,7 @@ def _part(setting: Setting | None) -> str:
 
 
 def _rows(points: Iterable[ErrorPoint], part: str) -> str:
-    """Describe the number of rows on which errors are counted.
+    """Return a text about the number of rows on which errors are counted.
 
     The numbers are given separately for the curves, the point that a sweep is computing, and the estimate.
     """
@@ -493,7 +495,7 @@ def _rows(points: Iterable[ErrorPoint], part: str) -> str:
 
 
 def _decided(points: Iterable[ErrorPoint]) -> str:
-    """Return the criteria by which the widths were learned, the most frequent one first.
+    """Return a text with the criteria by which the widths were learned, the most frequent one first.
 
     If there are several criteria, each is followed by its number of points.
     """

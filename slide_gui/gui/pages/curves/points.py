@@ -29,7 +29,7 @@ class ErrorPoint:
         "done" if the error is final. "running" if a sweep is computing the point, and "refining" if the point is an
         estimate; these points are drawn hollow and grey, without a confidence interval.
     note : str
-        Further lines of the tooltip, such as the computing time.
+        More lines for the tooltip, such as the computing time.
     by : str
         Criterion by which the widths were learned, in words, for the tooltip.
     validation : float or None
@@ -60,17 +60,17 @@ class ErrorPoint:
 
     @property
     def error(self) -> float:
-        """Return the error in per cent, or nan if there is none."""
+        """Return the error in per cent, or nan if the error is unknown."""
         return math.nan if self.rate is None else 100 * self.rate.error
 
     @property
     def low(self) -> float:
-        """Return the lower end of the confidence interval in per cent, or nan if there is none."""
+        """Return the lower end of the confidence interval in per cent, or nan if the error is unknown."""
         return math.nan if self.rate is None else 100 * self.rate.low
 
     @property
     def high(self) -> float:
-        """Return the upper end of the confidence interval in per cent, or nan if there is none."""
+        """Return the upper end of the confidence interval in per cent, or nan if the error is unknown."""
         return math.nan if self.rate is None else 100 * self.rate.high
 
 
@@ -91,7 +91,7 @@ def lines_of(point: ErrorPoint) -> list[str]:
 
 
 def chosen_of(points: Sequence[ErrorPoint]) -> tuple[ErrorPoint, ...]:
-    """Return the points with final errors that were selected on validation rows; folds may select different points."""
+    """Return the points with final errors that were selected on validation rows. Folds may select different points."""
     return tuple(point for point in points if point.is_selected)
 
 

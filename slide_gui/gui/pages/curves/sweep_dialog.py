@@ -19,16 +19,16 @@ Field = TypeVar("Field", bound=QWidget)
 
 _MOST_POINTS = 2000
 _MOST_SPLITS = 100
-_PAUSE_MILLISECONDS = 150  # the cost is computed when typing pauses for this long
+_PAUSE_MILLISECONDS = 150  # The cost is computed when the user has not typed for this time.
 
 
 class SweepDialog(QDialog):
-    """The dialog for setting up a sweep. The page builds the dialog once and reuses it.
+    """The dialog for setting up a sweep. The page builds this dialog once and then reuses it.
 
     Signals
     -------
     requested(object)
-        The `SweepSpec` to start.
+        The user wants to start the sweep described by this `SweepSpec`.
     """
 
     requested = Signal(object)
@@ -44,10 +44,10 @@ class SweepDialog(QDialog):
         self.depths = self._add("Depth", QLineEdit(self), "from:to, or values separated by commas; 0 is the raw input")
         splits, labels = spin_box("Splits", 1, _MOST_SPLITS, self), spin_box("Labels", 1, 1, self)
         self.splits = self._add("Splits", splits, "number of validation splits; five splits form a cross-validation")
-        self.seeds = self._add("Seeds", QLineEdit(self), "random seeds of splits and classifiers, separated by commas")
+        self.seeds = self._add("Seeds", QLineEdit(self), "random seeds for splits and classifiers, separated by commas")
         self.labels = self._add("Labels", labels, "number of labelled rows that each run uses for training")
-        self.criterion = self._add("Criterion", QComboBox(self), "criterion that the learned widths minimise")
-        self.part = self._add("Evaluate on", QComboBox(self), "rows whose errors the curves show")
+        self.criterion = self._add("Criterion", QComboBox(self), "The learned widths minimise this criterion")
+        self.part = self._add("Evaluate on", QComboBox(self), "The curves show the errors of these rows")
         self.choice = QCheckBox("Select the best point on validation rows", self)
         self.choice.setToolTip(
             "Every run is trained on 80 % of the training set and also evaluated on the other "
@@ -152,7 +152,7 @@ class SweepDialog(QDialog):
 
     @Slot()
     def count(self) -> None:
-        """Show the cost of the sweep, or the problem with an invalid field."""
+        """Show the cost of the sweep, or a message about an invalid field."""
         self._wait.stop()
         try:
             plan = self._plan(self.sweep())
