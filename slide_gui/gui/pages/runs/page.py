@@ -30,7 +30,7 @@ from slide_gui.gui.widgets.tiles import TileRow, row_tile
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
 from slide_gui.text import count, dataset_title, label_names, p_value_text, pixel_name
 
-_MOST_PIXELS = 8  # largest number of pinned pixels whose rows of W are compared
+_MOST_PIXELS = 8  # The rows of W are compared for at most this number of pinned pixels.
 
 
 class RunsPage(Page):
@@ -64,13 +64,13 @@ class RunsPage(Page):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if not self._library.reading:  # other windows and commands may have changed the store
+        if not self._library.reading:  # Other windows and commands may have changed the run store.
             self._library.refresh()
         self.refresh()
 
     @Slot()
     def refresh(self) -> None:
-        """If the page is visible, show the runs of the library and their number."""
+        """Show the runs of the library and their number if the page is visible."""
         if self.isVisible():
             self.run_table.set_rows(self._library.runs)
             subtitle, empty = self._words()
@@ -80,7 +80,7 @@ class RunsPage(Page):
             self._show_example()
 
     def _words(self) -> tuple[str, str]:
-        """Return the subtitle, such as the number of runs, and the text of an empty table."""
+        """Return the subtitle of the page, such as the number of runs, and the text for an empty table."""
         library = self._library
         others = sum(not run.is_current for run in library.runs)
         if library.reading and not library.runs:
@@ -89,7 +89,7 @@ class RunsPage(Page):
             return "could not be read", "The runs could not be read."
         n, n_shipped = len(library.stored_runs), len(library.runs) - len(library.stored_runs)
         listed = f"{n} stored, {n_shipped} shipped with the program" if n_shipped else f"{n} stored"
-        listed = f"{listed}; {others} (grey) of another results version" if others else listed
+        listed = f"{listed}; {others} (grey) with another results version" if others else listed
         return listed, "No runs yet. Train a classifier or start a sweep."
 
     def choices(self) -> dict[str, str]:
@@ -165,7 +165,7 @@ class RunsPage(Page):
         self._library.compare(keys, pixels or middle, self.comparison.show_comparison)
 
 
-_LEAST_HEIGHT = 400  # least height in pixels; below this height, the matrices and their captions would overlap
+_LEAST_HEIGHT = 400  # If the view were lower than this number of pixels, the matrices and their captions would overlap.
 _EMPTY = f"Select two runs in the table and press {with_keys('Compare', 'Ctrl+D')}."
 
 
@@ -210,7 +210,7 @@ class ComparisonView(QWidget):
         return body
 
     def begin(self) -> None:
-        """Hide the previous comparison, so that it is not mistaken for the one that is being computed."""
+        """Hide the previous comparison while the new one is being computed."""
         self.answer.setText("Comparing…")
         self._body.hide()
 
@@ -230,7 +230,7 @@ class ComparisonView(QWidget):
             matrix.setVisible(isinstance(result, RunResult))
             if isinstance(result, RunResult):
                 matrix.set_counts(result.confusion, label_names(result.labels, shown.label_names), worst=worst)
-        # The end takes the space of hidden matrices, so that captions stay next to what is above them.
+        # The stretch at the end takes the space of hidden matrices, so that captions stay close to their matrices.
         self._right.setStretch(self._right.count() - 1, 2 - len(_complete(shown)))
         self._list_pixels()
         self._show_weights()
@@ -245,7 +245,7 @@ class ComparisonView(QWidget):
                 caption.setText(f"{name} · {mark}{_describe(result)}")
 
     def numbers(self) -> str:
-        """Return both confusion matrices and the compared rows of the weights W as text, or "" without a comparison."""
+        """Return both confusion matrices and the compared rows of W as text, or "" if no comparison is shown."""
         shown = self._shown
         if shown is None or self._body.isHidden():
             return ""
@@ -305,7 +305,7 @@ class ComparisonView(QWidget):
         self._show_tiles(True)
 
     def _show_tiles(self, shown: bool) -> None:
-        """Show the tiles with their colour bar, or the reason why there are none."""
+        """Show the tiles with their colour bar, or the reason why no tiles can be shown."""
         self.why_not.setVisible(not shown)
         for part in (self._scroll, self._bar):
             part.setVisible(shown)
@@ -318,7 +318,7 @@ _CONTRIBUTIONS = (
 
 
 def _complete(shown: RunComparison) -> list[RunResult]:
-    """Return the complete results of the compared runs. Shipped runs are left out, because theirs are incomplete."""
+    """Return the complete results of the compared runs. The results of shipped runs are incomplete and left out."""
     return [result for result in (shown.first, shown.second) if isinstance(result, RunResult)]
 
 

@@ -1,4 +1,4 @@
-"""The table of runs. The user can filter, sort, select, tag and copy runs; signals request all other actions."""
+"""The table of runs. The user can filter, sort, select, tag and copy runs. Signals request all other actions."""
 
 import math
 import re
@@ -59,13 +59,13 @@ _LAYOUT = "QList<QPersistentModelIndex>", "QAbstractItemModel::LayoutChangeHint"
 
 
 TAG = len(SHOWN) - 1
-"""Index of the tag column, the only column that can be edited."""
-# Texts next to a column of right-aligned numbers begin with an em space, which separates the two columns.
+"""The index of the column with the tags, the only column that can be edited."""
+# A text to the right of a right-aligned number begins with an em space, which separates the two columns.
 _LEADS = ("", *("\u2003" if a.is_number and not b.is_number else "" for a, b in pairwise(SHOWN)))
 
 
 class RunModel(QAbstractTableModel):
-    """The model of the filtered runs, sorted by one column; the user can edit only the last column, the tags.
+    """The model of the filtered runs, sorted by one column. The user can edit only the last column, the tags.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class RunModel(QAbstractTableModel):
     Signals
     -------
     tag_edited(str, str)
-        Key of the run, and the new tag as typed.
+        The user changed the tag of a run; the arguments are the key of the run and the new tag.
     """
 
     tag_edited = Signal(str, str)
@@ -108,7 +108,7 @@ class RunModel(QAbstractTableModel):
             self._arrange()
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort the rows by a column; rows without a value come last in both directions."""
+        """Sort the rows by a column. Rows without a value come last in both directions."""
         self._order = (max(column, 0), order == Qt.SortOrder.DescendingOrder)
         self._arrange()
 
@@ -130,7 +130,7 @@ class RunModel(QAbstractTableModel):
         self.changePersistentIndexList(followed, moved)
         self.layoutChanged[_LAYOUT].emit([], QAbstractTableModel.LayoutChangeHint.VerticalSortHint)  # type: ignore[index]
 
-    # Overrides of Qt's model
+    # These methods override methods of Qt's model.
 
     def rowCount(self, parent: Index = NONE) -> int:
         return 0 if parent.isValid() else len(self.rows)
@@ -147,7 +147,7 @@ class RunModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if column.is_number else MIDDLE
         if role == Qt.ItemDataRole.ToolTipRole:
-            text = column.text(row)  # the full text, because the cell may cut it off
+            text = column.text(row)  # The tooltip contains the full text, because the cell may cut it off.
             if index.column() == TAG:
                 return f"{text}\n{column.tip}".lstrip()
             return "\n".join([f"{column.title}: {text}", row.tip, "Enter or double-click loads the run on every page"])
@@ -202,12 +202,13 @@ def _is_missing(value: Any) -> bool:
 
 
 ROW = 28
-PADDING = 3  # padding of a cell in pixels; the style sheet sets the same padding for the column titles
+PADDING = 3  # A cell has this padding in pixels. The style sheet sets the same padding for the column titles.
 TEXT = SECONDARY + 1
-_SAMPLE = 500  # approximate number of rows whose texts determine the widths of the columns
+_SAMPLE = 500  # The texts of about this number of rows determine the widths of the columns.
 _WIDEST, _NARROWEST_TAG = 320, 80
-_LEAST_WIDTHS = {1: 104, 2: 80}  # index of a column → least width in pixels; the columns are data sets and methods
-_WIDER = 10  # pixels by which one key press changes the width of a column
+# These are the smallest widths in pixels of column 1 (data sets) and column 2 (methods).
+_LEAST_WIDTHS = {1: 104, 2: 80}
+_WIDER = 10  # One key press changes the width of a column by this number of pixels.
 
 
 class RunDelegate(QStyledItemDelegate):
@@ -249,7 +250,8 @@ class RunView(QTableView):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._empty = ""
-        self.painted_style: tuple[Theme, QFont, QFontMetricsF]  # updated at the start of each repaint
+        # The theme and fonts are updated at the start of each repaint.
+        self.painted_style: tuple[Theme, QFont, QFontMetricsF]
         self.hovered = -1
         self.setMouseTracking(True)
 
@@ -277,7 +279,7 @@ class RunView(QTableView):
             head.moveSection(at, min(max(at + right, 0), head.count() - 1))
 
     def set_empty_text(self, text: str) -> None:
-        """Set the text that is shown in the empty table; it must be "" if the table has rows."""
+        """Set the text that is shown in the empty table. It must be "" if the table has rows."""
         if text != self._empty:
             self._empty = text
             self.setAccessibleDescription(text)
@@ -310,13 +312,13 @@ class RunTable(QWidget):
     Signals
     -------
     open_requested(str)
-        Key of the run to load.
+        The user wants to load the run with this key.
     compare_requested(object)
-        Keys of the two runs to compare, a tuple in the order of the table.
+        The user wants to compare these two runs; the argument is a tuple of keys in the order of the table.
     delete_requested(object)
-        Keys of the runs to delete, a tuple.
+        The user wants to delete these runs; the argument is a tuple of keys.
     tag_edited(str, str)
-        Key of the run, and the new tag.
+        The user changed the tag of a run; the arguments are the key of the run and the new tag.
     filtered()
         The text of the filter changed.
     """
@@ -330,8 +332,8 @@ class RunTable(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._placeholder = "There are no runs yet."
-        self._needed: dict[int, int] = {}  # index of a column → width of its texts
-        self._dragged: dict[int, int] = {}  # index of a column → width set by the user
+        self._needed: dict[int, int] = {}  # This dictionary stores the width of each column's texts.
+        self._dragged: dict[int, int] = {}  # This dictionary stores the widths of columns that the user has set.
         self._filling = False
         self._selected: tuple[str, ...] = ()
         self._model = RunModel(self)
@@ -383,7 +385,7 @@ class RunTable(QWidget):
         return [self._model.rows[line] for line in lines]
 
     def shown(self) -> tuple[str, ...]:
-        """Return the keys of the selected runs, or of all visible runs if none is selected, in table order."""
+        """Return the keys of the selected runs, or of all visible runs if no run is selected, in their order."""
         return self.selected() or tuple(run.hash for run in self._model.rows)
 
     def select(self, keys: Sequence[str]) -> None:
@@ -396,7 +398,7 @@ class RunTable(QWidget):
 
     @Slot()
     def _restore_selection(self) -> None:
-        """Select the runs that were selected before the rows changed.
+        """Select the same runs as before the rows changed.
 
         Otherwise Qt would extend the selection to new rows if all rows had been selected.
         """
@@ -423,7 +425,7 @@ class RunTable(QWidget):
             ("open", "Open", "Return", "Load this run on every page", self._open),
             ("compare", "Compare", "Ctrl+D", "Compare two selected runs", self._compare),
             ("delete", "Delete", "Delete", "Delete the selected runs except shipped ones; can be undone", self._delete),
-            ("tag", "Edit tag", "F2", "Add a tag to the run, or change it", self._edit_tag),
+            ("tag", "Edit tag", "F2", "Add or change the tag of the selected run", self._edit_tag),
             ("copy", "Copy", "Ctrl+C", "Copy the selected rows as tab-separated text", self._copy),
         ):
             action = QAction(text, self.view, shortcut=QKeySequence(keys), toolTip=with_keys(tip, keys))
@@ -500,7 +502,7 @@ class RunTable(QWidget):
 
     @Slot()
     def _fill(self) -> None:
-        """Set all column widths: data sets and methods shrink if space is short, and tags get the remaining space."""
+        """Set the widths of all columns. If space is short, data sets and methods shrink. Tags get the rest."""
         widths = self._needed | self._dragged
         lack = sum(widths.values()) - self.view.viewport().width()
         for number, least in _LEAST_WIDTHS.items():
@@ -525,7 +527,7 @@ class RunTable(QWidget):
         runs = self._selected_runs()
         self._selected = tuple(run.hash for run in runs)
         chosen, shown, total = len(self._selected), len(self._model.rows), len(self._model.runs)
-        text = counted(total, "run") if total else ""  # if there are no runs, the placeholder explains why
+        text = counted(total, "run") if total else ""  # If there are no runs, the placeholder explains the reason.
         text = f"{count(shown)} of {text}" if shown != total else text
         self._count.setText(f"{text} · {count(chosen)} selected" if chosen else text)
         n_stored = sum(not run.is_shipped for run in runs)
