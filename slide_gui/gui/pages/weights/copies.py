@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _CHANNEL = "copies"
 _LAST = MOST_COPIES.bit_length() - 1
-_LABELS = 112  # width in pixels of the labels at the right ends of the lines
+_LABELS = 112  # The labels at the right ends of the lines have this width in pixels.
 
 
 class _Series(NamedTuple):
@@ -103,7 +103,7 @@ class CopiesPlot(Plot):
         name : str
             Name of the feature, for the label of its line.
         stale : bool
-            True to draw the errors in grey, because they belong to an earlier fit or another layer.
+            True if the errors must be grey, because they belong to an earlier fit or another layer.
         """
         if copies is not self._copies or [series.name for series in self._series[1:]] != [f"row {name}"]:
             self._copies, self._series = copies, []
@@ -121,7 +121,7 @@ class CopiesPlot(Plot):
         self._describe()
 
     def set_chosen(self, copies: int | None) -> None:
-        """Mark the errors for this number of copies m in the plot; None removes the mark."""
+        """Mark the errors for this number of copies m in the plot, or remove the mark if `copies` is None."""
         if copies != self.chosen:
             self.chosen = copies
             self._describe()
@@ -201,7 +201,7 @@ class CopiesPlot(Plot):
             return None
         return self.position(self._current, known[0]), self.lines_at(self._current)
 
-    # Mouse and keys
+    # These methods respond to the mouse and to keys.
 
     def _at(self, place: QPointF) -> int | None:
         if not self.box().adjusted(-8, 0, 8, 8).contains(place):
@@ -248,15 +248,15 @@ class CopiesView(Experiment):
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent, "Input, row of Wₘ, row of the limit W, and their difference")
-        self._data = self._workspace.dataset  # the data set that is corrupted
-        self._fitted: Layer | None = None  # the fitted layer whose input `_study` corrupts
-        self._study: CopiesStudy | None = None  # computes `copies`; None before the fit and after the largest m
+        self._data = self._workspace.dataset  # The copies are corrupted copies of this data set.
+        self._fitted: Layer | None = None  # The copies are made from the input of this fitted layer.
+        self._study: CopiesStudy | None = None  # The study computes `copies`. After the largest m, it is None.
         self.copies: Copies | None = None
-        # The number of corrupted copies that is selected in the plot.
+        # This number of corrupted copies is selected in the plot.
         self._wanted = 32
         self._job: int | None = None
-        self._outdated = False  # True if `copies` belongs to an earlier fit of the layers
-        self._restarts = False  # True if the computation restarts after a new fit of the layers
+        self._outdated = False  # This is True if `copies` belongs to an earlier fit of the layers.
+        self._restarts = False  # This is True if the computation restarts after a new fit of the layers.
         self._run = self._add_action("Start", with_keys("Fit Wₘ to corrupted copies", "Ctrl+Shift+M"), self.toggle)
         self.plot = CopiesPlot(self)
         self.plot.copies_chosen.connect(self._choose)
@@ -271,18 +271,20 @@ class CopiesView(Experiment):
 
     @Slot()
     def refresh(self) -> None:
-        if self._data is not self._workspace.dataset:  # `refresh` can run before the signal `dataset_changed`
+        # The method `refresh` can run before the signal `dataset_changed` arrives.
+        if self._data is not self._workspace.dataset:
             self._forget()
         stack = self._workspace.fitting.stack
         self.set_layer(self.layer)
-        if self._job is not None and not self._workspace.queue.wants(_CHANNEL):  # the user stopped the job
+        # Do not restart a job that the user has stopped.
+        if self._job is not None and not self._workspace.queue.wants(_CHANNEL):
             self._job, self._restarts = None, False
         if self._is_fitted and stack is not None and self._fitted is not stack.layers[self.layer - 1]:
             self._begin(self.layer)
         self._show()
 
     def _begin(self, number: int) -> None:
-        """Prepare the computation of W_m for a fitted layer. Until new errors are shown, the old plot is grey."""
+        """Prepare the computation of W_m for a fitted layer. The old plot is grey until new errors are shown."""
         dataset, stack = self._workspace.dataset, self._workspace.fitting.stack
         assert dataset is not None
         assert stack is not None
@@ -290,7 +292,7 @@ class CopiesView(Experiment):
         self.refusal, self._outdated = "", True
         try:
             if not stack.parameters.noise:
-                raise ValueError("at noise level 0, every copy equals the data, and Wₘ equals W; set a higher level")
+                raise ValueError("at noise level 0, every copy equals the data, and Wₘ equals W; raise the noise level")
             self._study = CopiesStudy(stack, dataset.train, number)
         except ValueError as error:
             self._refuse(error)

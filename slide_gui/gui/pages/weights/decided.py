@@ -32,7 +32,8 @@ from slide_gui.gui.widgets.tiles import bar_image
 from slide_gui.text import count, counted, fixed, label_names, number, per_cent, significant, told_apart
 
 _SIDE, _GAP, _NARROW_GAP = 64, 20, 6
-_BARS, _CARD, _FLIP = 216, 74, 190  # widths in pixels of the class bars, a support vector and the changed image
+# These are the widths in pixels of the class bars, of a support vector and of the changed image.
+_BARS, _CARD, _FLIP = 216, 74, 190
 _MOST_BARS = 5
 _STOPPED = "Stopped. Show another image to continue."
 
@@ -158,7 +159,7 @@ class DecidedPart(QWidget):
                 each.setFont(figure_font(self, SECONDARY, strong=True))
 
     def set_brief(self, brief: bool) -> None:
-        """Show the prediction in one line if `brief`, and otherwise with all details."""
+        """Show the prediction in one line if `brief` is True, and otherwise with all details."""
         if brief != self._brief:
             self._brief = brief
             self._show()
@@ -200,7 +201,7 @@ class DecidedPart(QWidget):
 
     @Slot()
     def _show_known(self) -> None:
-        """If no classifier is shown, load the stored or shipped classifier of the current parameters."""
+        """Load the stored or shipped classifier of the current parameters if no classifier is shown."""
         if self.isVisible():
             self._runs.show_known(self._runs.spec_of(self._runs.svm))
 
@@ -209,7 +210,7 @@ class DecidedPart(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Show as many support vectors as fit; show the changed image only if it leaves space for a support vector."""
+        """Show as many support vectors as fit, and the changed image only if it leaves space for a support vector."""
         decision, width = self._decision(), self.width() - _BARS - _GAP
         has_flip = width >= _CARD + _GAP + _FLIP
         fitting = (width - (_GAP + _FLIP) * has_flip) // (_CARD + _NARROW_GAP)
@@ -262,7 +263,8 @@ class DecidedPart(QWidget):
         assert dataset is not None
         first, second = (f"“{names[code]}”" for code in (decision.first, decision.second))
         by = fixed(decision.margin, 2)
-        if decision.margin < 0:  # the second class beats the first, but has fewer votes or loses the tie-break
+        # The second class beats the predicted class directly, but has fewer votes or loses the tie-break.
+        if decision.margin < 0:
             is_tied = decision.votes[decision.first] == decision.votes[decision.second]
             by = "the sum of margins" if is_tied else "votes"
         self.title.setText(f"{first}, by {by} over {second}")
@@ -318,7 +320,7 @@ class DecidedPart(QWidget):
         return [f"{name} {per_cent(100 * share, 0)}" for name, share in zip(names, shares, strict=False)]
 
     def _layer_colors(self, shares: tuple[float, ...]) -> list[QColor]:
-        """Return the colour of each layer with a share. Without h⁰, the colours of the other layers stay the same."""
+        """Return the colour of each layer with a share. Each layer has the same colour with and without h⁰."""
         assert self.controller.result is not None
         first = METHODS[self.controller.result.spec.method].omits_input
         return [theme_of(self).pin(first + number) for number in range(len(shares))]
@@ -372,7 +374,7 @@ class DecidedPart(QWidget):
 
 
 def _bars(decision: Decision, names: tuple[str, ...]) -> list[tuple[str, float, str]]:
-    """Return (name, length, text) of the bar of each class; the predicted class is first.
+    """Return the name, length and text of the bar of each class, with the predicted class first.
 
     The bars show votes or, if there are only two classes, the margin.
     """
@@ -388,5 +390,5 @@ def _bars(decision: Decision, names: tuple[str, ...]) -> list[tuple[str, float, 
 def _flip_text(flip: Flip, noun: str, name: str) -> str:
     if not flip.features:
         return f"The search found no change of up to {MOST_CHANGES} {noun}s that flips the prediction."
-    which = "fewer do not suffice" if flip.fewest else "fewer may suffice"
-    return f"Setting {counted(len(flip.features), noun)} to the farther limit gives “{name}”\n{which}"
+    which = "fewer changes do not suffice" if flip.fewest else "fewer may suffice"
+    return f"Setting {counted(len(flip.features), noun)} to the farther end of the range gives “{name}”\n{which}"

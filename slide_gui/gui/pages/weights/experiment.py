@@ -56,7 +56,7 @@ class Experiment(View):
         return max(self.layers.currentIndex(), 0) + 1
 
     def set_layer(self, layer: int) -> None:
-        """List the layers of the current depth, and select layer `layer`, or the last layer if the depth is smaller."""
+        """List the layers of the current depth. Select layer `layer`, or the last layer if the depth is smaller."""
         depth = self._workspace.state.parameters.depth
         if self.layers.count() != depth:
             self.layers.clear()
@@ -68,7 +68,7 @@ class Experiment(View):
         return add_button(self, self.controls, text, tip, "primary", clicked=act)
 
     def _scale(self, row: NDArray[np.float64], a: int) -> ColorScale:
-        """Return a colour scale for `row`: the weights, without the bias, that reconstruct pixel a."""
+        """Return a colour scale for `row`, the weights (without the bias) that reconstruct pixel a."""
         peak = nearby_peak(row, a, self._source.shape)
         return ColorScale.symmetric(self._source.color_map, self._source.strength * peak)
 

@@ -21,16 +21,17 @@ from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.tiles import Tile
 from slide_gui.text import count, fixed, layer_name, number, significant
 
-_ROUNDING = 1e-10  # a recomputed E[P]_ab below this fraction of E[Q]_aa is a rounding error and is shown as 0
+# If the recomputed E[P]_ab is below this fraction of E[Q]_aa, it is a rounding error and is shown as 0.
+_ROUNDING = 1e-10
 _COLUMNS = ("S", "E[P]", "E[Q]", "W")
-_MEANINGS_FROM = 640  # smallest width in pixels at which the table shows the meanings of the steps
-_TILES_LEAST = 110  # height in pixels that the table leaves to the controls and tiles of the view
+_MEANINGS_FROM = 640  # A table of at least this number of pixels also shows the meaning of each step.
+_TILES_LEAST = 110  # The table leaves this number of pixels for the controls and tiles of the view.
 _SCRIPT = re.compile(r"([_^])\{([^}]*)\}")
 
 
 @dataclass(frozen=True)
 class ExplainLine:
-    """A step in the computation of a weight: name, formula, formula with numbers inserted, result and meaning."""
+    """A step in the computation of a weight: name, formula, formula with numbers, result and meaning."""
 
     name: str
     formula: str
@@ -81,7 +82,7 @@ class FormulaTable(QTextEdit):
         self.setAccessibleName("Computation of one weight: table of formulas")
 
     def set_lines(self, title: str, reason: str, lines: tuple[ExplainLine, ...], stale: bool = False) -> None:
-        """Show a title, the reason for the choice of pixel b, and the steps. Draw them in grey if `stale`."""
+        """Show a title, the reason for the choice of pixel b, and the steps, all in grey if `stale` is True."""
         self.title, self._reason, self.lines, self._stale = title, reason, lines, stale
         steps = [f"{plain_math(line.name)} = {plain_math(line.formula)} = {line.value}" for line in lines]
         self.setAccessibleDescription("; ".join([title, reason, *steps]))
@@ -114,7 +115,7 @@ class FormulaTable(QTextEdit):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if self.width() != self._shown_width:  # otherwise, the scroll bar appeared or disappeared
+        if self.width() != self._shown_width:  # With the same width, only the scroll bar appeared or disappeared.
             self._show()
 
 
@@ -131,11 +132,11 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
         ExplainLine("E[P]_{ab}", "S_{ab} q", f"{s_ab} · {q}", p_ab, "Clean a times corrupted b; q = p = 1 − noise"),
         ExplainLine(
             "E[Q]_{ab}", "S_{ab} q^{2}", f"{s_ab} · {q} · {q}", _amount(e.q_row[e.b]),
-            "a and b corrupted: both must survive (eq. 10)",
+            "a and b corrupted: both must be kept (eq. 10)",
         ),
         ExplainLine(
             "E[Q]_{aa}", "S_{aa} q", f"{s_aa} · {q}", _amount(e.q_row[e.a]),
-            "a alone survives with probability q, not q² (eq. 10)",
+            "a alone is kept with probability q, not q² (eq. 10)",
         ),
         ExplainLine(
             "W_{ab}", "(E[P] (E[Q] + λI)^{−1})_{ab}", f"λ = {ridge}", weight,
@@ -214,7 +215,7 @@ class ExplainedWeight(Experiment):
 
     def numbers(self) -> str:
         lines = self.table.lines
-        if not lines or not lines[-1].value:  # no steps are shown, or only their formulas without numbers
+        if not lines or not lines[-1].value:  # No steps are shown, or only their formulas without numbers.
             return ""
         names = [(plain_math(line.name),) for line in lines]
         cells = [tuple(map(plain_math, (x.formula, x.numbers, x.value, x.meaning))) for x in lines]

@@ -13,7 +13,7 @@ from slide_gui.gui.widgets.tiles import Tile
 from slide_gui.progress import Progress
 from slide_gui.text import count, counted, significant
 
-_MOST = 3000  # largest number of features for which the best linear map for the hidden pixels is computed
+_MOST = 3000  # The best linear map for the hidden pixels is computed for at most this number of features.
 
 
 class FillView(Experiment):
@@ -30,7 +30,8 @@ class FillView(Experiment):
         super().__init__(context, parent, "Input, its hidden features, and two ways to fill them")
         self.layers.hide()
         self.pictures: Array | None = None
-        self._wanted: object = None  # the layer, image and hidden pixels that were last submitted for filling
+        # This holds the layer, image and hidden pixels that were last submitted for filling.
+        self._wanted: object = None
         self._seed, self._is_stale, self._dataset = 0, False, self._workspace.dataset
         self.button = self._add_action("Hide other pixels", "Hide another random selection", self.draw)
 

@@ -42,12 +42,13 @@ from slide_gui.text import count, counted, dataset_title, layer_name, mean_squar
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
 
-# An image of d features takes l·d² multiplications in l layers. Up to this number, which takes 6 ms, the GUI thread
-# computes them; larger computations run in the job queue.
+# An image of d features takes l·d² multiplications in l layers. The GUI thread computes at most this number, which
+# takes 6 ms. Larger computations run in the job queue.
 _AT_ONCE = 16_000_000
 _BRUSHES = (1, 2, 3, 5)
-_LOW = 540  # if the view is lower than this, in pixels, the prediction is shortened to one line
-_IMAGE_ROW, _BAR = 232, 260  # in pixels: least width of the image name with its buttons; largest width of the bar
+_LOW = 540  # If the view is lower than this number of pixels, the prediction is shortened to one line.
+# The smallest width of the image name with its buttons, and the largest width of the colour bar, in pixels.
+_IMAGE_ROW, _BAR = 232, 260
 _UNLIKE = "This image is unlike the training images: few of them have the same pixels lit, or the image is blank."
 
 
@@ -75,13 +76,15 @@ class FlowPart(View):
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
         self._forward = Forward()
-        self._stack: Stack | None = None  # the layers shown, which were fitted to data with fingerprint `_fingerprint`
+        # The layers shown were fitted to the data with the fingerprint `_fingerprint`.
+        self._stack: Stack | None = None
         self._fingerprint = ""
-        self._likeness: Likeness | None = None  # detector fitted to the images with fingerprint `_compared`
+        # This detector was fitted to the images with the fingerprint `_compared`.
+        self._likeness: Likeness | None = None
         self._compared = self._listed = ""
-        self._image: NDArray[Any] | None = None  # the image with the user's strokes, shape (d,)
+        self._image: NDArray[Any] | None = None  # This is the image with the user's strokes, of shape (d,).
         self.flow: Flow | None = None
-        self._stale = False  # True if the layers shown do not match the current parameters
+        self._stale = False  # This is True if the layers shown do not match the current parameters.
         self._seed = 0
         self.view = FlowView(self)
         self.view.drawn.connect(self._drawn)
@@ -109,7 +112,7 @@ class FlowPart(View):
         self._tools.addStretch(1)
         self._tools.addWidget(label("learned on", self))
         self.learned = placed(self._tools, ElidedBox(self, least=14))
-        """Selects the data whose fitted layers are shown. An item stores their fingerprint, "" for the open data."""
+        """The box of the data whose layers are shown. An item stores their fingerprint, or "" for the open data."""
         self.learned.view().setMinimumWidth(280)
         name_box(self.learned, "learned on")
         self.learned.activated.connect(self.refresh)
@@ -156,7 +159,7 @@ class FlowPart(View):
 
     @Slot(int)
     def set_erasing(self, erases: int) -> None:
-        """Let the left button erase (1) or draw (0)."""
+        """Let the left mouse button erase if the argument is 1, or draw if it is 0."""
         self._modes.button(erases).setChecked(True)
         self.view.canvas.erases = bool(erases)
 
@@ -169,7 +172,7 @@ class FlowPart(View):
         super().resizeEvent(event)
         self._decided.set_brief(self.height() < _LOW)
 
-    # Methods that the window calls -----------------------------------------------------------------------------
+    # These methods are called by the window. ---------------------------------------------------------------------
 
     def set_corrupted(self, corrupted: bool) -> None:
         """Switch the corruption on or off. The classifier predicts the class of the image that the view shows."""
@@ -340,7 +343,7 @@ class FlowPart(View):
         self.refresh()
 
     def _show(self, stack: Stack | None, flow: Flow) -> None:
-        """Show the image and its hidden representations; layers that are not fitted yet have empty tiles."""
+        """Show the image and its hidden representations. Layers that are not fitted yet have empty tiles."""
         dataset, state = self._workspace.dataset, self._workspace.state
         if dataset is None or stack is not self._stack:
             return
@@ -387,7 +390,8 @@ class FlowPart(View):
 
 _NOT_EXPORTED = "To export Flow, select “these data” as the data that its layers are learned on."
 _LEGEND = "Below each hᵏ are its mean squared differences from hᵏ⁻¹ and from x."
-_SHORT_LEGEND = "Below each hᵏ is its mean squared difference from x."  # if the layers wrap
+# This legend is used if the layers take two lines.
+_SHORT_LEGEND = "Below each hᵏ is its mean squared difference from x."
 
 
 def _has_negative_t(flow: Flow) -> bool:
@@ -395,7 +399,7 @@ def _has_negative_t(flow: Flow) -> bool:
 
 
 def _learned_on(model: FittedModel) -> str:
-    """Describe a model by the name of its data, its noise level and its number of layers."""
+    """Return a text with the name of a model's data, its noise level and its number of layers."""
     layers, title = counted(len(model.stack.layers), "layer"), dataset_title(model.dataset, model.generated)
     return f"{title}, noise {number(model.stack.parameters.noise)}, {layers}"
 
@@ -420,7 +424,7 @@ def flow_columns(
     limit : float or None
         The colour map ranges from −limit to limit. If None, the limit is the largest absolute value of each tile.
     stale : bool
-        True to show the layers in grey and without numbers, because they do not match the current parameters.
+        True if the layers must be grey and without numbers, because they do not match the current parameters.
     """
 
     def scale_of(values: NDArray[Any]) -> ColorScale:
@@ -479,7 +483,7 @@ def _tile(
 
 
 def _lit(values: NDArray[Any]) -> str:
-    """Describe the values by the number of ones if all are 0 or 1, and otherwise by their range."""
+    """Return a text with the number of ones if all values are 0 or 1, and otherwise with the range of the values."""
     if np.isin(values, (0, 1)).all():
         return counted(int(values.sum()), "one")
     return _reach(values)

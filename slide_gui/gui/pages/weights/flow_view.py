@@ -30,13 +30,16 @@ from slide_gui.text import fixed
 
 EDGE, HEAD, LINE, ARROW, DOWN = 4, 20, 15, 40, 30
 BARS_HEIGHT = 144
-_CANVAS, _LARGEST = 252, 336  # preferred side of the canvas and largest side of any image, in logical pixels
-_DRAWABLE = 6  # side of an image pixel, in logical pixels, that is easy to hit with the mouse
-_LINES = 2  # number of lines of text below each lower tile
-_WORDS, _MARGIN = 96, 10  # width of a line of text below a tile; gap between the texts of two columns
-# Least widths of a tile plus the gap on its right, for the labels of its arrows and for a text like "−0.50 to +0.73"
+# These are the preferred side length of the canvas and the largest side length of any image, in logical pixels.
+_CANVAS, _LARGEST = 252, 336
+_DRAWABLE = 6  # An image pixel with this number of logical pixels on each side is easy to hit with the mouse.
+_LINES = 2  # Each lower tile has this number of lines of text below it.
+# These are the width of a line of text below a tile and the gap between the texts of two columns.
+_WORDS, _MARGIN = 96, 10
+# A tile and the gap on its right together have at least these widths, for arrow labels and for "−0.50 to +0.73".
 _SYMBOLS, _RANGE = 80, 96
-_IN_ONE_LINE, _BETWEEN = 5, 12  # largest number of layers in one line; gap between two lines of layers
+# These are the largest number of layers in one line and the gap between two lines of layers.
+_IN_ONE_LINE, _BETWEEN = 5, 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +131,7 @@ class FlowLayout(ImageLayout):
         if self.bars:
             spare = self.width - 2 * EDGE - ARROW * (self.per_line + self.wraps)
             width = spare / (self.per_line + 1)
-            if width < _WORDS:  # the texts of the last tile need a margin on its right
+            if width < _WORDS:  # The texts of the last tile need a margin on their right.
                 width -= (ARROW - _MARGIN) / (self.per_line + 1)
             texts = 2 * EDGE + (1 + self.wraps) * (HEAD + self._below(0.0)) + _BETWEEN * self.wraps
             height = (self.height - texts) / (2 + 2 * self.wraps)
@@ -174,7 +177,7 @@ class FlowLayout(ImageLayout):
         return QRectF(box.x(), box.bottom() + 3 + self._apart(box), width, n_lines * LINE)
 
     def _apart(self, box: QRectF) -> float:
-        """Return the distance between a tile and its texts: space for the focus ring around the canvas, otherwise 0."""
+        """Return the distance between a tile and its texts, which includes the focus ring around the canvas."""
         return 0.0 if self.bars or box != self.canvas else MARGIN
 
     def down(self, column: int) -> QLineF:
@@ -186,10 +189,10 @@ class FlowLayout(ImageLayout):
     def across(self, column: int) -> list[QPointF]:
         """Return the corners of the arrow from the lower tile of a column to the upper tile of the next column."""
         start, stop = self.lower(column), self.upper(column + 1)
-        # x coordinate of the vertical segment, a little to the left of the tile at which the arrow ends
+        # The vertical segment of the arrow is a little to the left of the tile at which the arrow ends.
         middle = stop.left() - 0.35 * ARROW
         turns = [QPointF(middle, start.center().y())]
-        if self.wraps and column == self.per_line:  # the next column begins the second line
+        if self.wraps and column == self.per_line:  # In this case, the next column begins the second line of layers.
             middle += 0.1 * ARROW  # This segment must not overlap with the arrow from the input column.
             right, between = start.right() + self.gap - 4, stop.top() - HEAD - 0.5 * _BETWEEN
             turns = [QPointF(right, start.center().y()), QPointF(right, between), QPointF(middle, between)]
@@ -198,12 +201,12 @@ class FlowLayout(ImageLayout):
 
 
 def _least_gap(width: float, wide: float = _SYMBOLS) -> float:
-    """Return the smallest gap for which a tile of this width and the gap are together at least `wide` pixels wide."""
+    """Return the smallest gap that, together with a tile of this width, is at least `wide` pixels wide."""
     return max(ARROW, wide - width)
 
 
 def _beyond(width: float, gap: float) -> float:
-    """Return how far the texts of a tile may extend into the gap on its right, given the width of the tile."""
+    """Return the length by which the texts of a tile of this width may extend into the gap on its right."""
     return min(max(_WORDS - width, 0.0), gap - _MARGIN)
 
 
@@ -244,7 +247,7 @@ class FlowColumn:
     across : str
         Label of the arrow to the next column, such as "T".
     stale : bool
-        True to draw the column in grey, because newer weights are being computed.
+        True if the column must be grey, because newer weights are being computed.
     """
 
     upper: FlowTile
@@ -267,7 +270,7 @@ class FlowView(Picker):
     Signals
     -------
     drawn(object)
-        The image on the canvas has changed. The value is the image, of shape (rows, columns).
+        The image on the canvas has changed. The argument is this image, of shape (rows, columns).
     """
 
     drawn = Signal(object)
@@ -418,7 +421,7 @@ class FlowView(Picker):
             self._images[tile, theme.name] = image
         return image
 
-    # Mouse and keys
+    # These methods respond to the mouse and to keys.
 
     def _at(self, point: QPointF) -> int | None:
         indices = (self.layout_of().index(box, point) for _, box, _ in self._tiles())
@@ -452,7 +455,8 @@ def _arrow(painter: QPainter, colour: str, points: list[QPointF]) -> None:
     tip, away = points[-1], points[-1] - points[-2]
     upright = abs(away.y()) > abs(away.x())
     x, y = (0.0, 1.0 if away.y() > 0 else -1.0) if upright else (1.0 if away.x() > 0 else -1.0, 0.0)
-    corners = [(1.0, 0.0), (-6.0, 3.5), (-6.0, -3.5)]  # distances from the tip, along and across the line
+    # The corners are given as distances from the tip, along and across the line.
+    corners = [(1.0, 0.0), (-6.0, 3.5), (-6.0, -3.5)]
     head = [QPointF(tip.x() + a * x - b * y, tip.y() + a * y + b * x) for a, b in corners]
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(QColor(colour))

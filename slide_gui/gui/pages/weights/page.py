@@ -58,9 +58,9 @@ VIEWS = (
         make=WhyView,
     ),
 )
-"""The views in the order of the tabs and of the shortcuts Alt+1, Alt+2, …; the first is built with the page."""
+"""The views in the order of the tabs and of the shortcuts Alt+1, Alt+2, … The first one is built with the page."""
 
-# Sessions of version 0.1 store the view as a number; this table maps the number to the name of the view.
+# Sessions of version 0.1 store the view as a number. This table maps the number to the name of the view.
 _EARLIER_VIEWS = {"0": WEIGHTS, "1": WEIGHTS, "2": FLOW, "3": COPIES, "4": EXPLAIN, "5": SHUFFLE}
 
 
@@ -70,7 +70,7 @@ class WeightsPage(Page):
     Attributes
     ----------
     pixels : PixelSelection
-        The selected pixel, which all views share.
+        The selected pixel, which is the same in all views.
     """
 
     def __init__(self, session: Session, _views: Sequence[PageView], parent: QWidget) -> None:
@@ -139,7 +139,7 @@ class WeightsPage(Page):
         super().showEvent(event)
         self.refresh()
 
-    # Methods that the window calls -----------------------------------------------------------------------------
+    # These methods are called by the window. ---------------------------------------------------------------------
 
     def needs(self) -> frozenset[str]:
         return super().needs() | self._spec().needs
@@ -180,7 +180,7 @@ class WeightsPage(Page):
         self.set_view(FLOW).set_corrupted(False)
 
     def set_full_screen(self, full: bool) -> None:
-        """If `full`, hide the heading and show a noise slider, as in full-screen mode. Otherwise, restore the page."""
+        """Show a noise slider instead of the heading if `full`, as in full-screen mode. Otherwise, restore the page."""
         self.heading.setVisible(not full)
         cast(WeightsView, self._view_of[WEIGHTS]).show_noise(full)
 
@@ -241,11 +241,11 @@ class WeightsPage(Page):
         for feature in self._figure_pixels():
             for k, row in self._source.fresh_rows(feature):
                 names.append((self._workspace.feature_name(feature), str(k)))
-                cells.append(np.roll(row.weights, 1))  # moves the bias to the front
+                cells.append(np.roll(row.weights, 1))  # The table has the bias in front of the weights.
         heads = ("bias", *self._workspace.feature_names)
         return table_text((self._workspace.worded("weights of pixel"), "layer"), names, heads, cells) if cells else ""
 
-    # Reactions to changes of the workspace ---------------------------------------------------------------------
+    # These methods respond to changes of the workspace. ----------------------------------------------------------
 
     @Slot()
     def _show_subtitle(self) -> None:
@@ -267,7 +267,7 @@ class WeightsPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the workspace's current state."""
+        """Show the current state of the workspace."""
         theme, selection = theme_of(self), self._workspace.state.selection
         self._source.color_map = theme.diverging if selection.colors == "auto" else selection.colors
         self.pixels.watch()

@@ -16,10 +16,10 @@ from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.tiles import Mosaic, Tile, row_tile, short_size
 
 SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "0", "+limit")
-"""Labels of a colour bar if each tile or layer has its own colour limit, so that no number applies to all."""
+"""The labels of a colour bar if tiles or layers have different colour limits, so that no number applies to all."""
 
 STRENGTH = 0.4
-"""Colour limit of an image tile, as a fraction of the largest weight. A value below 1 makes small weights visible."""
+"""The colour limit of an image tile, as a fraction of its largest weight. Below 1, small weights are visible."""
 
 
 class PixelSelection(QObject):
@@ -66,7 +66,7 @@ class PixelSelection(QObject):
             self.select(feature)
 
     def select(self, feature: int | None) -> None:
-        """Select a pixel of the open data; None selects no pixel."""
+        """Select a pixel of the open data, or no pixel if the argument is None."""
         if feature != self.feature:
             self.feature = feature
             self._target = self.source = None
@@ -74,7 +74,7 @@ class PixelSelection(QObject):
             self.moved.emit()
 
     def cross(self, target: int | None, source: int | None) -> None:
-        """Select the weight with which `source` reconstructs `target`; None selects no weight."""
+        """Select the weight with which `source` reconstructs `target`, or no weight if the arguments are None."""
         if not all(each is None or self._workspace.has_feature(each) for each in (target, source)):
             return
         if (target, source) != (self._target, self.source):
@@ -90,7 +90,7 @@ class PixelSelection(QObject):
 
 @dataclass(frozen=True, eq=False)
 class WeightTable:
-    """Tiles of rows of W, one row per feature and one column per layer.
+    """A table of tiles that show rows of W, with one row per feature and one column per layer.
 
     Attributes
     ----------

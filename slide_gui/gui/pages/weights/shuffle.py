@@ -1,6 +1,6 @@
 """The experiment that fits the layers to shuffled pixels.
 
-If every row and column of the resulting W is put back in its original position, W equals the W of the original pixels.
+If the rows and columns of the resulting W are put back in their original order, W equals the W of the original pixels.
 """
 
 import numpy as np
@@ -29,12 +29,13 @@ class ShuffleView(Experiment):
     Attributes
     ----------
     fit : ShuffledFit or None
-        The last fit to shuffled pixels, or None if there is none or if the layers have since been fitted anew.
+        The last fit to shuffled pixels. None if there was no such fit or if the original layers have since been fitted
+        again.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent, "Input and row of W: original, shuffled and put back")
-        self.tiles.name_feature = None  # in shuffled tiles, a feature is not at its original position
+        self.tiles.name_feature = None  # In shuffled tiles, a feature is not at its original position.
         self._seed = -1
         self._order: NDArray[np.int64] | None = None
         self.fit: ShuffledFit | None = None
@@ -90,9 +91,9 @@ class ShuffleView(Experiment):
         if dataset is None or values is None:
             return
         if self._order is not None and len(self._order) != len(values):
-            self._forget(dataset)  # the permutation is for data with another number of features
+            self._forget(dataset)  # Discard a permutation of another number of features.
         if self.fit is not None and (model is None or self.fit.stack.layers != model.stack.layers):
-            self.fit = None  # the original layers have been fitted anew
+            self.fit = None  # Discard this fit, because the layers for the original pixels have changed.
         self.status.setText(worded(self._sentence(ready)))
         feature, shape = self._pixels.features()[0], self._source.shape
         image, row = self._image(feature), self._row(feature)
@@ -137,7 +138,7 @@ class ShuffleView(Experiment):
             worst, most = significant(max(self.fit.differences), 2), significant(max(self.fit.largest), 2)
             size = f"largest weight or bias is {most}."
             if self.fit.stack.windows is not None:
-                return f"A kernel depends on pixel positions: put back, W differs by {worst}; the {size}"
+                return f"A kernel depends on pixel positions: W differs by {worst} with all pixels put back; the {size}"
             return f"With all pixels put back, W differs by at most {worst}; its {size}"
         if self._workspace.queue.wants(_CHANNEL):
             return f"Fitting to shuffled pixels, seed {self._seed}…"

@@ -50,7 +50,7 @@ class View(QWidget):
     shows_rows : bool
         True if the view shows rows of W. The page then copies these rows to the clipboard instead of `numbers`.
     refusal : str
-        The reason why the view cannot compute or export its results, or "".
+        The reason why the view cannot compute or export its results, or "" if it can.
     """
 
     shows_rows = True
@@ -71,7 +71,7 @@ class View(QWidget):
         return ()
 
     def numbers(self) -> str:
-        """Return the numbers that the view shows as tab-separated text. Not called if `shows_rows` is True."""
+        """Return the numbers of this view as tab-separated text. Views with `shows_rows` do not need this method."""
         return ""
 
     def _add_tiles(self, name: str) -> WeightTiles:
@@ -140,7 +140,7 @@ class ShownImage(QObject):
         super().__init__(parent)
         self._workspace = workspace
         self._mean: NDArray[np.float32] | None = None
-        self._given: NDArray[np.float32] | None = None  # the image without the user's strokes
+        self._given: NDArray[np.float32] | None = None  # This is the image without the strokes of the user.
         self.values: NDArray[np.float32] | None = None
         self.missing: tuple[int, ...] = ()
         self.caption = ""
@@ -161,7 +161,8 @@ class ShownImage(QObject):
     def toggle_mean(self) -> None:
         """Show the mean of the training images, or return to the training image that was shown before."""
         sample = self._workspace.state.selection.sample
-        self._workspace.select(sample=~sample)  # ~k selects the mean, and stores k for the return to image k
+        # The value ~k selects the mean and stores k, so that image k can be shown again.
+        self._workspace.select(sample=~sample)
 
     def show_test(self, row: int) -> None:
         """Show a test image until the user selects a training image."""
@@ -258,8 +259,8 @@ class ImageRow(QWidget):
 
     @Slot()
     def _follow(self) -> None:
-        # A text that is too long is elided at its end, so the class comes first. If leaving out the total number of
-        # images makes the text short enough, no elision is needed.
+        # The class comes first, because a text that is too long is cut off at its end. Before that, the total number of
+        # images is left out.
         place, *others = self._shown.caption.split(" · ")
         place = place if self._shown.is_mean else place.replace(" of ", "/")
         self._caption.setToolTip(self._shown.caption)

@@ -23,11 +23,12 @@ from slide_gui.text import layer_name, level
 
 _NO_COLOR = QColor(Qt.GlobalColor.transparent)
 _BETWEEN = 12
-_LEAST_WIDTH = 204  # least width in pixels of the column with the image and the numbers
-_LEAST_SIDE, _MOST_SIDE = 140, 504  # smallest and largest side of the image in pixels
+_LEAST_WIDTH = 204  # The column with the image and the numbers is at least this number of pixels wide.
+_LEAST_SIDE, _MOST_SIDE = 140, 504  # The image is between these numbers of pixels wide and high.
 _LINE = 16
 _HEADS = ("", "weight", "× RMS", "rank", "bias", "share")
-_ENDS = (0.1, 0.295, 0.5, 0.635, 0.82, 1.0)  # right edges of the columns of numbers, as fractions of the width
+# The columns of numbers end at these fractions of the table's width.
+_ENDS = (0.1, 0.295, 0.5, 0.635, 0.82, 1.0)
 
 
 class Readout(QWidget):
@@ -41,7 +42,7 @@ class Readout(QWidget):
         super().__init__(parent)
         self._title = ""
         self._lines: list[tuple[str, ...]] = []
-        self.setAccessibleName("Values under the cursor: table")
+        self.setAccessibleName("Table of the values under the cursor")
         text = (
             "Each line shows for one layer the weight, the contribution (weight times root mean square of its input, "
             "RMS) and the bias. Rank and share refer to the row of weights or contributions shown in the tiles"
@@ -49,7 +50,7 @@ class Readout(QWidget):
         self.setToolTip(wrapped(text))
 
     def set_lines(self, title: str, lines: list[tuple[str, ...]]) -> None:
-        """Show a title and, for each layer, its name and its numbers; ≈ before the name marks approximate numbers."""
+        """Show a title, and the name and numbers of each layer. The sign ≈ before a name marks approximate numbers."""
         self._title, self._lines = title, lines
         self.setAccessibleDescription("; ".join([title, *map(" ".join, lines)]))
         self.update()
@@ -79,7 +80,7 @@ class WeightsView(View):
         super().__init__(context, parent)
         row = flush(QHBoxLayout(self), _BETWEEN)
         self._left = placed(row, QWidget(self), 0, Qt.AlignmentFlag.AlignTop)
-        self._left.hide()  # The column with the image stays hidden until there is an image.
+        self._left.hide()  # The column with the image is hidden until there is an image.
         self.image, self.bars = DrawingCanvas(self, pins=True), FeatureBars(self)
         self.image.stroked.connect(self._shown.keep_stroke)
         self._pointer = QStackedWidget(self)
@@ -100,7 +101,7 @@ class WeightsView(View):
         image_row = ImageRow(self._shown, self._workspace.worded, self)
         for part in (self._pointer, image_row, self.readout, self._bar, self._noise):
             column.addWidget(part)
-        self._arranged: object = None  # the contents at the last call of `_arrange`
+        self._arranged: object = None  # These contents were arranged by the last call of `_arrange`.
         self._shown.changed.connect(self._show_image)
         self._workspace.dataset_changed.connect(self._show_first_rows)
         self._pixels.moved.connect(self._moved)
