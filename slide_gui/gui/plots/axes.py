@@ -43,21 +43,21 @@ from slide_gui.gui.widgets.painted import (
 )
 from slide_gui.text import count, fixed, number, significant
 
-_MOST_TICKS = 12  # largest number of ticks on an axis; more would be hard to read
+_MOST_TICKS = 12  # An axis has at most this number of ticks, because more would be hard to read.
 _LEAST_SIZE = QSizeF(40.0, 40.0)
-_TICK_GAPS = (48.0, 44.0)  # smallest distances in pixels between ticks of the horizontal and the vertical axis
+_TICK_GAPS = (48.0, 44.0)  # Ticks of the horizontal and the vertical axis are at least these numbers of pixels apart.
 
 pg.setConfigOptions(imageAxisOrder="row-major", antialias=True, useOpenGL=False)
 
 TICK = 4
 STEP = 1.25
-"""Zoom factor for one step of the mouse wheel, or for one press of + or −."""
+"""The zoom factor of one step of the mouse wheel, and of one press of + or −."""
 _ZOOMS = {Qt.Key.Key_Plus: STEP, Qt.Key.Key_Equal: STEP, Qt.Key.Key_Minus: 1.0 / STEP}
 DEEPEST = 1e-3
-"""Smallest fraction of the full range that can fill the plot."""
+"""The user can zoom in until this fraction of the full range fills the plot."""
 
 Ticks = Callable[[float, float, int], Sequence[tuple[float, str]]]
-"""Function that returns the values and labels of about n ticks, given the two ends of an axis and n."""
+"""A function that returns the values and labels of about n ticks, given the two ends of an axis and n."""
 
 
 def nice_ticks(low: float, high: float, most: int = 6) -> tuple[float, ...]:
@@ -105,7 +105,7 @@ def decade_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
         places = [p for p in every if low - 1e-9 <= p <= high + 1e-9]
         if len(places) <= most:
             break
-    if len(places) < 2:  # the axis spans too little of a decade for two such ticks
+    if len(places) < 2:  # The axis spans too little of a decade for two such ticks.
         return [(math.log10(value), text) for value, text in linear_ticks(10.0**low, 10.0**high, most) if value > 0.0]
     values = [round(10.0**p, 12 - math.floor(p)) for p in places]
     return [(p, count(round(v)) if v >= 1.0 else number(v)) for p, v in zip(places, values, strict=True)]
@@ -120,7 +120,7 @@ def evenly_apart(wanted: Sequence[float], gap: float, low: float, high: float) -
     return apart(wanted, [gap] * len(wanted), low, high + gap)
 
 
-# pyqtgraph reuses its cached picture of a dot only for the same pen and brush objects, so these are cached, too.
+# Pens and brushes are cached, because pyqtgraph reuses its picture of a dot only for the same pen and brush objects.
 @cache
 def _cached_pen(colour: str, width: float, dash: tuple[float, ...]) -> QPen:
     pen: QPen = pg.mkPen(QColor(colour), width=width, dash=list(dash) or None)
@@ -143,7 +143,7 @@ def _axis(side: str) -> Any:
 
 
 class Plot(HoverWidget):
-    """Base class of plots: a view with two axes, which the user can zoom and pan.
+    """The base class of plots: a view with two axes, which the user can zoom and pan.
 
     The wheel zooms about the mouse pointer, the keys + and − zoom about the middle. A drag or Alt with an arrow key
     pans. A double-click, the key 0 or the button at the top shows the full range again.
@@ -164,7 +164,8 @@ class Plot(HoverWidget):
     def __init__(self, margins: QMargins, titles: tuple[str, str], parent: QWidget | None) -> None:
         super().__init__(parent)
         self._margins, self._titles = margins, titles
-        self._ticks: list[Ticks] = [linear_ticks, linear_ticks]  # of the horizontal and the vertical axis
+        # These functions return the ticks of the horizontal and the vertical axis.
+        self._ticks: list[Ticks] = [linear_ticks, linear_ticks]
         self._tick_texts: list[list[tuple[float, str]]] = [[], []]
         self._full_range = self._visible = ((0.0, 1.0), (0.0, 1.0))
         self._frame = QRectF(0.0, 0.0, 1.0, 1.0)
@@ -172,9 +173,9 @@ class Plot(HoverWidget):
         self._dragging, self._grabbed = False, False
         self._filled = False
         self._still, self._version = CachedPixmap(), 0
-        # Pixel ratio of the screen, theme and font for which the axes were drawn.
+        # The axes were drawn for this pixel ratio of the screen, theme and font.
         self._look: object = None
-        # True if the items must be updated before the next repaint.
+        # This is True if the items must be updated before the next repaint.
         self._is_outdated = True
         self.is_stale = False
         self._curves: dict[Hashable, Any] = {}
@@ -200,7 +201,7 @@ class Plot(HoverWidget):
         self._back.hide()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
-    # Methods for the pages that contain a plot
+    # Pages that contain a plot call these methods.
 
     def box(self) -> QRectF:
         """Return the rectangle between the axes in pixels."""
@@ -211,7 +212,7 @@ class Plot(HoverWidget):
         return self._visible
 
     def at(self, x: float, y: float) -> QPointF:
-        """Return the position of a pair of values in pixels. `ViewBox.mapViewToScene` would take 2.6 times as long."""
+        """Return the position in pixels of a pair of values. `ViewBox.mapViewToScene` would take 2.6 times as long."""
         box, ((left, right), (low, high)) = self._frame, self._visible
         return QPointF(
             box.left() + (x - left) / (right - left) * box.width(),
@@ -233,10 +234,10 @@ class Plot(HoverWidget):
 
     @Slot()
     def show_full_range(self) -> None:
-        """Show the full range."""
+        """Zoom out until the full range is visible."""
         self._box.setRange(xRange=self._full_range[0], yRange=self._full_range[1], padding=0)
 
-    # Methods that subclasses use
+    # Subclasses call these methods.
 
     def _set_full_range(self, x: tuple[float, float], y: tuple[float, float]) -> None:
         """Set the full range. A zoomed plot keeps its visible range as far as possible."""
@@ -251,7 +252,7 @@ class Plot(HoverWidget):
         self._update_visible()
 
     def _set_filled(self, filled: bool) -> None:
-        """Show the axes and items if `filled`; otherwise show the placeholder of an empty plot."""
+        """Show the axes and items if `filled` is True, and otherwise the placeholder of an empty plot."""
         self._filled = filled
         self._back.setVisible(filled and self.is_zoomed())
         self._redraw()
@@ -264,7 +265,7 @@ class Plot(HoverWidget):
             self._changed()
 
     def _curve(self, key: Hashable, z: float) -> Any:
-        """Show and return the curve with this key; create it at its first use. Curves are hidden, but never removed."""
+        """Show and return the curve with this key. It is created at its first use, and later hidden but not removed."""
         if key not in self._curves:
             self._curves[key] = pg.PlotCurveItem(connect="finite")
             self._curves[key].setZValue(z)
@@ -294,7 +295,7 @@ class Plot(HoverWidget):
         if any(moves) and self.is_zoomed():
             self._box.translateBy(x=moves[0], y=moves[1])
 
-    # Methods that subclasses override
+    # Subclasses override these methods.
 
     def _draw(self, theme: Theme) -> None:
         """Update the items after a change of data or theme."""
@@ -320,7 +321,7 @@ class Plot(HoverWidget):
         raise NotImplementedError
 
     def _click_at(self, target: Any, place: QPointF) -> None:
-        """Respond to a click at a position; `target` is None if no item is there."""
+        """Respond to a click at a position. `target` is None if there is no item at this position."""
         if target is not None:
             self._hover(target)
             self._click(target)
@@ -366,7 +367,7 @@ class Plot(HoverWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         theme = theme_of(self)
         look = self.devicePixelRatioF(), theme, self.font().key()
-        if look != self._look:  # pens, colours and fonts depend on the values in `look`
+        if look != self._look:  # Pens, colours and fonts depend on the values in `look`.
             self._look, self._is_outdated = look, True
             self._dress_axes(theme)
         if self._is_outdated:
@@ -385,7 +386,7 @@ class Plot(HoverWidget):
             focus_ring(painter, self)
 
     def paint_still(self, painter: QPainter) -> None:
-        """Draw the items, axes and labels into the cached picture, which takes 10 to 18 ms."""
+        """Draw the items, axes and labels into the cached picture. This takes 10 to 18 ms."""
         box, area = self.box(), QRectF(self.rect())
         self._update_ticks()
         painter.save()
@@ -423,7 +424,8 @@ class Plot(HoverWidget):
         self._box.setGeometry(box)
         self._x_axis.setGeometry(QRectF(box.left(), box.bottom(), box.width(), 24))
         self._y_axis.setGeometry(QRectF(0, box.top(), box.left(), box.height()))
-        self._y_axis.setStyle(tickLength=-int(box.width()))  # the ticks serve as grid lines
+        # The ticks are as long as the plot, and serve as grid lines.
+        self._y_axis.setStyle(tickLength=-int(box.width()))
         hint = self._back.sizeHint()
         self._back.setGeometry(self.width() - hint.width() - 8, 6, hint.width(), hint.height())
 

@@ -9,7 +9,7 @@ from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.painted import MIDDLE, colour_table, frame, write
 
 _BAR, _TICK, _LINE, _EDGE = 12, 4, 16, 2
-_WIDTH = 200  # preferred width of a colour bar in pixels
+_WIDTH = 200  # A colour bar is preferably this number of pixels wide.
 
 
 class ColorBar(QWidget):
@@ -35,9 +35,9 @@ class ColorBar(QWidget):
         Parameters
         ----------
         scale : ColorScale or None
-            None leaves an empty frame with the note.
+            The colour scale to show, or None to show an empty frame with the note.
         note : str
-            Scope of the limits, such as "per tile", or name of the values.
+            Text to the left of the bar: the scope of the limits, such as "per tile", or the name of the values.
         labels : tuple of str
             Labels that replace the values, for example ``("−limit", "0", "+limit")`` if every tile has its own limits.
             They are evenly spaced from the lower to the upper limit.
@@ -68,7 +68,8 @@ class ColorBar(QWidget):
             note = QRectF(_EDGE, 0, box.left(), _BAR + 2 * _EDGE)
             write(painter, note, MIDDLE, self._note, theme.muted, figure_font(self, SECONDARY))
             if self.scale is not None:
-                colours = colour_table(self.scale)[1:].copy()  # entry 0 is the colour of missing values
+                # Entry 0 is the colour of missing values, which the bar does not show.
+                colours = colour_table(self.scale)[1:].copy()
                 picture = QImage(colours.data, colours.size, 1, 4 * colours.size, QImage.Format.Format_RGB32)
                 painter.drawImage(box, picture)
                 self._paint_ticks(painter, self.scale)

@@ -20,12 +20,13 @@ from slide_gui.gui.theme import BLUE, SECONDARY, figure_font, ink_on, paint_ramp
 from slide_gui.gui.widgets.painted import CENTRE, NOTHING, STALE, paint_placeholder, write
 from slide_gui.text import isolated
 
-_USUAL, _TALLEST, _HEAD, _FOOT, _RAMP, _LEAST_HEADING = 52, 104, 24, 50, 72, 11  # sizes in pixels
-_WIDE = 280  # width in pixels; in a narrower table, the text of the legend is below the colours, not to the right
+_USUAL, _TALLEST, _HEAD, _FOOT, _RAMP, _LEAST_HEADING = 52, 104, 24, 50, 72, 11  # These sizes of a table are in pixels.
+# In tables narrower than this number of pixels, the legend's text is below its colours instead of to their right.
+_WIDE = 280
 
 
 class ColorCell(NamedTuple):
-    """A cell with text, tooltip, magnitude from 0 to 1, and hue. A cell without a magnitude has no colour."""
+    """A cell with a text, a tooltip, a magnitude from 0 to 1 and a hue. A cell without a magnitude has no colour."""
 
     text: str
     tip: str
@@ -71,7 +72,7 @@ class ColorTable(QTableWidget):
     Signals
     -------
     cell_clicked(object)
-        (row, column) of the cell that the user clicked, or activated with Enter.
+        The user clicked the cell at (row, column), or selected it with Enter.
     """
 
     cell_clicked = Signal(object)
@@ -122,11 +123,11 @@ class ColorTable(QTableWidget):
         rows, columns : sequence of (str, str)
             Headings of the rows and columns with their tooltips.
         legend : tuple of (str, str)
-            Text of the legend, and hue of its colours.
+            Text of the legend and hue of its colours.
         description : str
             Text for screen readers.
         stale : bool
-            True to grey the cells because the parameters have changed.
+            True if the cells must be greyed, because the parameters have changed.
         """
         self._cells, self._legend, self._description, self._stale = dict(cells), legend, description, stale
         self.setRowCount(len(rows))
@@ -178,7 +179,7 @@ class ColorTable(QTableWidget):
         self._fit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Report the current cell on Enter.
+        """Emit `cell_clicked` for the current cell if the user presses Enter.
 
         Qt's signal `activated` is not used, because in some styles it is also emitted after a click.
         """

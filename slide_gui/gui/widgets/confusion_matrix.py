@@ -10,7 +10,7 @@ from slide_gui.gui.theme import ORANGE
 from slide_gui.gui.widgets.color_table import ColorCell, ColorTable
 from slide_gui.text import count, per_cent, told_apart
 
-_LONGEST = 12  # longest name, in letters, that is shown in full
+_LONGEST = 12  # Class names with at most this number of letters are shown in full.
 
 
 class ConfusionMatrix(ColorTable):
@@ -27,7 +27,7 @@ class ConfusionMatrix(ColorTable):
     def set_counts(
         self, counts: ArrayLike, labels: Sequence[str], stale: bool = False, worst: float | None = None
     ) -> None:
-        """Show a matrix.
+        """Show a confusion matrix.
 
         Parameters
         ----------
@@ -36,7 +36,7 @@ class ConfusionMatrix(ColorTable):
         labels : sequence of str
             Names of the k classes.
         stale : bool
-            True to grey the matrix because the parameters have changed.
+            True if the matrix must be greyed, because the parameters have changed.
         worst : float, optional
             Upper end of the colour scale of errors, as a fraction of the true class; the same value gives several
             matrices the same colours. The default is the most frequent error of this matrix.

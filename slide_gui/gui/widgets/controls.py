@@ -36,9 +36,9 @@ from slide_gui.core.choices import Choice
 from slide_gui.gui.widgets.layouts import VerticalScroll, flush
 from slide_gui.text import isolated
 
-_TEXT_MARGINS = 4  # width in pixels of the margins of the text in a combo box, which Qt's size hint does not include
-_TIP = 80  # largest number of characters in a line of a tooltip
-Receiver = Callable[..., object]  # a slot, or a signal that is emitted in turn
+_TEXT_MARGINS = 4  # These are the margins in pixels of the text in a combo box. Qt's size hint does not include them.
+_TIP = 80  # A line of a tooltip has at most this number of characters.
+Receiver = Callable[..., object]  # A receiver of a signal is a slot or another signal.
 
 
 def wrapped(text: str) -> str:
@@ -47,7 +47,7 @@ def wrapped(text: str) -> str:
 
 
 def keys_text(keys: str | int) -> str:
-    """Return a shortcut, given as text or Qt's key code, as the platform writes it, such as ⌘K for Ctrl+K on macOS."""
+    """Return a shortcut, given as text or key code, as the platform writes it, such as ⌘K for Ctrl+K on macOS."""
     return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
 
 
@@ -118,7 +118,7 @@ class ElidedLabel(PlainLabel):
         return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.contentsRect().width())
 
     def event(self, event: QEvent) -> bool:
-        """If the text does not fit, show the full text at the top of the tooltip."""
+        """Show the full text at the top of the tooltip if the text does not fit."""
         return _show_tip(self, event, self.text()) or super().event(event)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
@@ -143,7 +143,8 @@ class ElidedBox(QComboBox):
     def __init__(self, parent: QWidget, name: str = "", tip: str = "", least: int = 9) -> None:
         super().__init__(parent, minimumContentsLength=least)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # the mouse wheel must not move the focus to the box
+        # With this policy, the mouse wheel does not move the focus to the box.
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(name)
         self.setToolTip(tip)
 
@@ -162,11 +163,11 @@ class ElidedBox(QComboBox):
         return self.currentText() or self.placeholderText()
 
     def event(self, event: QEvent) -> bool:
-        """If the text does not fit, show the full text at the top of the tooltip."""
+        """Show the full text at the top of the tooltip if the text does not fit."""
         return _show_tip(self, event, self._text()) or super().event(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """If the box has no keyboard focus, scroll the area around it instead of changing the selection."""
+        """Scroll the area around the box, instead of changing the selection, if the box has no keyboard focus."""
         event.ignore()
         if self.hasFocus():
             super().wheelEvent(event)
@@ -182,7 +183,7 @@ class ElidedBox(QComboBox):
 
 
 def _show_tip(widget: ElidedLabel | ElidedBox, event: QEvent, text: str) -> bool:
-    """If the event requests a tooltip and the widget shortens its text, show the full text at the top of the tooltip.
+    """Show a tooltip that begins with the full text, if the event requests a tooltip and the widget shortens its text.
 
     Otherwise, return False; the widget must then handle the event.
     """
@@ -219,7 +220,7 @@ def add_choices(box: QComboBox, choices: Iterable[Choice]) -> None:
 
 
 def name_box(box: QComboBox, name: str) -> None:
-    """Set the accessible name of a box without a visible label, after the box was added to its layout.
+    """Set the accessible name of a box without a visible label. The box must already be in its layout.
 
     Qt before 6.11 takes this name only from a label with the same parent.
     """
@@ -233,7 +234,7 @@ def spin_box(name: str, low: int, high: int, parent: QWidget) -> QSpinBox:
     """Return a spin box for an integer, with an accessible name."""
     box = QSpinBox(parent, minimum=low, maximum=high)
     box.setAccessibleName(name)
-    # The same text margin as in other fields; in a spin box, the style sheet cannot set this margin.
+    # The style sheet cannot set the text margin of a spin box. Set it here to the margin of other fields.
     box.lineEdit().setTextMargins(7, 0, 0, 0)
     return box
 
@@ -324,7 +325,7 @@ class StartPause(QWidget):
         self.pause.setMinimumWidth(widest(self.pause, 72, ("Pause", "Resume")))
 
     def follow(self, running: bool, paused: bool, ready: bool = True) -> None:
-        """Update the buttons to the state of the job; `ready` is True if the job can be started."""
+        """Update the buttons to the state of the job. `ready` is True if the job can be started."""
         self.start.setText(self._words[running])
         self.start.setEnabled(running or ready)
         self.pause.setEnabled(running)
@@ -350,7 +351,7 @@ class LowScroll(VerticalScroll):
 
 
 class _Filled(QWidget):
-    """A widget filled by its only child. It has no layout, because a layout would add height for wrapped text."""
+    """A widget that its only child fills. It has no layout, because a layout would add height for wrapped text."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)

@@ -51,9 +51,9 @@ class DrawingCanvas(Picker):
     Signals
     -------
     drawn(object)
-        The current image, a read-only ndarray of shape (rows, columns).
+        The user drew on the image. The argument is the image, a read-only ndarray of shape (rows, columns).
     stroked(object)
-        The image after a stroke that changed at least one pixel.
+        A stroke that changed at least one pixel has ended. The argument is the image after the stroke.
     """
 
     drawn = Signal(object)
@@ -64,12 +64,12 @@ class DrawingCanvas(Picker):
         self.image: Image | None = None
         self._drawn: tuple[Theme, QImage] | None = None
         self._pins_pixels = pins
-        self._is_click = False  # True from a mouse press until the mouse reaches another pixel
+        self._is_click = False  # This is True from a mouse press until the mouse reaches another pixel.
         self._given: Image | None = None
-        self._before: Image | None = None  # image before the current stroke
+        self._before: Image | None = None  # This is the image before the current stroke.
         self._brush = 1
         self.erases = False
-        self._ink: float | None = None  # the value that is drawn while a mouse button is down
+        self._ink: float | None = None  # This value is drawn while a mouse button is pressed.
         self._last = 0
         self.setMinimumSize(64, 64)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
@@ -86,7 +86,7 @@ class DrawingCanvas(Picker):
         return self.image is not None and self._given is not None and not np.array_equal(self.image, self._given)
 
     def set_image(self, values: Image, drawn: Image | None = None) -> None:
-        """Show the image `values`, or `drawn`, its copy with earlier strokes, if both have the same shape.
+        """Show the image `values`, or instead its copy `drawn` with earlier strokes if both have the same shape.
 
         Parameters
         ----------
@@ -240,7 +240,7 @@ class DrawingCanvas(Picker):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self._end_stroke()  # a hidden widget does not receive the mouse release that would end the stroke
+        self._end_stroke()  # A hidden widget would not receive the mouse release that ends the stroke.
 
     def _end_stroke(self) -> None:
         if self._ink is not None:
@@ -283,7 +283,8 @@ class FeatureBars(Picker):
     def set_values(self, values: NDArray[np.float32], names: tuple[str, ...] = ()) -> None:
         """Show a sample of shape (d,), optionally with the names of the features."""
         self._values, self._names, self._still = values, names, CachedPixmap()
-        finite = values[np.isfinite(values)]  # `initial` below extends the range of the bars to 0
+        # The argument `initial` of the next line extends the range of the bars to 0.
+        finite = values[np.isfinite(values)]
         self._range = float(finite.min(initial=0.0)), float(finite.max(initial=0.0)) + 1e-12
         self._set_count(values.size)
 

@@ -10,7 +10,7 @@ Placed = TypeVar("Placed", bound=QWidget)
 
 
 def flush(layout: Inner, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> Inner:
-    """Return a layout with this spacing and these margins (none by default) in pixels."""
+    """Return the layout after setting its spacing and its margins (none by default) in pixels."""
     layout.setContentsMargins(*margins)
     layout.setSpacing(spacing)
     return layout
@@ -40,8 +40,8 @@ def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: 
         If `inner` contains items.
     """
     if inner.count():
-        raise ValueError("the layout already contains items; nest it before adding them")
-    add: Any = outer.addLayout  # addLayout of QBoxLayout and of QGridLayout takes different arguments
+        raise ValueError("the layout already contains items; add the layout to its parent before you add items to it")
+    add: Any = outer.addLayout  # The methods addLayout of QBoxLayout and QGridLayout take different arguments.
     add(inner, *place)
     inner.setSpacing(spacing)
     return inner
@@ -49,13 +49,13 @@ def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: 
 
 def placed(layout: QLayout, widget: Placed, *place: Any) -> Placed:
     """Add a new widget to a layout and return it. `place` holds further arguments of `addWidget`, such as a stretch."""
-    add: Any = layout.addWidget  # addWidget of QBoxLayout and of QGridLayout takes different arguments
+    add: Any = layout.addWidget  # The methods addWidget of QBoxLayout and QGridLayout take different arguments.
     add(widget, *place)
     return widget
 
 
 def form(outer: QBoxLayout) -> QGridLayout:
-    """Add a grid to a layout, and return the grid. Its columns hold names, controls (with all free width) and hints."""
+    """Add a grid to a layout, and return the grid. Its columns hold names, wide controls and hints."""
     grid = nested(outer, QGridLayout())
     grid.setHorizontalSpacing(12)
     grid.setVerticalSpacing(8)

@@ -14,7 +14,7 @@ from slide_gui.gui.widgets.layouts import flush, placed
 Limits = tuple[float, float, float, float]
 SETTLE_MS = 250
 """A value set with keys or the wheel is final if no further input follows within this many milliseconds."""
-_NOTCH = 120  # angle of one step of a mouse wheel in eighths of a degree; touchpads report smaller angles
+_NOTCH = 120  # One step of a mouse wheel has this angle in eighths of a degree. Touchpads report smaller angles.
 
 
 class NumberSlider(QWidget):
@@ -32,15 +32,15 @@ class NumberSlider(QWidget):
     tip : str
         Tooltip with formula, range and reference to the paper.
     values : sequence of float
-        Increasing values from which the slider selects instead of even steps. They are shown with as few digits as
+        Increasing values that the slider selects instead of evenly spaced steps. They are shown in as few digits as
         possible.
 
     Signals
     -------
     value_changed(float)
-        The value, emitted while the slider moves.
+        The user changed the value to this number; also emitted while the slider moves.
     value_settled(float)
-        The final value, emitted after the slider is released, after a number is typed, or 250 ms after the last step.
+        This number is final: the slider was released, a number was typed, or the last step was 250 ms ago.
     """
 
     value_changed = Signal(float)
@@ -117,7 +117,7 @@ class NumberSlider(QWidget):
 
     @Slot()
     def reset(self) -> None:
-        """Set the default value."""
+        """Restore the default value."""
         self._go(self._default)
 
     def _position_of(self, value: float) -> int:
@@ -174,7 +174,7 @@ class NumberSlider(QWidget):
         text = self._number.text().strip().replace("−", "-").replace(",", ".")
         try:
             self._go(float(text))
-        except ValueError:  # the text is not a number, or is nan or inf
+        except ValueError:  # The text is not a number, or it is nan or inf.
             self._number.setText(self._shown_text)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -197,7 +197,7 @@ class NumberSlider(QWidget):
 
 
 def _shortest(value: float) -> str:
-    """Format a number in few characters; small and large numbers have a power of ten."""
+    """Return a number as a short text. Small and large numbers are written with a power of ten."""
     if value == 0 or 0.1 <= abs(value) < 10000:
         return f"{value:.4g}".replace("-", "−")
     digits, power = f"{value:.3e}".split("e")
@@ -215,7 +215,7 @@ class _Slider(QSlider):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
-        self._turned = 0  # angle that the wheel has turned since the last step
+        self._turned = 0  # The wheel has turned by this angle since the last step.
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def handle(self) -> QRect:

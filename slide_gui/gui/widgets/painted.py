@@ -28,19 +28,19 @@ from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.text import isolated
 
 STALE = 0.65
-"""Opacity of greyed contents, which are blended with the colour of the page."""
+"""The opacity of greyed contents, which are blended with the colour of the page."""
 CENTRE = int(Qt.AlignmentFlag.AlignCenter)
 MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
 RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 INK = ColorScale("grey", 0.0, 1.0)
-"""Colour scale from white to black in the light theme, and from near black to white in the dark theme."""
+"""The colour scale from white to black in the light theme, and from near black to white in the dark theme."""
 
 ARROWS = {Qt.Key.Key_Left: (0, -1), Qt.Key.Key_Right: (0, 1), Qt.Key.Key_Up: (-1, 0), Qt.Key.Key_Down: (1, 0)}
-"""Key → step in (row, column) on the screen."""
+"""The step in (row, column) on the screen that each arrow key makes."""
 
 LARGE = 16.0
-"""A ring fits inside an image pixel whose side has at least this many logical pixels."""
+"""A ring fits inside an image pixel if the side of this pixel has at least this number of logical pixels."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class PixelGrid:
         return QRectF(self.x, self.y, columns * self.scale, rows * self.scale)
 
     def at(self, point: QPointF) -> int | None:
-        """Return the pixel under a point, or None outside the image."""
+        """Return the pixel under a point, or None if the point is outside the image."""
         rows, columns = self.shape
         row, column = int((point.y() - self.y) // self.scale), int((point.x() - self.x) // self.scale)
         return row * columns + column if 0 <= row < rows and 0 <= column < columns else None
@@ -80,7 +80,7 @@ class PixelGrid:
         return QRectF(self.x + column * self.scale, self.y + row * self.scale, self.scale, self.scale)
 
     def moved(self, index: int | None, step: tuple[int, int]) -> int:
-        """Return the pixel one `step` from `index`, within the image, or the central pixel if `index` is None."""
+        """Return the pixel that is one `step` from `index` in the image, or the central pixel if `index` is None."""
         rows, columns = self.shape
         if index is None:
             return rows // 2 * columns + columns // 2
@@ -172,7 +172,7 @@ def ring(painter: QPainter, around: QRectF, colour: QColor, halo: QColor, width:
 
 
 def write(painter: QPainter, box: QRectF, at: int, text: str, colour: QColor | str, font: QFont | None = None) -> None:
-    """Draw a text in a box with the alignment `at`, such as `MIDDLE`. Without `font`, the painter's font is used."""
+    """Draw a text in a box with the alignment `at`, such as `MIDDLE`, in `font` or else in the painter's font."""
     if font is not None:
         painter.setFont(font)
     painter.setPen(QColor(colour))
@@ -211,7 +211,8 @@ def washed(colour: str, alpha: float) -> QColor:
     return tint
 
 
-PAD_X, PAD_Y, LINE, AWAY = 8, 6, 16, 12  # margins, line height and distance of a callout in pixels
+# These are the margins of a callout, its line height and its distance from the item, in pixels.
+PAD_X, PAD_Y, LINE, AWAY = 8, 6, 16, 12
 
 
 def callout_box(widget: QWidget, anchor: QPointF, lines: Sequence[str]) -> QRectF:
@@ -249,14 +250,14 @@ def paint_callout(painter: QPainter, widget: QWidget, anchor: QPointF, lines: Se
 
 
 def paint_placeholder(painter: QPainter, widget: QWidget, text: str) -> None:
-    """Draw a placeholder in the middle of an empty widget."""
+    """Draw a text in the middle of an empty widget."""
     area = QRectF(widget.contentsRect()).adjusted(16, 8, -16, -8)
     wrapped = int(Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap)
     write(painter, area, wrapped, text, theme_of(widget).muted, figure_font(widget))
 
 
 CLICKS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
-"""Keys that act as a click."""
+"""These keys have the same effect as a click."""
 
 
 NOTHING = "There is nothing to show yet."
@@ -278,15 +279,15 @@ class PaintedWidget(QWidget):
         self._contents_changed()
 
     def _contents_changed(self) -> None:
-        """Describe and paint the contents again after a change."""
+        """Update the description and the picture of the contents after a change."""
         self._describe()
         self.update()
 
     def _describe(self) -> None:
-        """Update the accessible description."""
+        """Update the description of the contents for screen readers."""
 
     def setAccessibleDescription(self, description: str) -> None:
-        """Set the description, and announce it if the widget has the focus and a screen reader listens."""
+        """Set the description for screen readers, and announce it if the widget has the focus."""
         description = description or NOTHING
         if description != self.accessibleDescription():
             super().setAccessibleDescription(description)
@@ -294,7 +295,7 @@ class PaintedWidget(QWidget):
                 QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, description))
 
     def _hover(self, target: Any) -> None:
-        """Select the item under the mouse; None clears the selection."""
+        """Select the item under the mouse, or no item if the argument is None."""
         raise NotImplementedError
 
     def leaveEvent(self, event: QEvent) -> None:
@@ -321,14 +322,14 @@ class HoverWidget(PaintedWidget):
         self._current: Any = None
 
     def _at(self, point: QPointF) -> Any:
-        """Return the item at a point, or None."""
+        """Return the item at a point, or None if there is no item."""
         raise NotImplementedError
 
     def _stepped(self, step: tuple[int, int]) -> Any:
         """Return the item one step from the current item, or None if arrow keys in this direction do nothing."""
 
     def _end(self, last: bool) -> Any:
-        """Return the last item if `last`, or else the first; return None if the keys Home and End do nothing."""
+        """Return the last item if `last`, or else the first. Return None if the keys Home and End do nothing."""
 
     @Slot(object)
     def _hover(self, target: Any) -> None:
@@ -345,7 +346,7 @@ class HoverWidget(PaintedWidget):
         """Emit the signal that reports the selected item."""
 
     def _click(self, target: Any) -> None:
-        """Emit the signal that reports a click."""
+        """Emit the signal that reports a click on the selected item."""
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         target = self._at(event.position())
@@ -380,9 +381,9 @@ class Picker(HoverWidget):
     Signals
     -------
     pixel_hovered(object)
-        Index of the value under the mouse or the cursor (int), or None.
+        The mouse or the cursor moved to the value with this index (int), or away from all values (None).
     pixel_clicked(object)
-        Index of the value that was clicked (int).
+        The user clicked the value with this index (int).
     """
 
     shape = Qt.CursorShape.CrossCursor
@@ -406,7 +407,7 @@ class Picker(HoverWidget):
             self._contents_changed()
 
     def set_pins(self, pins: Sequence[tuple[int, QColor]]) -> None:
-        """Mark the pinned values; `pins` are tuples (index, colour)."""
+        """Mark the pinned values, which are given as tuples (index, colour)."""
         self._pins = tuple(pins)
         self._contents_changed()
 
@@ -424,7 +425,7 @@ class Picker(HoverWidget):
 
     def _was_missing(self) -> list[str]:
         """Return a list with one text if the current value was missing in the file; otherwise return an empty list."""
-        return ["missing in the file, filled"] if self._current in self._missing else []
+        return ["missing in the file; filled by the program"] if self._current in self._missing else []
 
     def _set_count(self, count: int) -> None:
         self._count = count
@@ -442,7 +443,7 @@ class Picker(HoverWidget):
 
 
 class CachedPixmap:
-    """A transparent picture as large as a widget, repainted if the caller's key or the size, theme or font changes."""
+    """A transparent picture as large as a widget. A change of its key, size, theme or font causes a new painting."""
 
     def __init__(self) -> None:
         self._key: tuple[object, ...] | None = None

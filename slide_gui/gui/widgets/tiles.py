@@ -15,7 +15,7 @@ from slide_gui.gui.theme import Theme
 from slide_gui.gui.widgets.painted import PixelGrid, colour_table, coloured_image, crosshair, integer_scale, snapped
 
 Shape = tuple[int, int] | None
-"""Numbers of rows and columns of an image, or None for features that are not pixels."""
+"""The numbers of rows and columns of an image, or None if the features are not pixels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Tile:
     values : ndarray of shape (rows, columns) or (d,), float32
         Values of the image, read-only; values of shape ``(d,)`` are drawn as bars.
     caption : str
-        Text above the tile; a narrow tile shows only the part after " · ".
+        Text above the tile. A narrow tile shows only the part after " · ".
     marker : int or None
         Pixel that these weights reconstruct, marked with a ring.
     quantity : str
@@ -72,11 +72,11 @@ class Tile:
         return self
 
     def place_of(self, index: int) -> str:
-        """Return the row and column of a pixel, or the index of a feature, as text."""
+        """Return a text with the row and column of a pixel, or with the index of a feature."""
         return "{}, {}".format(*divmod(index, self.shape[1])) if len(self.shape) == 2 else str(index)
 
     def value_at(self, index: int) -> str:
-        """Return the value of a pixel or feature as text."""
+        """Return a text with the value of a pixel or feature."""
         return self.scale.label(float(self.values.flat[index]), 4)
 
     def equals(self, other: "Tile") -> bool:
@@ -114,7 +114,7 @@ def short_size(size: float) -> str:
     ('12.3', '0.25', '5e-3')
     """
     if 0 < size < 0.0095:
-        return f"{size:.0e}".replace("e-0", "e-")  # the short hyphen saves space in captions
+        return f"{size:.0e}".replace("e-0", "e-")  # A hyphen is shorter than a minus sign and saves space in captions.
     return f"{size:.2f}" if size < 10 else f"{size:.1f}" if size < 100 else f"{size:.0f}"
 
 
@@ -178,7 +178,7 @@ class TileRow:
     is_mosaics: bool = False
 
     def keeping(self, old: "TileRow") -> "TileRow":
-        """Return this row, but reuse each tile of the earlier row `old` that looks the same."""
+        """Return this row with each tile replaced by the tile of the earlier row `old` if both look the same."""
         if len(old.tiles) != len(self.tiles):
             return self
         pairs = zip(old.tiles, self.tiles, strict=True)
@@ -193,7 +193,7 @@ def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, i
     values : ndarray of shape (d,), float32
         The values. If several values share a column of the image, the largest in magnitude is drawn.
     scale : ColorScale
-        Sets the colour of each bar. A bar has full height if its magnitude equals the larger limit of the scale.
+        Scale with the colour of each bar. A bar has full height if its magnitude equals the larger limit of the scale.
     size : tuple of (width, height)
         Size in device pixels.
     """
@@ -234,7 +234,7 @@ def strongest(values: NDArray[np.float32], count: int, axis: int) -> NDArray[np.
         return ordered[(slice(None),) * axis + (slice(first, None, step),)]
 
     largest = every(0).copy()
-    for first in range(1, step):  # this loop is ten times as fast as NumPy's `reduceat`
+    for first in range(1, step):  # This loop is ten times as fast as NumPy's `reduceat`.
         block = every(first)
         part = (slice(None),) * axis + (slice(0, block.shape[axis]),)
         np.maximum(largest[part], block, out=largest[part])
@@ -242,7 +242,7 @@ def strongest(values: NDArray[np.float32], count: int, axis: int) -> NDArray[np.
 
 
 def mosaic_image(mosaic: Mosaic, size: tuple[int, int], theme: Theme) -> QImage:
-    """Return the image of a mosaic. If weights share a pixel of the screen, the largest in magnitude is drawn.
+    """Return the image of a mosaic. If several weights share a pixel of the screen, the largest in magnitude is drawn.
 
     Parameters
     ----------
@@ -256,7 +256,8 @@ def mosaic_image(mosaic: Mosaic, size: tuple[int, int], theme: Theme) -> QImage:
     rows, columns = values.shape[1:]
     down, across = height // rows, width // columns
     gap = 1 if min(down, across) >= 3 else 0
-    side = min((down - gap) / rows, (across - gap) / columns)  # side of a weight in device pixels
+    # Each weight is drawn as a square with this side length in device pixels.
+    side = min((down - gap) / rows, (across - gap) / columns)
     fields = strongest(strongest(values, max(int(side * rows), 1), 1), max(int(side * columns), 1), 2)
     high, wide = fields.shape[1:]
     drawn = np.zeros((rows, down, columns, across), np.uint8)
@@ -270,13 +271,13 @@ def mosaic_image(mosaic: Mosaic, size: tuple[int, int], theme: Theme) -> QImage:
 EDGE, HEAD, LINE, GAP, NARROW_GAP = 4, 20, 18, 8, 3
 LABEL, NAME_LABEL, REMOVE = 62, 150, 18
 NARROW = 420
-"""If the widget is narrower than this, in pixels, the gaps shrink to leave more space for the tiles."""
+"""If the widget is narrower than this number of pixels, the gaps shrink to leave more space for the tiles."""
 LARGEST, LARGEST_IN_ROOM, LEGIBLE, SMALLEST = 196, 560, 84, 24
 ENLARGED = 336
-"""Largest height of an enlarged tile, in pixels, if the available height is unlimited."""
+"""The largest height of an enlarged tile in pixels, if the available height is unlimited."""
 BARS_HEIGHT, BARS_LARGEST, MATRIX = 72, 480, 200
 IN_ONE_LINE = 5
-"""Largest number of tiles drawn in one line. A row with more tiles is drawn in two lines."""
+"""The largest number of tiles in one line. A row with more tiles is drawn in two lines."""
 
 
 @dataclass(frozen=True)
@@ -315,7 +316,7 @@ class ImageLayout:
         return PixelGrid((self.shape[0], self.shape[1]), box.x(), box.y(), self.scale)
 
     def index(self, box: QRectF, point: QPointF, *, of_field: bool = False) -> int | None:
-        """Return the pixel or feature at a point of an image, or the field of a mosaic; None outside the image."""
+        """Return the pixel, feature or field of a mosaic at a point, or None if the point is outside the image."""
         if not box.contains(point):
             return None
         if not self.bars:
@@ -380,7 +381,7 @@ class TileLayout(ImageLayout):
 
     @property
     def _across(self) -> int:
-        """Return the number of tiles in one line."""
+        """Return the number of tiles in one line of a row."""
         return max(-(-self.columns // self.lines), 1)
 
     @property
@@ -406,8 +407,8 @@ class TileLayout(ImageLayout):
         if self.height_room:
             rows = self.rows
             if self.has_mosaics and self.only is None:
-                # The rows that must fit: the mosaics, the row of the selected pixel and, if a row takes one line, the
-                # row of one pin.
+                # The mosaics, the row of the selected pixel and, if a row takes one line, the row of one pin must be
+                # visible.
                 rows = 4 - self.lines
             least = SMALLEST if self.has_mosaics else LEGIBLE
             tall = max((self.height_room - self._around(rows)) / max(rows * self.lines, 1), least)
@@ -445,7 +446,7 @@ class TileLayout(ImageLayout):
 
     @property
     def needed(self) -> float:
-        """Return the smallest width of the widget at which the tiles keep their current size."""
+        """Return the smallest width of the widget with which the tiles keep their current size."""
         return 2 * EDGE + self._across * (self.size[0] + self.gap) - self.gap
 
     @property
@@ -454,15 +455,15 @@ class TileLayout(ImageLayout):
         return self.only or (0, 0)
 
     def shown_rows(self) -> range:
-        """Return the visible rows."""
+        """Return the numbers of the visible rows."""
         return range(self._first[0], self._first[0] + self.rows)
 
     def shown_columns(self) -> range:
-        """Return the visible columns."""
+        """Return the numbers of the visible columns."""
         return range(self._first[1], self._first[1] + self.columns)
 
     def tile(self, row: int, column: int) -> QRectF:
-        """Return the box of a tile."""
+        """Return the rectangle in which a tile is drawn."""
         return self.boxes[(row, column) if self.only is None else self.only]
 
     @cached_property
@@ -498,7 +499,7 @@ class TileLayout(ImageLayout):
         return QRectF(left, box.y() - LINE, max(box.right() - left, 0.0), LINE - 2)
 
     def heading(self, column: int, row: int) -> QRectF:
-        """Return the box of a column heading: at the top, or above each tile if a row of tiles wraps to two lines."""
+        """Return the box of a column heading, which is above each tile if a row of tiles needs two lines."""
         box = self.tile(row, column)
         if self.lines == 1:
             return QRectF(box.x(), EDGE, box.width() + self.gap - 2, HEAD - 2)
@@ -524,4 +525,4 @@ class TileLayout(ImageLayout):
 
 
 tile_layout = lru_cache(maxsize=64)(TileLayout)
-"""Return a `TileLayout` from a cache, so that positions computed for the same arguments are reused."""
+"""Return a `TileLayout` from a cache, so that the positions for the same arguments are computed only once."""

@@ -81,7 +81,7 @@ def _paint_field_mark(painter: QPainter, theme: Theme, layout: TileLayout, spot:
 def _paint_label(
     painter: QPainter, theme: Theme, box: QRectF, row: TileRow, fonts: tuple[QFont, ...], short: dict[str, str]
 ) -> None:
-    """Paint the dot and title of a row; `fonts` are the fonts for unpinned and for pinned rows.
+    """Paint the dot and title of a row. `fonts` are the fonts of unpinned and of pinned rows.
 
     `short` maps titles to the short titles that replace them if they are too wide.
     """
@@ -123,7 +123,7 @@ class WeightTiles(PaintedWidget):
     hint : str
         Text about a further action on tiles, added to their tooltips; may be empty.
     name_feature : callable or None
-        Returns the name of a pixel or feature. With None, its position in the tile is shown.
+        Returns the name of a pixel or feature. If it is None, positions in the tile are shown instead of names.
     rows : tuple of TileRow
         The rows that are shown.
     enlarged : tuple of (row, column) or None
@@ -132,15 +132,15 @@ class WeightTiles(PaintedWidget):
     Signals
     -------
     pixel_hovered(object)
-        (row, column, index) under the mouse, or None.
+        The mouse moved to the pixel (row, column, index), or away from all pixels (None).
     pixel_clicked(object)
-        (row, column, index) of the pixel that was clicked while Ctrl was held, or selected with Ctrl+Enter.
+        The pixel (row, column, index) was clicked while Ctrl was held, or was selected with Ctrl+Enter.
     row_removed(int)
-        Index of the row whose × was clicked, or on which Delete was pressed.
+        The user removed the row with this index, by its × button or with the Delete key.
     arranged()
         The positions or sizes of the tiles changed.
     reached(object)
-        Rectangle (QRectF) of the tile that the user selected with the keyboard.
+        The user selected a tile with the keyboard; the argument is its rectangle (QRectF).
     """
 
     pixel_hovered = Signal(object)
@@ -159,7 +159,7 @@ class WeightTiles(PaintedWidget):
         self._current = (0, 0)
         self.enlarged: tuple[int, int] | None = None
         self._hovered: tuple[int, int, int] | None = None
-        # `Tile.identity` → (size and theme, image drawn for this size and theme).
+        # Each value is a size and theme with the image that was drawn for them. The key is `Tile.identity`.
         self._images: dict[Hashable, tuple[object, QImage]] = {}
         self.hint = ""
         self.name_feature: Callable[[int], str] | None = None
@@ -223,7 +223,7 @@ class WeightTiles(PaintedWidget):
         self.arranged.emit()
 
     def enlarge(self, row: int, column: int) -> None:
-        """Enlarge one tile to fill the widget."""
+        """Enlarge one tile until it fills the widget."""
         self.enlarged = self._current = row, column
         self._relayout()
 
@@ -236,7 +236,7 @@ class WeightTiles(PaintedWidget):
             self._relayout()
 
     def set_crosshair(self, index: int | None) -> None:
-        """Draw a cross-hair at this pixel of every tile; None removes the cross-hair."""
+        """Draw a cross-hair at this pixel of every tile, or remove the cross-hair if the argument is None."""
         if index != self._crosshair:
             self._crosshair = index
             self.update()
@@ -310,7 +310,7 @@ class WeightTiles(PaintedWidget):
     def _paint_tiles(
         self, painter: QPainter, theme: Theme, layout: TileLayout, visible: dict[tuple[int, int], QRectF]
     ) -> None:
-        """Paint the visible tiles with captions, marks and cross-hair; `visible` maps (row, column) to boxes."""
+        """Paint the visible tiles with captions, marks and cross-hair. `visible` maps (row, column) to boxes."""
         boxes, metrics = list(visible.values()), painter.fontMetrics()
         tiles = [(self.rows[i], self.rows[i].tiles[j], box) for (i, j), box in visible.items()]
         for _, tile, box in tiles:
@@ -351,7 +351,7 @@ class WeightTiles(PaintedWidget):
 
     def _image(self, tile: Tile, box: QRectF, theme: Theme) -> QImage:
         ratio, is_bars = self.devicePixelRatioF(), self.layout_of().bars
-        size = 0, 0  # images that are neither mosaics nor bars are enlarged by Qt, and need no size
+        size = 0, 0  # Images that are neither mosaics nor bars need no size, because Qt enlarges them.
         if isinstance(tile, Mosaic) or is_bars:
             size = round(box.width() * ratio), round(box.height() * ratio)
         drawn_for, image = self._images.get(tile.identity, (None, None))
@@ -365,7 +365,7 @@ class WeightTiles(PaintedWidget):
             self._images[tile.identity] = (size, theme), image
         return image
 
-    # Mouse and keys
+    # These methods respond to the mouse and to keys.
 
     def _hover(self, spot: tuple[int, int, int] | None) -> None:
         if spot != self._hovered:
@@ -426,7 +426,7 @@ class WeightTiles(PaintedWidget):
         return super().event(event)
 
     def tip_at(self, point: QPointF) -> str:
-        """Return the text of the tooltip at a point; Qt shows no tooltip if it is empty."""
+        """Return the text of the tooltip at a point. If it is empty, Qt shows no tooltip."""
         remove, spot = self._remove_at(point), self._spot(point)
         if remove is not None:
             return f"Remove {self.rows[remove].title} (Delete)"
@@ -526,7 +526,7 @@ class WeightTiles(PaintedWidget):
 
 
 def _fitting(title: str, metrics: QFontMetrics, width: float) -> str:
-    """Return the longest form of a heading that fits.
+    """Return the longest form of a heading that fits into the width.
 
     The forms are the full heading, the part before " · ", and the last word of that part.
     """
