@@ -1,1 +1,1 @@
-"""The paper's evaluation: its protocol, its runs and its tables."""
+"""The evaluation of classifiers as in the paper: its protocol, its runs and its tables."""

@@ -1,4 +1,4 @@
-"""The paper's evaluation as a plan of runs, and the published results, read from `resources/`."""
+"""The evaluation of the paper as a plan of runs, and the published errors. Both are read from files in `resources/`."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,15 +19,26 @@ from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_spec, pooled
 from slide_gui.resources import toml_resource
 
-StoredRuns = Mapping[str, StoredRun]  # maps the hash of a run to the stored run
+# Maps the hash of a run to the stored run.
+StoredRuns = Mapping[str, StoredRun]
 
 REFERENCE = "slide-svm"
-"""Key of the method that all other methods are compared with."""
+"""Key of the reference method, with which all other methods are compared."""
 
 
 @dataclass(frozen=True)
 class Published:
-    """A published test error of a method on a data set, as a fraction, with the publication that contains it."""
+    """A published test error of a method on a data set.
+
+    Attributes
+    ----------
+    method : str
+        Name of the method.
+    error : float
+        The test error, as a fraction.
+    place : str
+        The publication that contains the error.
+    """
 
     method: str
     error: float
@@ -60,7 +71,7 @@ def published_seconds(key: str) -> tuple[float | None, float | None, float | Non
 
 
 def sensitivity() -> tuple[str, str]:
-    """Return the data set's key and the conclusions of the paper's study of error against noise and depth.
+    """Return the paper's conclusions about the error against noise and depth, after the key of the data set.
 
     The conclusions are statements from the paper's text, because the paper shows the curves without their values.
     """
@@ -69,7 +80,7 @@ def sensitivity() -> tuple[str, str]:
 
 
 EXTENTS = ("full", "quick")
-"""Names of the full evaluation and of its small version."""
+"""Names of the two versions of the evaluation: the full one, and a small one that is quick to compute."""
 
 _OF_STACK = {"noise", "depth", "ridge", "sharing", "window"}
 _OF_SDA = {item.name for item in fields(SdaParameters)}
@@ -109,14 +120,16 @@ class SelectedCandidate:
 
 @dataclass(frozen=True)
 class CellPlan:
-    """The plan of one row of the tables on one data set.
+    """The plan of one cell of the result tables. A cell belongs to one row of the tables and to one data set.
 
     Attributes
     ----------
     data : str
-        Key of the data set, for `data_entry`.
+        Key of the data set, as in `data_entry`.
     method : str
         Key of the row: a key of `METHODS`, or of the table `rows` in protocol.toml.
+    n_splits : int
+        Number of splits of the training set.
     axes : tuple of (name, values)
         Parameters to select on validation rows, with their candidate values.
     draws : int
@@ -127,7 +140,8 @@ class CellPlan:
     starts : int
         Number of starting points for learning the widths.
     widths : {"learn", "median"}
-        With "median", methods that can learn widths use median widths times one cross-validated factor.
+        Selection of the kernel widths by methods that can learn them. With "median", these methods use median widths
+        times one cross-validated factor.
     C : float or None
         Penalty of the SVM. None means that it is selected by cross-validation.
     labels : int or None
@@ -175,7 +189,8 @@ class CellPlan:
 
     @property
     def _first_candidates(self) -> tuple[RunSpec, ...]:
-        return _first_candidates(replace(self, data="", n_splits=0))  # data sets with equal cells share one cache entry
+        # Data sets with equal plans share one entry of the cache.
+        return _first_candidates(replace(self, data="", n_splits=0))
 
     @property
     def selects(self) -> bool:
@@ -183,9 +198,9 @@ class CellPlan:
         return self.n_candidates > 1 or self.kind.fine_tunes
 
     def candidates(self, fingerprint: str, source: str, split: int) -> tuple[SweepPoint, ...]:
-        """Return the runs of all candidates of a split: first on its first validation set, then on its second, etc.
+        """Return the runs of all candidates of a split: all on the first validation set, then all on the second, etc.
 
-        All runs have the seed of the split, as does the test run of the selected candidate.
+        All runs have the seed of the split. The test run of the selected candidate also has this seed.
 
         Parameters
         ----------
@@ -207,10 +222,12 @@ class CellPlan:
         return replace(point, spec=spec.checked())
 
     def next_points(self, points: Sequence[SweepPoint], runs: StoredRuns) -> tuple[SweepPoint, ...]:
-        """Return the candidates to evaluate next, all on one validation set, or () if the available results suffice.
+        """Return the candidates to evaluate next, or an empty tuple if the available results suffice for a selection.
 
-        A candidate with clearly more errors than the best one so far is not evaluated on further validation sets. This
-        is the case if the two numbers of errors differ by more than twice the square root of their sum, which is about
+        All returned candidates are evaluated on the same validation set.
+
+        A candidate with clearly more errors than the best one so far is not evaluated on further validation sets. The
+        difference between the two numbers of errors must exceed twice the square root of their sum. This limit is about
         two standard errors. The best `averaged` candidates are always evaluated further.
 
         Parameters
@@ -218,8 +235,8 @@ class CellPlan:
         points : sequence of SweepPoint
             Result of `candidates`.
         runs : mapping
-            Hash of a run → the stored run. Computing a hash is slow, so only the runs of candidates that have not been
-            excluded are looked up.
+            Maps the hash of a run to the stored run. Computing a hash is slow, so only the runs of candidates that
+            have not been excluded are looked up.
         """
         return self._race(points, runs)[0]
 
@@ -264,12 +281,12 @@ class CellPlan:
         return SelectedCandidate(self.final(chosen.point, chosen.best_epoch), chosen.validation_error)
 
 
-@lru_cache(maxsize=256)  # more entries than the protocol has cells
+@lru_cache(maxsize=256)  # The protocol has fewer cells than this number of cache entries.
 def _first_candidates(cell: CellPlan) -> tuple[RunSpec, ...]:
-    """Return one candidate for each combination of values of the axes, without data, on validation set 0 with seed 0.
+    """Return one candidate run for each combination of the parameter values in `CellPlan.axes`.
 
-    If several combinations give the same run, only one is returned. The result is cached, because checking the
-    candidates again for each validation set would be slow.
+    The runs have no data yet. They use validation set 0 and seed 0. If several combinations give the same run, this run
+    is returned once. The result is cached, because checking the candidates again for each validation set would be slow.
     """
     kind, axes = cell.kind, dict(cell.axes)
     method = "median" if kind.key == REFERENCE and cell.widths == "median" else kind.key
@@ -301,12 +318,14 @@ def split_seed(split: int) -> int:
 def plan(
     extent: str = "full", data: Sequence[str] = (), methods: Sequence[str] = (), splits: int | None = None
 ) -> tuple[CellPlan, ...]:
-    """Return the cells of the evaluation, with data sets and methods in the order of the protocol.
+    """Return the plans of all cells of the evaluation, with data sets and methods in the order of the protocol.
 
     Parameters
     ----------
+    extent : {"full", "quick"}
+        Version of the evaluation: the full one, or the small one.
     data, methods : sequence of str
-        Data sets and methods to include. Empty means all.
+        Keys of the data sets and of the methods to include. Empty means all.
     splits : int, optional
         Number of splits. Default: the number in the protocol.
 
@@ -321,7 +340,7 @@ def plan(
         if unknown:
             raise ValueError(f"the protocol has no {unknown[0]!r}; choose from its {kind}: {', '.join(document[kind])}")
     if splits is not None and splits < 1:
-        raise ValueError(f"splits is {splits}; it must be 1 or more")
+        raise ValueError(f"the number of splits is {splits}; it must be 1 or more")
     cells = []
     for key in document["data"]:
         table = document[extent].get(key, {})
@@ -334,7 +353,7 @@ def plan(
 
 
 def _cell(key: str, method: str, table: Mapping[str, Any], splits: int | None) -> CellPlan:
-    """Return the plan of one row of the tables on one data set.
+    """Return the plan of one cell of the result tables, which belongs to the row `method` and the data set `key`.
 
     `table` is the TOML table of the data set in protocol.toml, with candidate values and settings. The settings of this
     row under `[rows]` override those in `table`.
@@ -344,7 +363,7 @@ def _cell(key: str, method: str, table: Mapping[str, Any], splits: int | None) -
     alike = {name: document[name] for name in _OF_ALL} | {name: table[name] for name in _OF_DATA if name in table}
     alike |= {name: settings[name] for name in _OF_ROW if name in settings}
     axes = table[method]
-    # If the entry is a string, it is the key of another row, whose axes are used.
+    # If the entry is a string, it is the key of another row, whose candidate values are used.
     axes = table[axes] if isinstance(axes, str) else axes
     plan = CellPlan(key, method, table["splits"] if splits is None else splits, tuple(axes.items()), **alike)
     kind = plan.kind

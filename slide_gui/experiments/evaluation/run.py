@@ -1,4 +1,4 @@
-"""Run the evaluation: take results from the store, compute missing results, and store each result at once."""
+"""Run the evaluation: load stored results, compute missing results, and store each new result at once."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ from slide_gui.experiments.sweeps.sweep import measured_cost
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
 
 Load = Callable[[str, Progress], Dataset]
-"""A function that loads a data set by its key."""
+"""Type of a function that loads the data set with a given key."""
 
 _COLUMNS = 784
 """Number of features of every data set of the benchmark."""
@@ -45,10 +45,10 @@ _COLUMNS = 784
 def remaining_cost(
     cells: Sequence[CellPlan], state: EvaluationState, rows: Sequence[StoredRun], progress: Progress = NO_PROGRESS
 ) -> Mapping[tuple[str, str], Mapping[tuple[str, str], float]]:
-    """Return the expected seconds of each run that a cell of the table may still need.
+    """Estimate the duration of each run that the evaluation may still need.
 
-    The result maps (data, method) of a cell → (data, hash) of a run → seconds. Runs are identified by data and hash,
-    because several cells can need the same run.
+    The result contains one dictionary for each cell of the tables, with the key (data, method). The dictionary maps
+    (data, hash) of each run to its expected seconds. Several cells can need the same run.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def run_evaluation(
     store : RunStore
         Store that this thread has opened.
     progress : Progress
-        Receives an `EvaluationState`.
+        Receives an `EvaluationState` at every change.
     pause : threading.Event, optional
         While the event is set, the evaluation pauses, within about 0.1 s. On a cluster, active runs continue.
     cluster : Cluster, optional
@@ -127,13 +127,13 @@ class _SplitRuns:
     def __init__(self, task: Task, dataset: Dataset, points: Sequence[SweepPoint], rank: int) -> None:
         self.task, self.rank, self._points, self._dataset = task, rank, points, dataset
         self.kind_of_final = self.kind_of(task.plan.final(points[-1]).spec)
-        self.runs: dict[str, StoredRun] = {}  # maps the hash of each complete candidate run to the run
+        self.runs: dict[str, StoredRun] = {}  # Maps the hash of each complete candidate run to the run.
         self.waiting: set[str] = set()
-        """Hashes of the requested runs without a result."""
+        """Hashes of the requested runs that have no result yet."""
         self.selected = task.plan.select(points, {})
 
     def requests(self) -> list[RunRequest]:
-        """Return the next runs: the candidates on one validation set, or the selected candidate on the test set."""
+        """Return the next runs to compute: candidates on one validation set, or the selected one on the test set."""
         if self.selected is None:
             points = self.task.plan.next_points(self._points, self.runs)
             deepest = max(point.depth for point in points)
@@ -147,7 +147,7 @@ class _SplitRuns:
 
     @property
     def progress(self) -> SplitProgress:
-        """The progress of this split, for display."""
+        """Progress of this split, for display in the user interface."""
         place = self.task.plan.data, self.task.plan.method, self.task.split
         return SplitProgress(*place, *((len(self.runs), len(self._points)) if self.selected is None else (0, 1)))
 
@@ -157,7 +157,7 @@ class _SplitRuns:
         return len(self._points) * self.task.plan.selects + 1
 
     def kind_of(self, spec: RunSpec) -> RunKind:
-        """Return the kind of a run on the data of this split, for estimates of its duration."""
+        """Return the kind of a run on the data of this split. The duration of the run is estimated from its kind."""
         return RunKind.of(spec, RunShape.of(self._dataset))
 
     def add(self, spec: RunSpec, row: StoredRun) -> SplitAnswer | None:
@@ -187,10 +187,10 @@ class _Evaluation:
         self._loop = RunLoop(store, cluster, progress=Listener(self._note_progress), pause=pause)
         self._datasets: dict[str, Dataset] = {}
         self._state = empty_state(cells, ())
-        self._splits: list[_SplitRuns] = []  # the splits without a result
-        self._waiting: dict[str, list[_SplitRuns]] = {}  # hash of a run → the splits that wait for it
+        self._splits: list[_SplitRuns] = []  # All splits that have no result yet.
+        self._waiting: dict[str, list[_SplitRuns]] = {}  # Maps the hash of a run to the splits that wait for the run.
         self._rows = readable([*(records.rows.values() if records is not None else ()), *store.runs()])
-        self._finals: dict[str, RunSpec] = {}  # hash of a run on a test set → its spec
+        self._finals: dict[str, RunSpec] = {}  # Maps the hash of each run on a test set to its specification.
 
     def run(self) -> EvaluationState:
         for cell in self._cells:
@@ -230,7 +230,7 @@ class _Evaluation:
             self._advance(split)
 
     def _advance(self, split: _SplitRuns) -> None:
-        """Determine the next runs of a split. Use the stored results of runs, and request the runs that are missing."""
+        """Determine the next runs of a split. Use stored results where they exist, and request the other runs."""
         requests = split.requests()
         missing = [request for request in requests if request.spec.hash not in self._rows]
         stored = [request.spec for request in requests if request.spec.hash in self._rows]

@@ -1,8 +1,9 @@
 """Results that come with the program: error curves, a trained classifier and the tables of the evaluation.
 
-The window shows them before the user has computed any runs. `make shipped` computes them and writes the folder
-``resources/shipped``. This folder contains ``results.json``, the arrays of the classifier, one table for the full
-protocol and one for the quick protocol. The error of each test row is left out, because these data are too large.
+The window shows these results before the user has computed any runs. The command `make shipped` computes the results
+and writes them to the folder ``resources/shipped``. The folder contains ``results.json``, the arrays of the classifier,
+one table for the full protocol and one for the quick protocol. The error of each test row would need too much space,
+so it is left out.
 """
 
 import json
@@ -32,7 +33,7 @@ class ShippedRun(StoredRun):
     @property
     def tip(self) -> str:
         """Summary of the run in a few lines, for a tooltip."""
-        return f"{super().tip}\nShipped with the program; your own run of the same model replaces it"
+        return f"{super().tip}\nThis run was shipped with the program. Your own run of the same model replaces it."
 
 
 @dataclass(frozen=True)
@@ -44,15 +45,16 @@ class ShippedResults:
     version : str
         The `RESULTS_VERSION` of the program that computed the results.
     date, machine : str
-        Date of the computation, and computer on which it was done.
+        Date of the computation, and name of the computer that did it.
     protocol : str
         Git commit of the evaluation's protocol.
     runs : tuple of ShippedRun
         All runs as rows of the table, without the error of each test row.
     classifier : RunResult or None
-        Result on the data set that the window opens first, with the window's default parameters.
+        Result of a classifier that was trained with the window's default parameters on the data set that the window
+        opens first.
     tables : mapping
-        Extent of the protocol, such as "quick" → state of the evaluation.
+        Maps the name of each version of the protocol, such as "quick", to the state of its evaluation.
     """
 
     version: str = ""
@@ -95,7 +97,7 @@ def _table_file(extent: str) -> str:
 def _cell(state: EvaluationState, cell: Cell) -> dict[str, object]:
     """Return a cell of the table as JSON-compatible values.
 
-    Its mean error and its comparison with SLIDE-SVM are stored in place of the error of each test row.
+    The mean error of the cell and its comparison with SLIDE-SVM are stored in place of the error of each test row.
     """
     answers = tuple(replace(answer, row_errors=None) for answer in cell.answers)
     return asdict(replace(cell, answers=answers, shipped_rate=cell.rate, shipped_comparison=state.comparison(cell)))
@@ -108,7 +110,7 @@ def shipped_extent() -> str:
 
 @lru_cache(maxsize=1)
 def shipped_results() -> ShippedResults:
-    """Return the results in the package, or empty results if their files are missing or damaged."""
+    """Return the results that come with the program, or empty results if their files are missing or damaged."""
     try:
         return _read()
     except (OSError, ValueError, KeyError, TypeError, lzma.LZMAError):
@@ -130,7 +132,7 @@ def _read() -> ShippedResults:
 
 
 def _table(file: Path) -> EvaluationState:
-    """Return the state of the evaluation that a file of the package contains."""
+    """Return the state of the evaluation that a file in the folder of shipped results contains."""
     table = json.loads(lzma.decompress(file.read_bytes()))
     data = tuple(from_document(DataInfo, info) for info in table["data"])
     return EvaluationState(data, tuple(from_document(Cell, cell) for cell in table["cells"]))

@@ -1,4 +1,4 @@
-"""The tables of the evaluation: test errors, added split by split, and seconds of feature generation."""
+"""The tables of the evaluation: test errors, which are added split by split, and times of feature generation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from slide_gui.text import count
 
 
 def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[DataInfo, ...]:
-    """Return the data sets of a plan for which stored runs exist, in the plan's order.
+    """Describe the data sets of a plan on which stored runs exist, in the order of the plan.
 
     Stored runs can use different versions of a data set: real or generated, full or reduced. One version is selected by
     the following criteria, the most important one first:
@@ -44,7 +44,7 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
     - The version has the largest number of stored runs of the plan.
     - The version has the newest run.
 
-    The returned numbers of rows are those of the catalogue, or of the plan if it uses fewer rows.
+    The numbers of rows in the descriptions are those of the catalogue, or of the plan if it uses fewer rows.
     """
     by_key: dict[str, dict[str, StoredRun]] = {}
     for row in rows:
@@ -160,7 +160,7 @@ def empty_state(cells: Sequence[CellPlan], data: Sequence[DataInfo]) -> Evaluati
 
 
 def with_answer(state: EvaluationState, target: CellPlan | Cell, answer: SplitAnswer | None) -> EvaluationState:
-    """Return the state with a result added to the cell of `target`, or unchanged if the result is None."""
+    """Return a copy of a state with a result added to the cell of `target`. If the result is None, return the state."""
     if answer is None:
         return state
     cells = []
@@ -194,7 +194,7 @@ def _stored_answer(task: Task, info: DataInfo, rows: Mapping[str, StoredRun]) ->
 def split_answer(split: int, selected: SelectedCandidate, spec: RunSpec, row: StoredRun) -> SplitAnswer:
     """Return the result of a split, given the run that evaluates the selected candidate on test rows."""
     values: dict[str, Any] = {name: getattr(row, name) for name in _SAME}
-    values["features"] = row.features if spec.layers else None  # without layers, no features are generated
+    values["features"] = row.features if spec.layers else None  # Without layers, no features are generated.
     guard = describe_widths(GUARD) if row.chosen_by == GUARD else ""
     chosen = ", ".join(filter(None, [describe_choice(spec), guard]))
     return SplitAnswer(split, row.hash, chosen, validation_error=selected.validation_error, **values)
@@ -211,13 +211,13 @@ class DataInfo:
     Attributes
     ----------
     key : str
-        Key of the data set, for `data_entry`.
+        Key of the data set, as in `data_entry`.
     title : str
         Name of the data.
     generated : bool
         True if generated data replace the real data.
     source : str
-        Source of the rows, as `DataSource.argument`. Empty if they are read from the files of the catalogue.
+        Source of the rows, as in `DataSource.argument`. Empty if the rows are read from the files of the catalogue.
     """
 
     key: str
@@ -242,16 +242,18 @@ class DataInfo:
 
 @dataclass(frozen=True, eq=False)
 class SplitAnswer:
-    """The result of one split.
+    """The result of one method on one data set with one split.
 
     Attributes
     ----------
+    split : int
+        Number of the split.
     spec_hash : str
         Hash of the run on test rows.
     chosen : str
         Description of the selected candidate. Empty if the method has no parameters.
     error : float
-        Test error.
+        Test error, as a fraction.
     n_train, n_test : int
         Numbers of training and test rows.
     row_errors : bytes or None
@@ -259,9 +261,9 @@ class SplitAnswer:
     validation_error : float or None
         Validation error of the selected candidate, as in `SelectedCandidate`.
     features : float or None
-        Seconds of feature generation, as in `Timings`. None if the selected candidate has no layers.
+        Duration of feature generation in seconds, as in `Timings`. None if the selected candidate has no layers.
     seconds : float
-        Duration of the run on test rows.
+        Duration of the run on test rows, in seconds.
     """
 
     split: int
@@ -278,12 +280,14 @@ class SplitAnswer:
 
 @dataclass(frozen=True)
 class SplitProgress:
-    """Progress of an active split.
+    """Progress of a split that is being computed.
 
     Attributes
     ----------
     data, method : str
         Keys of the data set and the method.
+    split : int
+        Number of the split.
     answered : int
         Number of candidate runs whose results are available. 0 while the selected candidate is trained for the test.
     candidates : int
@@ -302,8 +306,8 @@ class Comparison:
     """Comparison of a method with SLIDE-SVM on the same splits and test rows.
 
     With several splits, the test is a t-test of the mean difference over rows and splits (`crossed_mean`). With one
-    split, or one test row, it is McNemar's exact test. McNemar's test is also used if, for every
-    row, the difference of the errors is the same in all splits.
+    split, or one test row, it is McNemar's exact test. McNemar's test is also used if, for every row, the difference of
+    the errors is the same in all splits.
 
     Attributes
     ----------
@@ -314,9 +318,11 @@ class Comparison:
     difference : float
         Mean error of this method minus the mean error of SLIDE-SVM, over the common splits.
     low, high : float or None
-        Ends of the 95 % confidence interval of the difference. None with McNemar's test.
+        Lower and upper limit of the 95 % confidence interval of the difference. None with McNemar's test.
+    n_splits : int
+        Number of the common splits.
     rows : McNemar or None
-        McNemar's test. None if the t-test was used.
+        Result of McNemar's test. None if the t-test was used.
     """
 
     p: float
@@ -342,7 +348,7 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """One method on one data set.
+    """Results of one method on one data set, which are shown in one cell of the tables.
 
     Attributes
     ----------
@@ -385,26 +391,26 @@ class Cell:
 
     @property
     def features(self) -> float | None:
-        """Median seconds of feature generation over runs that measured it completely. None if no run did."""
+        """Median seconds of feature generation over the runs that measured it completely. None without such runs."""
         known = [answer.features for answer in self.answers if answer.features is not None]
         return float(median(known)) if known else None
 
     @property
     def chosen(self) -> str:
-        """Description of the candidate that was selected in most splits, with the number of these splits."""
+        """Description of the candidate that was selected in the largest number of splits, with this number."""
         choices = [answer.chosen for answer in self.answers if answer.chosen]
         most = max(choices, key=choices.count, default="")
         return most if len(choices) < 2 else f"{most} ({choices.count(most)} of {len(choices)} splits)"
 
     @property
     def paper(self) -> Published | None:
-        """Published error of the method in the paper's Table 1. None if the table does not contain it."""
+        """Published error of the method in the paper's Table 1. None if this table does not contain the error."""
         return next((result for result in published(self.data) if result.method == self.title), None)
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluationState:
-    """The state of the evaluation.
+    """The state of the evaluation: the results so far, and the progress of the computation.
 
     Attributes
     ----------
@@ -417,7 +423,7 @@ class EvaluationState:
     live : RunProgress or None
         Progress of the current run. None if no run is active, or several are.
     done, total : int
-        Number of completed runs, and number of all runs.
+        Number of completed runs, and number of all runs of the evaluation.
     seconds_left : float or None
         Estimated remaining seconds. None until the first runs of the evaluation have been looked up in the store.
     """
@@ -440,7 +446,7 @@ class EvaluationState:
 
     @cached_property
     def comparisons(self) -> dict[tuple[str, str], Comparison]:
-        """Comparisons with SLIDE-SVM: keys of data set and method → comparison.
+        """Comparisons of methods with SLIDE-SVM. The key of a comparison consists of the keys of data set and method.
 
         A method is included on a data set if at least one split has results of both the method and SLIDE-SVM.
         """
@@ -464,15 +470,15 @@ class EvaluationState:
 
 
 def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) -> Comparison | None:
-    """Compare a method with a reference on the splits for which both have results on the same test rows.
+    """Compare a method with a reference method on the splits for which both have results on the same test rows.
 
     Splits whose test rows differ from those of the first common split are left out.
 
     Returns
     -------
     Comparison or None
-        The comparison, whose p-value is not yet adjusted for the number of comparisons. None if there is no split for
-        which both methods have the error of each test row.
+        The comparison. Its p-value is not yet adjusted for the number of comparisons. None if there is no split for
+        which the error of each test row is known for both methods.
     """
     theirs = {answer.split: answer.row_errors for answer in reference}
     both = [(answer.row_errors, theirs.get(answer.split)) for answer in answers]
@@ -508,7 +514,7 @@ INCLUDED = (
     "are medians of elapsed time over the runs on test rows, even if several workers share the computer. No time is "
     "given if the selected candidate has no layers."
 )
-"""Note on what the reported time of feature generation includes."""
+"""Note that explains which steps the reported time of feature generation includes."""
 
 
 @dataclass(frozen=True)
@@ -522,7 +528,7 @@ class TimeRow:
     sda_chosen : str
         Description of the selected parameters of the autoencoders.
     paper_slide, paper_sda, paper_speedup : float or None
-        Values of the paper's Table 2.
+        Values of the paper's Table 2 for this data set: seconds of SLIDE and of the autoencoders, and their ratio.
     """
 
     data: DataInfo
